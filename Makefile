@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: BSD-3-Clause
+# The short front: everything is in CMakeLists.txt and tools/, this names it.
+#
+#   make            the program, build/tenon, and the library
+#   make demo       the whole way on data/demo, ends with one sentence
+#   make test       every test that needs a few minutes; make test-all adds clang, sanitizers, valgrind, fuzzing
+#   make bench      the benchmarks      make docs      manual, completions and docs/cli.md from the option tables
+#   make install    PREFIX=/usr/local, DESTDIR= honoured
+#   make format     clang-format over our C files
+BUILD ?= build
+PREFIX ?= /usr/local
+JOBS ?= $(shell nproc 2>/dev/null || echo 2)
+CONFIGURE = cmake -S . -B $(BUILD) -DCMAKE_INSTALL_PREFIX=$(PREFIX)
+# The inner make has its own number of jobs: without these it would warn about the outer one's.
+COMPILE = env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL cmake --build $(BUILD) -j $(JOBS)
+
+all:
+	@tools/install_deps.sh build
+	@$(CONFIGURE) >/dev/null
+	@$(COMPILE) --target tenon tenon_program
+
+demo: all
+	@tools/demo.sh $(BUILD)/tenon $(BUILD)/demo
+
+test:
+	@tools/install_deps.sh test
+	@$(CONFIGURE) -DTENON_TESTS=ON >/dev/null
+	@$(COMPILE)
+	@tools/run_tests.sh $(BUILD) -j $(JOBS)
+
+test-all:
+	@tools/install_deps.sh full
+	@$(MAKE) --no-print-directory test
+	@tools/test_all.sh
+
+bench: all
+	@tools/install_deps.sh bench
+	@bench/run $(BUILD)/tenon
+
+docs: all
+	@tools/make_docs.sh $(BUILD)/tenon
+
+install: all
+	@cmake --install $(BUILD)
+
+format:
+	@tools/check_format.sh --fix
+
+clean:
+	@rm -rf $(BUILD) build-*
+
+.PHONY: all demo test test-all bench docs install format clean

@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Command lines by table: --name value, --name=value, --flag, -o FILE, -h; -- ends the options; options may stand
+ * anywhere among the arguments; of a repeated option the last counts. The word after an option is its value
+ * whatever it begins with, so that negative numbers need no care, unless it is itself an option of the command:
+ * then the value was forgotten. */
+#include "cli.h"
+
+#include <string.h>
+
+const tn_field *cli_table_fields(const cli_table *table, size_t *count)
+{
+    if (table->library)
+        return table->library(count);
+    *count = table->count;
+    return table->fields;
+}
+
+static const tn_field *find_field(const cli_command *command, const char *name, size_t length, const cli_table **table)
+{
+    for (const cli_table *t = command->tables; t->title; ++t) {
+        size_t count = 0;
+        const tn_field *fields = cli_table_fields(t, &count);
+        for (size_t i = 0; i < count; ++i)
+            if (strlen(fields[i].name) == length && strncmp(fields[i].name, name, length) == 0) {
+                *table = t;
+                return &fields[i];
+            }
+    }
+    return NULL;
+}
+
+const tn_field *cli_find_field(const cli_command *command, const char *name, const cli_table **table)
+{
+    return find_field(command, name, strlen(name), table);
+}
+
+bool cli_field_is_first(const cli_command *command, const tn_field *field)
+{
+    const cli_table *table = NULL;
+    return cli_find_field(command, field->name, &table) == field;
+}
+
+enum { LONGEST = 40 };
+
+size_t cli_distance(const char *a, const char *b)
+{
+    size_t n = strlen(a), m = strlen(b), d[LONGEST + 1][LONGEST + 1];
+    if (n > LONGEST || m > LONGEST)
+        return LONGEST;
+    for (size_t i = 0; i <= n; ++i)
+        for (size_t j = 0; j <= m; ++j) {
+            if (i == 0 || j == 0) {
+                d[i][j] = i + j;
+                continue;
+            }
+            size_t best = d[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+            if (d[i - 1][j] + 1 < best)
+                best = d[i - 1][j] + 1;
+            if (d[i][j - 1] + 1 < best)
+                best = d[i][j - 1] + 1;
+            bool swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+            if (swapped && d[i - 2][j - 2] + 1 < best)
+                best = d[i - 2][j - 2] + 1;
+            d[i][j] = best;
+        }
+    return d[n][m];
+}
+
+bool cli_is_near(const char *word, size_t distance)
+{
+    return distance <= (strlen(word) + 1) / 2;
+}
+
+/* NULL when no option is near. */
+static const char *nearest_field(const cli_command *command, const char *name)
+{
+    const char *best = NULL;
+    size_t least = LONGEST;
+    for (const cli_table *t = command->tables; t->title; ++t) {
+        size_t count = 0;
+        const tn_field *fields = cli_table_fields(t, &count);
+        for (size_t i = 0; i < count; ++i) {
+            /* A beginning such as --norm is nearer than any edit of another name. */
+            bool begins = *name && strncmp(fields[i].name, name, strlen(name)) == 0;
+            size_t distance = begins ? 0 : cli_distance(fields[i].name, name);
+            if (distance < least) {
+                least = distance;
+                best = fields[i].name;
+            }
+        }
+    }
+    return cli_is_near(name, least) ? best : NULL;
+}
+
+static int unknown_option(cli_app *app, const char *name, size_t length)
+{
+    char word[LONGEST + 1];
+    snprintf(word, sizeof word, "%.*s", (int)(length < LONGEST ? length : LONGEST), name);
+    const char *near = nearest_field(app->command, word);
+    if (!near)
+        return cli_fail(app, EXIT_USAGE, "unknown option --%s; see tenon help %s", word, app->command->name);
+    return cli_fail(app, EXIT_USAGE, "unknown option --%s; did you mean --%s?", word, near);
+}
+
+static int set_field(cli_app *app, const cli_table *table, const tn_field *field, const char *value)
+{
+    void *options = (char *)&app->options + table->offset;
+    tn_status status = tn_field_set(app->ctx, field, options, value);
+    if (status == TN_OK)
+        return EXIT_FINE;
+    return cli_fail(app, EXIT_USAGE, "--%s", tn_ctx_message(app->ctx));
+}
+
+static bool is_option_of(const cli_command *command, const char *word)
+{
+    const cli_table *table = NULL;
+    return strncmp(word, "--", 2) == 0 && word[2] &&
+           find_field(command, word + 2, strcspn(word + 2, "="), &table) != NULL;
+}
+
+/* One option and its value; *used counts the words it took. */
+static int take_option(cli_app *app, int left, char **word, int *used)
+{
+    const char *name = word[0] + 2, *value = NULL;
+    size_t length = strcspn(name, "=");
+    const cli_table *table = NULL;
+    if (strcmp(word[0], "-o") == 0) {
+        name = "output";
+        length = strlen(name);
+    } else if (strcmp(word[0], "-h") == 0) {
+        name = "help";
+        length = strlen(name);
+    } else if (word[0][1] != '-') {
+        return cli_fail(app, EXIT_USAGE, "unknown option %s; see tenon help %s", word[0], app->command->name);
+    }
+    const tn_field *field = find_field(app->command, name, length, &table);
+    if (!field)
+        return word[0][1] == '-'
+                   ? unknown_option(app, name, length)
+                   : cli_fail(app, EXIT_USAGE, "unknown option %s; see tenon help %s", word[0], app->command->name);
+    *used = 1;
+    if (name[length] == '=') {
+        value = name + length + 1;
+    } else if (field->kind != TN_FIELD_FLAG) {
+        if (left < 2 || is_option_of(app->command, word[1]))
+            return cli_fail(app, EXIT_USAGE, "--%s: no value given, expected %s", field->name,
+                            field->choices ? field->choices : "one");
+        value = word[1];
+        *used = 2;
+    }
+    return set_field(app, table, field, value);
+}
+
+static int check_arity(cli_app *app)
+{
+    const cli_command *command = app->command;
+    if (app->options.help || (app->arg_count >= command->min_args && app->arg_count <= command->max_args))
+        return EXIT_FINE;
+    const char *space = *command->arguments ? " " : "";
+    if (app->arg_count > command->max_args)
+        return cli_fail(app, EXIT_USAGE, "unexpected argument %s; usage: tenon %s%s%s", app->args[command->max_args],
+                        command->name, space, command->arguments);
+    return cli_fail(app, EXIT_USAGE, "too few arguments; usage: tenon %s%s%s", command->name, space,
+                    command->arguments);
+}
+
+int cli_parse(cli_app *app, int argc, char **argv)
+{
+    bool options_over = false;
+    for (int i = 0, used = 1; i < argc; i += used) {
+        used = 1;
+        bool option = !options_over && argv[i][0] == '-' && argv[i][1];
+        if (option && strcmp(argv[i], "--") == 0) {
+            options_over = true;
+        } else if (option) {
+            int code = take_option(app, argc - i, argv + i, &used);
+            if (code != 0)
+                return code;
+        } else {
+            app->args[app->arg_count++] = argv[i];
+        }
+    }
+    return check_arity(app);
+}

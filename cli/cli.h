@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The program: commands described by tables. A command is its name, texts for the help, the tables of its options
+ * and the function that does it; parser, help, manual and completions are all made from that description. */
+#ifndef TENON_CLI_H
+#define TENON_CLI_H
+
+#include <stdio.h>
+#include <tenon/tenon.h>
+
+/* ---- exit status (status.c) ---- */
+
+enum {
+    EXIT_FINE = 0,
+    EXIT_FAILED = 1,
+    EXIT_USAGE = 2,
+    EXIT_DATA = 65,
+    EXIT_INPUT = 66,
+    EXIT_OUTPUT = 73,
+    EXIT_BUDGET = 75,
+    EXIT_INTERRUPTED = 130
+};
+
+/* ---- options ---- */
+
+/* Everything any command can be told. Tables hold offsets into it, so that a default is a value of this struct. */
+typedef struct cli_options {
+    bool help, json, quiet, progress, no_color;
+    size_t threads, seed, mem;
+    const char *labels, *output, *scores;
+    int task, method, format;
+    size_t top;
+    bool per_class;
+    tn_fit_options fit;
+} cli_options;
+
+void cli_options_default(cli_options *options);
+
+typedef struct cli_table {
+    const char *title; /* heading in the help; NULL ends a list of tables */
+    const tn_field *fields;
+    size_t count;
+    const tn_field *(*library)(size_t *count); /* instead of fields: a table of the library */
+    size_t offset;                             /* of the table's struct in cli_options */
+} cli_table;
+
+typedef struct cli_app cli_app;
+
+typedef struct cli_command {
+    const char *name;
+    const char *summary;   /* one line, lower case, no full stop */
+    const char *arguments; /* after the name in the usage line */
+    const char *examples;  /* one a line */
+    const char *details;   /* paragraphs separated by an empty line; may be NULL */
+    size_t min_args, max_args;
+    const cli_table *tables;
+    int (*run)(cli_app *app);
+} cli_command;
+
+struct cli_app {
+    const cli_command *command;
+    cli_options options;
+    tn_ctx *ctx;
+    const char **args; /* positional arguments */
+    size_t arg_count;
+    const char *line; /* the whole command line, for created_by */
+    bool color;       /* on standard output */
+};
+
+/* The first failure ends a function: `code` is its exit status, `done` frees. */
+#define CLI_TRY(call)                                                                                                  \
+    do {                                                                                                               \
+        code = (call);                                                                                                 \
+        if (code != 0)                                                                                                 \
+            goto done;                                                                                                 \
+    } while (0)
+
+/* One line on standard error, "tenon rank: ...", and back comes `code`. */
+int cli_fail(const cli_app *app, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* The exit status of a library call; prints the context's message when it failed. */
+int cli_check(const cli_app *app, tn_status status);
+/* Flushes standard output; a full disk is told, a closed pipe is not: nobody is there to read. */
+int cli_finish_output(const cli_app *app);
+
+/* ---- commands (commands.c) and their parsing (args.c) ---- */
+
+extern const cli_command cli_commands[]; /* the last one has no name */
+const cli_command *cli_find_command(const char *name);
+/* Says so, with the nearest name there is. */
+int cli_no_such_command(const cli_app *app, const char *name);
+
+/* The fields of a table. */
+const tn_field *cli_table_fields(const cli_table *table, size_t *count);
+/* The field called `name` and the table it stands in; the first table that has the name counts. */
+const tn_field *cli_find_field(const cli_command *command, const char *name, const cli_table **table);
+/* True when the field is the one its name stands for: a later table may repeat a name. */
+bool cli_field_is_first(const cli_command *command, const tn_field *field);
+/* Reads argv after the command's name. app->args must have room for argc pointers. */
+int cli_parse(cli_app *app, int argc, char **argv);
+/* Edits (insert, delete, change, swap neighbours) from one word to the other. */
+size_t cli_distance(const char *a, const char *b);
+/* True when so many edits of a word are a slip rather than another word. */
+bool cli_is_near(const char *word, size_t distance);
+
+int cmd_rank(cli_app *app);
+int cmd_fit(cli_app *app);
+int cmd_predict(cli_app *app);
+int cmd_eval(cli_app *app);
+int cmd_info(cli_app *app);
+int cmd_doctor(cli_app *app);
+int cmd_help(cli_app *app);
+int cmd_completion(cli_app *app);
+
+/* ---- help (help.c, topics.c) ---- */
+
+typedef enum cli_format { CLI_TEXT, CLI_MARKDOWN, CLI_MAN } cli_format;
+
+void cli_help_command(FILE *out, cli_format format, const cli_command *command);
+void cli_help_all(FILE *out, cli_format format);
+void cli_help_short(FILE *out);
+
+typedef struct cli_topic {
+    const char *title; /* NULL ends the list */
+    const char *text;  /* paragraphs separated by an empty line; a line that begins with two blanks is an item */
+} cli_topic;
+extern const cli_topic cli_topics[];
+
+/* ---- surroundings ---- */
+
+/* Restarts the program once with better BLAS kernels when the BLAS did not pick them itself (blas_kernels.c). */
+void cli_use_best_kernels(char **argv);
+/* Who chose the kernels: "tenon", "user" or "blas". */
+const char *cli_kernels_chosen_by(void);
+/* SIGINT and SIGTERM cancel `ctx`; a second one ends the program (signals.c). */
+void cli_watch_signals(tn_ctx *ctx);
+/* A bar on standard error where it is wanted (progress.c). */
+void cli_progress_start(tn_ctx *ctx, const cli_options *options);
+void cli_progress_clear(void);
+
+/* ---- inputs (inputs.c) ---- */
+
+typedef struct cli_sources {
+    tn_source **items;
+    size_t count;
+} cli_sources;
+
+/* Opens representations; two of one name are wrong usage. Owned by the caller, also after a failure: free with
+ * cli_sources_close. */
+int cli_sources_open(cli_app *app, const char *const *reps, size_t count, cli_sources *out);
+void cli_sources_close(cli_sources *sources);
+/* The same list as the library takes it. */
+const tn_source *const *cli_sources_view(const cli_sources *sources);
+/* Refuses a command line without --labels. */
+int cli_need_labels(const cli_app *app);
+
+/* ---- JSON for the commands whose result is no library object (json.c) ---- */
+
+void cli_json_string(FILE *out, const char *text);
+void cli_json_number(FILE *out, double value);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tenon doctor: what this machine gives. The speed of the matrix product is measured, because its name does not
+ * tell whether the BLAS uses the processor. */
+#include "cli.h"
+
+enum { ORDER = 1024 }; /* 2 GFLOP a product: long enough to measure, short enough to wait for */
+
+typedef struct speeds {
+    double one, all;
+    size_t threads;
+} speeds;
+
+static int measure(cli_app *app, speeds *out)
+{
+    int code = EXIT_FINE;
+    out->threads = tn_ctx_threads(app->ctx);
+    tn_ctx_set_threads(app->ctx, 1);
+    CLI_TRY(cli_check(app, tn_machine_gemm_speed(app->ctx, ORDER, &out->one)));
+    tn_ctx_set_threads(app->ctx, out->threads);
+    CLI_TRY(cli_check(app, tn_machine_gemm_speed(app->ctx, ORDER, &out->all)));
+done:
+    return code;
+}
+
+static void print_json(const tn_machine *m, const speeds *s)
+{
+    printf("{\"command\":\"doctor\",\"version\":");
+    cli_json_string(stdout, tn_version());
+    printf(",\"cores\":%zu,\"memory_total\":%zu,\"memory_available\":%zu", m->cores, m->memory_total,
+           m->memory_available);
+    const char *const texts[][2] = {
+        {"cpu", m->cpu},
+        {"simd", m->simd},
+        {"blas", m->blas},
+        {"blas_kernels", m->blas_kernels},
+        {"blas_kernels_chosen_by", cli_kernels_chosen_by()},
+        {"blas_advice", m->blas_advice},
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        printf(",\"%s\":", texts[i][0]);
+        cli_json_string(stdout, texts[i][1]);
+    }
+    printf(",\"threads\":%zu,\"gemm_gflops_one_thread\":", s->threads);
+    cli_json_number(stdout, s->one);
+    printf(",\"gemm_gflops\":");
+    cli_json_number(stdout, s->all);
+    printf("}\n");
+}
+
+static void print_table(const tn_machine *m, const speeds *s)
+{
+    const double gib = 1024.0 * 1024.0 * 1024.0;
+    printf("version       tenon %s\n", tn_version());
+    printf("processor     %s\n", *m->cpu ? m->cpu : "unknown");
+    printf("cores         %zu\n", m->cores);
+    printf("memory        %.1f GiB, %.1f GiB free\n", (double)m->memory_total / gib, (double)m->memory_available / gib);
+    printf("SIMD kernels  %s\n", m->simd);
+    printf("BLAS          %s\n", *m->blas ? m->blas : "unknown");
+    printf("BLAS kernels  %s (chosen by %s)\n", *m->blas_kernels ? m->blas_kernels : "unknown",
+           cli_kernels_chosen_by());
+    if (*m->blas_advice)
+        printf("better ones   %s: set OPENBLAS_CORETYPE=%s\n", m->blas_advice, m->blas_advice);
+    printf("sgemm speed   %.1f GFLOP/s with 1 thread, %.1f with %zu\n", s->one, s->all, s->threads);
+}
+
+int cmd_doctor(cli_app *app)
+{
+    tn_machine machine;
+    speeds s = {0, 0, 0};
+    tn_machine_look(&machine);
+    int code = measure(app, &s);
+    if (code != 0)
+        return code;
+    cli_progress_clear();
+    if (app->options.json)
+        print_json(&machine, &s);
+    else
+        print_table(&machine, &s);
+    return EXIT_FINE;
+}

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tenon eval: metrics of a head on representations, or of a file of scores. */
+#include "cli.h"
+
+#include <math.h>
+
+/* What is measured: scores with a name a column, and the decision point of multi-label classes. */
+typedef struct measured {
+    tn_labels *labels;
+    tn_mat *scores;
+    double threshold;
+} measured;
+
+static bool row_is_nan(const tn_mat *scores, size_t row)
+{
+    const float *values = scores->data + row * scores->cols;
+    for (size_t k = 0; k < scores->cols; ++k)
+        if (isnan(values[k]))
+            return true;
+    return false;
+}
+
+/* Rows that --nan drop left out have NaN scores: they do not count, as if they had no label. */
+static void forget_nan_rows(measured *m)
+{
+    for (size_t i = 0; i < m->scores->rows && i < m->labels->rows; ++i)
+        if (row_is_nan(m->scores, i))
+            m->labels->known[i] = false;
+}
+
+enum { BLOCK = 4096 };
+
+static int score_head(cli_app *app, const tn_head *head, const cli_sources *sources, measured *m)
+{
+    int code = EXIT_FINE;
+    tn_scorer *scorer = NULL;
+    tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
+    CLI_TRY(cli_check(app, tn_scorer_new(app->ctx, head, cli_sources_view(sources), sources->count, nan, &scorer)));
+    size_t rows = tn_scorer_rows(scorer), classes = tn_head_classes(head);
+    CLI_TRY(cli_check(app, tn_mat_new(app->ctx, rows, classes, &m->scores)));
+    for (size_t start = 0; start < rows; start += BLOCK) {
+        size_t count = rows - start < BLOCK ? rows - start : BLOCK;
+        CLI_TRY(cli_check(app, tn_scorer_read(app->ctx, scorer, start, count, m->scores->data + start * classes)));
+    }
+    if (nan == TN_NAN_DROP)
+        forget_nan_rows(m);
+done:
+    tn_scorer_free(scorer);
+    return code;
+}
+
+static int measure_head(cli_app *app, measured *m)
+{
+    int code = EXIT_FINE;
+    tn_head *head = NULL;
+    cli_sources sources = {NULL, 0};
+    const char *path = app->options.labels;
+    CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &head)));
+    tn_task task = tn_head_task(head), asked = (tn_task)app->options.task;
+    if (asked != TN_TASK_AUTO && asked != task)
+        CLI_TRY(cli_fail(app, EXIT_USAGE, "--task: got %s, but %s is a %s head", tn_task_name(asked), app->args[0],
+                         tn_task_name(task)));
+    CLI_TRY(cli_sources_open(app, app->args + 1, app->arg_count - 1, &sources));
+    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, path, task, &m->labels)));
+    CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, cli_sources_view(&sources), sources.count, m->labels)));
+    if (task != TN_TASK_REGRESSION)
+        CLI_TRY(cli_check(app, tn_labels_map(app->ctx, m->labels, tn_head_class_names(head), tn_head_classes(head))));
+    else if (m->labels->classes != tn_head_classes(head))
+        CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but the head has %zu outputs", path, m->labels->classes,
+                         tn_head_classes(head)));
+    m->threshold = tn_head_threshold(head);
+    CLI_TRY(score_head(app, head, &sources, m));
+done:
+    cli_sources_close(&sources);
+    tn_head_free(head);
+    return code;
+}
+
+static int measure_scores(cli_app *app, measured *m)
+{
+    int code = EXIT_FINE;
+    tn_source *source = NULL;
+    const char *path = app->options.scores;
+    tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
+    CLI_TRY(cli_check(app, tn_source_open(app->ctx, path, &source)));
+    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, app->options.labels, (tn_task)app->options.task, &m->labels)));
+    CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, (const tn_source *const *)&source, 1, m->labels)));
+    size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
+    if (cols != m->labels->classes)
+        CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but %s has %zu classes", path, cols, app->options.labels,
+                         m->labels->classes));
+    CLI_TRY(cli_check(app, tn_mat_new(app->ctx, rows, cols, &m->scores)));
+    CLI_TRY(cli_check(app, tn_source_read(app->ctx, source, NULL, 0, rows, 0, cols, m->scores->data)));
+    m->threshold = 0.5;
+    if (nan == TN_NAN_DROP)
+        forget_nan_rows(m);
+    for (size_t i = 0; nan == TN_NAN_ZERO && i < rows * cols; ++i)
+        if (!isfinite(m->scores->data[i]))
+            m->scores->data[i] = 0;
+done:
+    tn_source_close(source);
+    return code;
+}
+
+static int check_line(const cli_app *app)
+{
+    int code = cli_need_labels(app);
+    if (code != 0)
+        return code;
+    if (app->options.scores && app->arg_count != 0)
+        return cli_fail(app, EXIT_USAGE, "got both --scores and %s, expected one of them", app->args[0]);
+    if (!app->options.scores && app->arg_count < 2)
+        return cli_fail(app, EXIT_USAGE, "expected HEAD and REP..., or --scores FILE.npy; usage: tenon eval %s",
+                        app->command->arguments);
+    return EXIT_FINE;
+}
+
+int cmd_eval(cli_app *app)
+{
+    int code = EXIT_FINE;
+    measured m = {NULL, NULL, 0};
+    tn_metrics *metrics = NULL;
+    char *text = NULL;
+    CLI_TRY(check_line(app));
+    CLI_TRY(app->options.scores ? measure_scores(app, &m) : measure_head(app, &m));
+    CLI_TRY(cli_check(app, tn_metrics_compute(app->ctx, tn_mat_view(m.scores), m.labels, m.threshold, &metrics)));
+    const char *const *names = (const char *const *)m.labels->names;
+    CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, metrics, names, &text)
+                                             : tn_metrics_table(app->ctx, metrics, names, app->options.per_class,
+                                                                app->color, &text)));
+    cli_progress_clear();
+    printf("%s%s", text, app->options.json ? "\n" : "");
+done:
+    tn_text_free(text);
+    tn_metrics_free(metrics);
+    tn_mat_free(m.scores);
+    tn_labels_free(m.labels);
+    return code;
+}

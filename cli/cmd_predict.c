@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tenon predict: applies a head, block of rows by block of rows, so that the memory needed does not grow with the
+ * number of rows. A row that --nan drop left out has NaN scores: an empty line, null in JSON. */
+#include "cli.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+typedef struct ranked {
+    float score;
+    size_t index;
+} ranked;
+
+typedef struct printer {
+    const tn_head *head;
+    const char *const *names;
+    size_t classes, top;
+    double threshold;
+    bool json;
+    ranked *order; /* classes, for --top */
+} printer;
+
+static int best_first(const void *a, const void *b)
+{
+    const ranked *x = a, *y = b;
+    if (x->score != y->score)
+        return x->score < y->score ? 1 : -1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static void print_top(const printer *p, const float *scores)
+{
+    for (size_t k = 0; k < p->classes; ++k)
+        p->order[k] = (ranked){scores[k], k};
+    qsort(p->order, p->classes, sizeof *p->order, best_first);
+    if (p->json)
+        fputc('[', stdout);
+    for (size_t i = 0; i < p->top; ++i) {
+        const char *name = p->names[p->order[i].index];
+        double score = (double)p->order[i].score;
+        if (p->json) {
+            fputs(i ? ",{\"class\":" : "{\"class\":", stdout);
+            cli_json_string(stdout, name);
+            printf(",\"score\":%.9g}", score);
+        } else {
+            printf("%s%s:%.9g", i ? "\t" : "", name, score);
+        }
+    }
+    if (p->json)
+        fputc(']', stdout);
+}
+
+static void print_class(const printer *p, const float *scores)
+{
+    size_t best = 0;
+    for (size_t k = 1; k < p->classes; ++k)
+        if (scores[k] > scores[best])
+            best = k;
+    if (p->json)
+        cli_json_string(stdout, p->names[best]);
+    else
+        fputs(p->names[best], stdout);
+}
+
+static void print_set(const printer *p, const float *scores)
+{
+    bool first = true;
+    if (p->json)
+        fputc('[', stdout);
+    for (size_t k = 0; k < p->classes; ++k) {
+        if (!((double)scores[k] > p->threshold))
+            continue;
+        if (!first)
+            fputc(p->json ? ',' : '|', stdout);
+        if (p->json)
+            cli_json_string(stdout, p->names[k]);
+        else
+            fputs(p->names[k], stdout);
+        first = false;
+    }
+    if (p->json)
+        fputc(']', stdout);
+}
+
+static void print_values(const printer *p, const float *scores)
+{
+    if (p->json)
+        fputc('[', stdout);
+    for (size_t k = 0; k < p->classes; ++k)
+        printf("%s%.9g", k == 0 ? "" : p->json ? "," : "\t", (double)scores[k]);
+    if (p->json)
+        fputc(']', stdout);
+}
+
+static void print_row(const printer *p, const float *scores)
+{
+    tn_task task = tn_head_task(p->head);
+    if (isnan(scores[0]))
+        fputs(p->json ? "null" : "", stdout);
+    else if (task == TN_TASK_REGRESSION)
+        print_values(p, scores);
+    else if (p->top != 0)
+        print_top(p, scores);
+    else if (task == TN_TASK_MULTILABEL)
+        print_set(p, scores);
+    else
+        print_class(p, scores);
+}
+
+/* {"command":"predict","rows":N,"classes":[...],"labels":[ and the rows follow. */
+static void open_json(const printer *p, size_t rows)
+{
+    printf("{\"command\":\"predict\",\"rows\":%zu,\"task\":\"%s\",\"classes\":[", rows,
+           tn_task_name(tn_head_task(p->head)));
+    for (size_t k = 0; k < p->classes; ++k) {
+        fputs(k ? "," : "", stdout);
+        cli_json_string(stdout, p->names[k]);
+    }
+    fputs("],\"labels\":[", stdout);
+}
+
+/* Rows a block: about 4096, fewer when there are very many classes. */
+static size_t block_rows(size_t classes)
+{
+    const size_t most = 4096, values = 1u << 24;
+    size_t rows = values / (classes ? classes : 1);
+    return rows > most ? most : rows ? rows : 1;
+}
+
+static int print_rows(cli_app *app, const printer *p, tn_scorer *scorer, tn_npy_writer *writer)
+{
+    int code = EXIT_FINE;
+    size_t rows = tn_scorer_rows(scorer), block = block_rows(p->classes);
+    tn_mat *scores = NULL;
+    CLI_TRY(cli_check(app, tn_mat_new(app->ctx, block < rows ? block : rows, p->classes, &scores)));
+    if (p->json)
+        open_json(p, rows);
+    for (size_t start = 0; start < rows; start += block) {
+        size_t count = rows - start < block ? rows - start : block;
+        CLI_TRY(cli_check(app, tn_scorer_read(app->ctx, scorer, start, count, scores->data)));
+        cli_progress_clear();
+        for (size_t i = 0; i < count; ++i) {
+            if (p->json)
+                fputs(start + i ? "," : "", stdout);
+            print_row(p, scores->data + i * p->classes);
+            if (!p->json)
+                fputc('\n', stdout);
+        }
+        if (writer)
+            CLI_TRY(cli_check(app, tn_npy_writer_rows(app->ctx, writer, scores->data, count)));
+        if (ferror(stdout))
+            break;
+    }
+    if (p->json)
+        fputs("]}\n", stdout);
+    CLI_TRY(cli_finish_output(app));
+done:
+    tn_mat_free(scores);
+    return code;
+}
+
+static int make_printer(cli_app *app, const tn_head *head, printer *p)
+{
+    *p = (printer){.head = head,
+                   .names = tn_head_class_names(head),
+                   .classes = tn_head_classes(head),
+                   .top = app->options.top,
+                   .threshold = tn_head_threshold(head),
+                   .json = app->options.json};
+    if (p->top != 0 && tn_head_task(head) == TN_TASK_REGRESSION)
+        return cli_fail(app, EXIT_USAGE, "--top: %s is a regression head, it has no classes", app->args[0]);
+    if (p->top > p->classes)
+        p->top = p->classes;
+    p->order = calloc(p->classes ? p->classes : 1, sizeof *p->order);
+    return p->order ? EXIT_FINE : cli_fail(app, EXIT_FAILED, "memory: the system refused %zu classes", p->classes);
+}
+
+int cmd_predict(cli_app *app)
+{
+    int code = EXIT_FINE;
+    const cli_options *options = &app->options;
+    tn_head *head = NULL;
+    cli_sources sources = {NULL, 0};
+    tn_scorer *scorer = NULL;
+    tn_npy_writer *writer = NULL;
+    printer p = {.order = NULL};
+    if (options->scores)
+        CLI_TRY(cli_check(app, tn_output_check(app->ctx, options->scores)));
+    CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &head)));
+    CLI_TRY(make_printer(app, head, &p));
+    CLI_TRY(cli_sources_open(app, app->args + 1, app->arg_count - 1, &sources));
+    CLI_TRY(cli_check(app, tn_scorer_new(app->ctx, head, cli_sources_view(&sources), sources.count,
+                                         (tn_nan_policy)options->fit.rank.nan, &scorer)));
+    if (options->scores)
+        CLI_TRY(
+            cli_check(app, tn_npy_writer_open(app->ctx, options->scores, tn_scorer_rows(scorer), p.classes, &writer)));
+    CLI_TRY(print_rows(app, &p, scorer, writer));
+    if (writer)
+        CLI_TRY(cli_check(app, tn_npy_writer_commit(app->ctx, writer)));
+done:
+    free(p.order);
+    tn_npy_writer_close(writer);
+    tn_scorer_free(scorer);
+    cli_sources_close(&sources);
+    tn_head_free(head);
+    return code;
+}

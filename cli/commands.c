@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the program can do: its commands, their options and the words of their help. Options of the library come
+ * from the library's own tables. */
+#include "cli.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define AT(member) offsetof(cli_options, member)
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+#define LIST(heading, array)                                                                                           \
+    {                                                                                                                  \
+        .title = (heading), .fields = (array), .count = COUNT(array), .offset = 0                                      \
+    }
+#define LIBRARY(heading, function, member)                                                                             \
+    {                                                                                                                  \
+        .title = (heading), .library = (function), .offset = AT(member)                                                \
+    }
+#define END                                                                                                            \
+    {                                                                                                                  \
+        .title = NULL                                                                                                  \
+    }
+
+void cli_options_default(cli_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->task = TN_TASK_AUTO;
+    tn_fit_options_default(&options->fit);
+}
+
+/* ---- options of the program itself ---- */
+
+static const tn_field common_fields[] = {
+    {"json", TN_FIELD_FLAG, AT(json), 0, 0, NULL, "print one JSON object instead of a table"},
+    {"quiet", TN_FIELD_FLAG, AT(quiet), 0, 0, NULL, "print nothing but results and errors"},
+    {"progress", TN_FIELD_FLAG, AT(progress), 0, 0, NULL, "show progress even when standard error is no terminal"},
+    {"no-color", TN_FIELD_FLAG, AT(no_color), 0, 0, NULL, "print without colours, as NO_COLOR does"},
+    {"threads", TN_FIELD_INT, AT(threads), 0, 4096, "N", "threads to use; 0: all cores"},
+    {"seed", TN_FIELD_INT, AT(seed), 0, 9007199254740992.0, "N", "seed of everything random"},
+    {"mem", TN_FIELD_BYTES, AT(mem), 0, 0, "SIZE",
+     "memory budget, e.g. 8G: work that needs more is refused at its start; 0: 80 % of what is free"},
+    {"help", TN_FIELD_FLAG, AT(help), 0, 0, NULL, "print the help of this command"},
+};
+
+#define LABELS                                                                                                         \
+    {                                                                                                                  \
+        "labels", TN_FIELD_TEXT, AT(labels), 0, 0, "FILE", "the labels, one a row of every representation"             \
+    }
+#define TASK                                                                                                           \
+    {                                                                                                                  \
+        "task", TN_FIELD_CHOICE, AT(task), 0, 0, "auto|multiclass|multilabel|regression",                              \
+            "what the labels mean; auto: by their file"                                                                \
+    }
+#define NAN_POLICY                                                                                                     \
+    {                                                                                                                  \
+        "nan", TN_FIELD_CHOICE, AT(fit.rank.nan), 0, 0, TN_NAN_WORDS,                                                  \
+            "rows with NaN or infinity: refuse them, leave them out, or put zeros in their place"                      \
+    }
+
+static const tn_field rank_fields[] = {LABELS, TASK};
+static const tn_field fit_fields[] = {
+    LABELS,
+    TASK,
+    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
+    {"method", TN_FIELD_CHOICE, AT(method), 0, 0, "evidence", "how the head is trained: ridge by evidence"},
+};
+static const tn_field predict_fields[] = {
+    {"top", TN_FIELD_INT, AT(top), 0, 1e9, "N", "print the N best classes as name:score; 0: the decision only"},
+    {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "write all scores there, rows x classes"},
+    NAN_POLICY,
+};
+static const tn_field eval_fields[] = {
+    LABELS,
+    TASK,
+    {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "measure these scores (rows x classes) instead of a head"},
+    {"per-class", TN_FIELD_FLAG, AT(per_class), 0, 0, NULL, "print a line a class too; --json always has them"},
+    NAN_POLICY,
+};
+static const tn_field info_fields[] = {
+    {"task", TN_FIELD_CHOICE, AT(task), 0, 0, "auto|multiclass|multilabel|regression",
+     "look at a .npy as labels of this kind; auto: only when it is one column of integers"},
+};
+static const tn_field help_fields[] = {
+    {"format", TN_FIELD_CHOICE, AT(format), 0, 0, "text|markdown|man", "form of the text"},
+};
+
+/* The common options come first: where a library table repeats a name, such as seed, theirs is the one. */
+#define COMMON LIST("Common options", common_fields)
+static const cli_table rank_tables[] = {
+    COMMON,
+    LIST("Options", rank_fields),
+    LIBRARY("Candidates", tn_rank_fields, fit.rank),
+    LIBRARY("Evidence", tn_evidence_fields, fit.rank.evidence),
+    END,
+};
+static const cli_table fit_tables[] = {
+    COMMON,
+    LIST("Options", fit_fields),
+    LIBRARY("Choice and training", tn_fit_fields, fit),
+    LIBRARY("Candidates", tn_rank_fields, fit.rank),
+    LIBRARY("Evidence", tn_evidence_fields, fit.rank.evidence),
+    END,
+};
+static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), END};
+static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), END};
+static const cli_table info_tables[] = {COMMON, LIST("Options", info_fields), END};
+static const cli_table plain_tables[] = {COMMON, END};
+static const cli_table help_tables[] = {COMMON, LIST("Options", help_fields), END};
+
+const cli_command cli_commands[] = {
+    {.name = "rank",
+     .summary = "tells which representation suits a task: evidence of every candidate, best first",
+     .arguments = "REP... --labels FILE [options]",
+     .examples = "tenon rank *.train.npy --labels labels.train.txt\n"
+                 "tenon rank dino.npy clip.npy --labels y.npy --normalize l2,root --json\n"
+                 "tenon rank vgg=a.npz:fc7 --labels tags.txt --loo 0 --mem 8G",
+     .details = "A candidate is a representation with a normalisation. Its score is the log marginal likelihood of "
+                "the labels under a ridge model on it, at the best regularisation of each class: no validation set "
+                "and no grid are needed. The gain is that figure against the model without features, in nats a "
+                "label. The leave-one-out accuracy beside it is exact, in closed form.",
+     .min_args = 1,
+     .max_args = SIZE_MAX,
+     .tables = rank_tables,
+     .run = cmd_rank},
+    {.name = "fit",
+     .summary = "chooses representations by evidence, trains a head on them and saves it",
+     .arguments = "REP... --labels FILE -o HEAD [options]",
+     .examples = "tenon fit *.train.npy --labels labels.train.txt -o head.safetensors\n"
+                 "tenon fit dino.npy clip.npy --labels y.npy --select forward -o head.safetensors --json\n"
+                 "tenon fit vgg.npy --labels tags.txt --lambda per-class -o head.safetensors",
+     .details = "The head is a .safetensors file with weight (classes x columns) and bias, so that it loads into a "
+                "linear layer of any framework. Its metadata say how the input is prepared.",
+     .min_args = 1,
+     .max_args = SIZE_MAX,
+     .tables = fit_tables,
+     .run = cmd_fit},
+    {.name = "predict",
+     .summary = "applies a head: one line a row",
+     .arguments = "HEAD REP... [options]",
+     .examples = "tenon predict head.safetensors *.test.npy\n"
+                 "tenon predict head.safetensors *.test.npy --top 3\n"
+                 "tenon predict head.safetensors *.test.npy --scores scores.npy --quiet > classes.txt",
+     .details = "Representations are matched by name; those the head does not use are ignored, a missing one is an "
+                "error. A line is the class of the row; for multi-label heads the classes over the threshold joined "
+                "by |, for regression the numbers separated by tabs. With --top N it is N pairs name:score, best "
+                "first, separated by tabs. A row left out by --nan drop is an empty line.",
+     .min_args = 2,
+     .max_args = SIZE_MAX,
+     .tables = predict_tables,
+     .run = cmd_predict},
+    {.name = "eval",
+     .summary = "measures a head, or a file of scores, against labels",
+     .arguments = "[HEAD REP...] --labels FILE [options]",
+     .examples = "tenon eval head.safetensors *.test.npy --labels labels.test.txt\n"
+                 "tenon eval head.safetensors *.test.npy --labels labels.test.txt --per-class\n"
+                 "tenon eval --scores scores.npy --labels labels.test.txt --json",
+     .details = "The columns of a score file are the classes of the label file in sorted order: as numbers when all "
+                "are whole numbers, else by their bytes. Unlabelled rows and rows left out by --nan drop do not "
+                "count.",
+     .min_args = 0,
+     .max_args = SIZE_MAX,
+     .tables = eval_tables,
+     .run = cmd_eval},
+    {.name = "info",
+     .summary = "tells what is in a file: a representation, labels or a head",
+     .arguments = "FILE... [options]",
+     .examples = "tenon info vgg.train.npy\n"
+                 "tenon info head.safetensors labels.txt --json",
+     .min_args = 1,
+     .max_args = SIZE_MAX,
+     .tables = info_tables,
+     .run = cmd_info},
+    {.name = "doctor",
+     .summary = "tells what this machine gives: cores, memory, kernels, speed of the matrix product",
+     .arguments = "[options]",
+     .examples = "tenon doctor\ntenon doctor --json",
+     .min_args = 0,
+     .max_args = 0,
+     .tables = plain_tables,
+     .run = cmd_doctor},
+    {.name = "help",
+     .summary = "prints the help of a command, or all of it",
+     .arguments = "[COMMAND] [options]",
+     .examples = "tenon help rank\ntenon help --format man > tenon.1",
+     .min_args = 0,
+     .max_args = 1,
+     .tables = help_tables,
+     .run = cmd_help},
+    {.name = "completion",
+     .summary = "prints the completion script of a shell",
+     .arguments = "bash|zsh",
+     .examples = "source <(tenon completion bash)\ntenon completion zsh > ~/.zfunc/_tenon",
+     .min_args = 1,
+     .max_args = 1,
+     .tables = plain_tables,
+     .run = cmd_completion},
+    {.name = NULL},
+};
+
+const cli_command *cli_find_command(const char *name)
+{
+    for (const cli_command *c = cli_commands; c->name; ++c)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+int cli_no_such_command(const cli_app *app, const char *name)
+{
+    const char *best = NULL;
+    size_t least = SIZE_MAX;
+    for (const cli_command *c = cli_commands; c->name; ++c) {
+        size_t distance = cli_distance(c->name, name);
+        if (distance < least) {
+            least = distance;
+            best = c->name;
+        }
+    }
+    if (!cli_is_near(name, least))
+        return cli_fail(app, EXIT_USAGE, "unknown command %s; see tenon help", name);
+    return cli_fail(app, EXIT_USAGE, "unknown command %s; did you mean %s?", name, best);
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tenon info, kind by kind: a representation is read once for its norms, labels are counted, a head is quoted. */
+#include "info.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static void json_text(FILE *out, const char *key, const char *value)
+{
+    fprintf(out, "%s\"%s\":", *key == '{' ? "{" : ",", *key == '{' ? key + 1 : key);
+    cli_json_string(out, value);
+}
+
+static void json_number(FILE *out, const char *key, double value)
+{
+    fprintf(out, ",\"%s\":", key);
+    cli_json_number(out, value);
+}
+
+/* ---- a representation ---- */
+
+typedef struct figures {
+    size_t rows, finite, first_bad, zeros, values;
+    double least, most, sum; /* of the norms of the finite rows */
+} figures;
+
+static void add_row(figures *f, const float *row, size_t cols)
+{
+    double squares = 0;
+    bool finite = true;
+    size_t zeros = 0;
+    for (size_t j = 0; j < cols; ++j) {
+        finite = finite && isfinite(row[j]);
+        zeros += row[j] == 0;
+        squares += (double)row[j] * (double)row[j];
+    }
+    f->zeros += zeros;
+    f->values += cols;
+    if (finite) {
+        double norm = sqrt(squares);
+        f->least = f->finite ? fmin(f->least, norm) : norm;
+        f->most = f->finite ? fmax(f->most, norm) : norm;
+        f->sum += norm;
+        ++f->finite;
+    } else if (f->rows == f->finite) {
+        f->first_bad = f->rows;
+    }
+    ++f->rows;
+}
+
+static int read_figures(cli_app *app, const tn_source *source, figures *f)
+{
+    int code = EXIT_FINE;
+    size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
+    size_t block = ((size_t)1 << 20) / (cols ? cols : 1) + 1;
+    tn_mat *buffer = NULL;
+    CLI_TRY(cli_check(app, tn_mat_new(app->ctx, block < rows ? block : rows, cols, &buffer)));
+    for (size_t start = 0; start < rows; start += block) {
+        size_t count = rows - start < block ? rows - start : block;
+        CLI_TRY(cli_check(app, tn_source_read(app->ctx, source, NULL, start, count, 0, cols, buffer->data)));
+        for (size_t i = 0; i < count; ++i)
+            add_row(f, buffer->data + i * cols, cols);
+    }
+done:
+    tn_mat_free(buffer);
+    return code;
+}
+
+static void source_json(FILE *out, const tn_source *source, const figures *f)
+{
+    json_text(out, "{path", tn_source_path(source));
+    json_text(out, "kind", "representation");
+    json_text(out, "name", tn_source_name(source));
+    json_text(out, "format", tn_source_format(source));
+    json_text(out, "dtype", tn_dtype_name(tn_source_dtype(source)));
+    fprintf(out, ",\"rows\":%zu,\"cols\":%zu,\"bad_rows\":%zu,\"first_bad_row\":", f->rows, tn_source_cols(source),
+            f->rows - f->finite);
+    if (f->finite < f->rows)
+        fprintf(out, "%zu", f->first_bad);
+    else
+        fputs("null", out);
+    json_number(out, "norm_min", f->finite ? f->least : NAN);
+    json_number(out, "norm_mean", f->finite ? f->sum / (double)f->finite : NAN);
+    json_number(out, "norm_max", f->finite ? f->most : NAN);
+    json_number(out, "zero_share", f->values ? (double)f->zeros / (double)f->values : NAN);
+    fputc('}', out);
+}
+
+static void source_lines(FILE *out, const tn_source *source, const figures *f)
+{
+    fprintf(out, "%s: representation %s\n", tn_source_path(source), tn_source_name(source));
+    fprintf(out, "  format  %s, %s\n", tn_source_format(source), tn_dtype_name(tn_source_dtype(source)));
+    fprintf(out, "  shape   %zu rows x %zu columns\n", f->rows, tn_source_cols(source));
+    if (f->finite == f->rows)
+        fprintf(out, "  finite  every row\n");
+    else
+        fprintf(out, "  finite  no: rows with NaN or infinity: %zu, the first is row %zu\n", f->rows - f->finite,
+                f->first_bad);
+    if (f->finite)
+        fprintf(out, "  norms   %.4g to %.4g, mean %.4g\n", f->least, f->most, f->sum / (double)f->finite);
+    if (f->values)
+        fprintf(out, "  zeros   %.1f %%\n", 100 * (double)f->zeros / (double)f->values);
+}
+
+int info_source(cli_app *app, FILE *out, const tn_source *source)
+{
+    figures f = {0};
+    int code = read_figures(app, source, &f);
+    if (code == 0 && app->options.json)
+        source_json(out, source, &f);
+    else if (code == 0)
+        source_lines(out, source, &f);
+    return code;
+}
+
+/* ---- labels ---- */
+
+typedef struct counted {
+    const char *name;
+    size_t count, index;
+} counted;
+
+static int largest_first(const void *a, const void *b)
+{
+    const counted *x = a, *y = b;
+    if (x->count != y->count)
+        return x->count < y->count ? 1 : -1;
+    return x->index < y->index ? -1 : x->index > y->index;
+}
+
+static counted *count_classes(const tn_labels *labels)
+{
+    counted *list = calloc(labels->classes + 1, sizeof *list);
+    if (!list)
+        return NULL;
+    for (size_t k = 0; k < labels->classes; ++k)
+        list[k] = (counted){labels->names[k], 0, k};
+    for (size_t i = 0; labels->cls && i < labels->first[labels->rows]; ++i)
+        ++list[labels->cls[i]].count;
+    qsort(list, labels->classes, sizeof *list, largest_first);
+    return list;
+}
+
+enum { SHOWN = 10 };
+
+static void print_labels(const cli_app *app, FILE *out, const char *path, const tn_labels *labels, const counted *list)
+{
+    size_t unknown = 0;
+    bool counts = labels->task != TN_TASK_REGRESSION;
+    for (size_t i = 0; i < labels->rows; ++i)
+        unknown += !labels->known[i];
+    if (app->options.json) {
+        json_text(out, "{path", path);
+        json_text(out, "kind", "labels");
+        json_text(out, "task", tn_task_name(labels->task));
+        fprintf(out, ",\"rows\":%zu,\"unlabelled\":%zu,\"classes\":%zu", labels->rows, unknown, labels->classes);
+        fputs(",\"counts\":[", out);
+        for (size_t k = 0; counts && k < labels->classes; ++k) {
+            fputs(k ? "," : "", out);
+            json_text(out, "{class", list[k].name);
+            fprintf(out, ",\"count\":%zu}", list[k].count);
+        }
+        fputs("]}", out);
+        return;
+    }
+    fprintf(out, "%s: labels, %s\n", path, tn_task_name(labels->task));
+    fprintf(out, "  rows     %zu, %zu of them unlabelled\n", labels->rows, unknown);
+    fprintf(out, "  %s  %zu\n", counts ? "classes" : "outputs", labels->classes);
+    for (size_t k = 0; counts && k < labels->classes && k < SHOWN; ++k)
+        fprintf(out, "  %7zu  %s\n", list[k].count, list[k].name);
+    if (counts && labels->classes > SHOWN)
+        fprintf(out, "      ...  %zu classes more, none larger\n", labels->classes - SHOWN);
+}
+
+int info_labels(cli_app *app, FILE *out, const char *path)
+{
+    int code = EXIT_FINE;
+    tn_labels *labels = NULL;
+    counted *list = NULL;
+    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, path, (tn_task)app->options.task, &labels)));
+    list = count_classes(labels);
+    if (!list)
+        CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu classes", labels->classes));
+    print_labels(app, out, path, labels, list);
+done:
+    free(list);
+    tn_labels_free(labels);
+    return code;
+}
+
+/* ---- a head ---- */
+
+static void lambda_range(const tn_head *head, double *low, double *high)
+{
+    const double *lambda = tn_head_lambda(head);
+    *low = *high = NAN;
+    for (size_t k = 0; lambda && k < tn_head_classes(head); ++k)
+        if (isfinite(lambda[k])) {
+            *low = fmin(*low, lambda[k]);
+            *high = fmax(*high, lambda[k]);
+        }
+}
+
+static void head_json(FILE *out, const char *path, const tn_head *head)
+{
+    double low = 0, high = 0;
+    lambda_range(head, &low, &high);
+    json_text(out, "{path", path);
+    json_text(out, "kind", "head");
+    json_text(out, "task", tn_task_name(tn_head_task(head)));
+    json_text(out, "method", tn_head_method(head));
+    fputs(",\"classes\":[", out);
+    for (size_t k = 0; k < tn_head_classes(head); ++k) {
+        fputs(k ? "," : "", out);
+        cli_json_string(out, tn_head_class_names(head)[k]);
+    }
+    fprintf(out, "],\"dim\":%zu,\"representations\":[", tn_head_dim(head));
+    for (size_t i = 0; i < tn_head_rep_count(head); ++i) {
+        tn_rep rep = tn_head_rep(head, i);
+        fputs(i ? "," : "", out);
+        json_text(out, "{name", rep.name);
+        fprintf(out, ",\"dim\":%zu", rep.dim);
+        json_text(out, "normalize", tn_normalize_name(rep.normalize));
+        fputc('}', out);
+    }
+    fputc(']', out);
+    json_number(out, "lambda_min", low);
+    json_number(out, "lambda_max", high);
+    json_number(out, "log_evidence", tn_head_log_evidence(head));
+    const char *options = tn_head_options(head);
+    fprintf(out, ",\"options\":%s", options && *options ? options : "{}");
+    json_text(out, "created_by", tn_head_created_by(head));
+    fputc('}', out);
+}
+
+static void head_lines(FILE *out, const char *path, const tn_head *head)
+{
+    double low = 0, high = 0;
+    lambda_range(head, &low, &high);
+    fprintf(out, "%s: head, %s\n", path, tn_task_name(tn_head_task(head)));
+    fprintf(out, "  method           %s\n", tn_head_method(head));
+    fprintf(out, "  classes          %zu:", tn_head_classes(head));
+    for (size_t k = 0; k < tn_head_classes(head) && k < SHOWN; ++k)
+        fprintf(out, " %s", tn_head_class_names(head)[k]);
+    fprintf(out, "%s\n", tn_head_classes(head) > SHOWN ? " ..." : "");
+    for (size_t i = 0; i < tn_head_rep_count(head); ++i) {
+        tn_rep rep = tn_head_rep(head, i);
+        fprintf(out, "  %s  %s, %zu columns, normalised %s\n", i ? "               " : "representations", rep.name,
+                rep.dim, tn_normalize_name(rep.normalize));
+    }
+    if (low < high)
+        fprintf(out, "  lambda           %.4g to %.4g\n", low, high);
+    else if (!isnan(low))
+        fprintf(out, "  lambda           %.4g\n", low);
+    if (!isnan(tn_head_log_evidence(head)))
+        fprintf(out, "  log evidence     %.2f\n", tn_head_log_evidence(head));
+    fprintf(out, "  options          %s\n", tn_head_options(head));
+    fprintf(out, "  created by       %s\n", tn_head_created_by(head));
+}
+
+int info_head(cli_app *app, FILE *out, const char *path)
+{
+    tn_head *head = NULL;
+    int code = cli_check(app, tn_head_load(app->ctx, path, &head));
+    if (code == 0 && app->options.json)
+        head_json(out, path, head);
+    else if (code == 0)
+        head_lines(out, path, head);
+    tn_head_free(head);
+    return code;
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The representations of a command line. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int cli_sources_open(cli_app *app, const char *const *reps, size_t count, cli_sources *out)
+{
+    out->items = calloc(count ? count : 1, sizeof *out->items);
+    if (!out->items)
+        return cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu representations", count);
+    for (size_t i = 0; i < count; ++i) {
+        int code = cli_check(app, tn_source_open(app->ctx, reps[i], &out->items[i]));
+        if (code != 0)
+            return code;
+        out->count = i + 1;
+        const char *name = tn_source_name(out->items[i]);
+        for (size_t j = 0; j < i; ++j)
+            if (strcmp(name, tn_source_name(out->items[j])) == 0)
+                return cli_fail(app, EXIT_USAGE, "%s and %s are both called %s; give one another name: NAME=%s",
+                                tn_source_path(out->items[j]), tn_source_path(out->items[i]), name,
+                                tn_source_path(out->items[i]));
+    }
+    return EXIT_FINE;
+}
+
+void cli_sources_close(cli_sources *sources)
+{
+    for (size_t i = 0; i < sources->count; ++i)
+        tn_source_close(sources->items[i]);
+    free(sources->items);
+}
+
+const tn_source *const *cli_sources_view(const cli_sources *sources)
+{
+    return (const tn_source *const *)sources->items;
+}
+
+int cli_need_labels(const cli_app *app)
+{
+    if (app->options.labels)
+        return EXIT_FINE;
+    return cli_fail(app, EXIT_USAGE, "--labels is missing; usage: tenon %s %s", app->command->name,
+                    app->command->arguments);
+}

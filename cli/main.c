@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The program: finds the command, reads its options, sets up the context, runs it. */
+#define _POSIX_C_SOURCE 200809L
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static char *join_words(int argc, char **argv)
+{
+    size_t size = 1;
+    for (int i = 0; i < argc; ++i)
+        size += strlen(argv[i]) + 1;
+    char *line = calloc(size, 1);
+    for (int i = 0; line && i < argc; ++i) {
+        if (i)
+            strcat(line, " ");
+        strcat(line, i ? argv[i] : "tenon");
+    }
+    return line;
+}
+
+/* Settings that every command shares. */
+static void apply_common(cli_app *app)
+{
+    const cli_options *options = &app->options;
+    const char *no_color = getenv("NO_COLOR");
+    app->color = !options->no_color && !(no_color && *no_color) && isatty(STDOUT_FILENO);
+    app->options.fit.rank.seed = options->seed;
+    tn_ctx_set_threads(app->ctx, options->threads);
+    size_t budget = options->mem;
+    if (budget == 0) {
+        tn_machine machine;
+        tn_machine_look(&machine);
+        budget = machine.memory_available / 5 * 4;
+    }
+    tn_ctx_set_memory(app->ctx, budget);
+    cli_progress_start(app->ctx, options);
+}
+
+static int run_command(cli_app *app, int argc, char **argv)
+{
+    int code = cli_parse(app, argc - 2, argv + 2);
+    if (code != 0)
+        return code;
+    if (app->options.help) {
+        cli_help_command(stdout, CLI_TEXT, app->command);
+        return cli_finish_output(app);
+    }
+    apply_common(app);
+    code = app->command->run(app);
+    cli_progress_clear();
+    int written = cli_finish_output(app);
+    return code != 0 ? code : written;
+}
+
+int main(int argc, char **argv)
+{
+    cli_app app = {.command = NULL};
+    if (argc < 2) {
+        cli_help_short(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        printf("tenon %s\n", tn_version());
+        return cli_finish_output(&app);
+    }
+    const char *name = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? "help" : argv[1];
+    app.command = cli_find_command(name);
+    if (!app.command)
+        return cli_no_such_command(&app, argv[1]);
+    cli_use_best_kernels(argv);
+    cli_options_default(&app.options);
+    int code = EXIT_FAILED;
+    char *line = join_words(argc, argv);
+    app.line = line;
+    app.args = calloc((size_t)argc, sizeof *app.args);
+    if (!line || !app.args || tn_ctx_new(&app.ctx) != TN_OK) {
+        code = cli_fail(&app, EXIT_FAILED, "memory: the system refused to give any");
+    } else {
+        cli_watch_signals(app.ctx);
+        code = run_command(&app, argc, argv);
+    }
+    tn_ctx_free(app.ctx);
+    free(app.args);
+    free(line);
+    return code;
+}

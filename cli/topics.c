@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The parts of the help that belong to no single command. */
+#include "cli.h"
+
+const cli_topic cli_topics[] = {
+    {"Representations",
+     "REP is [NAME=]PATH. The default NAME is the file name up to its first dot, so that vgg.train.npy and "
+     "vgg.test.npy are both vgg. PATH is one of:\n\n"
+     "  FILE.npy -- half, single, double precision or integers, C or Fortran order\n"
+     "  FILE.npz:KEY -- a member of an archive\n"
+     "  FILE.safetensors:KEY -- a tensor: F16, BF16, F32, F64\n"
+     "  FILE.fvecs, FILE.svm, FILE.csv -- vectors, LIBSVM text, comma-separated values\n"
+     "  FOLDER -- of .npy shards, taken in name order"},
+    {"Labels",
+     "A .npy file of N integers (classes), N x K zeros and ones (multi-label) or floats (with --task regression); or "
+     "text, one line a row: a class name, or names joined by | for several. -1 or an empty line means unlabelled: "
+     "the row is left out."},
+    {"Environment",
+     "  NO_COLOR -- when set and not empty: no colours\n"
+     "  OPENBLAS_CORETYPE -- the kernels OpenBLAS is to use; when it is not set and OpenBLAS picked slow ones, "
+     "tenon sets it and starts itself again, see tenon doctor\n"
+     "  TN_SIMD -- scalar, avx2 or avx512: the library's own kernels"},
+    {"Exit status", "  0 -- fine\n"
+                    "  1 -- the work failed\n"
+                    "  2 -- wrong usage\n"
+                    "  65 -- bad data\n"
+                    "  66 -- an input is missing or unreadable\n"
+                    "  73 -- an output cannot be written\n"
+                    "  75 -- over the memory budget\n"
+                    "  130 -- interrupted"},
+    {"Output",
+     "Results go to standard output, everything else to standard error. An error is one line that begins with tenon "
+     "and the command. Files are written beside their name and renamed: none is left half-written."},
+    {NULL, NULL},
+};

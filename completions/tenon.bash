@@ -1,0 +1,44 @@
+# bash completion of tenon; made by: tenon completion bash
+_tenon() {
+    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=''
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W 'rank fit predict eval info doctor help completion --version' -- "$current")
+        return
+    fi
+    case ${COMP_WORDS[1]}:$previous in
+    rank:--task) words='auto multiclass multilabel regression' ;;
+    rank:--nan) words='error drop zero' ;;
+    rank:--optimizer) words='aitken mackay em newton' ;;
+    rank:--intercept) words='yes no' ;;
+    fit:--task) words='auto multiclass multilabel regression' ;;
+    fit:--method) words='evidence' ;;
+    fit:--select) words='best greedy forward exhaustive all' ;;
+    fit:--nan) words='error drop zero' ;;
+    fit:--optimizer) words='aitken mackay em newton' ;;
+    fit:--intercept) words='yes no' ;;
+    predict:--nan) words='error drop zero' ;;
+    eval:--task) words='auto multiclass multilabel regression' ;;
+    eval:--nan) words='error drop zero' ;;
+    info:--task) words='auto multiclass multilabel regression' ;;
+    help:--format) words='text markdown man' ;;
+    help:help) words='rank fit predict eval info doctor help completion' ;;
+    completion:completion) words='bash zsh' ;;
+    esac
+    if [ -z "$words" ] && [[ $current == -* ]]; then
+        case ${COMP_WORDS[1]} in
+        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --method --select --lambda --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --top --scores --nan' ;;
+        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --scores --per-class --nan' ;;
+        info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;
+        doctor) words=' --json --quiet --progress --no-color --threads --seed --mem --help' ;;
+        help) words=' --json --quiet --progress --no-color --threads --seed --mem --help --format' ;;
+        completion) words=' --json --quiet --progress --no-color --threads --seed --mem --help' ;;
+        esac
+    fi
+    if [ -n "$words" ]; then
+        mapfile -t COMPREPLY < <(compgen -W "$words" -- "$current")
+    fi
+}
+complete -o default -F _tenon tenon

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Stage 6, learn: heads. A head is a linear classifier together with how its input was prepared: weights (K, D),
+ * intercepts (K), classes, and the representations that stand side by side in its D columns. */
+#ifndef TENON_LEARN_H
+#define TENON_LEARN_H
+
+#include "tenon/transform.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_head tn_head;
+
+/* One representation of a head, in column order. */
+typedef struct tn_rep {
+    const char *name;
+    size_t dim;
+    tn_normalize normalize;
+} tn_rep;
+
+TN_API void tn_head_free(tn_head *head);
+
+/* Everything returned is borrowed while the head lives. */
+TN_API tn_task tn_head_task(const tn_head *head);
+TN_API size_t tn_head_classes(const tn_head *head);
+TN_API const char *const *tn_head_class_names(const tn_head *head);
+TN_API size_t tn_head_dim(const tn_head *head);
+TN_API size_t tn_head_rep_count(const tn_head *head);
+TN_API tn_rep tn_head_rep(const tn_head *head, size_t i);
+TN_API const float *tn_head_weight(const tn_head *head); /* classes x dim */
+TN_API const float *tn_head_bias(const tn_head *head);   /* classes */
+/* Ridge heads: classes values each, else NULL. Infinite lambda: the null model, no weights. */
+TN_API const double *tn_head_lambda(const tn_head *head);
+TN_API const double *tn_head_alpha(const tn_head *head);
+TN_API const double *tn_head_beta(const tn_head *head);
+TN_API const char *tn_head_method(const tn_head *head);
+TN_API const char *tn_head_options(const tn_head *head);    /* JSON object: how it was made */
+TN_API const char *tn_head_created_by(const tn_head *head); /* program version and command */
+TN_API double tn_head_log_evidence(const tn_head *head);    /* NaN when the method has none */
+/* Decision point of a class's score in multi-label work: 0.5 for heads fitted to 0/1 targets. */
+TN_API double tn_head_threshold(const tn_head *head);
+
+/* ---- statistics: what a ridge model needs of its data, in O(D^2 + K D) memory ---- */
+
+/* Gram, X'Y and sums of a part of the rows. Parts made anywhere can be merged, saved and loaded (tenon/report.h), and
+ * give the evidence of all rows together (tenon/select.h) without the features. */
+typedef struct tnp_stats tn_stats;
+
+/* Statistics of one representation with its labels, streamed in blocks. Unlabelled rows are left out, and bad ones
+ * with TN_NAN_DROP. Parts that are to be merged need the same classes (tn_labels_map) and a row-wise normalisation:
+ * TN_NORM_ZSCORE is TN_ERR_ARG. Owned by the caller, free with tn_stats_free. O(N D^2). */
+TN_API tn_status tn_stats_gather(tn_ctx *ctx, const tn_source *src, const tn_labels *labels, tn_normalize normalize,
+                                 tn_nan_policy nan, tn_stats **out);
+/* into += from. TN_ERR_SHAPE when columns or classes differ. O(D^2 + K D). */
+TN_API tn_status tn_stats_merge(tn_ctx *ctx, tn_stats *into, const tn_stats *from);
+TN_API void tn_stats_free(tn_stats *stats);
+TN_API size_t tn_stats_rows(const tn_stats *stats);
+TN_API size_t tn_stats_cols(const tn_stats *stats);
+TN_API size_t tn_stats_classes(const tn_stats *stats);
+
+/* ---- prediction ---- */
+
+typedef struct tn_scorer tn_scorer;
+
+/* Joins a head to the representations it needs, matched by name; others are ignored; a missing one is
+ * TN_ERR_ARG, another width TN_ERR_SHAPE, differing row counts TN_ERR_SHAPE. head and sources are borrowed
+ * while the scorer lives. Owned by the caller, free with tn_scorer_free. */
+TN_API tn_status tn_scorer_new(tn_ctx *ctx, const tn_head *head, const tn_source *const *sources, size_t count,
+                               tn_nan_policy nan, tn_scorer **out);
+TN_API void tn_scorer_free(tn_scorer *scorer);
+TN_API size_t tn_scorer_rows(const tn_scorer *scorer);
+/* Scores of rows [start, start+count) into out (count x classes). With TN_NAN_DROP a bad row gets NaN scores.
+ * O(count * dim * classes). */
+TN_API tn_status tn_scorer_read(tn_ctx *ctx, tn_scorer *scorer, size_t start, size_t count, float *out);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The whole way in two calls: rank candidates by evidence; fit a head on the best set of them. A candidate is a
+ * pair of representation and normalisation, named "vgg", or "vgg+root" when several normalisations compete.
+ * The results are plain structs of tenon/select.h. */
+#ifndef TENON_PIPELINE_H
+#define TENON_PIPELINE_H
+
+#include "tenon/select.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct tn_rank_options {
+    tn_evidence_options evidence;
+    const char *normalize; /* list, "l2": the scale of a row says little about its class */
+    int nan;               /* tn_nan_policy; error: bad rows are a fault upstream, not something to hide */
+    const char *loo;       /* rows of the leave-one-out sample: a number, "all", "0" off; "2000": s.e. near 1 % */
+    size_t seed;           /* of the sample; 0 */
+} tn_rank_options;
+
+TN_API void tn_rank_options_default(tn_rank_options *options);
+/* Fields of tn_rank_options; those of tn_evidence_options come on top, at offset `evidence`. */
+TN_API const tn_field *tn_rank_fields(size_t *count);
+
+/* Evidence of every candidate, best first. sources and labels are borrowed until return. Owned by the caller, free
+ * with tn_ranking_free. Cost a candidate: N D^2 for the Gram (or N^2 D when N < D) and 4/3 min(N,D)^3.
+ * TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA (one class, no labelled rows, NaN), TN_ERR_BUDGET, TN_ERR_MEMORY. */
+TN_API tn_status tn_rank(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                         const tn_rank_options *options, tn_ranking **out);
+TN_API void tn_ranking_free(tn_ranking *ranking);
+
+typedef struct tn_fit_options {
+    tn_rank_options rank;
+    int select;         /* tn_search; greedy: as good as exhaustive in the paper's Table 3, M steps */
+    const char *lambda; /* rule or number, see tn_lambda_parse; "auto" */
+} tn_fit_options;
+
+TN_API void tn_fit_options_default(tn_fit_options *options);
+TN_API const tn_field *tn_fit_fields(size_t *count);
+
+/* Chooses among the candidates, trains a ridge head on the chosen set, returns it with an account of how.
+ * Ownership, cost and failures as tn_rank; the search reuses the Gram blocks and reads no file again. */
+TN_API tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                        const tn_fit_options *options, tn_fit_info **info, tn_head **head);
+TN_API void tn_fit_info_free(tn_fit_info *info);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

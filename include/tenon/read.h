@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Stage 1, read: representations and labels from files. A representation is opened by its REP text,
+ * [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key, .fvecs, .svm/.libsvm, .csv, or a
+ * directory of .npy shards taken in name order. Files are mapped, not copied, whenever their bytes allow. */
+#ifndef TENON_READ_H
+#define TENON_READ_H
+
+#include "tenon/matrix.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- representations ---- */
+
+typedef struct tn_source tn_source;
+
+/* Opens a representation and checks its header against its length. The default NAME is the file name up to its
+ * first dot. Owned by the caller, free with tn_source_close.
+ * TN_ERR_IO missing or unreadable; TN_ERR_FORMAT with the byte position; TN_ERR_UNSUPPORTED; TN_ERR_MEMORY. */
+TN_API tn_status tn_source_open(tn_ctx *ctx, const char *rep, tn_source **out);
+TN_API void tn_source_close(tn_source *src);
+
+/* Borrowed while the source lives. */
+TN_API const char *tn_source_name(const tn_source *src);
+TN_API const char *tn_source_path(const tn_source *src);
+TN_API size_t tn_source_rows(const tn_source *src);
+TN_API size_t tn_source_cols(const tn_source *src);
+TN_API tn_dtype tn_source_dtype(const tn_source *src);
+/* Short name of the container: "npy", "npz", "safetensors", "fvecs", "libsvm", "csv", "shards". */
+TN_API const char *tn_source_format(const tn_source *src);
+/* Row identifiers when the file carries them (CSV column named id, npz member ids), else NULL. rows strings. */
+TN_API const char *const *tn_source_ids(const tn_source *src);
+/* True when float would lose digits of the stored values (float64, integers of 32 bits and more). */
+TN_API bool tn_source_is_wide(const tn_source *src);
+
+/* Copies a rectangle, converted, into out (count x cols, compact). Row i is index[start + i], or start + i when
+ * index is NULL. Values are as stored: NaN and infinity come through. Safe to call concurrently on one source
+ * with different contexts. Fails with TN_ERR_ARG when the rectangle is outside, TN_ERR_IO when the file shrank. */
+TN_API tn_status tn_source_read(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
+                                size_t col0, size_t cols, float *out);
+TN_API tn_status tn_source_read_wide(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
+                                     size_t col0, size_t cols, double *out);
+
+/* ---- labels ---- */
+
+typedef enum tn_task { TN_TASK_AUTO, TN_TASK_MULTICLASS, TN_TASK_MULTILABEL, TN_TASK_REGRESSION } tn_task;
+
+/* Word of the command line: "auto", "multiclass", "multilabel", "regression". */
+TN_API const char *tn_task_name(tn_task task);
+
+/* Positives are kept as lists: the classes of row i are cls[first[i]] .. cls[first[i+1]-1], ascending.
+ * Multi-class rows have one or none. Regression has no lists but `values` (rows x classes). */
+typedef struct tn_labels {
+    tn_task task;
+    size_t rows, classes;
+    char **names;   /* classes; sorted: as numbers when all are whole numbers, else by bytes */
+    size_t *first;  /* rows + 1; NULL for regression */
+    uint32_t *cls;  /* first[rows]; NULL for regression */
+    bool *known;    /* rows; false: unlabelled, left out of training */
+    double *values; /* rows x classes; regression only */
+    char **ids;     /* rows, or NULL when the file carries none */
+    char *path;
+} tn_labels;
+
+/* Reads LABELS: .npy (N integers; N x K of 0/1; floats for regression), or text, one line a row: a name, names
+ * joined by |, optionally preceded by an id and a tab; -1 or an empty line: unlabelled. TN_TASK_AUTO decides by the file.
+ * Owned by the caller, free with tn_labels_free. */
+TN_API tn_status tn_labels_open(tn_ctx *ctx, const char *path, tn_task task, tn_labels **out);
+TN_API void tn_labels_free(tn_labels *labels);
+
+/* Rewrites the labels over the given class names (a head's), so that indices agree with score columns.
+ * A label that is not among them is TN_ERR_DATA, naming it. */
+TN_API tn_status tn_labels_map(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count);
+
+/* Checks that rows agree, and ids where both carry them: "dino.npy: 4999 rows, but labels.npy has 5000". */
+TN_API tn_status tn_rows_agree(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

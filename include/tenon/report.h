@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Stage 8, report: heads to and from files, results as JSON and as tables. Texts are owned by the caller, free
+ * with tn_text_free. Files are written beside and renamed; a failure leaves nothing. */
+#ifndef TENON_REPORT_H
+#define TENON_REPORT_H
+
+#include "tenon/evaluate.h"
+#include "tenon/select.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A head as .safetensors, layout in docs/formats.md. `command` is recorded in created_by; may be NULL.
+ * TN_ERR_OUTPUT. */
+TN_API tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, const char *path);
+/* TN_ERR_IO, TN_ERR_FORMAT, TN_ERR_UNSUPPORTED (a later version). Owned by the caller, free with tn_head_free. */
+TN_API tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out);
+
+/* Statistics as .safetensors: gram, shift, sum, xty, ysum, yy, exact to the last bit. Failures as for heads. */
+TN_API tn_status tn_stats_save(tn_ctx *ctx, const tn_stats *stats, const char *path);
+TN_API tn_status tn_stats_load(tn_ctx *ctx, const char *path, tn_stats **out);
+
+/* A float32 .npy written row block by row block. */
+typedef struct tn_npy_writer tn_npy_writer;
+TN_API tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out);
+TN_API tn_status tn_npy_writer_rows(tn_ctx *ctx, tn_npy_writer *writer, const float *data, size_t rows);
+/* Gives the file its name; TN_ERR_SHAPE when rows are missing. */
+TN_API tn_status tn_npy_writer_commit(tn_ctx *ctx, tn_npy_writer *writer);
+/* NULL is legal; without commit the file is removed. */
+TN_API void tn_npy_writer_close(tn_npy_writer *writer);
+
+/* One JSON object in the keys of the command-line contract, no newline at the end; NaN and infinity as null. */
+TN_API tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out);
+TN_API tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, char **out);
+TN_API tn_status tn_metrics_json(tn_ctx *ctx, const tn_metrics *metrics, const char *const *class_names, char **out);
+
+/* For JSON of your own: the character at `text` as it stands in a JSON string, into out, terminated; returns the bytes
+ * of `text` it took, 0 at the end. Quotes, backslashes and control characters are escaped; a byte that is not UTF-8
+ * becomes U+FFFD, so that the output is always valid JSON. */
+TN_API size_t tn_json_char(const char *text, char out[8]);
+
+/* The same for people: a table and a sentence; color adds terminal colours. */
+TN_API tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool color, char **out);
+TN_API tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, bool color, char **out);
+TN_API tn_status tn_metrics_table(tn_ctx *ctx, const tn_metrics *metrics, const char *const *class_names,
+                                  bool per_class, bool color, char **out);
+
+TN_API void tn_text_free(char *text);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Stage 5, select: the Bayesian evidence of a representation for a task, and the search for the best set of
+ * representations. The mathematics is in docs/math.md, section 1. */
+#ifndef TENON_SELECT_H
+#define TENON_SELECT_H
+
+#include "tenon/learn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* How the maximum over lambda is found. All are safeguarded: started from a scan, kept inside a bracket. */
+typedef enum tn_optimizer { TN_OPT_AITKEN, TN_OPT_MACKAY, TN_OPT_EM, TN_OPT_NEWTON } tn_optimizer;
+#define TN_OPTIMIZER_WORDS "aitken|mackay|em|newton"
+
+typedef struct tn_evidence_options {
+    int optimizer;         /* tn_optimizer; aitken: fewest evaluations on real features (docs/results/evidence.md) */
+    bool intercept;        /* unpenalised intercept; yes: features of today's networks are not centred */
+    double tolerance;      /* stop when lambda changes by less than this, relatively; 1e-5 as in the paper */
+    size_t max_iterations; /* evaluations a class; 500: only em comes near */
+    double start;          /* first lambda; 0: from a coarse scan, which also finds a second maximum */
+} tn_evidence_options;
+
+TN_API void tn_evidence_options_default(tn_evidence_options *options);
+TN_API const tn_field *tn_evidence_fields(size_t *count);
+
+typedef enum tn_class_state {
+    TN_CLASS_FITTED,    /* 0 < lambda < infinity */
+    TN_CLASS_NULL,      /* no features is the better model: lambda infinite, weights 0 */
+    TN_CLASS_DEGENERATE /* constant target: left out of every sum, constant score */
+} tn_class_state;
+
+/* Result for one set of representations; arrays have `classes` entries. Owned by the caller of whatever made
+ * it, free with tn_evidence_free. */
+typedef struct tn_evidence {
+    size_t rows, dim, classes, rank;
+    double log_evidence;        /* sum over classes, each at its own lambda */
+    double log_evidence_shared; /* sum over classes at the one lambda that maximises it */
+    double log_null;            /* the same sum for the model without features */
+    double lambda_shared;       /* may be infinite */
+    double lambda_median;       /* of the fitted and null classes */
+    double gain_per_label;      /* (log_evidence - log_null) / (rows * classes that count) */
+    size_t null_classes, degenerate_classes, iterations_max;
+    double iterations_mean;
+    bool converged;
+    double *lambda, *alpha, *beta, *log_class, *log_class_null;
+    tn_class_state *state;
+    size_t *iterations;
+} tn_evidence;
+
+TN_API void tn_evidence_free(tn_evidence *evidence);
+
+/* Evidence of the rows behind the statistics. TN_ERR_DATA when every class is constant, or when there are not more rows
+ * than columns: the labels can then be interpolated, which second moments cannot tell from noise. 4/3 D^3 flops. */
+TN_API tn_status tn_stats_evidence(tn_ctx *ctx, const tn_stats *stats, const tn_evidence_options *options,
+                                   tn_evidence **out);
+
+/* How representations are put together: the best one; the paper's greedy pass; forward selection; all subsets
+ * (at most 12 candidates); everything. */
+typedef enum tn_search {
+    TN_SEARCH_BEST,
+    TN_SEARCH_GREEDY,
+    TN_SEARCH_FORWARD,
+    TN_SEARCH_EXHAUSTIVE,
+    TN_SEARCH_ALL
+} tn_search;
+#define TN_SEARCH_WORDS "best|greedy|forward|exhaustive|all"
+
+/* Which lambda a ridge head is trained with. */
+typedef enum tn_lambda_rule {
+    TN_LAMBDA_AUTO,      /* shared for multi-class, per-class for multi-label and regression */
+    TN_LAMBDA_SHARED,    /* maximises the summed evidence: scores of classes stay comparable */
+    TN_LAMBDA_PER_CLASS, /* each class its own, as in the paper */
+    TN_LAMBDA_GCV,       /* minimises generalised cross-validation; one lambda */
+    TN_LAMBDA_LOO,       /* minimises leave-one-out squared error over the --loo rows; one lambda */
+    TN_LAMBDA_FIXED      /* a number given by the user */
+} tn_lambda_rule;
+/* Reads "auto", "shared", "per-class", "gcv", "loo" or a positive number. TN_ERR_ARG. */
+TN_API tn_status tn_lambda_parse(tn_ctx *ctx, const char *text, tn_lambda_rule *rule, double *value);
+
+/* ---- results: made and freed by tenon/pipeline.h, printed by tenon/report.h ---- */
+
+/* Figures of one candidate, or of a set of them. */
+typedef struct tn_candidate {
+    char *name;
+    size_t dim;
+    double log_evidence, log_evidence_shared, gain_per_label;
+    double loo_accuracy, loo_se; /* multi-class: accuracy; multi-label: share of right decisions; NaN when off */
+    double loo_r2;               /* regression, else NaN */
+    double lambda_median, lambda_shared;
+    size_t iterations_max, null_classes, degenerate_classes;
+    double iterations_mean;
+    double seconds;
+} tn_candidate;
+
+/* Candidates in order. */
+typedef struct tn_ranking {
+    tn_task task;
+    size_t rows, rows_left_out, classes, degenerate_classes;
+    double null_log_evidence;
+    size_t count;
+    tn_candidate *candidates; /* best first */
+    double seconds;
+} tn_ranking;
+
+/* One trial of the search. */
+typedef struct tn_fit_step {
+    char *candidate; /* the set tried, names joined by " + " in exhaustive search, else the one added */
+    bool accepted;
+    double log_evidence;
+} tn_fit_step;
+
+/* How a head was found. */
+typedef struct tn_fit_info {
+    tn_ranking *ranking; /* the single candidates */
+    size_t selected_count, step_count, classes;
+    char **selected; /* candidate names in column order of the head */
+    tn_fit_step *steps;
+    tn_candidate chosen;     /* figures of the chosen set, leave-one-out included */
+    double *lambda;          /* classes */
+    const char *lambda_rule; /* word of the rule that was used */
+    double seconds;
+} tn_fit_info;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

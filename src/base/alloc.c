@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Checked, counted, 64-byte aligned allocation. Each block is preceded by one cache line that remembers its
+ * size and context, so freeing needs neither and the budget is exact to the byte of what was asked for. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/ctx.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { LINE = 64 };
+
+typedef struct header {
+    tn_ctx *ctx;
+    size_t bytes;
+} header;
+
+static void raise_peak(tn_ctx *ctx, size_t bytes)
+{
+    size_t peak = atomic_load(&ctx->peak_bytes);
+    while (bytes > peak && !atomic_compare_exchange_weak(&ctx->peak_bytes, &peak, bytes))
+        ;
+}
+
+static tn_status over_budget(tn_ctx *ctx, double needed, const char *what)
+{
+    return tnp_fail(ctx, TN_ERR_BUDGET, "%s: needs %.1f MB of memory, the budget is %.1f MB", what, needed / 1048576,
+                    (double)ctx->budget / 1048576);
+}
+
+tn_status tnp_mul(tn_ctx *ctx, size_t a, size_t b, size_t *out)
+{
+    if (b != 0 && a > SIZE_MAX / b)
+        return tnp_fail(ctx, TN_ERR_MEMORY, "memory: %zu x %zu is too large", a, b);
+    *out = a * b;
+    return TN_OK;
+}
+
+size_t tnp_room(const tn_ctx *ctx)
+{
+    size_t now = atomic_load(&ctx->live_bytes);
+    return ctx->budget == 0 ? SIZE_MAX : now > ctx->budget ? 0 : ctx->budget - now;
+}
+
+tn_status tnp_need(tn_ctx *ctx, size_t bytes, const char *what)
+{
+    if (bytes > tnp_room(ctx))
+        return over_budget(ctx, (double)atomic_load(&ctx->live_bytes) + (double)bytes, what);
+    return TN_OK;
+}
+
+tn_status tnp_alloc_raw(tn_ctx *ctx, size_t count, size_t size, void *out)
+{
+    size_t bytes = 0;
+    tn_status st = tnp_mul(ctx, count, size, &bytes);
+    if (st == TN_OK)
+        st = tnp_need(ctx, bytes, "memory");
+    if (st != TN_OK)
+        return st;
+    void *raw = NULL;
+    bool refused = ctx->fail_countdown != 0 && --ctx->fail_countdown == 0;
+    if (refused || bytes > SIZE_MAX - 2 * LINE || posix_memalign(&raw, LINE, bytes + LINE) != 0)
+        return tnp_fail(ctx, TN_ERR_MEMORY, "memory: the system refused %zu bytes", bytes);
+    header *head = raw;
+    head->ctx = ctx;
+    head->bytes = bytes;
+    atomic_fetch_add(&ctx->live_blocks, 1);
+    raise_peak(ctx, atomic_fetch_add(&ctx->live_bytes, bytes) + bytes);
+    void *user = (char *)raw + LINE;
+    memcpy(out, &user, sizeof user);
+    return TN_OK;
+}
+
+tn_status tnp_alloc(tn_ctx *ctx, size_t count, size_t size, void *out)
+{
+    void *user = NULL;
+    tn_status st = tnp_alloc_raw(ctx, count, size, &user);
+    if (st != TN_OK)
+        return st;
+    memset(user, 0, count * size);
+    memcpy(out, &user, sizeof user);
+    return TN_OK;
+}
+
+tn_status tnp_grow(tn_ctx *ctx, void *array, size_t old, size_t count, size_t size)
+{
+    void *before = NULL, *after = NULL;
+    memcpy(&before, array, sizeof before);
+    tn_status st = tnp_alloc(ctx, count, size, &after);
+    if (st != TN_OK)
+        return st;
+    if (old != 0)
+        memcpy(after, before, old * size);
+    tnp_free(before);
+    memcpy(array, &after, sizeof after);
+    return TN_OK;
+}
+
+tn_status tnp_strndup(tn_ctx *ctx, const char *text, size_t length, char **out)
+{
+    char *copy = NULL;
+    tn_status st = tnp_alloc(ctx, length + 1, 1, &copy);
+    if (st != TN_OK)
+        return st;
+    memcpy(copy, text, length);
+    *out = copy;
+    return TN_OK;
+}
+
+tn_status tnp_strdup(tn_ctx *ctx, const char *text, char **out)
+{
+    return tnp_strndup(ctx, text, strlen(text), out);
+}
+
+void tnp_free(void *pointer)
+{
+    if (!pointer)
+        return;
+    header *head = (header *)(void *)((char *)pointer - LINE);
+    atomic_fetch_sub(&head->ctx->live_bytes, head->bytes);
+    atomic_fetch_sub(&head->ctx->live_blocks, 1);
+    free(head);
+}
+
+void tnp_fail_allocation(tn_ctx *ctx, size_t k)
+{
+    ctx->fail_countdown = k;
+}
+
+size_t tnp_live_blocks(const tn_ctx *ctx)
+{
+    return atomic_load(&ctx->live_blocks);
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The one gateway to BLAS and LAPACK. Matrices are row-major; sizes are size_t and are checked to fit the
+ * library's int: TN_ERR_SHAPE. Each call uses the context's threads; none may be made from a tnp_parallel body. */
+#ifndef TNP_BLAS_H
+#define TNP_BLAS_H
+
+#include "base/base.h"
+
+/* g (n,n), upper triangle = x'x for x (rows,n) with row stride ldx; g is overwritten. */
+tn_status tnp_ssyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const float *x, size_t ldx, float *g);
+/* g (n,n), upper triangle += x'x. */
+tn_status tnp_dsyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const double *x, size_t ldx, double *g);
+/* The same with x x' for x (n,cols): products of rows. g is overwritten; added to. */
+tn_status tnp_ssyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const float *x, size_t ldx, float *g);
+tn_status tnp_dsyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const double *x, size_t ldx, double *g);
+/* c (m,n) = a b' + beta c for a (m,k), b (n,k), row strides lda, ldb, ldc. */
+tn_status tnp_sgemm_nt(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
+                       size_t ldb, float beta, float *c, size_t ldc);
+tn_status tnp_dgemm_nt(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b,
+                       size_t ldb, double beta, double *c, size_t ldc);
+/* c (m,n) = a b + beta c for a (m,k), b (k,n). */
+tn_status tnp_sgemm_nn(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
+                       size_t ldb, float beta, float *c, size_t ldc);
+tn_status tnp_dgemm_nn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b,
+                       size_t ldb, double beta, double *c, size_t ldc);
+
+/* c (m,n) = a' b + beta c for a (k,m), b (k,n). */
+tn_status tnp_sgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
+                       size_t ldb, float beta, float *c, size_t ldc);
+
+/* a (n,n) symmetric positive definite, upper triangle given: a = R'R, R in the upper triangle. TN_ERR_NUMERIC when it is
+ * not positive definite. */
+tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a);
+/* b (rows,n) <- b R^-1, with R as tnp_cholesky left it. */
+tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, double *b);
+/* Eigenvectors into the rows of a (n,n), eigenvalues ascending into values (n). Upper triangle given. */
+tn_status tnp_eigen(tn_ctx *ctx, size_t n, double *a, double *values);
+
+/* a (n,n) symmetric, upper triangle given: a = Q T Q'. diag (n) and off (n-1) of T; a and tau (n-1) keep Q. */
+tn_status tnp_tridiagonalise(tn_ctx *ctx, size_t n, double *a, double *diag, double *off, double *tau);
+/* Each row of c (count,n) is multiplied by Q' (transpose) or Q, with Q as tnp_tridiagonalise left it. */
+tn_status tnp_apply_q(tn_ctx *ctx, size_t n, const double *a, const double *tau, bool transpose, size_t count,
+                      double *c);
+/* Eigenvalues of T, ascending, into values (n); diag and off are kept. */
+tn_status tnp_tridiagonal_values(tn_ctx *ctx, size_t n, const double *diag, const double *off, double *values);
+
+/* What the library says of itself: configuration, and the name of the kernels it picked. */
+const char *tnp_blas_config(void);
+const char *tnp_blas_kernels(void);
+/* Kernels that a processor with these abilities should get although the BLAS picked `kernels`; NULL: they
+ * are good, or the BLAS cannot change them. Pure function, so that it can be tested on any machine. */
+const char *tnp_blas_advice(const char *config, const char *kernels, bool avx2, bool avx512, bool intel);
+
+#endif

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The context: settings, the last message, the cancel flag. It is allocated with calloc because it is what
+ * counts every other allocation. */
+#define _POSIX_C_SOURCE 200809L
+#include "base/ctx.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+tn_status tn_ctx_new(tn_ctx **out)
+{
+    tn_ctx *ctx = calloc(1, sizeof *ctx);
+    if (!ctx)
+        return TN_ERR_MEMORY;
+    tn_ctx_set_threads(ctx, 0);
+    *out = ctx;
+    return TN_OK;
+}
+
+void tn_ctx_free(tn_ctx *ctx)
+{
+    if (!ctx)
+        return;
+    tnp_pool_free(ctx->pool);
+    free(ctx);
+}
+
+void tn_ctx_set_threads(tn_ctx *ctx, size_t threads)
+{
+    if (threads == 0) {
+        tn_machine machine;
+        tn_machine_look(&machine);
+        threads = tnp_max(machine.cores, 1);
+    }
+    if (threads != ctx->threads) {
+        tnp_pool_free(ctx->pool);
+        ctx->pool = NULL;
+    }
+    ctx->threads = threads;
+}
+
+size_t tn_ctx_threads(const tn_ctx *ctx)
+{
+    return ctx->threads;
+}
+
+void tn_ctx_set_memory(tn_ctx *ctx, size_t bytes)
+{
+    ctx->budget = bytes;
+}
+
+size_t tn_ctx_memory_now(const tn_ctx *ctx)
+{
+    return atomic_load(&ctx->live_bytes);
+}
+
+size_t tn_ctx_memory_peak(const tn_ctx *ctx)
+{
+    return atomic_load(&ctx->peak_bytes);
+}
+
+void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user)
+{
+    ctx->progress = fn;
+    ctx->progress_user = user;
+}
+
+void tn_ctx_cancel(tn_ctx *ctx)
+{
+    atomic_store(&ctx->cancelled, 1);
+}
+
+const char *tn_ctx_message(const tn_ctx *ctx)
+{
+    return ctx->message;
+}
+
+const char *tn_status_name(tn_status status)
+{
+    static const char *const names[] = {
+        "TN_OK",          "TN_ERR_ARG",         "TN_ERR_SHAPE",  "TN_ERR_MEMORY", "TN_ERR_IO",          "TN_ERR_FORMAT",
+        "TN_ERR_NUMERIC", "TN_ERR_UNSUPPORTED", "TN_ERR_OUTPUT", "TN_ERR_BUDGET", "TN_ERR_INTERRUPTED", "TN_ERR_DATA",
+    };
+    size_t index = (size_t)status;
+    return index < sizeof names / sizeof *names ? names[index] : "unknown status";
+}
+
+const char *tn_version(void)
+{
+    return TN_VERSION;
+}
+
+tn_status tnp_fail(tn_ctx *ctx, tn_status status, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    tnp_format_list(ctx->message, sizeof ctx->message, format, args);
+    va_end(args);
+    return status;
+}
+
+tn_status tnp_cancelled(tn_ctx *ctx)
+{
+    return atomic_load(&ctx->cancelled) ? tnp_fail(ctx, TN_ERR_INTERRUPTED, "interrupted") : TN_OK;
+}
+
+tn_status tnp_progress(tn_ctx *ctx, const char *stage, size_t done, size_t total)
+{
+    if (ctx->progress)
+        ctx->progress(ctx->progress_user, stage, done, total);
+    return tnp_cancelled(ctx);
+}
+
+double tnp_seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

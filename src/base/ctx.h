@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Layout of the context: for src/base only. */
+#ifndef TNP_CTX_H
+#define TNP_CTX_H
+
+#include "base/base.h"
+
+#include <stdatomic.h>
+
+struct tnp_pool;
+
+struct tn_ctx {
+    size_t threads;
+    struct tnp_pool *pool; /* made on first use, see threads.c */
+    size_t budget;         /* bytes; 0: none */
+    atomic_size_t live_bytes, live_blocks, peak_bytes;
+    size_t fail_countdown; /* tests: 0 off, 1 fails the next allocation */
+    atomic_int cancelled;
+    tn_progress_fn progress;
+    void *progress_user;
+    char message[1024];
+};
+
+void tnp_pool_free(struct tnp_pool *pool);
+
+#endif

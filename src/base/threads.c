@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The one owner of threads: a small pool per context that sleeps between jobs.
+ *
+ * OpenMP was refused: its idle threads spin for milliseconds after a region, on the very cores that the next
+ * BLAS call wants, and its run-time differs between compilers. Bodies never call BLAS, so at any moment
+ * either this pool works or the BLAS does. */
+#include "base/ctx.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+
+enum { MAX_WORKERS = 255 };
+
+struct tnp_pool {
+    pthread_mutex_t lock;
+    pthread_cond_t wake, idle;
+    size_t workers; /* threads besides the caller */
+    size_t invited; /* of them, how many may join the present job */
+    size_t joined;  /* have picked the job up */
+    size_t busy;    /* are still in it */
+    bool closing;
+    void (*body)(void *arg, size_t i);
+    void *arg;
+    size_t count;
+    atomic_size_t next;
+    pthread_t threads[MAX_WORKERS];
+};
+
+static void work(struct tnp_pool *pool)
+{
+    size_t i;
+    while ((i = atomic_fetch_add(&pool->next, 1)) < pool->count)
+        pool->body(pool->arg, i);
+}
+
+static void *worker(void *arg)
+{
+    struct tnp_pool *pool = arg;
+    pthread_mutex_lock(&pool->lock);
+    for (;;) {
+        while (!pool->closing && pool->joined >= pool->invited)
+            pthread_cond_wait(&pool->wake, &pool->lock);
+        if (pool->closing)
+            break;
+        ++pool->joined;
+        ++pool->busy;
+        pthread_mutex_unlock(&pool->lock);
+        work(pool);
+        pthread_mutex_lock(&pool->lock);
+        if (--pool->busy == 0)
+            pthread_cond_signal(&pool->idle);
+    }
+    pthread_mutex_unlock(&pool->lock);
+    return NULL;
+}
+
+/* A pool with as many workers as could be started: fewer threads change the time, never the result. */
+static struct tnp_pool *pool_new(size_t workers)
+{
+    struct tnp_pool *pool = calloc(1, sizeof *pool);
+    if (!pool)
+        return NULL;
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->idle, NULL);
+    while (pool->workers < tnp_min(workers, MAX_WORKERS) &&
+           pthread_create(&pool->threads[pool->workers], NULL, worker, pool) == 0)
+        ++pool->workers;
+    return pool;
+}
+
+void tnp_pool_free(struct tnp_pool *pool)
+{
+    if (!pool)
+        return;
+    pthread_mutex_lock(&pool->lock);
+    pool->closing = true;
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    for (size_t i = 0; i < pool->workers; ++i)
+        pthread_join(pool->threads[i], NULL);
+    pthread_cond_destroy(&pool->wake);
+    pthread_cond_destroy(&pool->idle);
+    pthread_mutex_destroy(&pool->lock);
+    free(pool);
+}
+
+size_t tnp_threads_for(const tn_ctx *ctx, double flops)
+{
+    /* Waking a thread costs about 20 microseconds: a thread gets at least ten times that. */
+    const double least = 4e5;
+    return flops < 2 * least ? 1 : tnp_min(ctx->threads, (size_t)(flops / least));
+}
+
+void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *arg, size_t i), void *arg)
+{
+    threads = tnp_min(tnp_min(threads, ctx->threads), count);
+    if (threads > 1 && !ctx->pool)
+        ctx->pool = pool_new(ctx->threads - 1);
+    struct tnp_pool *pool = ctx->pool;
+    if (threads <= 1 || !pool || pool->workers == 0) {
+        for (size_t i = 0; i < count; ++i)
+            body(arg, i);
+        return;
+    }
+    pthread_mutex_lock(&pool->lock);
+    pool->body = body;
+    pool->arg = arg;
+    pool->count = count;
+    atomic_store(&pool->next, 0);
+    pool->joined = 0;
+    pool->invited = tnp_min(threads - 1, pool->workers);
+    pthread_cond_broadcast(&pool->wake);
+    pthread_mutex_unlock(&pool->lock);
+    work(pool);
+    pthread_mutex_lock(&pool->lock);
+    pool->invited = 0; /* a worker that has not come yet is not needed any more */
+    while (pool->busy != 0)
+        pthread_cond_wait(&pool->idle, &pool->lock);
+    pthread_mutex_unlock(&pool->lock);
+}

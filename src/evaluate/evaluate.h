@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Private side of the evaluate stage. */
+#ifndef TNP_EVALUATE_H
+#define TNP_EVALUATE_H
+
+#include "base/base.h"
+#include "tenon/evaluate.h"
+
+/* Ranking metrics of every class, ranking_metrics.c. Rows i with scored[i] != 0 count, `rows` of them; their scores
+ * hold no NaN. In: per_class[c].positives. Out: ap, ap_voc07 and auc; for multi-label also accuracy and
+ * balanced_accuracy at `threshold`. Arguments are trusted. */
+tn_status tnp_metrics_rank(tn_ctx *ctx, tn_view scores, const tn_labels *labels, const unsigned char *scored,
+                           size_t rows, double threshold, tn_class_metrics *per_class);
+
+#endif

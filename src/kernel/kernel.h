@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inner loops: pointers and sizes, no allocation, no context, no failure, no threads. The scalar file is the
+ * specification; the others must agree with it to rounding, and exactly on integer-valued data.
+ * Ask once before a loop: const tnp_kernels *k = tnp_kernels_get(); */
+#ifndef TNP_KERNEL_H
+#define TNP_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { TNP_LANES = 8 }; /* right-hand sides that one tridiagonal solve carries side by side */
+
+/* Results of one tridiagonal solve, one value a lane; u = (T + lambda I)^-1 h. */
+typedef struct tnp_tri_out {
+    double hu[TNP_LANES];  /* h'u */
+    double uu[TNP_LANES];  /* u'u */
+    double utu[TNP_LANES]; /* u'T u */
+} tnp_tri_out;
+
+typedef struct tnp_kernels {
+    const char *name;
+    /* IEEE half precision to single, n values. */
+    void (*half_to_float)(const uint16_t *in, float *out, size_t n);
+    /* Sum of squares and sum of absolute values, summed in double. */
+    double (*sum_squares)(const float *x, size_t n);
+    double (*sum_abs)(const float *x, size_t n);
+    /* acc[i] += x[i]. */
+    void (*add_to_double)(const float *x, double *acc, size_t n);
+    /* y[i] = (x[i] - shift[i]) * scale, in place allowed. */
+    void (*shift_scale)(const float *x, const float *shift, float scale, float *y, size_t n);
+    /* True when no value is NaN or infinite. */
+    bool (*all_finite)(const float *x, size_t n);
+    /* Solves (T + lambda[l] I) u[.,l] = h[.,l] for eight lanes. diag (n), off (n-1); h, u (n, 8); pivot (n, 8) is
+     * scratch. Positive definiteness is the caller's promise. */
+    void (*tri_solve)(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
+                      double *pivot, tnp_tri_out *out);
+} tnp_kernels;
+
+/* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */
+const tnp_kernels *tnp_kernels_get(void);
+
+/* By file, for tests and for tnp_kernels_get; NULL when the compiler did not make them. Whether the processor has them is
+ * the caller's to ask (base/cpu.h). */
+const tnp_kernels *tnp_kernels_scalar(void);
+const tnp_kernels *tnp_kernels_avx2(void);
+const tnp_kernels *tnp_kernels_avx512(void);
+
+#endif

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernels for AVX2 with FMA and half-precision conversion: four doubles a register, so the eight lanes of a
+ * tridiagonal solve are solved as two halves. An empty table elsewhere. */
+#include "kernel/kernel.h"
+
+#if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include <immintrin.h>
+#include <math.h>
+
+static void half_to_float(const uint16_t *in, float *out, size_t n)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(in + i))));
+    for (; i < n; ++i)
+        out[i] = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(in[i])));
+}
+
+static double add_up(__m256d x)
+{
+    __m128d pair = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
+    return _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)));
+}
+
+static __m256d low_half(__m256 x)
+{
+    return _mm256_cvtps_pd(_mm256_castps256_ps128(x));
+}
+
+static __m256d high_half(__m256 x)
+{
+    return _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
+}
+
+static __m256 magnitude(__m256 x)
+{
+    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
+}
+
+static double sum_squares(const float *x, size_t n)
+{
+    __m256d a = _mm256_setzero_pd(), b = _mm256_setzero_pd();
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 v = _mm256_loadu_ps(x + i);
+        __m256d lo = low_half(v), hi = high_half(v);
+        a = _mm256_fmadd_pd(lo, lo, a);
+        b = _mm256_fmadd_pd(hi, hi, b);
+    }
+    double sum = add_up(_mm256_add_pd(a, b));
+    for (; i < n; ++i)
+        sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+static double sum_abs(const float *x, size_t n)
+{
+    __m256d a = _mm256_setzero_pd(), b = _mm256_setzero_pd();
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 v = magnitude(_mm256_loadu_ps(x + i));
+        a = _mm256_add_pd(a, low_half(v));
+        b = _mm256_add_pd(b, high_half(v));
+    }
+    double sum = add_up(_mm256_add_pd(a, b));
+    for (; i < n; ++i)
+        sum += fabs((double)x[i]);
+    return sum;
+}
+
+static void add_to_double(const float *x, double *acc, size_t n)
+{
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 v = _mm256_loadu_ps(x + i);
+        _mm256_storeu_pd(acc + i, _mm256_add_pd(_mm256_loadu_pd(acc + i), low_half(v)));
+        _mm256_storeu_pd(acc + i + 4, _mm256_add_pd(_mm256_loadu_pd(acc + i + 4), high_half(v)));
+    }
+    for (; i < n; ++i)
+        acc[i] += (double)x[i];
+}
+
+static void shift_scale(const float *x, const float *shift, float scale, float *y, size_t n)
+{
+    const __m256 factor = _mm256_set1_ps(scale);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 v = _mm256_sub_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(shift + i));
+        _mm256_storeu_ps(y + i, _mm256_mul_ps(v, factor));
+    }
+    for (; i < n; ++i)
+        y[i] = (x[i] - shift[i]) * scale;
+}
+
+/* A value is finite when its magnitude is at most the largest float; the comparison is false for NaN. */
+static bool all_finite(const float *x, size_t n)
+{
+    const __m256 most = _mm256_set1_ps(3.40282347e+38f);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        if (_mm256_movemask_ps(_mm256_cmp_ps(magnitude(_mm256_loadu_ps(x + i)), most, _CMP_LE_OQ)) != 0xff)
+            return false;
+    for (; i < n; ++i)
+        if (!isfinite(x[i]))
+            return false;
+    return true;
+}
+
+/* One half of the lanes; the recurrences are in kernel_scalar.c. */
+static void solve_half(size_t n, const double *diag, const double *off, const double *lambda, const double *h,
+                       double *u, double *pivot, double *out_hu, double *out_uu, double *out_utu)
+{
+    const __m256d one = _mm256_set1_pd(1), shift = _mm256_loadu_pd(lambda);
+    __m256d inverse = _mm256_setzero_pd(), g = _mm256_setzero_pd(), hu = _mm256_setzero_pd();
+    for (size_t i = 0; i < n; ++i) {
+        __m256d e = _mm256_set1_pd(i ? off[i - 1] : 0), ratio = _mm256_mul_pd(e, inverse);
+        g = _mm256_fnmadd_pd(ratio, g, _mm256_loadu_pd(h + i * TNP_LANES));
+        inverse = _mm256_div_pd(one, _mm256_fnmadd_pd(e, ratio, _mm256_add_pd(_mm256_set1_pd(diag[i]), shift)));
+        hu = _mm256_fmadd_pd(_mm256_mul_pd(g, g), inverse, hu);
+        _mm256_storeu_pd(u + i * TNP_LANES, g);
+        _mm256_storeu_pd(pivot + i * TNP_LANES, inverse);
+    }
+    __m256d next = _mm256_setzero_pd(), uu = _mm256_setzero_pd(), utu = _mm256_setzero_pd();
+    for (size_t i = n; i-- > 0;) {
+        __m256d e = _mm256_set1_pd(i + 1 < n ? off[i] : 0), cross = _mm256_mul_pd(e, next);
+        __m256d value = _mm256_sub_pd(_mm256_loadu_pd(u + i * TNP_LANES), cross);
+        value = _mm256_mul_pd(value, _mm256_loadu_pd(pivot + i * TNP_LANES));
+        uu = _mm256_fmadd_pd(value, value, uu);
+        cross = _mm256_fmadd_pd(_mm256_set1_pd(diag[i]), value, _mm256_add_pd(cross, cross));
+        utu = _mm256_fmadd_pd(value, cross, utu);
+        _mm256_storeu_pd(u + i * TNP_LANES, value);
+        next = value;
+    }
+    _mm256_storeu_pd(out_hu, hu);
+    _mm256_storeu_pd(out_uu, uu);
+    _mm256_storeu_pd(out_utu, utu);
+}
+
+static void tri_solve(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
+                      double *pivot, tnp_tri_out *out)
+{
+    for (int half = 0; half < TNP_LANES; half += 4)
+        solve_half(n, diag, off, lambda + half, h + half, u + half, pivot + half, out->hu + half, out->uu + half,
+                   out->utu + half);
+}
+
+const tnp_kernels *tnp_kernels_avx2(void)
+{
+    static const tnp_kernels table = {"avx2",        half_to_float, sum_squares, sum_abs,
+                                      add_to_double, shift_scale,   all_finite,  tri_solve};
+    return &table;
+}
+#else
+const tnp_kernels *tnp_kernels_avx2(void)
+{
+    return 0;
+}
+#endif

@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Kernels for AVX-512: eight doubles a register, so the eight lanes of a tridiagonal solve are one register each.
+ * Compiled with -mavx512f; an empty table elsewhere. Tails fall to masked operations, never to reads beyond n. */
+#include "kernel/kernel.h"
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+
+static __mmask16 tail_mask(size_t left)
+{
+    return (__mmask16)((1u << left) - 1u);
+}
+
+static void half_to_float(const uint16_t *in, float *out, size_t n)
+{
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16)
+        _mm512_storeu_ps(out + i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)(in + i))));
+    if (i < n) {
+        uint16_t rest[16] = {0};
+        for (size_t j = i; j < n; ++j)
+            rest[j - i] = in[j];
+        __m512 value = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)rest));
+        _mm512_mask_storeu_ps(out + i, tail_mask(n - i), value);
+    }
+}
+
+static __m512d low_half(__m512 x)
+{
+    return _mm512_cvtps_pd(_mm512_castps512_ps256(x));
+}
+
+static __m512d high_half(__m512 x)
+{
+    return _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1)));
+}
+
+static double sum_squares(const float *x, size_t n)
+{
+    __m512d a = _mm512_setzero_pd(), b = _mm512_setzero_pd();
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 v = n - i >= 16 ? _mm512_loadu_ps(x + i) : _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
+        __m512d lo = low_half(v), hi = high_half(v);
+        a = _mm512_fmadd_pd(lo, lo, a);
+        b = _mm512_fmadd_pd(hi, hi, b);
+    }
+    return _mm512_reduce_add_pd(_mm512_add_pd(a, b));
+}
+
+static double sum_abs(const float *x, size_t n)
+{
+    __m512d a = _mm512_setzero_pd(), b = _mm512_setzero_pd();
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 v = n - i >= 16 ? _mm512_loadu_ps(x + i) : _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
+        v = _mm512_abs_ps(v);
+        a = _mm512_add_pd(a, low_half(v));
+        b = _mm512_add_pd(b, high_half(v));
+    }
+    return _mm512_reduce_add_pd(_mm512_add_pd(a, b));
+}
+
+static void add_to_double(const float *x, double *acc, size_t n)
+{
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m512 v = _mm512_loadu_ps(x + i);
+        _mm512_storeu_pd(acc + i, _mm512_add_pd(_mm512_loadu_pd(acc + i), low_half(v)));
+        _mm512_storeu_pd(acc + i + 8, _mm512_add_pd(_mm512_loadu_pd(acc + i + 8), high_half(v)));
+    }
+    for (; i < n; ++i)
+        acc[i] += (double)x[i];
+}
+
+static void shift_scale(const float *x, const float *shift, float scale, float *y, size_t n)
+{
+    const __m512 factor = _mm512_set1_ps(scale);
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m512 v = _mm512_sub_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(shift + i));
+        _mm512_storeu_ps(y + i, _mm512_mul_ps(v, factor));
+    }
+    for (; i < n; ++i)
+        y[i] = (x[i] - shift[i]) * scale;
+}
+
+/* A value is finite when its magnitude is at most the largest float; the comparison is false for NaN. */
+static bool all_finite(const float *x, size_t n)
+{
+    const __m512 most = _mm512_set1_ps(3.40282347e+38f);
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 v = n - i >= 16 ? _mm512_loadu_ps(x + i) : _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
+        if (_mm512_cmp_ps_mask(_mm512_abs_ps(v), most, _CMP_LE_OQ) != 0xffff)
+            return false;
+    }
+    return true;
+}
+
+/* The recurrences are in kernel_scalar.c. The division's latency bounds the way down; the way back is free of it. */
+static void tri_solve(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
+                      double *pivot, tnp_tri_out *out)
+{
+    const __m512d one = _mm512_set1_pd(1), shift = _mm512_loadu_pd(lambda);
+    __m512d inverse = _mm512_setzero_pd(), g = _mm512_setzero_pd(), hu = _mm512_setzero_pd();
+    for (size_t i = 0; i < n; ++i) {
+        __m512d e = _mm512_set1_pd(i ? off[i - 1] : 0), ratio = _mm512_mul_pd(e, inverse);
+        g = _mm512_fnmadd_pd(ratio, g, _mm512_loadu_pd(h + i * TNP_LANES));
+        inverse = _mm512_div_pd(one, _mm512_fnmadd_pd(e, ratio, _mm512_add_pd(_mm512_set1_pd(diag[i]), shift)));
+        hu = _mm512_fmadd_pd(_mm512_mul_pd(g, g), inverse, hu);
+        _mm512_storeu_pd(u + i * TNP_LANES, g);
+        _mm512_storeu_pd(pivot + i * TNP_LANES, inverse);
+    }
+    __m512d next = _mm512_setzero_pd(), uu = _mm512_setzero_pd(), utu = _mm512_setzero_pd();
+    for (size_t i = n; i-- > 0;) {
+        __m512d e = _mm512_set1_pd(i + 1 < n ? off[i] : 0), cross = _mm512_mul_pd(e, next);
+        __m512d value = _mm512_sub_pd(_mm512_loadu_pd(u + i * TNP_LANES), cross);
+        value = _mm512_mul_pd(value, _mm512_loadu_pd(pivot + i * TNP_LANES));
+        uu = _mm512_fmadd_pd(value, value, uu);
+        cross = _mm512_fmadd_pd(_mm512_set1_pd(diag[i]), value, _mm512_add_pd(cross, cross));
+        utu = _mm512_fmadd_pd(value, cross, utu);
+        _mm512_storeu_pd(u + i * TNP_LANES, value);
+        next = value;
+    }
+    _mm512_storeu_pd(out->hu, hu);
+    _mm512_storeu_pd(out->uu, uu);
+    _mm512_storeu_pd(out->utu, utu);
+}
+
+const tnp_kernels *tnp_kernels_avx512(void)
+{
+    static const tnp_kernels table = {"avx512",      half_to_float, sum_squares, sum_abs,
+                                      add_to_double, shift_scale,   all_finite,  tri_solve};
+    return &table;
+}
+#else
+const tnp_kernels *tnp_kernels_avx512(void)
+{
+    return 0;
+}
+#endif

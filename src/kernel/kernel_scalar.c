@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The specification of every kernel, in plain C. */
+#include "kernel/kernel.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Half precision: sign 1, exponent 5 (bias 15), fraction 10. Subnormals are fraction * 2^-24. */
+static float half_value(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 31u, fraction = h & 1023u, bits;
+    float value;
+    if (exponent == 0) {
+        value = (float)fraction * 0x1p-24f;
+        return sign ? -value : value;
+    }
+    bits = exponent == 31 ? sign | 0x7f800000u | fraction << 13 : sign | (exponent + 112) << 23 | fraction << 13;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void half_to_float(const uint16_t *in, float *out, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        out[i] = half_value(in[i]);
+}
+
+static double sum_squares(const float *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+static double sum_abs(const float *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += fabs((double)x[i]);
+    return sum;
+}
+
+static void add_to_double(const float *x, double *acc, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        acc[i] += (double)x[i];
+}
+
+static void shift_scale(const float *x, const float *shift, float scale, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] = (x[i] - shift[i]) * scale;
+}
+
+static bool all_finite(const float *x, size_t n)
+{
+    bool fine = true;
+    for (size_t i = 0; i < n; ++i)
+        fine &= isfinite(x[i]) != 0;
+    return fine;
+}
+
+/* T + lambda I = L D L' with unit lower bidiagonal L: d[i] = diag[i] + lambda - off[i-1]^2 / d[i-1].
+ * Forward: g[i] = h[i] - off[i-1]/d[i-1] g[i-1];  back: u[i] = (g[i] - off[i] u[i+1]) / d[i].
+ * h'u = sum g^2/d: a sum of squares, so it never cancels. pivot keeps 1/d; u keeps g until the way back. */
+static void tri_solve(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
+                      double *pivot, tnp_tri_out *out)
+{
+    for (size_t l = 0; l < TNP_LANES; ++l) {
+        double inverse = 0, g = 0, hu = 0, next = 0, uu = 0, utu = 0;
+        for (size_t i = 0; i < n; ++i) {
+            double e = i ? off[i - 1] : 0, ratio = e * inverse;
+            g = h[i * TNP_LANES + l] - ratio * g;
+            inverse = 1 / (diag[i] + lambda[l] - e * ratio);
+            hu += g * g * inverse;
+            u[i * TNP_LANES + l] = g;
+            pivot[i * TNP_LANES + l] = inverse;
+        }
+        for (size_t i = n; i-- > 0;) {
+            double e = i + 1 < n ? off[i] : 0;
+            double value = (u[i * TNP_LANES + l] - e * next) * pivot[i * TNP_LANES + l];
+            uu += value * value;
+            utu += value * (diag[i] * value + 2 * e * next);
+            u[i * TNP_LANES + l] = next = value;
+        }
+        out->hu[l] = hu;
+        out->uu[l] = uu;
+        out->utu[l] = utu;
+    }
+}
+
+const tnp_kernels *tnp_kernels_scalar(void)
+{
+    static const tnp_kernels table = {"scalar",      half_to_float, sum_squares, sum_abs,
+                                      add_to_double, shift_scale,   all_finite,  tri_solve};
+    return &table;
+}

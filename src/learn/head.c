@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The head object: storage and look. Applying it is scorer.c, files are report/head_file.c. */
+#include "learn/head.h"
+
+tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
+                       size_t rep_count, const char *method, tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *h = NULL;
+    size_t weights = 0;
+    TN_TRY(tnp_mul(ctx, classes, dim, &weights));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *h, &h));
+    h->task = task;
+    h->classes = classes;
+    h->dim = dim;
+    h->rep_count = rep_count;
+    h->threshold = 0.5;
+    TN_TRY(tnp_alloc(ctx, classes, sizeof *h->names, &h->names));
+    TN_TRY(tnp_alloc(ctx, rep_count, sizeof *h->reps, &h->reps));
+    TN_TRY(tnp_alloc(ctx, weights, sizeof *h->weight, &h->weight));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof *h->bias, &h->bias));
+    for (size_t k = 0; k < classes; ++k)
+        TN_TRY(tnp_strdup(ctx, names[k], &h->names[k]));
+    TN_TRY(tnp_strdup(ctx, method, &h->method));
+    *out = h;
+    h = NULL;
+done:
+    tn_head_free(h);
+    return st;
+}
+
+tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *h)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_alloc(ctx, h->classes, sizeof(double), &h->lambda));
+    TN_TRY(tnp_alloc(ctx, h->classes, sizeof(double), &h->alpha));
+    TN_TRY(tnp_alloc(ctx, h->classes, sizeof(double), &h->beta));
+done:
+    return st;
+}
+
+tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *h)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_alloc(ctx, h->dim, sizeof(double), &h->means));
+    TN_TRY(tnp_alloc(ctx, h->dim, sizeof(double), &h->scales));
+    for (size_t j = 0; j < h->dim; ++j)
+        h->scales[j] = 1;
+done:
+    return st;
+}
+
+void tn_head_free(tn_head *h)
+{
+    if (!h)
+        return;
+    for (size_t k = 0; h->names && k < h->classes; ++k)
+        tnp_free(h->names[k]);
+    for (size_t r = 0; h->reps && r < h->rep_count; ++r)
+        tnp_free(h->reps[r].name);
+    tnp_free(h->names);
+    tnp_free(h->reps);
+    tnp_free(h->weight);
+    tnp_free(h->bias);
+    tnp_free(h->lambda);
+    tnp_free(h->alpha);
+    tnp_free(h->beta);
+    tnp_free(h->means);
+    tnp_free(h->scales);
+    tnp_free(h->method);
+    tnp_free(h->options);
+    tnp_free(h->created_by);
+    tnp_free(h);
+}
+
+tn_task tn_head_task(const tn_head *head)
+{
+    return head->task;
+}
+
+size_t tn_head_classes(const tn_head *head)
+{
+    return head->classes;
+}
+
+const char *const *tn_head_class_names(const tn_head *head)
+{
+    return (const char *const *)head->names;
+}
+
+size_t tn_head_dim(const tn_head *head)
+{
+    return head->dim;
+}
+
+size_t tn_head_rep_count(const tn_head *head)
+{
+    return head->rep_count;
+}
+
+tn_rep tn_head_rep(const tn_head *head, size_t i)
+{
+    return (tn_rep){head->reps[i].name, head->reps[i].dim, head->reps[i].normalize};
+}
+
+const float *tn_head_weight(const tn_head *head)
+{
+    return head->weight;
+}
+
+const float *tn_head_bias(const tn_head *head)
+{
+    return head->bias;
+}
+
+const double *tn_head_lambda(const tn_head *head)
+{
+    return head->lambda;
+}
+
+const double *tn_head_alpha(const tn_head *head)
+{
+    return head->alpha;
+}
+
+const double *tn_head_beta(const tn_head *head)
+{
+    return head->beta;
+}
+
+const char *tn_head_method(const tn_head *head)
+{
+    return head->method;
+}
+
+const char *tn_head_options(const tn_head *head)
+{
+    return head->options ? head->options : "{}";
+}
+
+const char *tn_head_created_by(const tn_head *head)
+{
+    return head->created_by ? head->created_by : "";
+}
+
+double tn_head_log_evidence(const tn_head *head)
+{
+    return head->log_evidence;
+}
+
+double tn_head_threshold(const tn_head *head)
+{
+    return head->threshold;
+}

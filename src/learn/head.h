@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of a head: for the learners that make one and the report stage that stores it. */
+#ifndef TNP_HEAD_H
+#define TNP_HEAD_H
+
+#include "base/base.h"
+#include "tenon/learn.h"
+
+typedef struct tnp_rep {
+    char *name;
+    size_t dim;
+    tn_normalize normalize;
+} tnp_rep;
+
+struct tn_head {
+    tn_task task;
+    size_t classes, dim, rep_count;
+    char **names;                  /* classes */
+    tnp_rep *reps;                 /* rep_count, in column order; their dims sum to dim */
+    float *weight, *bias;          /* (classes, dim), (classes) */
+    double *lambda, *alpha, *beta; /* classes; NULL unless a ridge head */
+    double *means, *scales;        /* (dim): z-scores, 0 and 1 in other columns; NULL when no representation has them */
+    char *method, *options, *created_by;
+    double log_evidence, threshold;
+};
+
+/* An empty head with room for its numbers: names are copied; reps have room for rep_count, names NULL. */
+tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
+                       size_t rep_count, const char *method, tn_head **out);
+/* Room for lambda, alpha, beta; for means and scales (0 and 1). */
+tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *head);
+tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *head);
+
+#endif

@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Ridge regression for all classes at once.
+ *
+ *   minimise |y_k - b_k - X w_k|^2 + lambda_k |w_k|^2          X (N,D), w_k (D), k = 1..K
+ *
+ * The unpenalised intercept is the same as centring X and y: b = mean(y) - mean(x)'w. In the dual w = X'v, and
+ * v of centred problems sums to zero, so the rows need not be centred to form w.
+ * Oracle: the gradient of the objective is zero, tests/unit/test_ridge.c. */
+#include "learn/ridge.h"
+#include "base/blas.h"
+
+#include <math.h>
+#include <string.h>
+
+double tnp_target(const tnp_targets *y, size_t row, size_t k)
+{
+    if (y->values)
+        return y->values[row * y->classes + k];
+    for (size_t p = y->first[row]; p < y->first[row + 1]; ++p)
+        if (y->cls[p] == k)
+            return 1;
+    return 0;
+}
+
+static tn_status ridge_alloc(tn_ctx *ctx, size_t rows, size_t dim, size_t classes, bool intercept, tnp_ridge **out)
+{
+    tn_status st = TN_OK;
+    tnp_ridge *r = NULL;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *r, &r));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof(double), &r->ymean));
+    r->rows = rows;
+    r->dim = dim;
+    r->classes = classes;
+    r->intercept = intercept;
+    *out = r;
+    r = NULL;
+done:
+    tnp_ridge_free(r);
+    return st;
+}
+
+void tnp_ridge_free(tnp_ridge *r)
+{
+    if (!r)
+        return;
+    tnp_spectrum_free(r->spectrum);
+    tnp_free(r->mean);
+    tnp_free(r->ymean);
+    tnp_free(r);
+}
+
+static double degrees(size_t rows, bool intercept)
+{
+    return (double)rows - (intercept ? 1 : 0);
+}
+
+tn_status tnp_ridge_primal(tn_ctx *ctx, const tnp_stats *stats, const tnp_range *parts, size_t count, bool intercept,
+                           tnp_ridge **out)
+{
+    tn_status st = TN_OK;
+    tnp_ridge *r = NULL;
+    double *gram = NULL, *xty = NULL, *yy = NULL;
+    size_t dim = 0, classes = stats->classes;
+    for (size_t p = 0; p < count; ++p)
+        dim += parts[p].to - parts[p].from;
+    TN_TRY(ridge_alloc(ctx, stats->rows, dim, classes, intercept, &r));
+    TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &r->mean));
+    TN_TRY(tnp_alloc_raw(ctx, dim * dim, sizeof *gram, &gram));
+    TN_TRY(tnp_alloc_raw(ctx, classes * dim, sizeof *xty, &xty));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof *yy, &yy));
+    tnp_stats_moments(stats, parts, count, intercept, gram, xty, yy, r->mean, r->ymean);
+    TN_TRY(tnp_spectrum_new(ctx, false, dim, classes, degrees(stats->rows, intercept), gram, xty, yy, &r->spectrum));
+    gram = NULL; /* the spectrum's now */
+    *out = r;
+    r = NULL;
+done:
+    tnp_ridge_free(r);
+    tnp_free(gram);
+    tnp_free(xty);
+    tnp_free(yy);
+    return st;
+}
+
+/* K <- H K H with H = I - 11'/N, on the upper triangle; mean (N) is scratch. */
+static void centre_products(double *k, size_t n, double *mean)
+{
+    double all = 0;
+    memset(mean, 0, n * sizeof *mean);
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j) {
+            mean[i] += k[i * n + j];
+            mean[j] += j > i ? k[i * n + j] : 0;
+        }
+    for (size_t i = 0; i < n; ++i) {
+        mean[i] /= (double)n;
+        all += mean[i];
+    }
+    all /= (double)n;
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j)
+            k[i * n + j] += all - mean[i] - mean[j];
+}
+
+/* Targets as rows (K,N), centred or not, and their squares. */
+static void dual_targets(const tnp_targets *y, bool intercept, double *rhs, double *yy, double *ymean)
+{
+    size_t n = y->rows;
+    memset(rhs, 0, y->classes * n * sizeof *rhs);
+    for (size_t i = 0; i < n; ++i) {
+        for (size_t p = y->first ? y->first[i] : 0; y->first && p < y->first[i + 1]; ++p)
+            rhs[y->cls[p] * n + i] = 1;
+        for (size_t k = 0; y->values && k < y->classes; ++k)
+            rhs[k * n + i] = y->values[i * y->classes + k];
+    }
+    for (size_t k = 0; k < y->classes; ++k) {
+        double sum = 0;
+        for (size_t i = 0; intercept && i < n; ++i)
+            sum += rhs[k * n + i];
+        ymean[k] = sum / (double)n;
+        for (size_t i = 0; i < n; ++i) {
+            rhs[k * n + i] -= ymean[k];
+            yy[k] += rhs[k * n + i] * rhs[k * n + i];
+        }
+    }
+}
+
+tn_status tnp_ridge_dual(tn_ctx *ctx, double *products, const tnp_targets *y, size_t dim, bool intercept,
+                         tnp_ridge **out)
+{
+    tn_status st = TN_OK;
+    tnp_ridge *r = NULL;
+    double *rhs = NULL, *yy = NULL, *mean = NULL;
+    TN_TRY(ridge_alloc(ctx, y->rows, dim, y->classes, intercept, &r));
+    TN_TRY(tnp_alloc_raw(ctx, y->classes * y->rows, sizeof *rhs, &rhs));
+    TN_TRY(tnp_alloc(ctx, y->classes, sizeof *yy, &yy));
+    TN_TRY(tnp_alloc(ctx, y->rows, sizeof *mean, &mean));
+    if (intercept)
+        centre_products(products, y->rows, mean);
+    dual_targets(y, intercept, rhs, yy, r->ymean);
+    TN_TRY(
+        tnp_spectrum_new(ctx, true, y->rows, y->classes, degrees(y->rows, intercept), products, rhs, yy, &r->spectrum));
+    products = NULL; /* the spectrum's now */
+    *out = r;
+    r = NULL;
+done:
+    tnp_ridge_free(r);
+    tnp_free(products);
+    tnp_free(rhs);
+    tnp_free(yy);
+    tnp_free(mean);
+    return st;
+}
+
+/* v of a centred problem sums to zero; rounding of the solve leaves eps |K| |v| / lambda, which the mean of the rows would
+ * multiply. */
+static void centre_solution(const tnp_ridge *r, double *v)
+{
+    for (size_t k = 0; k < r->classes; ++k) {
+        double sum = 0;
+        for (size_t i = 0; i < r->rows; ++i)
+            sum += v[k * r->rows + i];
+        for (size_t i = 0; i < r->rows; ++i)
+            v[k * r->rows + i] -= sum / (double)r->rows;
+    }
+}
+
+/* w (K, cols) = V X for V (K,N), and the mean of the rows (cols), for one feed. With an intercept the first row is taken off
+ * all others: the same w, and a common offset costs no digits. */
+static tn_status dual_weights(tn_ctx *ctx, const tnp_ridge *r, const tn_feed *feed, const double *v, double *w,
+                              double *mean)
+{
+    enum { ROWS = 512 };
+    tn_status st = TN_OK;
+    double *block = NULL, *origin = NULL;
+    size_t cols = tn_feed_cols(feed);
+    TN_TRY(tnp_alloc_raw(ctx, tnp_min(ROWS, r->rows) * cols, sizeof *block, &block));
+    TN_TRY(tnp_alloc(ctx, cols, sizeof *origin, &origin));
+    if (r->intercept)
+        TN_TRY(tn_feed_read_wide(ctx, feed, 0, 1, origin, cols));
+    for (size_t start = 0; start < r->rows; start += ROWS) {
+        size_t n = tnp_min(ROWS, r->rows - start);
+        TN_TRY(tnp_progress(ctx, "weights", start, r->rows));
+        TN_TRY(tn_feed_read_wide(ctx, feed, start, n, block, cols));
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = 0; j < cols; ++j) {
+                block[i * cols + j] -= origin[j];
+                mean[j] += block[i * cols + j] / (double)r->rows;
+            }
+        TN_TRY(tnp_dgemm_nn(ctx, r->classes, cols, n, v + start, r->rows, block, cols, start ? 1 : 0, w, r->dim));
+    }
+    for (size_t j = 0; j < cols; ++j)
+        mean[j] += origin[j];
+done:
+    tnp_free(block);
+    tnp_free(origin);
+    return st;
+}
+
+tn_status tnp_ridge_weights(tn_ctx *ctx, const tnp_ridge *r, const tn_feed *const *feeds, size_t count,
+                            const double *lambda, float *weight, float *bias)
+{
+    tn_status st = TN_OK;
+    double *solution = NULL, *w = NULL, *mean = NULL;
+    const double *weights, *means = r->mean;
+    TN_TRY(tnp_alloc_raw(ctx, r->classes * r->spectrum->order, sizeof *solution, &solution));
+    TN_TRY(tnp_spectrum_solve(ctx, r->spectrum, lambda, true, solution));
+    weights = solution;
+    if (r->spectrum->dual) {
+        TN_TRY(tnp_alloc_raw(ctx, r->classes * r->dim, sizeof *w, &w));
+        TN_TRY(tnp_alloc(ctx, r->dim, sizeof *mean, &mean));
+        if (r->intercept)
+            centre_solution(r, solution);
+        for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
+            TN_TRY(dual_weights(ctx, r, feeds[f], solution, w + at, mean + at));
+        weights = w;
+        means = mean;
+    }
+    for (size_t k = 0; k < r->classes; ++k) {
+        double offset = 0;
+        for (size_t j = 0; j < r->dim; ++j) {
+            weight[k * r->dim + j] = (float)weights[k * r->dim + j];
+            offset +=
+                means[j] * (double)weight[k * r->dim + j]; /* as rounded: the scores' mean stays that of the labels */
+        }
+        bias[k] = r->intercept ? (float)(r->ymean[k] - offset) : 0.0f;
+    }
+done:
+    tnp_free(solution);
+    tnp_free(w);
+    tnp_free(mean);
+    return st;
+}
+
+typedef struct precision_job {
+    const tnp_spectrum *s;
+    const tnp_kernels *k;
+    const double *lambda;
+    double *alpha, *beta;
+} precision_job;
+
+static void precision_tile(void *arg, size_t tile, double *scratch)
+{
+    const precision_job *job = arg;
+    const tnp_spectrum *s = job->s;
+    double lambda[TNP_LANES];
+    tnp_ridge_values v;
+    tnp_tile_lambdas(s, tile, job->lambda, lambda);
+    tnp_spectrum_eval(s, job->k, tile, lambda, scratch, &v);
+    for (size_t l = 0; l < TNP_LANES; ++l) {
+        size_t c = tile * TNP_LANES + l;
+        if (c >= s->classes)
+            break;
+        job->beta[c] = s->dof / (isfinite(job->lambda[c]) ? v.r[l] : s->yy[c]);
+        job->alpha[c] = isfinite(job->lambda[c]) ? job->lambda[c] * job->beta[c] : INFINITY;
+    }
+}
+
+tn_status tnp_ridge_precisions(tn_ctx *ctx, const tnp_ridge *r, const double *lambda, double *alpha, double *beta)
+{
+    precision_job job = {r->spectrum, tnp_kernels_get(), lambda, alpha, beta};
+    return tnp_spectrum_tiles(ctx, r->spectrum, r->spectrum->tiles, precision_tile, &job);
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A ridge problem ready to be solved for any lambda: its spectrum, and the means that an intercept needs. */
+#ifndef TNP_RIDGE_H
+#define TNP_RIDGE_H
+
+#include "learn/gather.h"
+#include "learn/spectrum.h"
+
+typedef struct tnp_ridge {
+    size_t rows, dim, classes;
+    bool intercept;
+    tnp_spectrum *spectrum;
+    double *mean;  /* (dim) of the features, zeros without intercept; NULL in the dual, where rows are read again */
+    double *ymean; /* (classes), zeros without intercept */
+} tnp_ridge;
+
+/* From statistics, on the columns `parts`: the primal. */
+tn_status tnp_ridge_primal(tn_ctx *ctx, const tnp_stats *stats, const tnp_range *parts, size_t count, bool intercept,
+                           tnp_ridge **out);
+/* From products of rows (N,N), upper triangle, which it takes over (also on failure): the dual. dim: columns that
+ * went into them. */
+tn_status tnp_ridge_dual(tn_ctx *ctx, double *products, const tnp_targets *y, size_t dim, bool intercept,
+                         tnp_ridge **out);
+void tnp_ridge_free(tnp_ridge *ridge);
+
+/* Weights (classes,dim) and intercepts (classes) at one lambda a class. The dual reads its feeds once more. */
+tn_status tnp_ridge_weights(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const *feeds, size_t count,
+                            const double *lambda, float *weight, float *bias);
+
+/* alpha = lambda beta and beta = dof / R(lambda), (classes) each; infinite lambda: alpha infinite. */
+tn_status tnp_ridge_precisions(tn_ctx *ctx, const tnp_ridge *ridge, const double *lambda, double *alpha, double *beta);
+
+/* Target of a row and class. */
+double tnp_target(const tnp_targets *y, size_t row, size_t k);
+
+#endif

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A ridge problem in tridiagonal form: every lambda of every class in O(order), no eigenvectors.
+ *
+ *   primal (N > D)   A = X'X  (D,D) = Q T Q',   h_k = Q' X'y_k
+ *   dual   (N <= D)  A = XX'  (N,N) = Q T Q',   h_k = Q' y_k
+ *
+ * With u = (T + lambda I)^-1 h, per class:
+ *
+ *            R(lambda) = min_w |y - Xw|^2 + lambda |w|^2     |w|^2      residual |y - Xw|^2
+ *   primal   y'y - h'u                                       u'u        R - lambda u'u
+ *   dual     lambda h'u                                      u'T u      lambda^2 u'u
+ *
+ * The dual is chosen for N <= D (N - 1 with intercept) also because its R is no difference: when the features can interpolate the labels
+ * the primal R loses all its digits, the dual one none. */
+#ifndef TNP_SPECTRUM_H
+#define TNP_SPECTRUM_H
+
+#include "base/base.h"
+#include "kernel/kernel.h"
+
+typedef struct tnp_spectrum {
+    bool dual;
+    size_t order, classes, tiles; /* tiles of TNP_LANES classes; missing lanes have h = 0 */
+    double dof;                   /* N, or N - 1 with an intercept */
+    double *q, *tau;              /* Q as LAPACK keeps it */
+    double *diag, *off;           /* T */
+    double *values;               /* `rank` eigenvalues above rounding, ascending */
+    size_t rank;
+    double largest; /* eigenvalue; 0 when A is zero */
+    double floor;   /* smallest lambda at which T + lambda I is safely positive definite */
+    double *h;      /* (tiles, order, TNP_LANES) */
+    double *yy;     /* (classes), about the mean with an intercept */
+} tnp_spectrum;
+
+/* What one lambda gives for the eight classes of a tile. */
+typedef struct tnp_ridge_values {
+    double r[TNP_LANES];        /* R(lambda) */
+    double ww[TNP_LANES];       /* |w|^2 */
+    double residual[TNP_LANES]; /* |y - Xw|^2 */
+} tnp_ridge_values;
+
+/* Takes `a` (order,order) upper triangle over as Q, reads rhs (classes,order) = X'Y or Y as rows and overwrites it. yy is
+ * copied. On success the spectrum owns a and frees it; on failure the caller still does. 4/3 order^3 flops. */
+tn_status tnp_spectrum_new(tn_ctx *ctx, bool dual, size_t order, size_t classes, double dof, double *a, double *rhs,
+                           const double *yy, tnp_spectrum **out);
+void tnp_spectrum_free(tnp_spectrum *spectrum);
+/* Bytes it allocates besides a. */
+size_t tnp_spectrum_bytes(size_t order, size_t classes);
+
+/* Calls body(arg, tile, scratch) for tiles 0 .. count - 1 on all threads; scratch holds 4 * order * TNP_LANES doubles and is
+ * the body's alone while it runs. */
+tn_status tnp_spectrum_tiles(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t count,
+                             void (*body)(void *arg, size_t tile, double *scratch), void *arg);
+/* Evaluates a tile at eight lambdas; the solution u stays at the start of scratch, (order, TNP_LANES), and the
+ * second half of scratch is not touched. */
+void tnp_spectrum_eval(const tnp_spectrum *spectrum, const tnp_kernels *k, size_t tile, const double *lambda,
+                       double *scratch, tnp_ridge_values *out);
+
+/* The lambdas of a tile out of those of all classes; a harmless finite one where the class has an infinite one or there is
+ * no class. */
+void tnp_tile_lambdas(const tnp_spectrum *spectrum, size_t tile, const double *lambda, double out[TNP_LANES]);
+
+/* gamma(lambda) = sum s / (lambda + s), its derivative times -lambda, and sum log(1 + s/lambda). */
+double tnp_spectrum_gamma(const tnp_spectrum *spectrum, double lambda);
+double tnp_spectrum_gamma_slope(const tnp_spectrum *spectrum, double lambda);
+double tnp_spectrum_logdet(const tnp_spectrum *spectrum, double lambda);
+
+/* Solutions u of all classes, (classes, order); lambda (classes), an infinite one gives zeros. With `rotate` they are Q u, in the
+ * original coordinates: w of the primal, or v with w = X'v of the dual. */
+tn_status tnp_spectrum_solve(tn_ctx *ctx, const tnp_spectrum *spectrum, const double *lambda, bool rotate, double *out);
+
+/* Quadratic forms x'(T + lambda I)^-1 x of `count` vectors in the rotated coordinates, as tiles (tiles, order,
+ * TNP_LANES) packed by tnp_pack_tiles; out (count). */
+tn_status tnp_spectrum_forms(tn_ctx *ctx, const tnp_spectrum *spectrum, const double *tiles, size_t count,
+                             double lambda, double *out);
+/* Rows (count, n) to tiles of eight columns (tiles, n, TNP_LANES); missing lanes are zero. */
+void tnp_pack_tiles(const double *rows, size_t count, size_t n, double *tiles);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * From labels to compact targets of the rows that take part. A class that is always or never present among them is
+ * constant: it is kept in its place, left out of every sum, and scored by its constant. */
+#include "learn/task.h"
+#include "base/base.h"
+
+#include <string.h>
+
+/* keep[i]: labelled and, when bad rows are dropped, finite in every representation. */
+static tn_status choose_rows(tn_ctx *ctx, tnp_task *task, const tn_source *const *sources, size_t count,
+                             const tn_labels *labels, tn_nan_policy nan)
+{
+    tn_status st = TN_OK;
+    bool *keep = NULL;
+    TN_TRY(tnp_alloc(ctx, labels->rows, sizeof *keep, &keep));
+    TN_TRY(tnp_alloc(ctx, labels->rows, sizeof *task->rows, &task->rows));
+    memcpy(keep, labels->known, labels->rows * sizeof *keep);
+    for (size_t s = 0; nan == TN_NAN_DROP && s < count; ++s)
+        TN_TRY(tn_rows_finite(ctx, sources[s], keep));
+    for (size_t i = 0; i < labels->rows; ++i)
+        if (keep[i])
+            task->rows[task->y.rows++] = i;
+    task->left_out = labels->rows - task->y.rows;
+    if (task->y.rows == 0)
+        st = tnp_fail(ctx, TN_ERR_DATA, "%s: no labelled rows to learn from", labels->path);
+done:
+    tnp_free(keep);
+    return st;
+}
+
+static tn_status copy_lists(tn_ctx *ctx, tnp_task *task, const tn_labels *labels)
+{
+    tn_status st = TN_OK;
+    size_t total = 0;
+    TN_TRY(tnp_alloc(ctx, task->y.rows + 1, sizeof *task->first, &task->first));
+    for (size_t i = 0; i < task->y.rows; ++i) {
+        size_t row = task->rows[i];
+        task->first[i] = total;
+        total += labels->first[row + 1] - labels->first[row];
+    }
+    task->first[task->y.rows] = total;
+    TN_TRY(tnp_alloc(ctx, total, sizeof *task->cls, &task->cls));
+    for (size_t i = 0; i < task->y.rows; ++i)
+        memcpy(task->cls + task->first[i], labels->cls + labels->first[task->rows[i]],
+               (task->first[i + 1] - task->first[i]) * sizeof *task->cls);
+    task->y.first = task->first;
+    task->y.cls = task->cls;
+done:
+    return st;
+}
+
+static tn_status copy_values(tn_ctx *ctx, tnp_task *task, const tn_labels *labels, bool intercept)
+{
+    size_t k = labels->classes, n = task->y.rows;
+    tn_status st = tnp_alloc(ctx, n * k, sizeof *task->values, &task->values);
+    if (st != TN_OK)
+        return st;
+    for (size_t i = 0; i < n; ++i)
+        for (size_t c = 0; c < k; ++c) {
+            task->values[i * k + c] = labels->values[task->rows[i] * k + c];
+            task->offset[c] += intercept ? task->values[i * k + c] / (double)n : 0;
+        }
+    for (size_t i = 0; i < n * k; ++i)
+        task->values[i] -= task->offset[i % k];
+    task->y.values = task->values;
+    return TN_OK;
+}
+
+static void find_constant(tnp_task *task, size_t *seen)
+{
+    size_t n = task->y.rows, k = task->y.classes;
+    for (size_t p = 0; task->first && p < task->first[n]; ++p)
+        ++seen[task->cls[p]];
+    for (size_t c = 0; c < k; ++c) {
+        task->constant[c] = task->first ? seen[c] == 0 || seen[c] == n : true;
+        for (size_t i = 1; task->values && i < n; ++i)
+            task->constant[c] &= task->values[i * k + c] == task->values[c];
+    }
+}
+
+static tn_status check_classes(tn_ctx *ctx, const tnp_task *task, const tn_labels *labels)
+{
+    size_t useful = 0;
+    for (size_t c = 0; c < task->y.classes; ++c)
+        useful += !task->constant[c];
+    if (useful > 0)
+        return TN_OK;
+    if (task->kind == TN_TASK_MULTICLASS)
+        return tnp_fail(ctx, TN_ERR_DATA, "%s: one class only ('%s'), expected at least 2", labels->path,
+                        labels->classes ? labels->names[task->cls[0]] : "");
+    return tnp_fail(ctx, TN_ERR_DATA, "%s: every target is constant, there is nothing to learn", labels->path);
+}
+
+static tn_status task_new(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                          tn_nan_policy nan, bool centre, tnp_task **out)
+{
+    tn_status st = TN_OK;
+    tnp_task *task = NULL;
+    size_t *seen = NULL;
+    TN_TRY(tn_rows_agree(ctx, sources, count, labels));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *task, &task));
+    task->kind = labels->task;
+    task->y.classes = labels->classes;
+    TN_TRY(choose_rows(ctx, task, sources, count, labels, nan));
+    TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *task->constant, &task->constant));
+    TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *task->offset, &task->offset));
+    TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *seen, &seen));
+    if (labels->task == TN_TASK_REGRESSION)
+        TN_TRY(copy_values(ctx, task, labels, centre));
+    else
+        TN_TRY(copy_lists(ctx, task, labels));
+    find_constant(task, seen);
+    *out = task;
+    task = NULL;
+done:
+    tnp_free(seen);
+    tnp_task_free(task);
+    return st;
+}
+
+tn_status tnp_task_rows(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                        tn_nan_policy nan, tnp_task **out)
+{
+    return task_new(ctx, sources, count, labels, nan, false, out);
+}
+
+tn_status tnp_task_new(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                       tn_nan_policy nan, bool intercept, tnp_task **out)
+{
+    tn_status st = TN_OK;
+    tnp_task *task = NULL;
+    TN_TRY(task_new(ctx, sources, count, labels, nan, intercept, &task));
+    if (task->y.rows < 2)
+        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: 1 labelled row, expected at least 2", labels->path));
+    TN_TRY(check_classes(ctx, task, labels));
+    *out = task;
+    task = NULL;
+done:
+    tnp_task_free(task);
+    return st;
+}
+
+void tnp_task_free(tnp_task *task)
+{
+    if (!task)
+        return;
+    tnp_free(task->rows);
+    tnp_free(task->constant);
+    tnp_free(task->offset);
+    tnp_free(task->first);
+    tnp_free(task->cls);
+    tnp_free(task->values);
+    tnp_free(task);
+}

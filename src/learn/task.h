@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What is to be learned: the rows that take part and their targets, made from labels and representations. */
+#ifndef TNP_TASK_H
+#define TNP_TASK_H
+
+#include "matrix/stats.h"
+#include "tenon/transform.h"
+
+typedef struct tnp_task {
+    tn_task kind;
+    size_t left_out; /* rows without a label, or dropped for NaN */
+    size_t *rows;    /* y.rows: their places in the files */
+    tnp_targets y;
+    bool *constant; /* classes: the target never changes */
+    double *offset; /* classes: taken off regression targets, so that squares about the mean keep their digits */
+    size_t *first;  /* storage of y */
+    uint32_t *cls;
+    double *values;
+} tnp_task;
+
+/* Checks that rows (and ids) agree and that there is something to learn: TN_ERR_SHAPE, TN_ERR_DATA. With
+ * TN_NAN_DROP all sources are read once to find the rows to leave out. */
+tn_status tnp_task_new(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                       tn_nan_policy nan, bool intercept, tnp_task **out);
+/* The same for a part of the data, where one class or one row is no fault. */
+tn_status tnp_task_rows(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                        tn_nan_policy nan, tnp_task **out);
+void tnp_task_free(tnp_task *task);
+
+#endif

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Streaming second moments.
+ *
+ *   gram = sum_i (x_i - c)(x_i - c)'     sum = sum_i (x_i - c)     xty[k] = sum_i y_ik (x_i - c)
+ *
+ * c is the mean of the first block. Float blocks are multiplied in float and the products added up in double: half
+ * the time of an all-double Gram; on four real data sets it keeps the log evidence within 1e-7 of the double one.
+ * A single float sum over all rows was refused: its error grows with N. Double input stays double throughout.
+ *
+ * xty is not a matrix product for labels: a row is added to the sums of its classes, N D additions instead of
+ * 2 N D K operations. Threads own ranges of columns, so the order of additions never depends on them.
+ *
+ * Another shift c' is another frame of the same numbers, with d = c - c':
+ *   gram' = gram + sum d' + d sum' + n d d'     sum' = sum + n d     xty' = xty + ysum d'
+ * which is how merge and the uncentred moments are made. */
+#include "matrix/stats.h"
+#include "base/blas.h"
+#include "kernel/kernel.h"
+
+#include <string.h>
+
+enum { COLUMNS = 64 }; /* columns a thread owns at once: four cache lines of floats a row */
+
+size_t tnp_stats_block(size_t dim, bool wide)
+{
+    return wide ? 512 : tnp_max(256, tnp_min(dim / 2, 1024));
+}
+
+size_t tnp_stats_bytes(size_t dim, size_t classes, bool wide)
+{
+    size_t cell = wide ? 8 : 12;
+    if (dim > ((size_t)1 << 30) || classes > ((size_t)1 << 30))
+        return SIZE_MAX;
+    return cell * dim * dim + 8 * dim * (classes + 2) + 16 * classes + (wide ? 0 : 4 * dim);
+}
+
+tn_status tnp_stats_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tnp_stats **out)
+{
+    tn_status st = TN_OK;
+    tnp_stats *s = NULL;
+    size_t square = 0;
+    TN_TRY(tnp_mul(ctx, dim, dim, &square));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
+    s->dim = dim;
+    s->classes = classes;
+    s->wide = wide;
+    TN_TRY(tnp_alloc(ctx, square, sizeof(double), &s->gram));
+    TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &s->shift));
+    TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &s->sum));
+    TN_TRY(tnp_alloc(ctx, classes * dim, sizeof(double), &s->xty));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof(double), &s->ysum));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof(double), &s->yy));
+    if (!wide) {
+        TN_TRY(tnp_alloc(ctx, dim, sizeof(float), &s->shift_f32));
+        TN_TRY(tnp_alloc_raw(ctx, square, sizeof(float), &s->product));
+    }
+    *out = s;
+    s = NULL;
+done:
+    tn_stats_free(s);
+    return st;
+}
+
+void tn_stats_free(tnp_stats *s)
+{
+    if (!s)
+        return;
+    tnp_free(s->gram);
+    tnp_free(s->shift);
+    tnp_free(s->sum);
+    tnp_free(s->xty);
+    tnp_free(s->ysum);
+    tnp_free(s->yy);
+    tnp_free(s->shift_f32);
+    tnp_free(s->product);
+    tnp_free(s);
+}
+
+typedef struct block_job {
+    const tnp_kernels *k;
+    tnp_stats *s;
+    float *x;
+    double *x_wide;
+    const tnp_targets *y;
+    size_t start, count;
+} block_job;
+
+static void set_shift(void *arg, size_t chunk)
+{
+    block_job *job = arg;
+    size_t dim = job->s->dim, from = chunk * COLUMNS, n = tnp_min(COLUMNS, dim - from);
+    double *shift = job->s->shift + from;
+    for (size_t i = 0; i < job->count; ++i) {
+        if (job->x)
+            job->k->add_to_double(job->x + i * dim + from, shift, n);
+        for (size_t j = 0; !job->x && j < n; ++j)
+            shift[j] += job->x_wide[i * dim + from + j];
+    }
+    for (size_t j = 0; j < n; ++j) {
+        shift[j] /= (double)job->count;
+        if (job->x)
+            shift[j] = job->s->shift_f32[from + j] = (float)shift[j];
+    }
+}
+
+/* Shifts the columns [from, from + n) of every row and adds them to the sums. */
+static void sum_columns(void *arg, size_t chunk)
+{
+    block_job *job = arg;
+    const tnp_targets *y = job->y;
+    size_t dim = job->s->dim, from = chunk * COLUMNS, n = tnp_min(COLUMNS, dim - from);
+    for (size_t i = 0; i < job->count; ++i) {
+        size_t row = job->start + i;
+        float *x = job->x + i * dim + from;
+        job->k->shift_scale(x, job->s->shift_f32 + from, 1.0f, x, n);
+        job->k->add_to_double(x, job->s->sum + from, n);
+        for (size_t p = y->first ? y->first[row] : 0; y->first && p < y->first[row + 1]; ++p)
+            job->k->add_to_double(x, job->s->xty + y->cls[p] * dim + from, n);
+        for (size_t k = 0; y->values && k < y->classes; ++k)
+            for (size_t j = 0; j < n; ++j)
+                job->s->xty[k * dim + from + j] += y->values[row * y->classes + k] * (double)x[j];
+    }
+}
+
+static void sum_columns_wide(void *arg, size_t chunk)
+{
+    block_job *job = arg;
+    const tnp_targets *y = job->y;
+    size_t dim = job->s->dim, from = chunk * COLUMNS, n = tnp_min(COLUMNS, dim - from);
+    for (size_t i = 0; i < job->count; ++i) {
+        size_t row = job->start + i;
+        double *x = job->x_wide + i * dim + from;
+        for (size_t j = 0; j < n; ++j) {
+            x[j] -= job->s->shift[from + j];
+            job->s->sum[from + j] += x[j];
+        }
+        for (size_t p = y->first ? y->first[row] : 0; y->first && p < y->first[row + 1]; ++p)
+            for (size_t j = 0; j < n; ++j)
+                job->s->xty[y->cls[p] * dim + from + j] += x[j];
+        for (size_t k = 0; y->values && k < y->classes; ++k)
+            for (size_t j = 0; j < n; ++j)
+                job->s->xty[k * dim + from + j] += y->values[row * y->classes + k] * x[j];
+    }
+}
+
+static void add_product_row(void *arg, size_t i)
+{
+    block_job *job = arg;
+    size_t dim = job->s->dim;
+    job->k->add_to_double(job->s->product + i * dim + i, job->s->gram + i * dim + i, dim - i);
+}
+
+static void count_targets(tnp_stats *s, const tnp_targets *y, size_t start, size_t count)
+{
+    for (size_t row = start; row < start + count; ++row) {
+        for (size_t p = y->first ? y->first[row] : 0; y->first && p < y->first[row + 1]; ++p) {
+            s->ysum[y->cls[p]] += 1;
+            s->yy[y->cls[p]] += 1;
+        }
+        for (size_t k = 0; y->values && k < y->classes; ++k) {
+            double v = y->values[row * y->classes + k];
+            s->ysum[k] += v;
+            s->yy[k] += v * v;
+        }
+    }
+    s->rows += count;
+}
+
+tn_status tnp_stats_add(tn_ctx *ctx, tnp_stats *s, float *x, const tnp_targets *y, size_t start, size_t count)
+{
+    block_job job = {tnp_kernels_get(), s, x, NULL, y, start, count};
+    size_t chunks = (s->dim + COLUMNS - 1) / COLUMNS;
+    size_t threads = tnp_threads_for(ctx, 4.0 * (double)count * (double)s->dim);
+    if (s->rows == 0)
+        tnp_parallel(ctx, threads, chunks, set_shift, &job);
+    tnp_parallel(ctx, threads, chunks, sum_columns, &job);
+    tn_status st = tnp_ssyrk_cols(ctx, count, s->dim, x, s->dim, s->product);
+    if (st != TN_OK)
+        return st;
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)s->dim * (double)s->dim), s->dim, add_product_row, &job);
+    count_targets(s, y, start, count);
+    return TN_OK;
+}
+
+tn_status tnp_stats_add_wide(tn_ctx *ctx, tnp_stats *s, double *x, const tnp_targets *y, size_t start, size_t count)
+{
+    block_job job = {tnp_kernels_get(), s, NULL, x, y, start, count};
+    size_t chunks = (s->dim + COLUMNS - 1) / COLUMNS;
+    size_t threads = tnp_threads_for(ctx, 4.0 * (double)count * (double)s->dim);
+    if (s->rows == 0)
+        tnp_parallel(ctx, threads, chunks, set_shift, &job);
+    tnp_parallel(ctx, threads, chunks, sum_columns_wide, &job);
+    tn_status st = tnp_dsyrk_cols(ctx, count, s->dim, x, s->dim, s->gram);
+    if (st == TN_OK)
+        count_targets(s, y, start, count);
+    return st;
+}
+
+size_t tn_stats_rows(const tnp_stats *s)
+{
+    return s->rows;
+}
+
+size_t tn_stats_cols(const tnp_stats *s)
+{
+    return s->dim;
+}
+
+size_t tn_stats_classes(const tnp_stats *s)
+{
+    return s->classes;
+}
+
+tn_status tn_stats_merge(tn_ctx *ctx, tnp_stats *into, const tnp_stats *from)
+{
+    size_t dim = into->dim;
+    if (from->dim != dim || from->classes != into->classes)
+        return tnp_fail(ctx, TN_ERR_SHAPE, "statistics: %zu columns and %zu classes cannot be added to %zu and %zu",
+                        from->dim, from->classes, dim, into->classes);
+    if (from->rows == 0)
+        return TN_OK;
+    if (into->rows == 0) { /* no frame yet: take the other's */
+        memcpy(into->shift, from->shift, dim * sizeof *into->shift);
+        for (size_t j = 0; into->shift_f32 && j < dim; ++j)
+            into->shift_f32[j] = (float)into->shift[j];
+    }
+    double n = (double)from->rows;
+    for (size_t i = 0; i < dim; ++i) {
+        double di = from->shift[i] - into->shift[i];
+        for (size_t j = i; j < dim; ++j) {
+            double dj = from->shift[j] - into->shift[j];
+            into->gram[i * dim + j] += from->gram[i * dim + j] + from->sum[i] * dj + di * from->sum[j] + n * di * dj;
+        }
+        into->sum[i] += from->sum[i] + n * di;
+        for (size_t k = 0; k < into->classes; ++k)
+            into->xty[k * dim + i] += from->xty[k * dim + i] + from->ysum[k] * di;
+    }
+    for (size_t k = 0; k < into->classes; ++k) {
+        into->ysum[k] += from->ysum[k];
+        into->yy[k] += from->yy[k];
+    }
+    into->rows += from->rows;
+    return TN_OK;
+}
+
+/* Row i of the moment matrix, columns [from, to), into out: about the mean, or about zero (the frame's shift undone). */
+static void moment_row(const tnp_stats *s, bool intercept, size_t i, size_t from, size_t to, double *out)
+{
+    const double *gram = s->gram + i * s->dim;
+    double n = (double)s->rows, mean = s->sum[i] / n;
+    if (intercept)
+        for (size_t j = from; j < to; ++j)
+            out[j - from] = gram[j] - mean * s->sum[j];
+    else
+        for (size_t j = from; j < to; ++j)
+            out[j - from] = gram[j] + s->sum[i] * s->shift[j] + s->shift[i] * (s->sum[j] + n * s->shift[j]);
+}
+
+/* xty and yy of class k, and its mean. */
+static void class_moments(const tnp_stats *s, const tnp_range *parts, size_t count, bool intercept, size_t k,
+                          double *xty, double *yy, double *ymean)
+{
+    double n = (double)s->rows;
+    for (size_t p = 0, at = 0; p < count; ++p)
+        for (size_t i = parts[p].from; i < parts[p].to; ++i)
+            xty[at++] = s->xty[k * s->dim + i] + s->ysum[k] * (intercept ? -s->sum[i] / n : s->shift[i]);
+    *ymean = intercept ? s->ysum[k] / n : 0;
+    *yy = s->yy[k] - (intercept ? s->ysum[k] * s->ysum[k] / n : 0);
+}
+
+void tnp_stats_moments(const tnp_stats *s, const tnp_range *parts, size_t count, bool intercept, double *gram,
+                       double *xty, double *yy, double *mean, double *ymean)
+{
+    size_t d = 0, row = 0;
+    for (size_t p = 0; p < count; ++p)
+        d += parts[p].to - parts[p].from;
+    for (size_t p = 0; p < count; ++p)
+        for (size_t i = parts[p].from; i < parts[p].to; ++i, ++row) {
+            double *out = gram + row * d + row;
+            for (size_t q = p; q < count; ++q) {
+                size_t from = q == p ? i : parts[q].from;
+                moment_row(s, intercept, i, from, parts[q].to, out);
+                out += parts[q].to - from;
+            }
+            mean[row] = intercept ? s->shift[i] + s->sum[i] / (double)s->rows : 0;
+        }
+    for (size_t k = 0; k < s->classes; ++k)
+        class_moments(s, parts, count, intercept, k, xty + k * d, &yy[k], &ymean[k]);
+}

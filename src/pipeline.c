@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The whole way of the data, as a map of the system:
+ *
+ *   read        tn_source, tn_labels                    (the caller opened them)
+ *   transform   task and candidates: rows, targets, normalised feeds
+ *   select      ensemble: moments read once; evidence of each candidate; search for the best set
+ *   learn       lambda by the chosen rule; ridge weights; head
+ *   evaluate    leave-one-out beside every evidence
+ *   report      tn_ranking, tn_fit_info, tn_head        (report/ turns them into text and files) */
+#include "pipeline_parts.h"
+
+/* What both ways share: the task, its candidates, the leave-one-out sample. */
+typedef struct setting {
+    tnp_task *task;
+    tnp_candidates *candidates;
+    tnp_sample *sample;
+    tnp_bench bench;
+} setting;
+
+static tn_status set_up(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                        const tn_rank_options *options, setting *s)
+{
+    tn_status st = TN_OK;
+    size_t loo_rows = 0;
+    if (count == 0)
+        return tnp_fail(ctx, TN_ERR_ARG, "at least one representation is needed");
+    TN_TRY(tnp_parse_loo(ctx, options->loo, &loo_rows));
+    TN_TRY(
+        tnp_task_new(ctx, sources, count, labels, (tn_nan_policy)options->nan, options->evidence.intercept, &s->task));
+    TN_TRY(tnp_candidates_new(ctx, sources, count, s->task, options, &s->candidates));
+    if (loo_rows > 0)
+        TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, loo_rows, options->seed, &s->sample));
+    s->bench = (tnp_bench){s->task, s->candidates, NULL, options, s->sample};
+done:
+    return st;
+}
+
+static void tear_down(setting *s)
+{
+    tnp_sample_free(s->sample);
+    tnp_candidates_free(s->candidates);
+    tnp_task_free(s->task);
+}
+
+/* Figures of candidate c from moments of its own, gone afterwards: memory is that of the widest candidate, not of
+ * all. The caller gets the ridge problem and the evidence when he asks. */
+static tn_status measure_alone(tn_ctx *ctx, const tnp_bench *bench, size_t c, tn_candidate *out, tnp_ridge **ridge,
+                               tn_evidence **evidence)
+{
+    tn_status st = TN_OK;
+    tnp_ensemble *own = NULL;
+    const tn_feed *feed = bench->candidates->feeds[c];
+    tnp_candidates one = {1, &bench->candidates->feeds[c], &bench->candidates->names[c]};
+    tnp_bench alone = *bench;
+    size_t member = 0;
+    double begin = tnp_seconds();
+    TN_TRY(tnp_ensemble_new(ctx, &feed, 1, &bench->task->y, bench->options->evidence.intercept, false, &own));
+    alone.ensemble = own;
+    alone.candidates = &one;
+    TN_TRY(tnp_measure_set(ctx, &alone, &member, 1, out, ridge, evidence));
+    out->seconds = tnp_seconds() - begin;
+done:
+    tnp_ensemble_free(own);
+    return st;
+}
+
+/* Every candidate on its own, in candidate order. */
+static tn_status rank_all(tn_ctx *ctx, const tnp_bench *bench, tn_ranking *ranking)
+{
+    for (size_t c = 0; c < ranking->count; ++c) {
+        tn_evidence *evidence = NULL;
+        tn_status st = tnp_progress(ctx, bench->candidates->names[c], c, ranking->count);
+        if (st == TN_OK && bench->ensemble)
+            st = tnp_measure_set(ctx, bench, &c, 1, &ranking->candidates[c], NULL, &evidence);
+        else if (st == TN_OK)
+            st = measure_alone(ctx, bench, c, &ranking->candidates[c], NULL, &evidence);
+        if (st != TN_OK)
+            return st;
+        ranking->null_log_evidence = evidence->log_null;
+        ranking->degenerate_classes = evidence->degenerate_classes;
+        tn_evidence_free(evidence);
+    }
+    return tnp_progress(ctx, "ranked", ranking->count, ranking->count);
+}
+
+tn_status tn_rank(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                  const tn_rank_options *options, tn_ranking **out)
+{
+    tn_status st = TN_OK;
+    setting s = {0};
+    tn_ranking *ranking = NULL;
+    double begin = tnp_seconds();
+    TN_TRY(set_up(ctx, sources, count, labels, options, &s));
+    TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
+    TN_TRY(rank_all(ctx, &s.bench, ranking));
+    tnp_ranking_sort(ranking);
+    ranking->seconds = tnp_seconds() - begin;
+    *out = ranking;
+    ranking = NULL;
+done:
+    tn_ranking_free(ranking);
+    tear_down(&s);
+    return st;
+}
+
+/* Chooses a set by its evidence; the moments of all candidates stay in *ensemble for the head that follows. A single
+ * candidate, and --select best, need no joint moments. */
+static tn_status choose_set(tn_ctx *ctx, setting *s, tn_search how, tn_ranking *ranking, tnp_ensemble **ensemble,
+                            tnp_search **search)
+{
+    tn_status st = TN_OK;
+    double *singles = NULL;
+    size_t n = s->candidates->count;
+    TN_TRY(tnp_alloc(ctx, n, sizeof *singles, &singles));
+    if (n > 1 && how != TN_SEARCH_BEST)
+        TN_TRY(tnp_ensemble_new(ctx, (const tn_feed *const *)s->candidates->feeds, n, &s->task->y,
+                                s->bench.options->evidence.intercept, true, ensemble));
+    s->bench.ensemble = *ensemble;
+    TN_TRY(rank_all(ctx, &s->bench, ranking));
+    for (size_t c = 0; c < n; ++c)
+        singles[c] = ranking->candidates[c].log_evidence;
+    TN_TRY(tnp_search_new(ctx, how, n, singles, tnp_set_evidence, &s->bench, search));
+done:
+    tnp_free(singles);
+    return st;
+}
+
+tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+                 const tn_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
+{
+    tn_status st = TN_OK;
+    setting s = {0};
+    tn_fit_info *info = NULL;
+    tnp_ensemble *ensemble = NULL;
+    tnp_search *search = NULL;
+    tnp_ridge *ridge = NULL;
+    tn_evidence *evidence = NULL;
+    tn_head *head = NULL;
+    double begin = tnp_seconds(), unused = 0;
+    tn_lambda_rule rule;
+    TN_TRY(tn_lambda_parse(ctx, options->lambda, &rule, &unused));
+    TN_TRY(set_up(ctx, sources, count, labels, &options->rank, &s));
+    TN_TRY(tnp_fit_info_new(ctx, s.task, s.candidates->count, &info));
+    TN_TRY(choose_set(ctx, &s, (tn_search)options->select, info->ranking, &ensemble, &search));
+    if (ensemble)
+        TN_TRY(tnp_measure_set(ctx, &s.bench, search->members, search->count, &info->chosen, &ridge, &evidence));
+    else
+        TN_TRY(measure_alone(ctx, &s.bench, search->members[0], &info->chosen, &ridge, &evidence));
+    TN_TRY(tnp_choose_lambda(ctx, &s.bench, options, ridge, evidence, search->members, search->count, info->lambda,
+                             &info->lambda_rule));
+    TN_TRY(tnp_make_head(ctx, &s.bench, labels, options, ridge, evidence->log_evidence, search->members, search->count,
+                         info->lambda, &head));
+    TN_TRY(tnp_fit_info_steps(ctx, s.candidates, search, info));
+    tnp_ranking_sort(info->ranking);
+    info->seconds = info->ranking->seconds = tnp_seconds() - begin;
+    *info_out = info;
+    *head_out = head;
+    info = NULL;
+    head = NULL;
+done:
+    tn_fit_info_free(info);
+    tn_head_free(head);
+    tn_evidence_free(evidence);
+    tnp_ridge_free(ridge);
+    tnp_search_free(search);
+    tnp_ensemble_free(ensemble);
+    tear_down(&s);
+    return st;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The pipeline's option tables, and its results as objects. */
+#include "pipeline_parts.h"
+#include "tenon/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void tn_rank_options_default(tn_rank_options *options)
+{
+    tn_evidence_options_default(&options->evidence);
+    options->normalize = "l2";
+    options->nan = TN_NAN_ERROR;
+    options->loo = "2000";
+    options->seed = 0;
+}
+
+const tn_field *tn_rank_fields(size_t *count)
+{
+    static const tn_field fields[] = {
+        {"normalize", TN_FIELD_TEXT, offsetof(tn_rank_options, normalize), 0, 0, TN_NORMALIZE_WORDS "[,...]",
+         "how rows are prepared; several, joined by commas, make each pair with a representation a candidate"},
+        {"nan", TN_FIELD_CHOICE, offsetof(tn_rank_options, nan), 0, 0, TN_NAN_WORDS, "rows that hold NaN or infinity"},
+        {"loo", TN_FIELD_TEXT, offsetof(tn_rank_options, loo), 0, 0, "N|all|0",
+         "rows of the leave-one-out sample, class-balanced and seeded; 0 switches it off"},
+    };
+    *count = sizeof fields / sizeof *fields;
+    return fields;
+}
+
+void tn_fit_options_default(tn_fit_options *options)
+{
+    tn_rank_options_default(&options->rank);
+    options->select = TN_SEARCH_GREEDY;
+    options->lambda = "auto";
+}
+
+const tn_field *tn_fit_fields(size_t *count)
+{
+    static const tn_field fields[] = {
+        {"select", TN_FIELD_CHOICE, offsetof(tn_fit_options, select), 0, 0, TN_SEARCH_WORDS,
+         "how the set of representations is found"},
+        {"lambda", TN_FIELD_TEXT, offsetof(tn_fit_options, lambda), 0, 0, "auto|shared|per-class|gcv|loo|X",
+         "regularisation of the head; auto is shared for multi-class, per-class otherwise"},
+    };
+    *count = sizeof fields / sizeof *fields;
+    return fields;
+}
+
+tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out)
+{
+    tn_status st = TN_OK;
+    tn_ranking *r = NULL;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *r, &r));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *r->candidates, &r->candidates));
+    r->task = task->kind;
+    r->rows = task->y.rows;
+    r->rows_left_out = task->left_out;
+    r->classes = task->y.classes;
+    r->count = count;
+    *out = r;
+    r = NULL;
+done:
+    tn_ranking_free(r);
+    return st;
+}
+
+/* Best first; qsort is not stable, so equal evidence goes by name. */
+static int by_evidence(const void *a, const void *b)
+{
+    const tn_candidate *x = a, *y = b;
+    if (x->log_evidence != y->log_evidence)
+        return x->log_evidence < y->log_evidence ? 1 : -1;
+    return strcmp(x->name, y->name);
+}
+
+void tnp_ranking_sort(tn_ranking *ranking)
+{
+    qsort(ranking->candidates, ranking->count, sizeof *ranking->candidates, by_evidence);
+}
+
+void tn_ranking_free(tn_ranking *r)
+{
+    if (!r)
+        return;
+    for (size_t i = 0; r->candidates && i < r->count; ++i)
+        tnp_free(r->candidates[i].name);
+    tnp_free(r->candidates);
+    tnp_free(r);
+}
+
+tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, tn_fit_info **out)
+{
+    tn_status st = TN_OK;
+    tn_fit_info *info = NULL;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *info, &info));
+    TN_TRY(tnp_ranking_new(ctx, task, candidates, &info->ranking));
+    TN_TRY(tnp_alloc(ctx, task->y.classes, sizeof *info->lambda, &info->lambda));
+    info->classes = task->y.classes;
+    *out = info;
+    info = NULL;
+done:
+    tn_fit_info_free(info);
+    return st;
+}
+
+tn_status tnp_fit_info_steps(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search, tn_fit_info *info)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_alloc(ctx, search->count, sizeof *info->selected, &info->selected));
+    for (size_t m = 0; m < search->count; ++m, ++info->selected_count)
+        TN_TRY(tnp_strdup(ctx, candidates->names[search->members[m]], &info->selected[m]));
+    TN_TRY(tnp_alloc(ctx, search->trial_count, sizeof *info->steps, &info->steps));
+    for (size_t t = 0; t < search->trial_count; ++t, ++info->step_count) {
+        const tnp_trial *trial = &search->trials[t];
+        tn_fit_step *step = &info->steps[t];
+        if (trial->added == SIZE_MAX)
+            TN_TRY(tnp_join_names(ctx, candidates, trial->members, trial->count, &step->candidate));
+        else
+            TN_TRY(tnp_strdup(ctx, candidates->names[trial->added], &step->candidate));
+        step->accepted = trial->accepted;
+        step->log_evidence = trial->log_evidence;
+    }
+done:
+    return st;
+}
+
+void tn_fit_info_free(tn_fit_info *info)
+{
+    if (!info)
+        return;
+    tn_ranking_free(info->ranking);
+    for (size_t m = 0; m < info->selected_count; ++m)
+        tnp_free(info->selected[m]);
+    for (size_t t = 0; t < info->step_count; ++t)
+        tnp_free(info->steps[t].candidate);
+    tnp_free(info->selected);
+    tnp_free(info->steps);
+    tnp_free(info->chosen.name);
+    tnp_free(info->lambda);
+    tnp_free(info);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Labels: the object, its mapping to other class names, and the check that rows agree. The two kinds of files are
+ * labels_array.c and labels_text.c. */
+#include "read/labels.h"
+
+#include "read/source.h"
+#include "read/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *tn_task_name(tn_task task)
+{
+    static const char *const names[] = {"auto", "multiclass", "multilabel", "regression"};
+    return (size_t)task < sizeof names / sizeof *names ? names[task] : "unknown";
+}
+
+tn_status tn_labels_open(tn_ctx *ctx, const char *path, tn_task task, tn_labels **out)
+{
+    tn_status st = TN_OK;
+    tn_labels *labels = NULL;
+    if (!path || !*path)
+        return tnp_fail(ctx, TN_ERR_ARG, "labels: no file named");
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *labels, &labels));
+    TN_TRY(tnp_strdup(ctx, path, &labels->path));
+    labels->task = task;
+    if (tnp_path_is_array(path))
+        TN_TRY(tnp_labels_from_array(ctx, labels));
+    else
+        TN_TRY(tnp_labels_from_text(ctx, labels));
+    *out = labels;
+    labels = NULL;
+done:
+    tn_labels_free(labels);
+    return st;
+}
+
+void tn_labels_free(tn_labels *labels)
+{
+    if (!labels)
+        return;
+    tnp_free(labels->names);
+    tnp_free(labels->first);
+    tnp_free(labels->cls);
+    tnp_free(labels->known);
+    tnp_free(labels->values);
+    tnp_free(labels->ids);
+    tnp_free(labels->path);
+    tnp_free(labels);
+}
+
+tn_status tnp_labels_rows(tn_ctx *ctx, tn_labels *labels, size_t rows)
+{
+    tn_status st = TN_OK;
+    size_t count = 0;
+    labels->rows = rows;
+    TN_TRY(tnp_alloc(ctx, rows, sizeof *labels->known, &labels->known));
+    if (labels->task == TN_TASK_REGRESSION) {
+        TN_TRY(tnp_mul(ctx, rows, labels->classes, &count));
+        TN_TRY(tnp_alloc(ctx, count, sizeof *labels->values, &labels->values));
+    } else {
+        TN_TRY(tnp_alloc(ctx, rows + 1, sizeof *labels->first, &labels->first));
+    }
+done:
+    return st;
+}
+
+tn_status tnp_labels_number(tn_ctx *ctx, tn_labels *labels, size_t count)
+{
+    char *text = NULL, digits[24];
+    tn_status st = tnp_strings_new(ctx, count, count * sizeof digits, &labels->names, &text);
+    for (size_t i = 0; st == TN_OK && i < count; ++i) {
+        int n = snprintf(digits, sizeof digits, "%zu", i);
+        labels->names[i] = tnp_strings_put(&text, (tnp_span){digits, (size_t)n});
+    }
+    labels->classes = count;
+    return st;
+}
+
+static int compare_classes(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void tnp_labels_tidy(tn_labels *labels)
+{
+    size_t from = 0, to = 0;
+    for (size_t row = 0; row < labels->rows; ++row) {
+        size_t end = labels->first[row + 1], begin = to;
+        if (end - from > 1)
+            qsort(labels->cls + from, end - from, sizeof *labels->cls, compare_classes);
+        for (; from < end; ++from)
+            if (to == begin || labels->cls[to - 1] != labels->cls[from])
+                labels->cls[to++] = labels->cls[from];
+        labels->first[row + 1] = to;
+    }
+}
+
+/* ---- mapping ---- */
+
+static int compare_strings(const void *a, const void *b)
+{
+    return strcmp(**(const char *const *const *)a, **(const char *const *const *)b);
+}
+
+/* New index of each class, by name; UINT32_MAX for a class that is not among the names. */
+static tn_status match(tn_ctx *ctx, const tn_labels *labels, const char *const *names, size_t count, uint32_t *to)
+{
+    const char *const **sorted = NULL;
+    tn_status st = tnp_alloc(ctx, count, sizeof *sorted, &sorted);
+    if (st != TN_OK)
+        return st;
+    for (size_t i = 0; i < count; ++i)
+        sorted[i] = &names[i];
+    qsort(sorted, count, sizeof *sorted, compare_strings);
+    for (size_t i = 0; i < labels->classes; ++i) {
+        const char *name = labels->names[i], *const *key = &name;
+        const char *const **found = bsearch(&key, sorted, count, sizeof *sorted, compare_strings);
+        to[i] = found ? (uint32_t)(*found - names) : UINT32_MAX;
+    }
+    tnp_free(sorted);
+    return TN_OK;
+}
+
+/* Every class that a row uses must have a place. */
+static tn_status check_used(tn_ctx *ctx, const tn_labels *labels, const uint32_t *to)
+{
+    for (size_t row = 0; row < labels->rows; ++row)
+        for (size_t i = labels->first[row]; i < labels->first[row + 1]; ++i)
+            if (to[labels->cls[i]] == UINT32_MAX)
+                return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: class '%s' is not one of the head's", labels->path, row,
+                                labels->names[labels->cls[i]]);
+    return TN_OK;
+}
+
+tn_status tn_labels_map(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count)
+{
+    tn_status st = TN_OK;
+    char **copy = NULL;
+    uint32_t *to = NULL;
+    if (count == 0 || count > TNP_MAX_CLASSES)
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: %zu class names to map to, expected 1 to %d", labels->path, count,
+                        TNP_MAX_CLASSES);
+    if (labels->task == TN_TASK_REGRESSION && labels->classes != count)
+        return tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu values a row, but the head has %zu", labels->path, labels->classes,
+                        count);
+    TN_TRY(tnp_strings_copy(ctx, names, count, &copy));
+    if (labels->task != TN_TASK_REGRESSION) {
+        TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *to, &to));
+        TN_TRY(match(ctx, labels, names, count, to));
+        TN_TRY(check_used(ctx, labels, to));
+        for (size_t i = 0; i < labels->first[labels->rows]; ++i)
+            labels->cls[i] = to[labels->cls[i]];
+        tnp_labels_tidy(labels);
+    }
+    tnp_free(labels->names);
+    labels->names = copy;
+    labels->classes = count;
+    copy = NULL;
+done:
+    tnp_free(copy);
+    tnp_free(to);
+    return st;
+}
+
+/* ---- agreement ---- */
+
+static tn_status compare_ids(tn_ctx *ctx, const char *path, const char *const *ids, const char *other_path,
+                             const char *const *other, size_t rows)
+{
+    for (size_t i = 0; i < rows; ++i)
+        if (strcmp(ids[i], other[i]) != 0)
+            return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu is '%.60s', but %s has '%.60s'", path, i, ids[i], other_path,
+                            other[i]);
+    return TN_OK;
+}
+
+tn_status tn_rows_agree(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels)
+{
+    if (count == 0)
+        return TN_OK;
+    const char *path = labels ? labels->path : sources[0]->path, *id_path = path;
+    size_t rows = labels ? labels->rows : sources[0]->rows;
+    const char *const *ids = labels ? (const char *const *)labels->ids : NULL;
+    for (size_t i = 0; i < count; ++i) {
+        if (sources[i]->rows != rows)
+            return tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu rows, but %s has %zu", sources[i]->path, sources[i]->rows, path,
+                            rows);
+        const char *const *mine = tn_source_ids(sources[i]);
+        if (!mine)
+            continue;
+        tn_status st = ids ? compare_ids(ctx, sources[i]->path, mine, id_path, ids, rows) : TN_OK;
+        if (st != TN_OK)
+            return st;
+        if (!ids) {
+            ids = mine;
+            id_path = sources[i]->path;
+        }
+    }
+    return TN_OK;
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * file.npz:key, a zip archive of .npy members named key.npy. A stored member (numpy.savez) is used in place from
+ * the mapped file; a deflated one (savez_compressed) is inflated once, at opening. The key may be left out when
+ * there is one array besides `ids`; a member `ids` (text or whole numbers) names the rows. */
+#include "matrix/convert.h"
+#include "read/source.h"
+#include "read/zip.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+typedef struct found {
+    tnp_zip_entry array, ids;
+    size_t arrays; /* candidates for `array` */
+    bool has_ids;
+} found;
+
+/* Member name without .npy. */
+static tnp_span key_of(tnp_span name)
+{
+    if (name.length > 4 && memcmp(name.text + name.length - 4, ".npy", 4) == 0)
+        name.length -= 4;
+    return name;
+}
+
+static tn_status find(tn_ctx *ctx, tnp_zip zip, const char *key, found *out)
+{
+    tn_status st = TN_OK;
+    bool more = true;
+    tnp_zip_entry entry;
+    for (;;) {
+        TN_TRY(tnp_zip_next(ctx, &zip, &entry, &more));
+        if (!more)
+            break;
+        tnp_span name = key_of(entry.name);
+        bool ids = tnp_span_is(name, "ids");
+        if (ids && !out->has_ids) {
+            out->ids = entry;
+            out->has_ids = true;
+        }
+        if (key ? tnp_span_is(name, key) || tnp_span_is(entry.name, key) : !ids) {
+            if (out->arrays++ == 0)
+                out->array = entry;
+        }
+    }
+    if (out->arrays == 0)
+        TN_TRY(key ? tnp_fail(ctx, TN_ERR_FORMAT, "%s: no array '%s' in it", zip.path, key)
+                   : tnp_fail(ctx, TN_ERR_FORMAT, "%s: no array in it", zip.path));
+    if (!key && out->arrays != 1)
+        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "%s: %zu arrays in it, expected FILE.npz:KEY", zip.path, out->arrays));
+    if (key && strcmp(key, "ids") == 0)
+        out->has_ids = false;
+done:
+    return st;
+}
+
+/* The member as an array; *owned is its inflated bytes, or NULL when they are those of the map. */
+static tn_status load(tn_ctx *ctx, const tnp_zip *zip, tnp_zip_entry *entry, unsigned char **owned, tnp_array *out)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_zip_locate(ctx, zip, entry));
+    if (entry->method == 8)
+        TN_TRY(tnp_zip_inflate(ctx, zip, entry, owned));
+    TN_TRY(tnp_npy_parse(ctx, zip->path, *owned ? *owned : zip->bytes + entry->data, entry->unpacked,
+                         *owned ? 0 : entry->data, out));
+done:
+    return st;
+}
+
+static size_t utf8_put(uint32_t code, char out[4])
+{
+    if (code < 0x80) {
+        out[0] = (char)code;
+        return 1;
+    }
+    size_t n = code < 0x800 ? 2 : code < 0x10000 ? 3 : 4;
+    for (size_t i = n; i-- > 1; code >>= 6)
+        out[i] = (char)(0x80 | (code & 0x3f));
+    out[0] = (char)((0xf00u >> n & 0xffu) | code);
+    return n;
+}
+
+/* Identifier i as text in buf (4 bytes a character); returns its length, or SIZE_MAX when it is not text. */
+static size_t one_id(const tnp_array *ids, size_t i, char *buf)
+{
+    const unsigned char *p = ids->data + i * ids->item;
+    size_t n = 0;
+    if (!ids->text) {
+        int64_t value = 0;
+        if (tnp_to_int64(ids->dtype, ids->swap, p, ids->item, 1, &value) != 1)
+            return SIZE_MAX;
+        return (size_t)snprintf(buf, 24, "%" PRId64, value);
+    }
+    size_t width = ids->text == 'U' ? 4 : 1, chars = ids->item / width;
+    bool big = tnp_host_is_big_endian() != ids->swap;
+    while (chars != 0 && memcmp(p + (chars - 1) * width, "\0\0\0", width) == 0)
+        --chars;
+    for (size_t c = 0; c < chars; ++c) {
+        const unsigned char *q = p + c * width;
+        uint32_t code = width == 1 ? q[0]
+                        : big      ? (uint32_t)q[0] << 24 | (uint32_t)q[1] << 16 | (uint32_t)q[2] << 8 | q[3]
+                                   : (uint32_t)q[3] << 24 | (uint32_t)q[2] << 16 | (uint32_t)q[1] << 8 | q[0];
+        if (width == 4 && code > 0x10ffff)
+            return SIZE_MAX;
+        if (width == 1)
+            buf[n++] = (char)code;
+        else
+            n += utf8_put(code, buf + n);
+    }
+    size_t wrong;
+    return tnp_utf8((tnp_span){buf, n}, &wrong) ? n : SIZE_MAX;
+}
+
+static tn_status take_ids(tn_ctx *ctx, tn_source *src, const tnp_array *ids)
+{
+    tn_status st = TN_OK;
+    char *buf = NULL, *text = NULL;
+    size_t bytes = 0;
+    if (!ids->text && tnp_dtype_is_float(ids->dtype))
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: ids are %s, expected text or whole numbers", src->path,
+                        tn_dtype_name(ids->dtype));
+    if (ids->ndim != 1 || ids->shape[0] != src->rows)
+        return tnp_fail(ctx, TN_ERR_SHAPE, "%s: ids are %zu-dimensional with %zu entries, but there are %zu rows",
+                        src->path, ids->ndim, ids->ndim ? ids->shape[0] : 0, src->rows);
+    TN_TRY(tnp_alloc(ctx, tnp_max(ids->item, 24), 1, &buf));
+    for (size_t i = 0; i < src->rows; ++i) {
+        size_t n = one_id(ids, i, buf);
+        if (n == SIZE_MAX)
+            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: ids: entry %zu is not text", src->path, i));
+        bytes += n + 1;
+    }
+    TN_TRY(tnp_strings_new(ctx, src->rows, bytes, &src->ids, &text));
+    for (size_t i = 0; i < src->rows; ++i)
+        src->ids[i] = tnp_strings_put(&text, (tnp_span){buf, one_id(ids, i, buf)});
+done:
+    tnp_free(buf);
+    return st;
+}
+
+tn_status tnp_npz_open(tn_ctx *ctx, tn_source *src, const char *file, const char *key)
+{
+    tn_status st = TN_OK;
+    size_t index = 0;
+    tnp_zip zip;
+    found members = {.arrays = 0};
+    tnp_array array, ids;
+    unsigned char *values = NULL, *names = NULL;
+    src->format = "npz";
+    TN_TRY(tnp_source_map(ctx, src, file, &index));
+    TN_TRY(tnp_zip_init(ctx, file, src->files[index].map.data, src->files[index].map.size, &zip));
+    TN_TRY(find(ctx, zip, key, &members));
+    TN_TRY(load(ctx, &zip, &members.array, &values, &array));
+    src->owned = values;
+    TN_TRY(tnp_source_add(ctx, src, src->path, &array, values ? TNP_NO_FILE : index));
+    if (members.has_ids) {
+        TN_TRY(load(ctx, &zip, &members.ids, &names, &ids));
+        TN_TRY(take_ids(ctx, src, &ids));
+    }
+done:
+    if (!src->owned)
+        tnp_free(values);
+    tnp_free(names);
+    return st;
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A directory of .npy shards: its files in byte order of their names, one below the other. Hidden files and
+ * other suffixes are left alone. Shards of different precision may be mixed, floats with integers may not. */
+#define _POSIX_C_SOURCE 200809L
+#include "read/source.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool is_shard(const char *name)
+{
+    size_t n = strlen(name);
+    return n > 4 && name[0] != '.' && strcmp(name + n - 4, ".npy") == 0;
+}
+
+static tn_status add_name(tn_ctx *ctx, const char *folder, const char *name, char ***names, size_t *count)
+{
+    tn_status st = TN_OK;
+    size_t n = *count, size = strlen(folder) + strlen(name) + 2;
+    if ((n & (n - 1)) == 0)
+        TN_TRY(tnp_grow(ctx, names, n, n ? 2 * n : 1, sizeof **names));
+    TN_TRY(tnp_alloc(ctx, size, 1, &(*names)[n]));
+    const char *slash = folder[strlen(folder) - 1] == '/' ? "" : "/";
+    snprintf((*names)[n], size, "%s%s%s", folder, slash, name);
+    *count = n + 1;
+done:
+    return st;
+}
+
+static tn_status list(tn_ctx *ctx, const char *folder, char ***names, size_t *count)
+{
+    tn_status st = TN_OK;
+    DIR *dir = opendir(folder);
+    if (!dir)
+        return tnp_fail(ctx, TN_ERR_IO, "%s: %s", folder, strerror(errno));
+    struct dirent *entry;
+    while ((entry = readdir(dir)) != NULL)
+        if (is_shard(entry->d_name))
+            TN_TRY(add_name(ctx, folder, entry->d_name, names, count));
+    if (*count != 0)
+        qsort(*names, *count, sizeof **names, compare_names);
+done:
+    closedir(dir);
+    return st;
+}
+
+tn_status tnp_shards_open(tn_ctx *ctx, tn_source *src, const char *folder)
+{
+    tn_status st = TN_OK;
+    char **names = NULL;
+    size_t count = 0, index = 0;
+    tnp_array array;
+    src->format = "shards";
+    TN_TRY(list(ctx, folder, &names, &count));
+    if (count == 0)
+        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: directory without .npy files", folder));
+    for (size_t i = 0; i < count; ++i) {
+        TN_TRY(tnp_source_map(ctx, src, names[i], &index));
+        const tnp_map *map = &src->files[index].map;
+        TN_TRY(tnp_npy_parse(ctx, names[i], map->data, map->size, 0, &array));
+        TN_TRY(tnp_source_add(ctx, src, names[i], &array, index));
+    }
+done:
+    for (size_t i = 0; i < count; ++i)
+        tnp_free(names[i]);
+    tnp_free(names);
+    return st;
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of a representation. Whatever the container, the values are one or more parts, one below the other:
+ *
+ *   element (r, c) of a part is at  base + r * row_step + c * col_step  bytes
+ *
+ * so that C order, Fortran order, a prefix before each row, shards and either byte order are all strides and a
+ * flag, and one reader (rows.c) serves them all. Bytes are mapped files or one block that the source owns. */
+#ifndef TNP_SOURCE_H
+#define TNP_SOURCE_H
+
+#include "base/base.h"
+#include "tenon/read.h"
+
+enum { TNP_MAX_DIMS = 8, TNP_MAX_COLUMNS = 1 << 24, TNP_SHAPE_TEXT = 200 };
+#define TNP_NO_FILE SIZE_MAX
+
+/* An array as its container declares it; data lies inside bytes that were checked to hold all of it. */
+typedef struct tnp_array {
+    tn_dtype dtype;
+    char text;   /* 'U' or 'S' for fixed-length text, which has no tn_dtype; 0 for numbers */
+    size_t item; /* bytes of one element */
+    bool swap;   /* the other byte order than this machine's */
+    bool fortran;
+    size_t ndim, shape[TNP_MAX_DIMS];
+    const unsigned char *data;
+} tnp_array;
+
+typedef struct tnp_part {
+    const unsigned char *base;
+    size_t first, rows; /* rows [first, first + rows) of the source */
+    size_t row_step, col_step;
+    tn_dtype dtype;
+    bool swap;
+    size_t file; /* index into files, or TNP_NO_FILE */
+} tnp_part;
+
+typedef struct tnp_file {
+    char *path;
+    tnp_map map;
+} tnp_file;
+
+struct tn_source {
+    char *name, *path;
+    size_t rows, cols;
+    tn_dtype dtype;     /* of the widest part */
+    const char *format; /* static storage */
+    char **ids;         /* rows, one block with its text (text.h), or NULL */
+    tnp_file *files;
+    tnp_part *parts;
+    size_t file_count, part_count;
+    void *owned; /* inflated or parsed values, or NULL */
+};
+
+/* Opens PATH (with its key), no NAME= before it; name NULL: the default. */
+tn_status tnp_source_open_path(tn_ctx *ctx, const char *path, const char *name, tn_source **out);
+
+/* True when PATH names an array container: .npy, .npz, .safetensors with or without a key, or a directory. */
+bool tnp_path_is_array(const char *path);
+
+/* ---- for the openers: they fill a source that the caller frees on failure ---- */
+
+/* Maps a file into the source; *index is its place in files. */
+tn_status tnp_source_map(tn_ctx *ctx, tn_source *src, const char *path, size_t *index);
+/* Adds a 1-D (as one column) or 2-D array of numbers below the parts that are there. `label` names it in
+ * messages. Columns and kind (floating or whole numbers) must agree with the parts before it. */
+tn_status tnp_source_add(tn_ctx *ctx, tn_source *src, const char *label, const tnp_array *array, size_t file);
+/* Makes the one part of src->owned: rows x cols compact values. */
+tn_status tnp_source_own(tn_ctx *ctx, tn_source *src, tn_dtype dtype, size_t rows, size_t cols);
+/* "(5, 5, 2)" into buf; returns buf. */
+const char *tnp_shape_text(const tnp_array *array, char buf[TNP_SHAPE_TEXT]);
+/* Bytes that an array's shape needs; false when that is more than size_t holds. */
+bool tnp_array_bytes(const tnp_array *array, size_t *bytes);
+
+/* One opener a container. `file` is the path without the key; key may be NULL where the format has keys. */
+tn_status tnp_npy_open(tn_ctx *ctx, tn_source *src, const char *file);
+tn_status tnp_npz_open(tn_ctx *ctx, tn_source *src, const char *file, const char *key);
+tn_status tnp_safetensors_open(tn_ctx *ctx, tn_source *src, const char *file, const char *key);
+tn_status tnp_fvecs_open(tn_ctx *ctx, tn_source *src, const char *file);
+tn_status tnp_libsvm_open(tn_ctx *ctx, tn_source *src, const char *file);
+tn_status tnp_csv_open(tn_ctx *ctx, tn_source *src, const char *file);
+tn_status tnp_shards_open(tn_ctx *ctx, tn_source *src, const char *folder);
+
+/* Parses a whole .npy file (or npz member) of `size` bytes. Positions in messages are counted from `offset`.
+ * The data must end exactly where the bytes end. */
+tn_status tnp_npy_parse(tn_ctx *ctx, const char *path, const unsigned char *bytes, size_t size, size_t offset,
+                        tnp_array *out);
+
+#endif

@@ -1,0 +1,283 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Heads as files; the layout is described in docs/formats.md.
+ *
+ *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), weight (K x D, F32), bias (K, F32)
+ *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, created_by
+ *
+ * Everything read is checked: counts against tensors, names, sizes, so that a damaged file is an error here and not a
+ * crash later. */
+#include "learn/head.h"
+#include "matrix/convert.h"
+#include "read/safetensors.h"
+#include "report/store.h"
+#include "tenon/report.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <string.h>
+
+static const char format_name[] = "tenon-head", format_version[] = "1";
+
+/* ---- writing ---- */
+
+static tn_status classes_json(tn_ctx *ctx, const tn_head *head, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_quotes(&text, (const char *const *)head->names, head->classes);
+    return tnp_text_take(&text, out);
+}
+
+static tn_status reps_json(tn_ctx *ctx, const tn_head *head, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "[");
+    for (size_t r = 0; r < head->rep_count; ++r) {
+        tnp_text_add(&text, "%s{\"name\":", r ? "," : "");
+        tnp_text_quote(&text, head->reps[r].name);
+        tnp_text_add(&text, ",\"dim\":%zu,\"normalize\":\"%s\",\"transform\":\"none\"}", head->reps[r].dim,
+                     tn_normalize_name(head->reps[r].normalize));
+    }
+    tnp_text_add(&text, "]");
+    return tnp_text_take(&text, out);
+}
+
+static tn_status created_by_text(tn_ctx *ctx, const char *command, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "tenon %s%s%s", tn_version(), command ? ": " : "", command ? command : "");
+    return tnp_text_take(&text, out);
+}
+
+static size_t list_tensors(const tn_head *head, tnp_tensor *t)
+{
+    size_t n = 0, k = head->classes, d = head->dim;
+    if (head->lambda) {
+        t[n++] = (tnp_tensor){"lambda", TN_F64, {k, 0}, 1, head->lambda};
+        t[n++] = (tnp_tensor){"alpha", TN_F64, {k, 0}, 1, head->alpha};
+        t[n++] = (tnp_tensor){"beta", TN_F64, {k, 0}, 1, head->beta};
+    }
+    if (head->means) {
+        t[n++] = (tnp_tensor){"zscore_mean", TN_F64, {d, 0}, 1, head->means};
+        t[n++] = (tnp_tensor){"zscore_scale", TN_F64, {d, 0}, 1, head->scales};
+    }
+    t[n++] = (tnp_tensor){"weight", TN_F32, {k, d}, 2, head->weight};
+    t[n++] = (tnp_tensor){"bias", TN_F32, {k, 0}, 1, head->bias};
+    return n;
+}
+
+tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, const char *path)
+{
+    tn_status st = TN_OK;
+    char *classes = NULL, *reps = NULL, *created = NULL, evidence[40], threshold[40];
+    tnp_tensor tensors[7];
+    TN_TRY(classes_json(ctx, head, &classes));
+    TN_TRY(reps_json(ctx, head, &reps));
+    TN_TRY(created_by_text(ctx, command, &created));
+    tnp_format(evidence, sizeof evidence, "%.17g", head->log_evidence);
+    tnp_format(threshold, sizeof threshold, "%.17g", head->threshold);
+    const tnp_meta meta[] = {
+        {"format", format_name},
+        {"version", format_version},
+        {"task", tn_task_name(head->task)},
+        {"classes", classes},
+        {"representations", reps},
+        {"method", head->method},
+        {"options", tn_head_options(head)},
+        {"log_evidence", evidence},
+        {"threshold", threshold},
+        {"created_by", created},
+    };
+    TN_TRY(tnp_store_save(ctx, path, meta, sizeof meta / sizeof *meta, tensors, list_tensors(head, tensors)));
+done:
+    tn_text_free(classes);
+    tn_text_free(reps);
+    tn_text_free(created);
+    return st;
+}
+
+/* ---- reading ---- */
+
+static tn_status bad(tn_ctx *ctx, const char *path, const char *what)
+{
+    return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: %s", path, what);
+}
+
+static tn_status meta_text(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *key,
+                           const char **out)
+{
+    *out = tnp_safetensors_meta(file, key);
+    return *out ? TN_OK : tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: no '%s' in its metadata", path, key);
+}
+
+static tn_status json_list(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *key, json_t **out)
+{
+    const char *text = NULL;
+    tn_status st = meta_text(ctx, file, path, key, &text);
+    if (st != TN_OK)
+        return st;
+    json_t *list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    if (!json_is_array(list) || json_array_size(list) == 0) {
+        json_decref(list);
+        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: '%s' is no list", path, key);
+    }
+    *out = list;
+    return TN_OK;
+}
+
+/* A tensor of the given shape (cols 0: one dimension) as doubles or floats. */
+static tn_status load_tensor(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *name, size_t rows,
+                             size_t cols, float *narrow, double *wide)
+{
+    tnp_array a;
+    tn_status st = tnp_safetensors_find(ctx, file, name, &a);
+    if (st != TN_OK)
+        return st;
+    if (a.shape[0] != rows || a.ndim != (cols ? 2u : 1u) || (cols && a.shape[1] != cols))
+        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: '%s' has another shape than its metadata says",
+                        path, name);
+    size_t n = rows * (cols ? cols : 1);
+    if (narrow)
+        tnp_to_float(a.dtype, a.swap, a.data, a.item, n, narrow);
+    else
+        tnp_to_double(a.dtype, a.swap, a.data, a.item, n, wide);
+    return TN_OK;
+}
+
+static tn_status load_numbers(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_safetensors_still_there(ctx, file));
+    TN_TRY(load_tensor(ctx, file, path, "weight", head->classes, head->dim, head->weight, NULL));
+    TN_TRY(load_tensor(ctx, file, path, "bias", head->classes, 0, head->bias, NULL));
+    if (tnp_safetensors_has(file, "lambda")) {
+        TN_TRY(tnp_head_add_ridge(ctx, head));
+        TN_TRY(load_tensor(ctx, file, path, "lambda", head->classes, 0, NULL, head->lambda));
+        TN_TRY(load_tensor(ctx, file, path, "alpha", head->classes, 0, NULL, head->alpha));
+        TN_TRY(load_tensor(ctx, file, path, "beta", head->classes, 0, NULL, head->beta));
+    }
+    for (size_t r = 0; r < head->rep_count && !head->means; ++r)
+        if (head->reps[r].normalize == TN_NORM_ZSCORE) {
+            TN_TRY(tnp_head_add_zscore(ctx, head));
+            TN_TRY(load_tensor(ctx, file, path, "zscore_mean", head->dim, 0, NULL, head->means));
+            TN_TRY(load_tensor(ctx, file, path, "zscore_scale", head->dim, 0, NULL, head->scales));
+        }
+done:
+    return st;
+}
+
+static tn_status load_reps(tn_ctx *ctx, const char *path, const json_t *list, tn_head *head)
+{
+    size_t sum = 0;
+    for (size_t r = 0; r < head->rep_count; ++r) {
+        const json_t *entry = json_array_get(list, r), *dim = json_object_get(entry, "dim");
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        const char *normalize = json_string_value(json_object_get(entry, "normalize"));
+        const char *transform = json_string_value(json_object_get(entry, "transform"));
+        size_t count = 0;
+        if (!name || !normalize || !json_is_integer(dim) || json_integer_value(dim) <= 0)
+            return bad(ctx, path, "a representation lacks name, dim or normalize");
+        if (transform && strcmp(transform, "none") != 0)
+            return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: its transform '%s' is not known to this version", path,
+                            transform);
+        if (strchr(normalize, ',') || tn_normalize_parse(ctx, normalize, &head->reps[r].normalize, &count) != TN_OK)
+            return bad(ctx, path, "unknown normalisation");
+        tn_status st = tnp_strdup(ctx, name, &head->reps[r].name);
+        if (st != TN_OK)
+            return st;
+        head->reps[r].dim = (size_t)json_integer_value(dim);
+        if (head->reps[r].dim > head->dim - sum)
+            return bad(ctx, path, "its representations are wider than its weights");
+        sum += head->reps[r].dim;
+    }
+    return sum == head->dim ? TN_OK : bad(ctx, path, "its representations are narrower than its weights");
+}
+
+static tn_status load_task(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_task *task)
+{
+    const char *text = NULL;
+    tn_status st = meta_text(ctx, file, path, "task", &text);
+    for (int t = TN_TASK_MULTICLASS; st == TN_OK && t <= TN_TASK_REGRESSION; ++t)
+        if (strcmp(text, tn_task_name((tn_task)t)) == 0) {
+            *task = (tn_task)t;
+            return TN_OK;
+        }
+    return st != TN_OK ? st : bad(ctx, path, "unknown task");
+}
+
+/* A number of the metadata; as it was where the file says nothing. */
+static tn_status meta_number(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *key, double *out)
+{
+    const char *text = tnp_safetensors_meta(file, key);
+    if (!text || tnp_number((tnp_span){text, strlen(text)}, out))
+        return TN_OK;
+    return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: '%s' is '%.40s', expected a number", path, key, text);
+}
+
+static tn_status load_texts(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
+{
+    tn_status st = TN_OK;
+    const char *options = NULL, *created = tnp_safetensors_meta(file, "created_by");
+    TN_TRY(meta_text(ctx, file, path, "options", &options));
+    TN_TRY(tnp_strdup(ctx, options, &head->options));
+    TN_TRY(tnp_strdup(ctx, created ? created : "", &head->created_by));
+    head->log_evidence = NAN;
+    head->threshold = 0.5;
+    TN_TRY(meta_number(ctx, file, path, "log_evidence", &head->log_evidence));
+    TN_TRY(meta_number(ctx, file, path, "threshold", &head->threshold));
+done:
+    return st;
+}
+
+/* The head with its names and room for its numbers, from classes and the shape of the weights. */
+static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *classes,
+                            size_t reps, tn_head **out)
+{
+    tn_status st = TN_OK;
+    const char **names = NULL, *method = NULL;
+    tn_task task = TN_TASK_AUTO;
+    tnp_array weight;
+    size_t count = json_array_size(classes);
+    TN_TRY(tnp_safetensors_find(ctx, file, "weight", &weight));
+    if (weight.ndim != 2 || weight.shape[1] == 0)
+        TN_TRY(bad(ctx, path, "'weight' is no matrix"));
+    TN_TRY(load_task(ctx, file, path, &task));
+    TN_TRY(meta_text(ctx, file, path, "method", &method));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *names, &names));
+    for (size_t k = 0; k < count; ++k) {
+        names[k] = json_string_value(json_array_get(classes, k));
+        if (!names[k])
+            TN_TRY(bad(ctx, path, "a class name is no string"));
+    }
+    TN_TRY(tnp_head_new(ctx, task, names, count, weight.shape[1], reps, method, out));
+done:
+    tnp_free(names);
+    return st;
+}
+
+tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
+{
+    tn_status st = TN_OK;
+    tnp_safetensors *file = NULL;
+    json_t *classes = NULL, *reps = NULL;
+    tn_head *head = NULL;
+    TN_TRY(tnp_safetensors_load(ctx, path, &file));
+    TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
+    TN_TRY(json_list(ctx, file, path, "classes", &classes));
+    TN_TRY(json_list(ctx, file, path, "representations", &reps));
+    TN_TRY(begin_head(ctx, file, path, classes, json_array_size(reps), &head));
+    TN_TRY(load_reps(ctx, path, reps, head));
+    TN_TRY(load_texts(ctx, file, path, head));
+    TN_TRY(load_numbers(ctx, file, path, head));
+    *out = head;
+    head = NULL;
+done:
+    tn_head_free(head);
+    json_decref(classes);
+    json_decref(reps);
+    tnp_safetensors_close(file);
+    return st;
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Results as one JSON object in the keys of docs/cli.md, contract keys first, ours after. NaN and infinity are
+ * null: for "lambda" null says that the class has no weights, elsewhere that the figure does not exist. */
+#include "report/text.h"
+#include "tenon/report.h"
+
+#include <math.h>
+
+static void add_number(tnp_text *text, const char *key, double value)
+{
+    tnp_text_add(text, ",\"%s\":", key);
+    tnp_text_number(text, value);
+}
+
+static void add_count(tnp_text *text, const char *key, size_t value)
+{
+    tnp_text_add(text, ",\"%s\":%zu", key, value);
+}
+
+static void add_string(tnp_text *text, const char *key, const char *value)
+{
+    tnp_text_add(text, ",\"%s\":", key);
+    tnp_text_quote(text, value);
+}
+
+/* Members of a candidate without its braces, so that fit can put the chosen set's into its own object. */
+static void add_figures(tnp_text *text, const tn_candidate *c)
+{
+    add_number(text, "log_evidence", c->log_evidence);
+    add_number(text, "log_evidence_shared", c->log_evidence_shared);
+    add_number(text, "gain_per_label", c->gain_per_label);
+    add_number(text, "loo_accuracy", c->loo_accuracy);
+    add_number(text, "loo_se", c->loo_se);
+    if (!isnan(c->loo_r2))
+        add_number(text, "loo_r2", c->loo_r2);
+    add_number(text, "lambda_median", c->lambda_median);
+    add_number(text, "lambda_shared", c->lambda_shared);
+    add_count(text, "iterations_max", c->iterations_max);
+    add_number(text, "iterations_mean", c->iterations_mean);
+    add_count(text, "null_classes", c->null_classes);
+    add_count(text, "degenerate_classes", c->degenerate_classes);
+}
+
+static void add_ranking(tnp_text *text, const tn_ranking *ranking)
+{
+    add_count(text, "rows", ranking->rows);
+    add_count(text, "classes", ranking->classes);
+    add_string(text, "task", tn_task_name(ranking->task));
+    add_number(text, "null_log_evidence", ranking->null_log_evidence);
+    tnp_text_add(text, ",\"candidates\":[");
+    for (size_t i = 0; i < ranking->count; ++i) {
+        const tn_candidate *c = &ranking->candidates[i];
+        tnp_text_add(text, "%s{\"name\":", i ? "," : "");
+        tnp_text_quote(text, c->name);
+        add_count(text, "dim", c->dim);
+        add_figures(text, c);
+        add_number(text, "seconds", c->seconds);
+        tnp_text_add(text, "}");
+    }
+    tnp_text_add(text, "]");
+    add_count(text, "rows_left_out", ranking->rows_left_out);
+}
+
+tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "{\"command\":\"rank\"");
+    add_ranking(&text, ranking);
+    add_count(&text, "degenerate_classes", ranking->degenerate_classes);
+    add_number(&text, "seconds", ranking->seconds);
+    tnp_text_add(&text, "}");
+    return tnp_text_take(&text, out);
+}
+
+tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "{\"command\":\"fit\",\"selected\":");
+    tnp_text_quotes(&text, (const char *const *)info->selected, info->selected_count);
+    tnp_text_add(&text, ",\"steps\":[");
+    for (size_t i = 0; i < info->step_count; ++i) {
+        const tn_fit_step *step = &info->steps[i];
+        tnp_text_add(&text, "%s{\"candidate\":", i ? "," : "");
+        tnp_text_quote(&text, step->candidate);
+        tnp_text_add(&text, ",\"accepted\":%s", step->accepted ? "true" : "false");
+        add_number(&text, "log_evidence", step->log_evidence);
+        tnp_text_add(&text, "}");
+    }
+    tnp_text_add(&text, "]");
+    add_figures(&text, &info->chosen);
+    tnp_text_add(&text, ",\"lambda\":[");
+    for (size_t k = 0; k < info->classes; ++k) {
+        tnp_text_add(&text, "%s", k ? "," : "");
+        tnp_text_number(&text, info->lambda[k]);
+    }
+    tnp_text_add(&text, "]");
+    add_string(&text, "lambda_rule", info->lambda_rule ? info->lambda_rule : "");
+    add_number(&text, "seconds", info->seconds);
+    tnp_text_add(&text, ",\"model\":");
+    if (model)
+        tnp_text_quote(&text, model);
+    else
+        tnp_text_add(&text, "null");
+    add_count(&text, "dim", info->chosen.dim);
+    add_ranking(&text, info->ranking);
+    tnp_text_add(&text, "}");
+    return tnp_text_take(&text, out);
+}
+
+typedef struct named_value {
+    const char *key;
+    double value;
+} named_value;
+
+/* Those of the figures that exist for the task: the rest are NaN and left out. */
+static void add_existing(tnp_text *text, const named_value *values, size_t count, bool first)
+{
+    for (size_t i = 0; i < count; ++i) {
+        if (isnan(values[i].value))
+            continue;
+        tnp_text_add(text, "%s\"%s\":", first ? "" : ",", values[i].key);
+        tnp_text_number(text, values[i].value);
+        first = false;
+    }
+}
+
+static void add_class(tnp_text *text, const tn_class_metrics *m, const char *name, bool regression)
+{
+    const named_value values[] = {
+        {"accuracy", m->accuracy},
+        {"ap", m->ap},
+        {"ap_voc07", m->ap_voc07},
+        {"auc", m->auc},
+        {"balanced_accuracy", m->balanced_accuracy},
+        {"r2", m->r2},
+        {"mse", m->mse},
+    };
+    tnp_text_add(text, "{\"class\":");
+    tnp_text_quote(text, name);
+    if (!regression)
+        add_count(text, "positives", m->positives);
+    add_existing(text, values, sizeof values / sizeof *values, false);
+    tnp_text_add(text, "}");
+}
+
+tn_status tn_metrics_json(tn_ctx *ctx, const tn_metrics *metrics, const char *const *class_names, char **out)
+{
+    const named_value values[] = {
+        {"accuracy", metrics->accuracy},
+        {"top5_accuracy", metrics->top5_accuracy},
+        {"mean_class_accuracy", metrics->mean_class_accuracy},
+        {"mean_ap", metrics->mean_ap},
+        {"mean_ap_voc07", metrics->mean_ap_voc07},
+        {"mean_auc", metrics->mean_auc},
+        {"balanced_accuracy", metrics->balanced_accuracy},
+        {"r2", metrics->r2},
+        {"mse", metrics->mse},
+    };
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "{\"command\":\"eval\"");
+    add_count(&text, "rows", metrics->rows);
+    add_count(&text, "classes", metrics->classes);
+    add_string(&text, "task", tn_task_name(metrics->task));
+    tnp_text_add(&text, ",\"metrics\":{");
+    add_existing(&text, values, sizeof values / sizeof *values, true);
+    tnp_text_add(&text, "},\"per_class\":[");
+    for (size_t k = 0; k < metrics->classes; ++k) {
+        tnp_text_add(&text, "%s", k ? "," : "");
+        add_class(&text, &metrics->per_class[k], class_names[k], metrics->task == TN_TASK_REGRESSION);
+    }
+    tnp_text_add(&text, "]}");
+    return tnp_text_take(&text, out);
+}

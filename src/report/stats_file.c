@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Statistics as files, all in double precision:
+ *
+ *   tensors    gram (D x D, upper triangle counts), shift, sum (D), xty (K x D), ysum, yy (K)
+ *   metadata   format = tenon-stats, version, rows, wide (1: made from double features) */
+#include "matrix/stats.h"
+#include "matrix/convert.h"
+#include "read/safetensors.h"
+#include "report/store.h"
+#include "tenon/report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const char format_name[] = "tenon-stats", format_version[] = "1";
+
+enum { TENSORS = 6 };
+
+typedef struct slot {
+    const char *name;
+    size_t rows, cols; /* cols 0: one dimension */
+    double *data;
+} slot;
+
+static void list_slots(const tn_stats *s, slot *slots)
+{
+    const slot list[TENSORS] = {
+        {"gram", s->dim, s->dim, s->gram},   {"shift", s->dim, 0, s->shift},   {"sum", s->dim, 0, s->sum},
+        {"xty", s->classes, s->dim, s->xty}, {"ysum", s->classes, 0, s->ysum}, {"yy", s->classes, 0, s->yy},
+    };
+    memcpy(slots, list, sizeof list);
+}
+
+tn_status tn_stats_save(tn_ctx *ctx, const tn_stats *stats, const char *path)
+{
+    slot slots[TENSORS];
+    tnp_tensor tensors[TENSORS];
+    char rows[32];
+    list_slots(stats, slots);
+    for (size_t i = 0; i < TENSORS; ++i)
+        tensors[i] =
+            (tnp_tensor){slots[i].name, TN_F64, {slots[i].rows, slots[i].cols}, slots[i].cols ? 2u : 1u, slots[i].data};
+    snprintf(rows, sizeof rows, "%zu", stats->rows);
+    const tnp_meta meta[] = {
+        {"format", format_name}, {"version", format_version}, {"rows", rows}, {"wide", stats->wide ? "1" : "0"}};
+    return tnp_store_save(ctx, path, meta, sizeof meta / sizeof *meta, tensors, TENSORS);
+}
+
+static tn_status read_meta(tn_ctx *ctx, const tnp_safetensors *file, const char *path, size_t *rows, bool *wide)
+{
+    const char *count = tnp_safetensors_meta(file, "rows"), *kind = tnp_safetensors_meta(file, "wide");
+    char *end = NULL;
+    *rows = count ? (size_t)strtoull(count, &end, 10) : 0;
+    if (!count || end == count || *end != 0 || !kind)
+        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: its metadata lacks rows or wide", path);
+    *wide = strcmp(kind, "1") == 0;
+    return TN_OK;
+}
+
+tn_status tn_stats_load(tn_ctx *ctx, const char *path, tn_stats **out)
+{
+    tn_status st = TN_OK;
+    tnp_safetensors *file = NULL;
+    tn_stats *stats = NULL;
+    tnp_array xty, array;
+    slot slots[TENSORS];
+    size_t rows = 0;
+    bool wide = false;
+    TN_TRY(tnp_safetensors_load(ctx, path, &file));
+    TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
+    TN_TRY(read_meta(ctx, file, path, &rows, &wide));
+    TN_TRY(tnp_safetensors_find(ctx, file, "xty", &xty));
+    if (xty.ndim != 2)
+        TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: 'xty' is no matrix", path));
+    TN_TRY(tnp_stats_new(ctx, xty.shape[1], xty.shape[0], wide, &stats));
+    list_slots(stats, slots);
+    for (size_t i = 0; i < TENSORS; ++i) {
+        TN_TRY(tnp_safetensors_find(ctx, file, slots[i].name, &array));
+        size_t cols = array.ndim == 2 ? array.shape[1] : 0;
+        if (array.dtype != TN_F64 || array.shape[0] != slots[i].rows || cols != slots[i].cols)
+            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: '%s' has another type or shape than 'xty' asks for", path,
+                            slots[i].name));
+        tnp_to_double(TN_F64, array.swap, array.data, sizeof(double), slots[i].rows * (cols ? cols : 1), slots[i].data);
+    }
+    for (size_t j = 0; stats->shift_f32 && j < stats->dim; ++j)
+        stats->shift_f32[j] = (float)stats->shift[j];
+    stats->rows = rows;
+    *out = stats;
+    stats = NULL;
+done:
+    tn_stats_free(stats);
+    tnp_safetensors_close(file);
+    return st;
+}

@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rankings and fits for people: a table, then the verdict in sentences. Gains are in nats a label against the
+ * model without features, so that 0 means "tells nothing" whatever the task. */
+#include "report/text.h"
+#include "tenon/report.h"
+
+#include <math.h>
+
+/* "0.893 ± 0.012", or a dash where the figure does not exist. */
+static void cell_loo(tnp_table *table, const tn_candidate *c)
+{
+    if (!isnan(c->loo_accuracy))
+        tnp_table_cell(table, "%.3f ± %.3f", c->loo_accuracy, c->loo_se);
+    else if (!isnan(c->loo_r2))
+        tnp_table_cell(table, "%.3f", c->loo_r2);
+    else
+        tnp_table_cell(table, "-");
+}
+
+static void cell_lambda(tnp_table *table, double lambda)
+{
+    if (isfinite(lambda))
+        tnp_table_cell(table, "%.4g", lambda);
+    else
+        tnp_table_cell(table, "%s", isnan(lambda) ? "-" : "null");
+}
+
+static const char *loo_name(tn_task task)
+{
+    return task == TN_TASK_REGRESSION ? "LOO r2" : "LOO accuracy";
+}
+
+static void add_candidates(tnp_text *text, const tn_ranking *ranking, bool color)
+{
+    tnp_table table;
+    tnp_table_init(&table, text->ctx, "rlrrrrrr");
+    static const char *const head[] = {"rank", "name", "dim", "gain (nats/label)", "log evidence"};
+    for (size_t i = 0; i < sizeof head / sizeof *head; ++i)
+        tnp_table_cell(&table, "%s", head[i]);
+    tnp_table_cell(&table, "%s", loo_name(ranking->task));
+    tnp_table_cell(&table, "lambda");
+    tnp_table_cell(&table, "seconds");
+    for (size_t i = 0; i < ranking->count; ++i) {
+        const tn_candidate *c = &ranking->candidates[i];
+        tnp_table_cell(&table, "%zu", i + 1);
+        tnp_table_cell(&table, "%s", c->name);
+        tnp_table_cell(&table, "%zu", c->dim);
+        tnp_table_cell(&table, "%.4f", c->gain_per_label);
+        tnp_table_cell(&table, "%.2f", c->log_evidence);
+        cell_loo(&table, c);
+        cell_lambda(&table, c->lambda_median);
+        tnp_table_cell(&table, "%.2f", c->seconds);
+    }
+    tnp_table_finish(&table, text, color);
+}
+
+static double loo_of(const tn_candidate *c)
+{
+    return isnan(c->loo_accuracy) ? c->loo_r2 : c->loo_accuracy;
+}
+
+/* The second opinion: says so when leave-one-out would have chosen another candidate. */
+static void add_disagreement(tnp_text *text, const tn_ranking *ranking)
+{
+    const tn_candidate *first = &ranking->candidates[0], *best = first;
+    for (size_t i = 1; i < ranking->count; ++i)
+        if (loo_of(&ranking->candidates[i]) > loo_of(best))
+            best = &ranking->candidates[i];
+    if (best == first || isnan(loo_of(first)))
+        return;
+    double lead = loo_of(best) - loo_of(first);
+    tnp_text_add(text, "The %s speaks for %s instead (%.3f against %.3f", loo_name(ranking->task), best->name,
+                 loo_of(best), loo_of(first));
+    if (!isnan(best->loo_se))
+        tnp_text_add(text, ", %s one standard error", lead > best->loo_se ? "more than" : "within");
+    tnp_text_add(text, ").\n");
+}
+
+static void add_remarks(tnp_text *text, const tn_ranking *ranking, const tn_candidate *c)
+{
+    if (c->null_classes != 0)
+        tnp_text_add(text, "%zu of %zu classes gain nothing from %s: their best model has no features.\n",
+                     c->null_classes, ranking->classes, c->name ? c->name : "the chosen set");
+    if (ranking->degenerate_classes != 0)
+        tnp_text_add(text, "%zu of %zu classes have the same label in every row and were left out.\n",
+                     ranking->degenerate_classes, ranking->classes);
+    if (ranking->rows_left_out != 0)
+        tnp_text_add(text, "%zu rows were left out: no label, or not finite.\n", ranking->rows_left_out);
+}
+
+static void add_verdict(tnp_text *text, const tn_ranking *ranking, bool color)
+{
+    const tn_candidate *c = &ranking->candidates[0];
+    if (!(c->gain_per_label > 0)) {
+        tnp_text_add(text,
+                     "No candidate tells anything about these labels: without features the evidence is as good.\n");
+        return;
+    }
+    if (ranking->count == 1) {
+        tnp_text_add(text, "%s%s%s explains the labels better than no features by %.4f nats a label.\n",
+                     tnp_bold(color), c->name, tnp_plain(color), c->gain_per_label);
+        return;
+    }
+    const tn_candidate *second = &ranking->candidates[1];
+    tnp_text_add(text, "%s%s%s suits this task best: it gains %.4f nats a label over no features, %.4f more than %s.\n",
+                 tnp_bold(color), c->name, tnp_plain(color), c->gain_per_label,
+                 c->gain_per_label - second->gain_per_label, second->name);
+}
+
+tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool color, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    add_candidates(&text, ranking, color);
+    if (ranking->count != 0) {
+        tnp_text_add(&text, "\n");
+        add_verdict(&text, ranking, color);
+        add_disagreement(&text, ranking);
+        add_remarks(&text, ranking, &ranking->candidates[0]);
+    }
+    return tnp_text_take(&text, out);
+}
+
+/* ---- fit ---- */
+
+static void add_steps(tnp_text *text, const tn_fit_info *info, bool color)
+{
+    tnp_table table;
+    tnp_table_init(&table, text->ctx, "rlrl");
+    tnp_table_cell(&table, "step");
+    tnp_table_cell(&table, "candidate");
+    tnp_table_cell(&table, "log evidence");
+    tnp_table_cell(&table, "taken");
+    for (size_t i = 0; i < info->step_count; ++i) {
+        tnp_table_cell(&table, "%zu", i + 1);
+        tnp_table_cell(&table, "%s", info->steps[i].candidate);
+        tnp_table_cell(&table, "%.2f", info->steps[i].log_evidence);
+        tnp_table_cell(&table, "%s", info->steps[i].accepted ? "yes" : "no");
+    }
+    tnp_table_finish(&table, text, color);
+}
+
+/* Range of lambda over the classes that have weights. */
+static void add_lambda(tnp_text *text, const tn_fit_info *info)
+{
+    double low = INFINITY, high = -INFINITY;
+    for (size_t k = 0; k < info->classes; ++k) {
+        if (!isfinite(info->lambda[k]))
+            continue;
+        low = fmin(low, info->lambda[k]);
+        high = fmax(high, info->lambda[k]);
+    }
+    tnp_text_add(text, "lambda        ");
+    if (!(low <= high))
+        tnp_text_add(text, "none: no class has weights");
+    else if (low < high)
+        tnp_text_add(text, "%.4g to %.4g", low, high);
+    else
+        tnp_text_add(text, "%.4g", low);
+    tnp_text_add(text, " (%s)\n", info->lambda_rule ? info->lambda_rule : "auto");
+}
+
+static void add_choice(tnp_text *text, const tn_fit_info *info, const char *model, bool color)
+{
+    const tn_candidate *c = &info->chosen;
+    tnp_text_add(text, "selected      %s", tnp_bold(color));
+    for (size_t i = 0; i < info->selected_count; ++i)
+        tnp_text_add(text, "%s%s", i ? " + " : "", info->selected[i]);
+    tnp_text_add(text, "%s (%zu columns)\n", tnp_plain(color), c->dim);
+    tnp_text_add(text, "log evidence  %.2f (%.4f nats a label over no features)\n", c->log_evidence, c->gain_per_label);
+    add_lambda(text, info);
+    if (!isnan(c->loo_accuracy))
+        tnp_text_add(text, "LOO accuracy  %.3f ± %.3f\n", c->loo_accuracy, c->loo_se);
+    else if (!isnan(c->loo_r2))
+        tnp_text_add(text, "LOO r2        %.3f\n", c->loo_r2);
+    if (model)
+        tnp_text_add(text, "model         %s\n", model);
+    tnp_text_add(text, "seconds       %.2f\n", info->seconds);
+}
+
+static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
+{
+    const tn_ranking *ranking = info->ranking;
+    if (!(info->chosen.gain_per_label > 0)) {
+        tnp_text_add(text, "The head is of little use: without features the evidence is as good.\n");
+        return;
+    }
+    if (ranking->count == 0)
+        return;
+    const tn_candidate *best = &ranking->candidates[0];
+    if (info->selected_count > 1)
+        tnp_text_add(text, "Together they gain %.4f nats a label more than the best single one, %s.\n",
+                     info->chosen.gain_per_label - best->gain_per_label, best->name);
+    else if (info->step_count > 1)
+        tnp_text_add(text, "%s alone is enough: nothing that was tried beside it raised the evidence.\n",
+                     info->selected_count ? info->selected[0] : best->name);
+    else if (ranking->count > 1)
+        tnp_text_add(text, "%s has the highest evidence of %zu candidates.\n", best->name, ranking->count);
+    else
+        tnp_text_add(text, "%s explains the labels better than no features by %.4f nats a label.\n", best->name,
+                     best->gain_per_label);
+}
+
+tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, bool color, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    add_steps(&text, info, color);
+    tnp_text_add(&text, "\n");
+    add_choice(&text, info, model, color);
+    tnp_text_add(&text, "\n");
+    add_fit_verdict(&text, info);
+    add_remarks(&text, info->ranking, &info->chosen);
+    return tnp_text_take(&text, out);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A text that grows, and tables made of it. A failure to grow is remembered and reported once by take, so that
+ * the code that writes a report reads like the report. */
+#ifndef TNP_TEXT_H
+#define TNP_TEXT_H
+
+#include "base/base.h"
+
+typedef struct tnp_text {
+    tn_ctx *ctx;
+    char *data; /* NUL at data[used] once anything was added */
+    size_t used, room;
+    tn_status status;
+} tnp_text;
+
+/* Caller's storage; needs tnp_text_destroy unless taken. */
+void tnp_text_init(tnp_text *text, tn_ctx *ctx);
+void tnp_text_destroy(tnp_text *text);
+/* Numbers are written with a decimal point whatever the locale; so are those of tnp_table_cell. */
+void tnp_text_add(tnp_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void tnp_text_bytes(tnp_text *text, const char *bytes, size_t count);
+/* A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD: the output is always valid JSON. */
+void tnp_text_quote(tnp_text *text, const char *string);
+/* A JSON list of such strings. */
+void tnp_text_quotes(tnp_text *text, const char *const *strings, size_t count);
+/* A JSON number with the digits that give the same double back; null for NaN and infinity. */
+void tnp_text_number(tnp_text *text, double value);
+/* Hands the text over; the caller frees it with tn_text_free. On failure *out is as it was and nothing is left. */
+tn_status tnp_text_take(tnp_text *text, char **out);
+
+/* Rows of cells; the first row is the head. Cells are added left to right, row by row. */
+typedef struct tnp_table {
+    tnp_text cells;    /* each with its NUL */
+    const char *align; /* a letter a column: l left, r right; borrowed */
+    size_t count;
+} tnp_table;
+
+void tnp_table_init(tnp_table *table, tn_ctx *ctx, const char *align);
+void tnp_table_cell(tnp_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Adds the table to `text`, columns as wide as their widest cell, and destroys it. */
+void tnp_table_finish(tnp_table *table, tnp_text *text, bool color);
+
+/* Terminal colours, or nothing. */
+const char *tnp_bold(bool color);
+const char *tnp_plain(bool color);
+
+#endif

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Moments of candidates and of sets of them.
+ *
+ *   primal   the joint Gram of all candidates holds X_a'X_b of every pair; a set is some of its rows and columns
+ *   dual     XX' of a set is the sum of its members' XX'
+ *
+ * A set of D_S columns is solved in the dual when D_S >= N, or N - 1 with an intercept, where it is cheaper and more exact. Both are read before
+ * the search starts: at most two passes over each file, whatever the number of sets. */
+#include "select/ensemble.h"
+
+#include <string.h>
+
+struct tnp_ensemble {
+    const tn_feed *const *feeds;
+    size_t count;
+    const tnp_targets *y;
+    bool intercept;
+    const tn_feed **narrow; /* candidates that can be in a primal set */
+    size_t narrow_count;
+    tnp_range *columns; /* count: of each candidate in the joint statistics; empty for the others */
+    tnp_stats *stats;   /* or NULL */
+    double **products;  /* count: (N,N) each, or NULL */
+};
+
+typedef struct reading_plan {
+    bool *need_products; /* count */
+    size_t bytes;
+} reading_plan;
+
+/* The dual as soon as the features can interpolate the targets: the primal R would have no digits left there. */
+static bool is_dual(const tnp_ensemble *e, size_t cols)
+{
+    return cols + (e->intercept ? 1 : 0) >= e->y->rows;
+}
+
+/* Which moments the sets will need, and the memory for them with the largest problem beside. */
+static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
+{
+    size_t total = 0, primal = 0, widest = 0, n = e->y->rows, k = e->y->classes, products = 0;
+    bool wide = false;
+    for (size_t c = 0; c < e->count; ++c) {
+        size_t cols = tn_feed_cols(e->feeds[c]);
+        total += cols;
+        primal += is_dual(e, cols) ? 0 : cols;
+        widest = tnp_max(widest, cols);
+        wide |= tn_source_is_wide(tn_feed_source(e->feeds[c]));
+    }
+    for (size_t c = 0; c < e->count; ++c) {
+        plan->need_products[c] = is_dual(e, tn_feed_cols(e->feeds[c])) || (sets && is_dual(e, total));
+        products += plan->need_products[c];
+    }
+    size_t order = tnp_min(sets ? total : widest, n);
+    plan->bytes = 8 * (products * n * n + order * order) + tnp_spectrum_bytes(order, k);
+    if (primal > 0)
+        plan->bytes +=
+            tnp_stats_bytes(primal, k, wide) + tnp_stats_block(primal, wide) * ((primal + widest) * (wide ? 8 : 4) + 1);
+    if (products > 0)
+        plan->bytes += tnp_gather_products_bytes(n, widest, wide);
+}
+
+static tn_status gather(tn_ctx *ctx, tnp_ensemble *e, const reading_plan *plan)
+{
+    tn_status st = TN_OK;
+    if (e->narrow_count > 0)
+        TN_TRY(tnp_gather_stats(ctx, e->narrow, e->narrow_count, e->y, &e->stats));
+    for (size_t c = 0; c < e->count; ++c) {
+        size_t square = 0;
+        if (!plan->need_products[c])
+            continue;
+        TN_TRY(tnp_mul(ctx, e->y->rows, e->y->rows, &square));
+        TN_TRY(tnp_alloc_raw(ctx, square, sizeof(double), &e->products[c]));
+        TN_TRY(tnp_gather_products(ctx, e->feeds[c], e->intercept, e->products[c]));
+    }
+done:
+    return st;
+}
+
+tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool intercept,
+                           bool sets, tnp_ensemble **out)
+{
+    tn_status st = TN_OK;
+    tnp_ensemble *e = NULL;
+    reading_plan plan = {NULL, 0};
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *e, &e));
+    e->feeds = feeds;
+    e->count = count;
+    e->y = y;
+    e->intercept = intercept;
+    TN_TRY(tnp_alloc(ctx, count, sizeof *e->columns, &e->columns));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *e->products, &e->products));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *plan.need_products, &plan.need_products));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *e->narrow, &e->narrow));
+    for (size_t c = 0, at = 0; c < count; ++c) {
+        size_t cols = tn_feed_cols(feeds[c]);
+        if (is_dual(e, cols))
+            continue;
+        e->columns[c] = (tnp_range){at, at + cols};
+        at += cols;
+        e->narrow[e->narrow_count++] = feeds[c];
+    }
+    make_plan(e, sets && count > 1, &plan);
+    TN_TRY(tnp_need(ctx, plan.bytes, count == 1 ? tn_source_path(tn_feed_source(feeds[0])) : "ensemble"));
+    TN_TRY(gather(ctx, e, &plan));
+    *out = e;
+    e = NULL;
+done:
+    tnp_ensemble_free(e);
+    tnp_free(plan.need_products);
+    return st;
+}
+
+void tnp_ensemble_free(tnp_ensemble *e)
+{
+    if (!e)
+        return;
+    for (size_t c = 0; e->products && c < e->count; ++c)
+        tnp_free(e->products[c]);
+    tnp_free(e->products);
+    tn_stats_free(e->stats);
+    tnp_free(e->columns);
+    tnp_free(e->narrow);
+    tnp_free(e);
+}
+
+static tn_status dual_ridge(tn_ctx *ctx, const tnp_ensemble *e, const size_t *members, size_t count, size_t dim,
+                            tnp_ridge **out)
+{
+    size_t n = e->y->rows;
+    double *sum = NULL;
+    tn_status st = tnp_alloc_raw(ctx, n * n, sizeof *sum, &sum);
+    if (st != TN_OK)
+        return st;
+    memcpy(sum, e->products[members[0]], n * n * sizeof *sum);
+    for (size_t m = 1; m < count; ++m)
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = i; j < n; ++j)
+                sum[i * n + j] += e->products[members[m]][i * n + j];
+    return tnp_ridge_dual(ctx, sum, e->y, dim, e->intercept, out);
+}
+
+tn_status tnp_ensemble_ridge(tn_ctx *ctx, const tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **out)
+{
+    size_t dim = 0;
+    for (size_t m = 0; m < count; ++m)
+        dim += tn_feed_cols(e->feeds[members[m]]);
+    if (is_dual(e, dim))
+        return dual_ridge(ctx, e, members, count, dim, out);
+    tnp_range *parts = NULL;
+    tn_status st = tnp_alloc(ctx, count, sizeof *parts, &parts);
+    if (st != TN_OK)
+        return st;
+    for (size_t m = 0; m < count; ++m)
+        parts[m] = e->columns[members[m]];
+    st = tnp_ridge_primal(ctx, e->stats, parts, count, e->intercept, out);
+    tnp_free(parts);
+    return st;
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Candidates with their moments, read once; the ridge problem of any set of them without touching a file again. */
+#ifndef TNP_ENSEMBLE_H
+#define TNP_ENSEMBLE_H
+
+#include "learn/ridge.h"
+#include "tenon/select.h"
+
+typedef struct tnp_ensemble tnp_ensemble;
+
+/* Reads the moments that sets of these feeds need. feeds and y are borrowed while it lives. The primal joint Gram
+ * is made when some set has fewer columns than rows, row products when some set has more. `sets`: whether sets of several
+ * will be asked for, or single candidates only. TN_ERR_BUDGET with the figure, before reading. */
+tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool intercept,
+                           bool sets, tnp_ensemble **out);
+void tnp_ensemble_free(tnp_ensemble *ensemble);
+
+/* The ridge problem of the candidates `members` (ascending) side by side. */
+tn_status tnp_ensemble_ridge(tn_ctx *ctx, const tnp_ensemble *ensemble, const size_t *members, size_t count,
+                             tnp_ridge **out);
+
+#endif

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Search for the set of candidates with the highest joint evidence. Knows nothing of features: a function gives the
+ * evidence of a set. */
+#ifndef TNP_SEARCH_H
+#define TNP_SEARCH_H
+
+#include "base/base.h"
+#include "tenon/select.h"
+
+enum { TNP_EXHAUSTIVE_MOST = 12 };
+
+/* Log evidence of the candidates `members` (ascending). */
+typedef tn_status (*tnp_set_fn)(tn_ctx *ctx, void *arg, const size_t *members, size_t count, double *log_evidence);
+
+typedef struct tnp_trial {
+    size_t *members; /* the set that was tried, ascending */
+    size_t count;
+    size_t added; /* the candidate that was new in it; SIZE_MAX in exhaustive search */
+    bool accepted;
+    double log_evidence;
+} tnp_trial;
+
+typedef struct tnp_search {
+    size_t *members; /* chosen, ascending */
+    size_t count;
+    double log_evidence;
+    tnp_trial *trials;
+    size_t trial_count;
+} tnp_search;
+
+/* singles: log evidence of each of `candidates` alone. Ties go to the lower index. TN_ERR_ARG for an exhaustive
+ * search over more than TNP_EXHAUSTIVE_MOST. */
+tn_status tnp_search_new(tn_ctx *ctx, tn_search how, size_t candidates, const double *singles, tnp_set_fn evidence,
+                         void *arg, tnp_search **out);
+void tnp_search_free(tnp_search *search);
+
+#endif

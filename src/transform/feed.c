@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A representation as the learners see it: chosen rows, bad values handled, normalised, block by block.
+ *
+ * Rows of a block are independent, so they are normalised on all threads; the first bad row is found by the
+ * smallest row number, not by the first thread to meet one. */
+#include "base/base.h"
+#include "transform/normalize.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 32, PASS_ROWS = 1024 }; /* rows a thread takes at once; rows a block of the internal passes */
+
+struct tn_feed {
+    const tn_source *src;
+    const size_t *rows;
+    size_t count, cols;
+    tn_normalize normalize;
+    tn_nan_policy nan;
+    double *means, *scales; /* z-scores: cols each */
+};
+
+typedef struct row_job {
+    const tnp_kernels *k;
+    const tn_feed *feed;
+    size_t rows, cols, stride;
+    const float *in;
+    float *out;
+    const double *in_wide;
+    double *out_wide;
+    bool *bad; /* rows: holds NaN or infinity */
+} row_job;
+
+static bool row_is_finite(const double *x, size_t n)
+{
+    bool fine = true;
+    for (size_t j = 0; j < n; ++j)
+        fine &= isfinite(x[j]) != 0;
+    return fine;
+}
+
+static void prepare_row(const row_job *job, size_t i)
+{
+    const tn_feed *feed = job->feed;
+    const float *x = job->in + i * job->cols;
+    float *y = job->out + i * job->stride;
+    job->bad[i] = !job->k->all_finite(x, job->cols);
+    if (!job->bad[i]) {
+        tnp_normalize_row(job->k, feed->normalize, feed->means, feed->scales, x, y, job->cols);
+    } else if (feed->nan == TN_NAN_ZERO) {
+        for (size_t j = 0; j < job->cols; ++j)
+            y[j] = isfinite(x[j]) ? x[j] : 0.0f;
+        tnp_normalize_row(job->k, feed->normalize, feed->means, feed->scales, y, y, job->cols);
+    }
+}
+
+static void prepare_row_wide(const row_job *job, size_t i)
+{
+    const tn_feed *feed = job->feed;
+    const double *x = job->in_wide + i * job->cols;
+    double *y = job->out_wide + i * job->stride;
+    job->bad[i] = !row_is_finite(x, job->cols);
+    if (!job->bad[i]) {
+        tnp_normalize_row_wide(feed->normalize, feed->means, feed->scales, x, y, job->cols);
+    } else if (feed->nan == TN_NAN_ZERO) {
+        for (size_t j = 0; j < job->cols; ++j)
+            y[j] = isfinite(x[j]) ? x[j] : 0.0;
+        tnp_normalize_row_wide(feed->normalize, feed->means, feed->scales, y, y, job->cols);
+    }
+}
+
+static void prepare_chunk(void *arg, size_t chunk)
+{
+    const row_job *job = arg;
+    size_t end = tnp_min(job->rows, (chunk + 1) * CHUNK);
+    for (size_t i = chunk * CHUNK; i < end; ++i)
+        if (job->out)
+            prepare_row(job, i);
+        else
+            prepare_row_wide(job, i);
+}
+
+static tn_status prepare(tn_ctx *ctx, const tn_feed *feed, size_t start, row_job *job)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_alloc(ctx, job->rows, sizeof *job->bad, &job->bad));
+    job->k = tnp_kernels_get();
+    job->feed = feed;
+    job->cols = feed->cols;
+    tnp_parallel(ctx, tnp_threads_for(ctx, 4.0 * (double)job->rows * (double)feed->cols),
+                 (job->rows + CHUNK - 1) / CHUNK, prepare_chunk, job);
+    for (size_t i = 0; i < job->rows && feed->nan != TN_NAN_ZERO; ++i)
+        if (job->bad[i]) {
+            size_t row = feed->rows ? feed->rows[start + i] : start + i;
+            TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds NaN or infinity (--nan drop or zero accepts it)",
+                            tn_source_path(feed->src), row));
+        }
+done:
+    tnp_free(job->bad);
+    return st;
+}
+
+tn_status tn_feed_read(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, float *out, size_t stride)
+{
+    tn_status st = TN_OK;
+    float *raw = NULL;
+    if (stride != feed->cols)
+        TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
+    row_job job = {.rows = count, .stride = stride, .in = raw ? raw : out, .out = out};
+    TN_TRY(tn_source_read(ctx, feed->src, feed->rows, start, count, 0, feed->cols, raw ? raw : out));
+    TN_TRY(prepare(ctx, feed, start, &job));
+done:
+    tnp_free(raw);
+    return st;
+}
+
+tn_status tn_feed_read_wide(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, double *out, size_t stride)
+{
+    tn_status st = TN_OK;
+    double *raw = NULL;
+    if (stride != feed->cols)
+        TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
+    row_job job = {.rows = count, .stride = stride, .in_wide = raw ? raw : out, .out_wide = out};
+    TN_TRY(tn_source_read_wide(ctx, feed->src, feed->rows, start, count, 0, feed->cols, raw ? raw : out));
+    TN_TRY(prepare(ctx, feed, start, &job));
+done:
+    tnp_free(raw);
+    return st;
+}
+
+/* Adds x - origin (pass 0) or its square (pass 1) of every row to sums (cols). */
+static void add_deviations(const double *block, size_t rows, size_t cols, const double *origin, int pass, double *sums)
+{
+    for (size_t i = 0; i < rows; ++i)
+        for (size_t j = 0; j < cols; ++j) {
+            double d = block[i * cols + j] - origin[j];
+            sums[j] += pass == 0 ? d : d * d;
+        }
+}
+
+/* Means and reciprocal deviations in two passes over the rows. The first sums differences from the first row, the second
+ * squares about the means, so that a large offset costs no digits and a constant column has a deviation of exactly zero. */
+static tn_status learn_zscore(tn_ctx *ctx, tn_feed *feed)
+{
+    tn_status st = TN_OK;
+    double *block = NULL;
+    const size_t cols = feed->cols, rows = feed->count;
+    tn_feed plain = *feed;
+    plain.normalize = TN_NORM_NONE;
+    TN_TRY(tnp_alloc(ctx, cols, sizeof(double), &feed->means));
+    TN_TRY(tnp_alloc(ctx, cols, sizeof(double), &feed->scales));
+    TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, PASS_ROWS) * cols, sizeof *block, &block));
+    TN_TRY(tn_feed_read_wide(ctx, &plain, 0, 1, feed->means, cols));
+    for (int pass = 0; pass < 2; ++pass) {
+        for (size_t start = 0; start < rows; start += PASS_ROWS) {
+            size_t count = tnp_min(PASS_ROWS, rows - start);
+            TN_TRY(tn_feed_read_wide(ctx, &plain, start, count, block, cols));
+            TN_TRY(tnp_progress(ctx, "column means", start + count, rows));
+            add_deviations(block, count, cols, feed->means, pass, feed->scales);
+        }
+        for (size_t j = 0; j < cols; ++j) {
+            double mean = feed->scales[j] / (double)rows;
+            feed->means[j] += pass == 0 ? mean : 0;
+            feed->scales[j] = pass == 0 || !(mean > 0) ? 0 : 1 / sqrt(mean);
+        }
+    }
+done:
+    tnp_free(block);
+    return st;
+}
+
+tn_status tn_feed_new(tn_ctx *ctx, const tn_source *src, const size_t *rows, size_t count, tn_normalize normalize,
+                      tn_nan_policy nan, tn_feed **out)
+{
+    tn_status st = TN_OK;
+    tn_feed *feed = NULL;
+    if (!rows && count > tn_source_rows(src))
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: %zu rows asked for, it has %zu", tn_source_path(src), count,
+                        tn_source_rows(src));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *feed, &feed));
+    feed->src = src;
+    feed->rows = rows;
+    feed->count = count;
+    feed->cols = tn_source_cols(src);
+    feed->normalize = normalize;
+    feed->nan = nan;
+    if (normalize == TN_NORM_ZSCORE && count > 0)
+        TN_TRY(learn_zscore(ctx, feed));
+    *out = feed;
+    feed = NULL;
+done:
+    tn_feed_free(feed);
+    return st;
+}
+
+void tn_feed_free(tn_feed *feed)
+{
+    if (!feed)
+        return;
+    tnp_free(feed->means);
+    tnp_free(feed->scales);
+    tnp_free(feed);
+}
+
+size_t tn_feed_rows(const tn_feed *feed)
+{
+    return feed->count;
+}
+
+size_t tn_feed_cols(const tn_feed *feed)
+{
+    return feed->cols;
+}
+
+const tn_source *tn_feed_source(const tn_feed *feed)
+{
+    return feed->src;
+}
+
+tn_normalize tn_feed_normalize(const tn_feed *feed)
+{
+    return feed->normalize;
+}
+
+const double *tn_feed_means(const tn_feed *feed)
+{
+    return feed->means;
+}
+
+const double *tn_feed_scales(const tn_feed *feed)
+{
+    return feed->scales;
+}
+
+tn_status tn_feed_set_zscore(tn_ctx *ctx, tn_feed *feed, const double *means, const double *scales)
+{
+    tn_status st = TN_OK;
+    double *m = NULL, *s = NULL;
+    size_t bytes = feed->cols * sizeof *m;
+    TN_TRY(tnp_alloc(ctx, feed->cols, sizeof *m, &m));
+    TN_TRY(tnp_alloc(ctx, feed->cols, sizeof *s, &s));
+    memcpy(m, means, bytes);
+    memcpy(s, scales, bytes);
+    tnp_free(feed->means);
+    tnp_free(feed->scales);
+    feed->means = m;
+    feed->scales = s;
+    feed->normalize = TN_NORM_ZSCORE;
+    m = s = NULL;
+done:
+    tnp_free(m);
+    tnp_free(s);
+    return st;
+}
+
+tn_status tn_rows_finite(tn_ctx *ctx, const tn_source *src, bool *keep)
+{
+    tn_status st = TN_OK;
+    double *block = NULL;
+    size_t rows = tn_source_rows(src), cols = tn_source_cols(src);
+    TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, PASS_ROWS) * cols, sizeof *block, &block));
+    for (size_t start = 0; start < rows; start += PASS_ROWS) {
+        size_t count = tnp_min(PASS_ROWS, rows - start);
+        TN_TRY(tn_source_read_wide(ctx, src, NULL, start, count, 0, cols, block));
+        TN_TRY(tnp_progress(ctx, "finite rows", start + count, rows));
+        for (size_t i = 0; i < count; ++i)
+            if (!row_is_finite(block + i * cols, cols))
+                keep[start + i] = false;
+    }
+done:
+    tnp_free(block);
+    return st;
+}

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Normalisation of rows.
+ *
+ *   l2      y = x / ||x||_2
+ *   root    y = sign(x) sqrt|x| / sqrt(sum |x|)       the signed root, then l2: its squared norm is sum |x|
+ *   l1      y = x / sum |x|
+ *   zscore  y[j] = (x[j] - mean[j]) * scale[j]         scale 0 for a constant column
+ *   none    y = x
+ *
+ * A zero row has norm 0 and stays zero: dividing by 1 instead is the convention of scikit-learn's normalize.
+ * Norms are summed in double. In single precision a row whose squares leave the range of float is still right,
+ * because the squares are never float. */
+#include "transform/normalize.h"
+#include "base/base.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *const words[TN_NORMALIZE_COUNT] = {"l2", "root", "l1", "zscore", "none"};
+
+const char *tn_normalize_name(tn_normalize kind)
+{
+    return words[kind];
+}
+
+static tn_status parse_word(tn_ctx *ctx, const char *word, size_t length, tn_normalize *kind)
+{
+    for (int i = 0; i < TN_NORMALIZE_COUNT; ++i)
+        if (strlen(words[i]) == length && memcmp(words[i], word, length) == 0) {
+            *kind = (tn_normalize)i;
+            return TN_OK;
+        }
+    return tnp_fail(ctx, TN_ERR_ARG, "--normalize: got '%.*s', expected %s", (int)tnp_min(length, 40), word,
+                    TN_NORMALIZE_WORDS);
+}
+
+tn_status tn_normalize_parse(tn_ctx *ctx, const char *text, tn_normalize *kinds, size_t *count)
+{
+    tn_normalize found[TN_NORMALIZE_COUNT];
+    size_t n = 0;
+    for (const char *word = text;; ++word) {
+        tn_normalize kind = TN_NORM_L2;
+        size_t length = strcspn(word, ",");
+        tn_status st = parse_word(ctx, word, length, &kind);
+        if (st != TN_OK)
+            return st;
+        for (size_t i = 0; i < n; ++i)
+            if (found[i] == kind)
+                return tnp_fail(ctx, TN_ERR_ARG, "--normalize: '%s' is named twice", words[kind]);
+        found[n++] = kind;
+        word += length;
+        if (*word == 0)
+            break;
+    }
+    memcpy(kinds, found, n * sizeof *found);
+    *count = n;
+    return TN_OK;
+}
+
+static float inverse_or_one(double norm)
+{
+    return norm > 0 ? (float)(1 / norm) : 1.0f;
+}
+
+void tnp_normalize_row(const tnp_kernels *k, tn_normalize kind, const double *means, const double *scales,
+                       const float *x, float *y, size_t n)
+{
+    double norm = 0;
+    switch (kind) {
+    case TN_NORM_L2:
+        norm = sqrt(k->sum_squares(x, n));
+        break;
+    case TN_NORM_ROOT:
+        norm = sqrt(k->sum_abs(x, n));
+        break;
+    case TN_NORM_L1:
+        norm = k->sum_abs(x, n);
+        break;
+    case TN_NORM_ZSCORE:
+        for (size_t j = 0; j < n; ++j)
+            y[j] = (float)(((double)x[j] - means[j]) * scales[j]);
+        return;
+    case TN_NORM_NONE:
+        if (x != y)
+            memcpy(y, x, n * sizeof *y);
+        return;
+    }
+    if (norm > 0 && (norm < 1e-37 || norm > 1e37)) { /* 1/norm is no normal float: divide in double */
+        for (size_t j = 0; j < n; ++j)
+            y[j] = (float)((kind == TN_NORM_ROOT ? copysign(sqrt(fabs((double)x[j])), (double)x[j]) : (double)x[j]) /
+                           norm);
+        return;
+    }
+    float factor = inverse_or_one(norm);
+    if (kind == TN_NORM_ROOT)
+        for (size_t j = 0; j < n; ++j)
+            y[j] = copysignf(sqrtf(fabsf(x[j])), x[j]) * factor;
+    else
+        for (size_t j = 0; j < n; ++j)
+            y[j] = x[j] * factor;
+}
+
+/* Norm of x / most, and most = max |x|: two factors, since their product may leave the range of double. */
+static double norm_wide(tn_normalize kind, const double *x, size_t n, double *most)
+{
+    double sum = 0, top = 0;
+    for (size_t j = 0; j < n; ++j)
+        top = fmax(top, fabs(x[j]));
+    *most = top > 0 ? top : 1;
+    for (size_t j = 0; j < n; ++j) {
+        double v = fabs(x[j] / *most);
+        sum += kind == TN_NORM_L2 ? v * v : v;
+    }
+    return kind == TN_NORM_L1 ? sum : sqrt(sum);
+}
+
+void tnp_normalize_row_wide(tn_normalize kind, const double *means, const double *scales, const double *x, double *y,
+                            size_t n)
+{
+    if (kind == TN_NORM_ZSCORE) {
+        for (size_t j = 0; j < n; ++j)
+            y[j] = (x[j] - means[j]) * scales[j];
+        return;
+    }
+    if (kind == TN_NORM_NONE) {
+        if (x != y)
+            memcpy(y, x, n * sizeof *y);
+        return;
+    }
+    double most = 1, norm = norm_wide(kind, x, n, &most);
+    for (size_t j = 0; j < n; ++j) {
+        double v = x[j] / most;
+        y[j] = norm > 0 ? (kind == TN_NORM_ROOT ? copysign(sqrt(fabs(v)), v) : v) / norm : 0;
+    }
+}

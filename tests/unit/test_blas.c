@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The gateway to BLAS and LAPACK: products against loops, the tridiagonal form against A itself, and the advice about
+ * kernels as a table. */
+#include "base/blas.h"
+#include "ref_dense.h"
+#include "ref_random.h"
+#include "spectrum_of.h"
+
+#include <float.h>
+#include <limits.h>
+#include <stdlib.h>
+
+/* a (m,k) with stride m_ld and b, either (n,k) or (k,n); sums of k products: k u of the sum of absolute products. */
+static void check_gemm(tn_ctx *ctx, size_t m, size_t n, size_t k, bool transposed, bool doubles, double beta)
+{
+    size_t lda = k + 2, ldb = (transposed ? k : n) + 3, ldc = n + 1, rows_b = transposed ? n : k;
+    double *a = ref_alloc(m * lda, 8), *b = ref_alloc(rows_b * ldb, 8), *c = ref_alloc(m * ldc, 8),
+           *was = ref_alloc(m * ldc, 8);
+    float *fa = ref_alloc(m * lda, 4), *fb = ref_alloc(rows_b * ldb, 4), *fc = ref_alloc(m * ldc, 4);
+    ref_rng rng = ref_rng_of(m * 100 + n * 10 + k);
+    for (size_t i = 0; i < m * lda; ++i)
+        a[i] = (double)(fa[i] = (float)ref_normal(&rng));
+    for (size_t i = 0; i < rows_b * ldb; ++i)
+        b[i] = (double)(fb[i] = (float)ref_normal(&rng));
+    for (size_t i = 0; i < m * ldc; ++i)
+        was[i] = c[i] = (double)(fc[i] = (float)ref_normal(&rng));
+    if (doubles)
+        assert_fine(ctx, (transposed ? tnp_dgemm_nt : tnp_dgemm_nn)(ctx, m, n, k, a, lda, b, ldb, beta, c, ldc));
+    else
+        assert_fine(ctx,
+                    (transposed ? tnp_sgemm_nt : tnp_sgemm_nn)(ctx, m, n, k, fa, lda, fb, ldb, (float)beta, fc, ldc));
+    for (size_t i = 0; i < m; ++i)
+        for (size_t j = 0; j < ldc; ++j) {
+            ref_real want = j < n ? beta * was[i * ldc + j] : was[i * ldc + j], size = fabsl(want);
+            for (size_t p = 0; p < k && j < n; ++p) {
+                ref_real term = (ref_real)a[i * lda + p] * (transposed ? b[j * ldb + p] : b[p * ldb + j]);
+                want += term;
+                size += fabsl(term);
+            }
+            double got = doubles ? c[i * ldc + j] : (double)fc[i * ldc + j], u = doubles ? 0x1p-53 : 0x1p-24;
+            assert_true(fabsl(got - want) <= ((double)k + 3) * u * size);
+        }
+    free(a);
+    free(b);
+    free(c);
+    free(was);
+    free(fa);
+    free(fb);
+    free(fc);
+}
+
+static void test_gemm(void **state)
+{
+    (void)state;
+    static const size_t shapes[][3] = {{1, 1, 1}, {3, 5, 7}, {17, 2, 33}, {40, 41, 13}};
+    tn_ctx *ctx = ctx_of(2);
+    for (size_t i = 0; i < 4; ++i)
+        for (int form = 0; form < 8; ++form)
+            check_gemm(ctx, shapes[i][0], shapes[i][1], shapes[i][2], form & 1, form & 2, form & 4 ? 1 : 0);
+    ctx_done(ctx);
+}
+
+/* ssyrk overwrites, dsyrk adds; both touch the upper triangle only. */
+static void test_syrk(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(2);
+    for (size_t n = 1; n < 40; n += 6) {
+        size_t rows = 50 - n, ld = n + 2;
+        float *x = ref_alloc(rows * ld, 4), *g = ref_alloc(n * n, 4);
+        double *w = ref_alloc(rows * ld, 8), *h = ref_alloc(n * n, 8);
+        ref_rng rng = ref_rng_of(n);
+        for (size_t i = 0; i < rows * ld; ++i)
+            w[i] = (double)(x[i] = (float)ref_normal(&rng));
+        for (size_t i = 0; i < n * n; ++i) {
+            g[i] = 1000;
+            h[i] = 1000;
+        }
+        assert_fine(ctx, tnp_ssyrk_cols(ctx, rows, n, x, ld, g));
+        assert_fine(ctx, tnp_dsyrk_cols(ctx, rows, n, w, ld, h));
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = 0; j < n; ++j) {
+                ref_real want = 0, size = 0;
+                for (size_t r = 0; r < rows; ++r) {
+                    want += (ref_real)w[r * ld + i] * w[r * ld + j];
+                    size += fabsl((ref_real)w[r * ld + i] * w[r * ld + j]);
+                }
+                bool upper = j >= i;
+                assert_true(upper ? fabsl(g[i * n + j] - want) <= (double)rows * 0x1p-24 * size : g[i * n + j] == 1000);
+                assert_true(upper ? fabsl(h[i * n + j] - want - 1000) <= ((double)rows + 1) * 0x1p-53 * (size + 1000)
+                                  : h[i * n + j] == 1000);
+            }
+        free(x);
+        free(g);
+        free(w);
+        free(h);
+    }
+    ctx_done(ctx);
+}
+
+/* A = Q T Q': Q from its rows (the identity sent through tnp_apply_q), T from diag and off. The reduction is backward
+ * stable: |A - Q T Q'| <= c n eps |A|, and Q is orthogonal to n eps. Only the upper triangle of A may be read. */
+static void check_tridiagonal(tn_ctx *ctx, size_t n)
+{
+    double *full = ref_alloc(n * n, 8), *a = ref_alloc(n * n, 8), *q = ref_alloc(n * n, 8), *back = ref_alloc(n * n, 8);
+    double *diag = ref_alloc(n, 8), *off = ref_alloc(n, 8), *tau = ref_alloc(n, 8), *values = ref_alloc(n, 8), size = 0;
+    ref_rng rng = ref_rng_of(n);
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j)
+            full[i * n + j] = full[j * n + i] = ref_normal(&rng);
+    for (size_t i = 0; i < n * n; ++i) {
+        size += full[i] * full[i];
+        a[i] = i % n >= i / n ? full[i] : NAN;
+        q[i] = i % n == i / n;
+    }
+    double bound = 4 * (double)(n + 4) * DBL_EPSILON;
+    assert_fine(ctx, tnp_tridiagonalise(ctx, n, a, diag, off, tau));
+    assert_fine(ctx, tnp_apply_q(ctx, n, a, tau, false, n, q)); /* row i: Q e_i, so q[i][j] = Q_ji */
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < n; ++j) {
+            ref_real sum = 0, dot = 0;
+            for (size_t p = 0; p < n; ++p) { /* (Q T Q')_ij = sum over p of Q_ip (T Q')_pj */
+                ref_real tq = (ref_real)diag[p] * q[p * n + j];
+                tq += p > 0 ? (ref_real)off[p - 1] * q[(p - 1) * n + j] : 0;
+                tq += p + 1 < n ? (ref_real)off[p] * q[(p + 1) * n + j] : 0;
+                sum += q[p * n + i] * tq;
+                dot += (ref_real)q[i * n + p] * q[j * n + p];
+            }
+            assert_true(fabsl(sum - full[i * n + j]) <= bound * sqrt(size));
+            assert_true(fabsl(dot - (i == j)) <= bound);
+        }
+    memcpy(back, q, n * n * sizeof *back);
+    assert_fine(ctx, tnp_apply_q(ctx, n, a, tau, true, n, back)); /* Q'Q e_i = e_i */
+    for (size_t i = 0; i < n * n; ++i)
+        assert_true(fabs(back[i] - (i % n == i / n)) <= bound);
+    double first = diag[0];
+    ref_real *wide = ref_widen(full, n * n), *vectors = ref_alloc(n * n, sizeof *vectors),
+             *jacobi = ref_alloc(n, sizeof *jacobi);
+    ref_jacobi(wide, n, jacobi, vectors);
+    assert_fine(ctx, tnp_tridiagonal_values(ctx, n, diag, off, values));
+    assert_true(diag[0] == first);
+    for (size_t i = 0; i < n; ++i) {
+        size_t below = 0;
+        assert_true(i == 0 || values[i] >= values[i - 1]);
+        for (size_t j = 0; j < n; ++j) /* the i-th smallest by counting */
+            below += jacobi[j] <= values[i] + bound * sqrt(size);
+        assert_true(below >= i + 1);
+        below = 0;
+        for (size_t j = 0; j < n; ++j)
+            below += jacobi[j] < values[i] - bound * sqrt(size);
+        assert_true(below <= i);
+    }
+    free(full);
+    free(a);
+    free(q);
+    free(back);
+    free(diag);
+    free(off);
+    free(tau);
+    free(values);
+    free(wide);
+    free(vectors);
+    free(jacobi);
+}
+
+static void test_tridiagonal(void **state)
+{
+    (void)state;
+    static const size_t orders[] = {1, 2, 3, 8, 33, 70};
+    tn_ctx *ctx = ctx_of(2);
+    for (size_t i = 0; i < 6; ++i)
+        check_tridiagonal(ctx, orders[i]);
+    double nothing = 0;
+    assert_fine(ctx, tnp_apply_q(ctx, 1, &nothing, &nothing, true, 0, NULL));
+    ctx_done(ctx);
+}
+
+/* A side that int cannot count is refused before anything is touched. */
+static void test_too_large(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    size_t big = (size_t)INT_MAX + 1;
+    assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_sgemm_nt(ctx, big, 1, 1, NULL, 1, NULL, 1, 0, NULL, 1));
+    assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_dgemm_nn(ctx, 1, 1, 1, NULL, big, NULL, 1, 0, NULL, 1));
+    assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_ssyrk_cols(ctx, big, 1, NULL, 1, NULL));
+    assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_tridiagonalise(ctx, big, NULL, NULL, NULL, NULL));
+    assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_apply_q(ctx, 1, NULL, NULL, true, big, NULL));
+    ctx_done(ctx);
+}
+
+static void test_advice(void **state)
+{
+    (void)state;
+    static const char dynamic[] = "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH NO_AFFINITY Prescott MAX_THREADS=64";
+    static const char fixed[] = "OpenBLAS 0.3.21 NO_LAPACKE NO_AFFINITY Prescott MAX_THREADS=64";
+    static const struct {
+        const char *config, *kernels;
+        bool avx2, avx512, intel;
+        const char *want;
+    } table[] = {
+        {dynamic, "Prescott", true, true, true, "SkylakeX"},  {dynamic, "Prescott", true, false, true, "Haswell"},
+        {dynamic, "Prescott", true, false, false, "Haswell"}, {dynamic, "Prescott", false, false, true, NULL},
+        {dynamic, "Cooperlake", true, true, true, NULL},      {dynamic, "SapphireRapids", true, true, true, NULL},
+        {dynamic, "SkylakeX", true, true, true, NULL},        {dynamic, "Haswell", true, true, true, "SkylakeX"},
+        {dynamic, "Haswell", true, false, true, NULL},        {dynamic, "Zen", true, true, false, NULL},
+        {dynamic, "Zen", true, false, false, NULL},           {dynamic, "Sandybridge", true, false, true, "Haswell"},
+        {dynamic, "Prescott", true, true, false, "SkylakeX"}, {fixed, "Prescott", true, true, true, NULL},
+        {fixed, "Haswell", true, true, true, NULL},           {"", "", true, true, true, NULL},
+    };
+    for (size_t i = 0; i < sizeof table / sizeof *table; ++i) {
+        const char *got =
+            tnp_blas_advice(table[i].config, table[i].kernels, table[i].avx2, table[i].avx512, table[i].intel);
+        if ((got == NULL) != (table[i].want == NULL) || (got && strcmp(got, table[i].want) != 0))
+            fail_msg("row %zu (%s): got %s, want %s", i, table[i].kernels, got ? got : "none",
+                     table[i].want ? table[i].want : "none");
+    }
+    assert_true(strlen(tnp_blas_config()) > 0 && strlen(tnp_blas_kernels()) > 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_gemm),      cmocka_unit_test(test_syrk),   cmocka_unit_test(test_tridiagonal),
+        cmocka_unit_test(test_too_large), cmocka_unit_test(test_advice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

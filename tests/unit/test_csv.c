@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The .csv reader. */
+#include "fixtures/files.h"
+
+static void check_values(const char *text, size_t rows, size_t cols, const double *want)
+{
+    double out[64];
+    tn_source *src = open_source(write_text("a.csv", text));
+    assert_int_equal(tn_source_rows(src), rows);
+    assert_int_equal(tn_source_cols(src), cols);
+    assert_string_equal(tn_source_format(src), "csv");
+    assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, NULL, 0, rows, 0, cols, out));
+    for (size_t i = 0; i < rows * cols; ++i)
+        if (isnan(want[i]))
+            assert_true(isnan(out[i]));
+        else
+            assert_near_at(i, out[i], want[i], 0);
+    tn_source_close(src);
+}
+
+static void numbers_with_and_without_header(void **state)
+{
+    (void)state;
+    const double want[] = {1, 2.5, -3, 4, 5e-1, 6};
+    check_values("1,2.5,-3\n4,5e-1,6\n", 2, 3, want);
+    check_values("1, 2.5 ,-3\r\n4,5e-1,6", 2, 3, want);
+    check_values("\xef\xbb\xbf"
+                 "a,b,c\n1,2.5,-3\n4,5e-1,6\n\r\n\n",
+                 2, 3, want);
+    check_values("1,\"b\",2\n\"1\",2.5,-3\n4,\" 5e-1\",6\n", 2, 3, want);
+    check_values("1\n2.5\n-3\n4\n0.5\n6\n", 6, 1, want);
+}
+
+static void empty_cell_is_nan(void **state)
+{
+    (void)state;
+    const double want[] = {1, NAN, 3, NAN, NAN, NAN};
+    check_values("1,,3\n,nan,\n", 2, 3, want);
+}
+
+static void column_named_id_names_the_rows(void **state)
+{
+    (void)state;
+    const char *text = "x,id,y\n1,\"a, \"\"b\"\"\n c\",2\n3,d,4\n5,,6\n";
+    float out[6];
+    tn_source *src = open_source(write_text("i.csv", text));
+    const char *const *ids = tn_source_ids(src);
+    assert_int_equal(tn_source_cols(src), 2);
+    assert_int_equal(tn_source_dtype(src), TN_F32);
+    assert_string_equal(ids[0], "a, \"b\"\n c");
+    assert_string_equal(ids[1], "d");
+    assert_string_equal(ids[2], "");
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 3, 0, 2, out));
+    for (size_t i = 0; i < 6; ++i)
+        assert_near_at(i, out[i], (double)(i + 1), 0);
+    tn_source_close(src);
+    assert_source_survives(file_path("i.csv"));
+}
+
+static void csv_without_rows_or_columns(void **state)
+{
+    (void)state;
+    assert_source_fails(write_text("e.csv", ""), TN_ERR_DATA, "e.csv: no rows");
+    assert_source_fails(write_text("e.csv", "\n\n\r\n"), TN_ERR_DATA, "e.csv: no rows");
+    assert_source_fails(write_text("e.csv", "a,b\n"), TN_ERR_DATA, "e.csv: no rows after the header");
+    assert_source_fails(write_text("e.csv", "id\nx\n"), TN_ERR_DATA, "e.csv: line 1: 0 columns");
+}
+
+static void csv_ragged_rows(void **state)
+{
+    (void)state;
+    assert_source_fails(write_text("r.csv", "1,2\n3\n"), TN_ERR_FORMAT, "r.csv: line 2, byte 4: 1 cells, expected 2");
+    assert_source_fails(write_text("r.csv", "a,b\n1,2\n3,4,5\n"), TN_ERR_FORMAT,
+                        "r.csv: line 3, byte 8: 3 cells, expected 2");
+    assert_source_fails(write_text("r.csv", "1,2\n\n3,4\n"), TN_ERR_FORMAT,
+                        "r.csv: line 2, byte 4: 1 cells, expected 2");
+}
+
+static void csv_cells_that_are_no_numbers(void **state)
+{
+    (void)state;
+    assert_source_fails(write_text("c.csv", "a,b\n1,cat\n"), TN_ERR_FORMAT, "c.csv: line 2, byte 6, column 2: 'cat'");
+    assert_source_fails(write_text("c.csv", "1,2\n1,0x1\n"), TN_ERR_FORMAT, "c.csv: line 2, byte 6, column 2: '0x1'");
+    assert_source_fails(write_text("c.csv", "1,2\n\"3\"\"\",4\n"), TN_ERR_FORMAT, "c.csv: line 2, byte 4, column 1");
+}
+
+static void csv_quotes_that_are_wrong(void **state)
+{
+    (void)state;
+    assert_source_fails(write_text("q.csv", "id,x\n\"a,1\n"), TN_ERR_FORMAT, "q.csv: line 2, byte 5, column 1");
+    assert_source_fails(write_text("q.csv", "id,x\n\"a\"b,1\n"), TN_ERR_FORMAT, "text after the closing quote");
+    assert_source_fails(write_text("q.csv", "id,id\n1,2\n"), TN_ERR_FORMAT,
+                        "q.csv: line 1, byte 3, column 2: 'id': second");
+    assert_source_fails(write_text("q.csv", "id,x\n\xff,1\n"), TN_ERR_FORMAT, "q.csv: line 2, byte 5, column 1");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(numbers_with_and_without_header),
+        cmocka_unit_test(empty_cell_is_nan),
+        cmocka_unit_test(column_named_id_names_the_rows),
+        cmocka_unit_test(csv_without_rows_or_columns),
+        cmocka_unit_test(csv_ragged_rows),
+        cmocka_unit_test(csv_cells_that_are_no_numbers),
+        cmocka_unit_test(csv_quotes_that_are_wrong),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Files: what commit leaves, what everything else does not leave, and what cannot be opened. */
+#define _XOPEN_SOURCE 700
+#include "spectrum_of.h"
+
+#include <dirent.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static char folder[64];
+
+static int make_folder(void **state)
+{
+    (void)state;
+    snprintf(folder, sizeof folder, "/tmp/tenon_file_XXXXXX");
+    return mkdtemp(folder) ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    (void)state;
+    return rmdir(folder);
+}
+
+static const char *in_folder(const char *name)
+{
+    static char path[2][160];
+    static int turn;
+    turn = 1 - turn;
+    snprintf(path[turn], sizeof path[turn], "%s/%s", folder, name);
+    return path[turn];
+}
+
+/* Names in the folder, hidden ones too. */
+static size_t entries(const char *path)
+{
+    size_t count = 0;
+    DIR *dir = opendir(path);
+    assert_non_null(dir);
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        count += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    closedir(dir);
+    return count;
+}
+
+static void check_content(const char *path, const char *want)
+{
+    char text[64] = "";
+    FILE *f = fopen(path, "rb");
+    assert_non_null(f);
+    size_t size = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    assert_int_equal(size, strlen(want));
+    assert_string_equal(text, want);
+}
+
+static void test_commit(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    const char *path = in_folder("out.txt");
+    for (int round = 0; round < 2; ++round) { /* the second replaces the first */
+        tnp_output *out = NULL;
+        assert_fine(ctx, tnp_output_open(ctx, path, &out));
+        assert_fine(ctx, tnp_output_write(ctx, out, "hello ", 6));
+        assert_fine(ctx, tnp_output_write(ctx, out, NULL, 0));
+        assert_fine(ctx, tnp_output_write(ctx, out, round ? "two" : "one", 3));
+        if (round == 0)
+            assert_int_not_equal(access(path, F_OK), 0);
+        else
+            check_content(path, "hello one");
+        assert_fine(ctx, tnp_output_commit(ctx, out));
+        tnp_output_close(out);
+        check_content(path, round ? "hello two" : "hello one");
+        assert_int_equal(entries(folder), 1);
+    }
+    unlink(path);
+    ctx_done(ctx);
+}
+
+static void test_abort(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    const char *path = in_folder("out.txt");
+    tnp_output *out = NULL;
+    assert_fine(ctx, tnp_output_open(ctx, path, &out));
+    assert_fine(ctx, tnp_output_write(ctx, out, "half", 4));
+    tnp_output_close(out);
+    assert_int_equal(entries(folder), 0);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fputs("old", f);
+    fclose(f);
+    assert_fine(ctx, tnp_output_open(ctx, path, &out));
+    assert_fine(ctx, tnp_output_write(ctx, out, "new", 3));
+    tnp_output_close(out);
+    check_content(path, "old");
+    assert_int_equal(entries(folder), 1);
+    unlink(path);
+    tnp_output_close(NULL);
+    ctx_done(ctx);
+}
+
+static void test_refused_targets(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    tnp_output *out = NULL;
+    assert_fails(ctx, TN_ERR_OUTPUT, folder, tnp_output_open(ctx, folder, &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "no_such/out.txt", tnp_output_open(ctx, in_folder("no_such/out.txt"), &out));
+    assert_null(out);
+    assert_int_equal(entries(folder), 0);
+    const char *closed = in_folder("closed");
+    char inside[200];
+    assert_int_equal(mkdir(closed, 0500), 0);
+    snprintf(inside, sizeof inside, "%s/out.txt", closed);
+    if (geteuid() != 0) /* root may write anywhere */
+        assert_fails(ctx, TN_ERR_OUTPUT, "closed/out.txt", tnp_output_open(ctx, inside, &out));
+    assert_null(out);
+    assert_int_equal(rmdir(closed), 0);
+    ctx_done(ctx);
+}
+
+/* Taking the name of a pipe or a device over would destroy it: refused, and it is still there. */
+static void test_special_targets(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    const char *pipe = in_folder("pipe"), *link_name = in_folder("link");
+    struct stat info;
+    tnp_output *out = NULL;
+    assert_int_equal(mkfifo(pipe, 0600), 0);
+    assert_int_equal(symlink("pipe", link_name), 0);
+    assert_fails(ctx, TN_ERR_OUTPUT, "pipe: is not a regular file", tnp_output_open(ctx, pipe, &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "link: is not a regular file", tnp_output_open(ctx, link_name, &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "/dev/null: is not a regular file", tnp_output_open(ctx, "/dev/null", &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "pipe: is not a regular file", tn_output_check(ctx, pipe));
+    assert_true(stat("/dev/null", &info) == 0 && S_ISCHR(info.st_mode));
+    unlink(pipe);
+    assert_fails(ctx, TN_ERR_OUTPUT, "link: is a symbolic link to nothing", tnp_output_open(ctx, link_name, &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "expected a file name", tnp_output_open(ctx, "", &out));
+    assert_null(out);
+    assert_int_equal(entries(folder), 1);
+    unlink(link_name);
+    ctx_done(ctx);
+}
+
+static void write_output(tn_ctx *ctx, const char *path, const char *text)
+{
+    tnp_output *out = NULL;
+    assert_fine(ctx, tn_output_check(ctx, path));
+    assert_fine(ctx, tnp_output_open(ctx, path, &out));
+    assert_fine(ctx, tnp_output_write(ctx, out, text, strlen(text)));
+    assert_fine(ctx, tnp_output_commit(ctx, out));
+    tnp_output_close(out);
+}
+
+/* A link keeps pointing, its target gets the bytes, in the target's own folder. */
+static void test_link(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    char sub[100], path[128];
+    struct stat info;
+    const char *link_name = in_folder("link");
+    snprintf(sub, sizeof sub, "%s/sub", folder);
+    snprintf(path, sizeof path, "%s/out.txt", sub);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    assert_int_equal(symlink("sub/out.txt", link_name), 0);
+    write_output(ctx, path, "old");
+    write_output(ctx, link_name, "new");
+    check_content(path, "new");
+    assert_true(lstat(link_name, &info) == 0 && S_ISLNK(info.st_mode));
+    assert_int_equal(entries(folder), 2);
+    assert_int_equal(entries(sub), 1);
+    unlink(link_name);
+    unlink(path);
+    assert_int_equal(rmdir(sub), 0);
+    ctx_done(ctx);
+}
+
+static mode_t mode_of(const char *path)
+{
+    struct stat info;
+    assert_int_equal(stat(path, &info), 0);
+    return info.st_mode & 07777;
+}
+
+static void test_permissions(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    const char *path = in_folder("out.txt");
+    mode_t before = umask(027);
+    write_output(ctx, path, "one");
+    assert_int_equal(mode_of(path), 0640);
+    assert_int_equal(chmod(path, 0604), 0);
+    write_output(ctx, path, "two");
+    assert_int_equal(mode_of(path), 0604);
+    umask(before);
+    check_content(path, "two");
+    unlink(path);
+    ctx_done(ctx);
+}
+
+/* The folder vanishes between open and commit: the rename fails and says so. */
+static void test_lost_folder(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    char sub[100], path[128], command[160];
+    tnp_output *out = NULL;
+    snprintf(sub, sizeof sub, "%s/sub", folder);
+    snprintf(path, sizeof path, "%s/out.txt", sub);
+    assert_int_equal(mkdir(sub, 0700), 0);
+    assert_fine(ctx, tnp_output_open(ctx, path, &out));
+    snprintf(command, sizeof command, "rm -r '%s'", sub);
+    assert_int_equal(system(command), 0);
+    assert_fails(ctx, TN_ERR_OUTPUT, "out.txt", tnp_output_commit(ctx, out));
+    tnp_output_close(out);
+    ctx_done(ctx);
+}
+
+/* A disk that fills up, played by a limit on the size of files: the write or the commit fails, nothing is left. */
+static void test_full_disk(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    struct rlimit before, small;
+    tnp_output *out = NULL;
+    static const char bytes[1 << 16];
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
+    small = before;
+    small.rlim_cur = 4096;
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    tn_status opened = tnp_output_open(ctx, in_folder("out.txt"), &out), st = opened;
+    for (int i = 0; i < 4 && st == TN_OK; ++i)
+        st = tnp_output_write(ctx, out, bytes, sizeof bytes);
+    if (st == TN_OK)
+        st = tnp_output_commit(ctx, out);
+    tnp_output_close(out);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
+    signal(SIGXFSZ, SIG_DFL);
+    assert_int_equal(opened, TN_OK);
+    assert_int_equal(st, TN_ERR_OUTPUT);
+    assert_non_null(strstr(tn_ctx_message(ctx), "out.txt"));
+    assert_int_equal(entries(folder), 0);
+    ctx_done(ctx);
+}
+
+static void test_map(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    const char *path = in_folder("in.bin");
+    tnp_map map = {NULL, 7};
+    assert_fails(ctx, TN_ERR_IO, "in.bin", tnp_map_open(ctx, path, &map));
+    assert_fails(ctx, TN_ERR_IO, folder, tnp_map_open(ctx, folder, &map));
+    assert_true(map.data == NULL && map.size == 7);
+    FILE *f = fopen(path, "wb");
+    assert_non_null(f);
+    fclose(f);
+    assert_fine(ctx, tnp_map_open(ctx, path, &map));
+    assert_true(map.data == NULL && map.size == 0);
+    tnp_map_close(&map);
+    f = fopen(path, "wb");
+    assert_non_null(f);
+    fputs("12345", f);
+    fclose(f);
+    assert_fine(ctx, tnp_map_open(ctx, path, &map));
+    assert_int_equal(map.size, 5);
+    assert_memory_equal(map.data, "12345", 5);
+    assert_fine(ctx, tnp_map_still_there(ctx, path, 5));
+    assert_int_equal(truncate(path, 3), 0);
+    assert_fails(ctx, TN_ERR_IO, "from 5 to 3 bytes", tnp_map_still_there(ctx, path, 5));
+    tnp_map_close(&map);
+    assert_true(map.data == NULL && map.size == 0);
+    tnp_map_close(&map);
+    unlink(path);
+    assert_fails(ctx, TN_ERR_IO, "in.bin", tnp_map_still_there(ctx, path, 5));
+    ctx_done(ctx);
+}
+
+static void test_no_memory(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    const char *path = in_folder("out.txt");
+    size_t k = 1;
+    for (;; ++k) {
+        tnp_output *out = NULL;
+        tnp_fail_allocation(ctx, k);
+        tn_status st = tnp_output_open(ctx, path, &out);
+        tnp_fail_allocation(ctx, 0);
+        if (st == TN_OK) {
+            tnp_output_close(out);
+            break;
+        }
+        assert_int_equal(st, TN_ERR_MEMORY);
+        assert_null(out);
+        assert_int_equal(tnp_live_blocks(ctx), 0);
+        assert_int_equal(entries(folder), 0);
+    }
+    assert_true(k > 3);
+    assert_int_equal(entries(folder), 0);
+    ctx_done(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_commit),
+        cmocka_unit_test(test_abort),
+        cmocka_unit_test(test_refused_targets),
+        cmocka_unit_test(test_lost_folder),
+        cmocka_unit_test(test_full_disk),
+        cmocka_unit_test(test_map),
+        cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_special_targets),
+        cmocka_unit_test(test_link),
+        cmocka_unit_test(test_permissions),
+    };
+    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+}

@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Labels from arrays and text, and their mapping to other class names. */
+#include "fixtures/files.h"
+
+static tn_labels *open_labels(const char *path, tn_task task)
+{
+    tn_labels *labels = NULL;
+    assert_fine(test_ctx, tn_labels_open(test_ctx, path, task, &labels));
+    return labels;
+}
+
+static void expect(const char *path, tn_task task, tn_status status, const char *part)
+{
+    size_t blocks = tnp_live_blocks(test_ctx);
+    tn_labels *const untouched = (tn_labels *)(void *)test_folder;
+    tn_labels *labels = untouched;
+    assert_fails(test_ctx, status, part, tn_labels_open(test_ctx, path, task, &labels));
+    assert_ptr_equal(labels, untouched);
+    assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+}
+
+/* "cat dog": class names joined by blanks, whatever their order in memory. */
+static void check_names(const tn_labels *labels, const char *want)
+{
+    char got[256] = "";
+    for (size_t i = 0; i < labels->classes; ++i)
+        snprintf(got + strlen(got), sizeof got - strlen(got), i ? " %s" : "%s", labels->names[i]);
+    assert_string_equal(got, want);
+}
+
+/* "0 1,2 ? -": the classes of each row; ? is unlabelled, - labelled without a class. */
+static void check_rows(const tn_labels *labels, const char *want)
+{
+    char got[256] = "";
+    assert_int_equal(labels->first[0], 0);
+    for (size_t i = 0; i < labels->rows; ++i) {
+        size_t n = strlen(got);
+        snprintf(got + n, sizeof got - n, "%s%s", i ? " " : "",
+                 !labels->known[i]                          ? "?"
+                 : labels->first[i] == labels->first[i + 1] ? "-"
+                                                            : "");
+        for (size_t j = labels->first[i]; j < labels->first[i + 1]; ++j) {
+            n = strlen(got);
+            snprintf(got + n, sizeof got - n, "%s%u", j > labels->first[i] ? "," : "", (unsigned)labels->cls[j]);
+        }
+    }
+    assert_string_equal(got, want);
+    assert_null(labels->values);
+}
+
+static void check(tn_labels *labels, tn_task task, const char *names, const char *rows)
+{
+    assert_int_equal(labels->task, task);
+    check_names(labels, names);
+    check_rows(labels, rows);
+    tn_labels_free(labels);
+}
+
+static const char *write_ints(const char *descr, const char *shape, bool fortran, size_t width, size_t n,
+                              const int64_t *values)
+{
+    bytes b = {.n = 0};
+    put_npy(&b, descr, fortran, shape);
+    for (size_t i = 0; i < n; ++i)
+        put_int(&b, (uint64_t)values[i], width, descr[0] == '>');
+    return write_bytes("y.npy", &b);
+}
+
+/* ---- arrays ---- */
+
+static void integers_are_classes_sorted_as_numbers(void **state)
+{
+    (void)state;
+    const int64_t values[] = {10, 9, -1, 2, 10};
+    const char *path = write_ints("<i8", "(5,)", false, 8, 5, values);
+    check(open_labels(path, TN_TASK_AUTO), TN_TASK_MULTICLASS, "2 9 10", "2 1 ? 0 2");
+    check(open_labels(path, TN_TASK_MULTILABEL), TN_TASK_MULTILABEL, "2 9 10", "2 1 ? 0 2");
+    path = write_ints(">i2", "(5, 1)", true, 2, 5, values);
+    check(open_labels(path, TN_TASK_MULTICLASS), TN_TASK_MULTICLASS, "2 9 10", "2 1 ? 0 2");
+    path = write_ints("|b1", "(3,)", false, 1, 3, (const int64_t[]){1, 0, 1});
+    check(open_labels(path, TN_TASK_AUTO), TN_TASK_MULTICLASS, "0 1", "1 0 1");
+    /* neighbours that a double cannot tell apart */
+    path = write_ints("<i8", "(2,)", false, 8, 2, (const int64_t[]){INT64_MAX, INT64_MAX - 1});
+    check(open_labels(path, TN_TASK_AUTO), TN_TASK_MULTICLASS, "9223372036854775806 9223372036854775807", "1 0");
+}
+
+static void zeros_and_ones_are_several_labels(void **state)
+{
+    (void)state;
+    const int64_t values[] = {0, 1, 1, 0, 0, 0, 1, 1, 1}, turned[] = {0, 0, 1, 1, 0, 1, 1, 0, 1};
+    check(open_labels(write_ints("|u1", "(3, 3)", false, 1, 9, values), TN_TASK_AUTO), TN_TASK_MULTILABEL, "0 1 2",
+          "1,2 - 0,1,2");
+    check(open_labels(write_ints(">i4", "(3, 3)", true, 4, 9, turned), TN_TASK_AUTO), TN_TASK_MULTILABEL, "0 1 2",
+          "1,2 - 0,1,2");
+    check(open_labels(write_ints("|b1", "(1, 9)", false, 1, 9, values), TN_TASK_MULTILABEL), TN_TASK_MULTILABEL,
+          "0 1 2 3 4 5 6 7 8", "1,2,6,7,8");
+}
+
+static void label_values_out_of_range(void **state)
+{
+    (void)state;
+    expect(write_ints("<i4", "(3,)", false, 4, 3, (const int64_t[]){0, 1, -2}), TN_TASK_AUTO, TN_ERR_DATA,
+           "y.npy: row 2: class -2 is out of range");
+    expect(write_ints("<i4", "(2, 2)", false, 4, 4, (const int64_t[]){0, 1, 1, 2}), TN_TASK_AUTO, TN_ERR_DATA,
+           "y.npy: row 1, column 1: value 2, expected 0 or 1");
+    expect(write_ints("<i4", "(2, 2)", false, 4, 4, (const int64_t[]){0, -1, 1, 0}), TN_TASK_AUTO, TN_ERR_DATA,
+           "y.npy: row 0, column 1: value -1");
+    expect(write_ints("<u8", "(2,)", false, 8, 2, (const int64_t[]){0, -1}), TN_TASK_AUTO, TN_ERR_DATA,
+           "y.npy: row 1: value is above");
+    expect(write_ints("<i4", "(2,)", false, 4, 2, (const int64_t[]){-1, -1}), TN_TASK_AUTO, TN_ERR_DATA,
+           "y.npy: every row is unlabelled");
+    expect(write_ints("<i4", "(2, 2)", false, 4, 4, (const int64_t[]){0, 1, 1, 0}), TN_TASK_MULTICLASS, TN_ERR_DATA,
+           "y.npy: 2 columns, multiclass labels need one");
+    expect(write_ints("<i4", "(0,)", false, 4, 0, NULL), TN_TASK_AUTO, TN_ERR_DATA, "y.npy: no rows");
+    expect(write_ints("<i4", "(1, 1, 1)", false, 4, 1, (const int64_t[]){0}), TN_TASK_AUTO, TN_ERR_UNSUPPORTED,
+           "shape (1, 1, 1)");
+}
+
+static void numbers_need_the_regression_task(void **state)
+{
+    (void)state;
+    bytes b = {.n = 0};
+    put_npy(&b, "<f8", false, "(3, 2)");
+    for (int i = 0; i < 6; ++i)
+        put_int(&b, double_bits(i == 3 ? NAN : 0.1 * i), 8, false);
+    const char *path = write_bytes("r.npy", &b);
+    expect(path, TN_TASK_AUTO, TN_ERR_DATA, "give --task regression");
+    expect(path, TN_TASK_MULTICLASS, TN_ERR_DATA, "give --task regression");
+    tn_labels *labels = open_labels(path, TN_TASK_REGRESSION);
+    check_names(labels, "0 1");
+    assert_null(labels->first);
+    assert_null(labels->cls);
+    assert_true(labels->known[0] && !labels->known[1] && labels->known[2]);
+    assert_true(labels->values[1] == 0.1 && labels->values[5] == 0.1 * 5);
+    tn_labels_free(labels);
+    labels = open_labels(write_ints("<i4", "(2,)", false, 4, 2, (const int64_t[]){-1, 7}), TN_TASK_REGRESSION);
+    check_names(labels, "value");
+    assert_true(labels->known[0] && labels->known[1] && labels->values[0] == -1 && labels->values[1] == 7);
+    tn_labels_free(labels);
+    b.n = 0;
+    put_npy(&b, "<f4", false, "(2,)");
+    put_int(&b, float_bits(1), 4, false);
+    put_int(&b, float_bits(-INFINITY), 4, false);
+    expect(write_bytes("r.npy", &b), TN_TASK_REGRESSION, TN_ERR_DATA, "r.npy: row 1, column 0: value is infinite");
+    b.n = 0;
+    put_npy(&b, "<f4", false, "(1,)");
+    put_int(&b, float_bits(NAN), 4, false);
+    expect(write_bytes("r.npy", &b), TN_TASK_REGRESSION, TN_ERR_DATA, "r.npy: every row is unlabelled");
+}
+
+static void labels_from_a_safetensors_member(void **state)
+{
+    (void)state;
+    bytes b = {.n = 0};
+    char path[600];
+    const char *header = "{\"y\":{\"dtype\":\"U8\",\"shape\":[3],\"data_offsets\":[0,3]}}";
+    put_int(&b, strlen(header), 8, false);
+    put_text(&b, header);
+    put(&b, "\3\1\3", 3);
+    snprintf(path, sizeof path, "%s:y", write_bytes("y.safetensors", &b));
+    check(open_labels(path, TN_TASK_AUTO), TN_TASK_MULTICLASS, "1 3", "1 0 1");
+}
+
+/* ---- text ---- */
+
+static tn_labels *text_labels(const char *text, tn_task task)
+{
+    return open_labels(write_text("l.txt", text), task);
+}
+
+static void lines_are_class_names(void **state)
+{
+    (void)state;
+    check(text_labels("dog\ncat\n\n-1\ncat", TN_TASK_AUTO), TN_TASK_MULTICLASS, "cat dog", "1 0 ? ? 0");
+    check(text_labels("\xef\xbb\xbf"
+                      "dog \r\n cat\r\n",
+                      TN_TASK_AUTO),
+          TN_TASK_MULTICLASS, "cat dog", "1 0");
+    check(text_labels("10\n9\n-3\n010\n", TN_TASK_AUTO), TN_TASK_MULTICLASS, "-3 9 010 10", "3 1 0 2");
+    check(text_labels("10\n9\nx\n", TN_TASK_AUTO), TN_TASK_MULTICLASS, "10 9 x", "0 1 2");
+    check(text_labels("-10\n-9\n100000000000000000000000\n99999999999999999999999\n", TN_TASK_AUTO), TN_TASK_MULTICLASS,
+          "-10 -9 99999999999999999999999 100000000000000000000000", "0 1 3 2");
+    check(text_labels("\xc3\xa4gel\nzebra\nca\ncat\n", TN_TASK_AUTO), TN_TASK_MULTICLASS, "ca cat zebra \xc3\xa4gel",
+          "3 2 0 1");
+    check(text_labels("a b\n", TN_TASK_MULTILABEL), TN_TASK_MULTILABEL, "a b", "0");
+}
+
+static void bars_join_several_names(void **state)
+{
+    (void)state;
+    check(text_labels("dog|cat\ncat\n\ncow | cat |dog\ncat|cat\n", TN_TASK_AUTO), TN_TASK_MULTILABEL, "cat cow dog",
+          "0,2 0 ? 0,1,2 0");
+    expect(write_text("l.txt", "a\nb|a\n"), TN_TASK_MULTICLASS, TN_ERR_DATA, "l.txt: line 2: several names");
+    expect(write_text("l.txt", "a\nb|\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "l.txt: line 2: empty name");
+    expect(write_text("l.txt", "|\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "l.txt: line 1: empty name");
+    expect(write_text("l.txt", "b|-1\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "l.txt: line 1: -1 among names");
+}
+
+static void ids_before_a_tab(void **state)
+{
+    (void)state;
+    tn_labels *labels = text_labels("img 1\tdog\n b\tcat|dog\r\nc\t\n\t-1\n", TN_TASK_AUTO);
+    assert_string_equal(labels->ids[0], "img 1");
+    assert_string_equal(labels->ids[1], "b");
+    assert_string_equal(labels->ids[2], "c");
+    assert_string_equal(labels->ids[3], "");
+    check(labels, TN_TASK_MULTILABEL, "cat dog", "1 0,1 ? ?");
+    expect(write_text("l.txt", "a\tx\ny\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "l.txt: line 2: no id and tab");
+    expect(write_text("l.txt", "x\na\ty\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "l.txt: line 2: id and tab, but line 1");
+    expect(write_text("l.txt", "a\tx\ty\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "l.txt: line 1: second tab");
+}
+
+static void label_text_defects(void **state)
+{
+    (void)state;
+    expect(file_path("none.txt"), TN_TASK_AUTO, TN_ERR_IO, "none.txt: No such file");
+    expect("", TN_TASK_AUTO, TN_ERR_ARG, "labels: no file named");
+    expect(write_text("l.txt", ""), TN_TASK_AUTO, TN_ERR_DATA, "l.txt: no rows");
+    expect(write_text("l.txt", "\n-1\n"), TN_TASK_AUTO, TN_ERR_DATA, "l.txt: every row is unlabelled");
+    expect(write_text("l.txt", "a\nb\xff\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "l.txt: line 2: byte 1 of it is not UTF-8");
+    expect(write_file("l.txt", "a\0b\n", 4), TN_TASK_AUTO, TN_ERR_FORMAT, "l.txt: line 1: byte 1 of it");
+    expect(write_text("l.txt", "\xc0\x80\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "line 1: byte 0");
+    expect(write_text("l.txt", "\xed\xa0\x80\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "line 1: byte 0");
+    expect(write_text("l.txt", "\xf4\x90\x80\x80\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "line 1: byte 0");
+    expect(write_text("l.txt", "\xe2\x82\n"), TN_TASK_AUTO, TN_ERR_FORMAT, "line 1: byte 0");
+}
+
+static void text_numbers_for_regression(void **state)
+{
+    (void)state;
+    tn_labels *labels = text_labels("a\t0.1\nb\t\nc\t-1\nd\tnan\n", TN_TASK_REGRESSION);
+    check_names(labels, "value");
+    assert_int_equal(labels->rows, 4);
+    assert_true(labels->known[0] && !labels->known[1] && labels->known[2] && !labels->known[3]);
+    assert_true(labels->values[0] == 0.1 && labels->values[2] == -1);
+    assert_string_equal(labels->ids[3], "d");
+    tn_labels_free(labels);
+    expect(write_text("l.txt", "1\ncat\n"), TN_TASK_REGRESSION, TN_ERR_DATA, "l.txt: line 2: expected a number");
+    expect(write_text("l.txt", "1\ninf\n"), TN_TASK_REGRESSION, TN_ERR_DATA, "l.txt: line 2: value is infinite");
+    expect(write_text("l.txt", "nan\n\n"), TN_TASK_REGRESSION, TN_ERR_DATA, "every row is unlabelled");
+}
+
+/* ---- mapping ---- */
+
+static void labels_are_mapped_by_name(void **state)
+{
+    (void)state;
+    const char *const names[] = {"zebra", "cat", "cow", "dog"};
+    tn_labels *labels = text_labels("dog|cat\ncat\n\ncow|dog|cat\n", TN_TASK_AUTO);
+    assert_fine(test_ctx, tn_labels_map(test_ctx, labels, names, 4));
+    assert_ptr_not_equal(labels->names[0], names[0]);
+    check(labels, TN_TASK_MULTILABEL, "zebra cat cow dog", "1,3 1 ? 1,2,3");
+}
+
+static void label_that_the_head_does_not_know(void **state)
+{
+    (void)state;
+    const char *const names[] = {"cat", "cow"};
+    size_t blocks = tnp_live_blocks(test_ctx);
+    tn_labels *labels = text_labels("cat\ndog\n", TN_TASK_AUTO);
+    assert_fails(test_ctx, TN_ERR_DATA, "l.txt: row 1: class 'dog'", tn_labels_map(test_ctx, labels, names, 2));
+    assert_fails(test_ctx, TN_ERR_ARG, "0 class names", tn_labels_map(test_ctx, labels, names, 0));
+    check(labels, TN_TASK_MULTICLASS, "cat dog", "0 1");
+    assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+    /* a column without positives needs no name */
+    const char *const two[] = {"1", "0"};
+    labels = open_labels(write_ints("|u1", "(2, 3)", false, 1, 6, (const int64_t[]){1, 1, 0, 0, 1, 0}), TN_TASK_AUTO);
+    assert_fine(test_ctx, tn_labels_map(test_ctx, labels, two, 2));
+    check(labels, TN_TASK_MULTILABEL, "1 0", "0,1 0");
+}
+
+static void regression_maps_by_count(void **state)
+{
+    (void)state;
+    const char *const names[] = {"age", "weight"};
+    tn_labels *labels = text_labels("1\n2\n", TN_TASK_REGRESSION);
+    assert_fails(test_ctx, TN_ERR_SHAPE, "1 values a row, but the head has 2",
+                 tn_labels_map(test_ctx, labels, names, 2));
+    assert_fine(test_ctx, tn_labels_map(test_ctx, labels, names, 1));
+    check_names(labels, "age");
+    tn_labels_free(labels);
+}
+
+static void survives(const char *path, tn_task task)
+{
+    size_t blocks = tnp_live_blocks(test_ctx), k = 1;
+    tn_labels *labels = NULL;
+    for (;; ++k) {
+        tnp_fail_allocation(test_ctx, k);
+        tn_status st = tn_labels_open(test_ctx, path, task, &labels);
+        tnp_fail_allocation(test_ctx, 0);
+        if (st == TN_OK)
+            break;
+        assert_int_equal(st, TN_ERR_MEMORY);
+        assert_null(labels);
+        assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+    }
+    assert_true(k > 5);
+    char *before = labels->names[0];
+    const char *const names[] = {"cat", "dog", "0", "1"};
+    size_t alive = tnp_live_blocks(test_ctx), count = task == TN_TASK_REGRESSION ? 1 : 4;
+    for (k = 1;; ++k) {
+        tnp_fail_allocation(test_ctx, k);
+        tn_status st = tn_labels_map(test_ctx, labels, names, count);
+        tnp_fail_allocation(test_ctx, 0);
+        if (st == TN_OK)
+            break;
+        assert_int_equal(st, TN_ERR_MEMORY);
+        assert_ptr_equal(labels->names[0], before);
+        assert_int_equal(tnp_live_blocks(test_ctx), alive);
+    }
+    assert_true(k > 1);
+    tn_labels_free(labels);
+    assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+}
+
+static void labels_survive_failing_allocations(void **state)
+{
+    (void)state;
+    survives(write_text("l.txt", "a\tcat|dog\nb\tcat\n"), TN_TASK_AUTO);
+    survives(write_text("l.txt", "a\t1\nb\t2\n"), TN_TASK_REGRESSION);
+    survives(write_ints("<i4", "(3,)", false, 4, 3, (const int64_t[]){0, 1, 1}), TN_TASK_AUTO);
+    survives(write_ints("<i4", "(2, 2)", false, 4, 4, (const int64_t[]){0, 1, 1, 0}), TN_TASK_AUTO);
+    survives(write_ints("<i4", "(2,)", false, 4, 2, (const int64_t[]){0, 1}), TN_TASK_REGRESSION);
+}
+
+static void names_of_tasks(void **state)
+{
+    (void)state;
+    assert_string_equal(tn_task_name(TN_TASK_AUTO), "auto");
+    assert_string_equal(tn_task_name(TN_TASK_MULTICLASS), "multiclass");
+    assert_string_equal(tn_task_name(TN_TASK_MULTILABEL), "multilabel");
+    assert_string_equal(tn_task_name(TN_TASK_REGRESSION), "regression");
+    assert_string_equal(tn_task_name((tn_task)9), "unknown");
+    tn_labels_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers_are_classes_sorted_as_numbers),
+        cmocka_unit_test(zeros_and_ones_are_several_labels),
+        cmocka_unit_test(label_values_out_of_range),
+        cmocka_unit_test(numbers_need_the_regression_task),
+        cmocka_unit_test(labels_from_a_safetensors_member),
+        cmocka_unit_test(lines_are_class_names),
+        cmocka_unit_test(bars_join_several_names),
+        cmocka_unit_test(ids_before_a_tab),
+        cmocka_unit_test(label_text_defects),
+        cmocka_unit_test(text_numbers_for_regression),
+        cmocka_unit_test(labels_are_mapped_by_name),
+        cmocka_unit_test(label_that_the_head_does_not_know),
+        cmocka_unit_test(regression_maps_by_count),
+        cmocka_unit_test(labels_survive_failing_allocations),
+        cmocka_unit_test(names_of_tasks),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

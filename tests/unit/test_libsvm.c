@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * LIBSVM text. */
+#include "fixtures/files.h"
+
+static void rows_are_dense_and_comments_are_skipped(void **state)
+{
+    (void)state;
+    static const double want[4][4] = {{0.5, 0, -2, 0}, {0, 0, 0, 0}, {0, 0, 0, 1e-3}, {7, 8, 9, 10}};
+    double out[16];
+    const char *text = "# a comment\n+1 1:0.5 3:-2 # and here 9:9\r\n\n-1\n  2.5\t4:1e-3  \n1,2 1:7 2:8 3:9 4:10";
+    tn_source *src = open_source(write_text("a.svm", text));
+    assert_int_equal(tn_source_rows(src), 4);
+    assert_int_equal(tn_source_cols(src), 4);
+    assert_string_equal(tn_source_format(src), "libsvm");
+    assert_int_equal(tn_source_dtype(src), TN_F64); /* 1e-3 is no float */
+    assert_true(tn_source_is_wide(src));
+    assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, NULL, 0, 4, 0, 4, out));
+    assert_memory_equal(out, want, sizeof want);
+    tn_source_close(src);
+    assert_source_survives(file_path("a.svm"));
+}
+
+static void values_that_are_floats_stay_floats(void **state)
+{
+    (void)state;
+    float out[2];
+    tn_source *src = open_source(write_text("f.libsvm", "0 1:0.5 2:nan\n"));
+    assert_int_equal(tn_source_dtype(src), TN_F32);
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 1, 0, 2, out));
+    assert_true(out[0] == 0.5f && isnan(out[1]));
+    tn_source_close(src);
+}
+
+static void libsvm_defects(void **state)
+{
+    (void)state;
+    assert_source_fails(write_text("e.svm", ""), TN_ERR_DATA, "e.svm: no rows");
+    assert_source_fails(write_text("e.svm", "# nothing\n\n"), TN_ERR_DATA, "e.svm: no rows");
+    assert_source_fails(write_text("e.svm", "1\n2\n"), TN_ERR_DATA, "e.svm: no index:value in any row");
+    assert_source_fails(write_text("b.svm", "1 1:2\n1 0:1\n"), TN_ERR_FORMAT, "b.svm: line 2: index 0");
+    assert_source_fails(write_text("b.svm", "1 2:2 2:3\n"), TN_ERR_FORMAT, "b.svm: line 1: index 2 after 2");
+    assert_source_fails(write_text("b.svm", "1 1:1\n\n1 5:2 4:3\n"), TN_ERR_FORMAT, "b.svm: line 3: index 4 after 5");
+    assert_source_fails(write_text("b.svm", "1 16777217:1\n"), TN_ERR_FORMAT,
+                        "b.svm: line 1: index of '16777217:1' is above");
+    assert_source_fails(write_text("b.svm", "1 99999999999999999999999:1\n"), TN_ERR_FORMAT, "line 1: index of '999");
+    assert_source_fails(write_text("b.svm", "1 -1:1\n"), TN_ERR_FORMAT, "b.svm: line 1: '-1:1', expected index:value");
+    assert_source_fails(write_text("b.svm", "1 1:\n"), TN_ERR_FORMAT, "b.svm: line 1: '1:', expected");
+    assert_source_fails(write_text("b.svm", "1 1\n"), TN_ERR_FORMAT, "b.svm: line 1: '1', expected");
+    assert_source_fails(write_text("b.svm", "1 1:x\n"), TN_ERR_FORMAT, "b.svm: line 1: '1:x', expected");
+    assert_source_fails(write_text("b.svm", "1 qid:3 1:1\n"), TN_ERR_FORMAT, "b.svm: line 1: 'qid:3', expected");
+    assert_source_fails(write_text("b.svm", "1:1 2:1\n"), TN_ERR_FORMAT, "b.svm: line 1: starts with '1:1'");
+    assert_source_fails(write_file("b.svm", "1 1:\0\n", 6), TN_ERR_FORMAT, "b.svm: line 1: '1:?', expected");
+}
+
+static void libsvm_large_index_meets_the_budget(void **state)
+{
+    (void)state;
+    tn_ctx_set_memory(test_ctx, 1 << 20);
+    assert_source_fails(write_text("big.svm", "1 16777216:1\n1 1:1\n"), TN_ERR_BUDGET, "128.0 MB");
+    tn_ctx_set_memory(test_ctx, 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rows_are_dense_and_comments_are_skipped),
+        cmocka_unit_test(values_that_are_floats_stay_floats),
+        cmocka_unit_test(libsvm_defects),
+        cmocka_unit_test(libsvm_large_index_meets_the_budget),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The .npz reader on archives built byte by byte: stored, deflated, with and without zip64 records. */
+#include "fixtures/files.h"
+
+#include <zlib.h>
+
+typedef struct member {
+    const char *name;
+    const bytes *content;
+    bool deflated, zip64;
+} member;
+
+/* Fields that a test may spoil: added to the true value. */
+typedef struct spoil {
+    uint32_t crc, packed, unpacked, header, entries, length, start, method, flags;
+} spoil;
+
+static void put_local(bytes *zip, const member *m, const bytes *packed, uint32_t crc)
+{
+    put(zip, "PK\3\4", 4);
+    put_int(zip, 45, 2, false);
+    put_int(zip, 0, 2, false);
+    put_int(zip, m->deflated ? 8 : 0, 2, false);
+    put_int(zip, 0, 4, false);
+    put_int(zip, crc, 4, false);
+    put_int(zip, m->zip64 ? UINT32_MAX : packed->n, 4, false);
+    put_int(zip, m->zip64 ? UINT32_MAX : m->content->n, 4, false);
+    put_int(zip, strlen(m->name), 2, false);
+    put_int(zip, m->zip64 ? 20 : 0, 2, false);
+    put_text(zip, m->name);
+    if (m->zip64) {
+        put_int(zip, 1, 2, false);
+        put_int(zip, 16, 2, false);
+        put_int(zip, m->content->n, 8, false);
+        put_int(zip, packed->n, 8, false);
+    }
+    put(zip, packed->data, packed->n);
+}
+
+static void put_entry(bytes *zip, const member *m, const spoil *s, size_t packed, size_t header, uint32_t crc)
+{
+    put(zip, "PK\1\2", 4);
+    put_int(zip, 45 | 45 << 16, 4, false);
+    put_int(zip, s->flags, 2, false);
+    put_int(zip, (m->deflated ? 8 : 0) + s->method, 2, false);
+    put_int(zip, 0, 4, false);
+    put_int(zip, crc + s->crc, 4, false);
+    put_int(zip, m->zip64 ? UINT32_MAX : packed + s->packed, 4, false);
+    put_int(zip, m->zip64 ? UINT32_MAX : m->content->n + s->unpacked, 4, false);
+    put_int(zip, strlen(m->name), 2, false);
+    put_int(zip, m->zip64 ? 32 : 4, 2, false);
+    put_int(zip, 3, 2, false); /* comment */
+    put_int(zip, 0, 8, false);
+    put_int(zip, m->zip64 ? UINT32_MAX : header + s->header, 4, false);
+    put_text(zip, m->name);
+    put_int(zip, 0x7777, 4, false); /* an empty extra field of another kind */
+    if (m->zip64) {
+        put_int(zip, 1, 2, false);
+        put_int(zip, 24, 2, false);
+        put_int(zip, m->content->n + s->unpacked, 8, false);
+        put_int(zip, packed + s->packed, 8, false);
+        put_int(zip, header + s->header, 8, false);
+    }
+    put_text(zip, "com");
+}
+
+static void pack(const bytes *content, bool deflated, bytes *out)
+{
+    z_stream z = {.next_in = (unsigned char *)(uintptr_t)content->data, .avail_in = (uInt)content->n};
+    if (!deflated) {
+        *out = *content;
+        return;
+    }
+    z.next_out = out->data;
+    z.avail_out = sizeof out->data;
+    assert_int_equal(deflateInit2(&z, 9, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    out->n = z.total_out;
+    deflateEnd(&z);
+}
+
+/* `spoil` acts on the first member and on the end record. */
+static const char *write_zip(const char *name, const member *members, size_t count, bool zip64, const spoil *s)
+{
+    static bytes zip, packed[4];
+    size_t header[4];
+    static const spoil none;
+    zip.n = 0;
+    for (size_t i = 0; i < count; ++i) {
+        pack(members[i].content, members[i].deflated, &packed[i]);
+        header[i] = zip.n;
+        put_local(&zip, &members[i], &packed[i],
+                  (uint32_t)crc32(0, members[i].content->data, (uInt)members[i].content->n));
+    }
+    size_t start = zip.n;
+    for (size_t i = 0; i < count; ++i)
+        put_entry(&zip, &members[i], i == 0 ? s : &none, packed[i].n, header[i],
+                  (uint32_t)crc32(0, members[i].content->data, (uInt)members[i].content->n));
+    size_t end = zip.n;
+    if (zip64) {
+        put(&zip, "PK\6\6", 4);
+        put_int(&zip, 44, 8, false);
+        put_int(&zip, 0, 8, false);
+        put_int(&zip, 0, 4, false);
+        put_int(&zip, count, 8, false);
+        put_int(&zip, count + s->entries, 8, false);
+        put_int(&zip, end - start + s->length, 8, false);
+        put_int(&zip, start + s->start, 8, false);
+        put(&zip, "PK\6\7\0\0\0\0", 8);
+        put_int(&zip, end, 8, false);
+        put_int(&zip, 1, 4, false);
+    }
+    put(&zip, "PK\5\6\0\0\0\0", 8);
+    put_int(&zip, count, 2, false);
+    put_int(&zip, zip64 ? UINT16_MAX : count + s->entries, 2, false);
+    put_int(&zip, zip64 ? UINT32_MAX : end - start + s->length, 4, false);
+    put_int(&zip, zip64 ? UINT32_MAX : start + s->start, 4, false);
+    put_int(&zip, 5, 2, false);
+    put_text(&zip, "PK\5\6!"); /* a comment that looks like an end record */
+    return write_bytes(name, &zip);
+}
+
+static void make_grid(bytes *b, size_t rows, size_t cols)
+{
+    char shape[64];
+    b->n = 0;
+    snprintf(shape, sizeof shape, "(%zu, %zu)", rows, cols);
+    put_npy(b, "<f4", false, shape);
+    for (size_t i = 0; i < rows * cols; ++i)
+        put_int(b, float_bits((float)i), 4, false);
+}
+
+static void check_grid(const char *rep, size_t rows, size_t cols)
+{
+    float out[64];
+    tn_source *src = open_source(rep);
+    assert_int_equal(tn_source_rows(src), rows);
+    assert_int_equal(tn_source_cols(src), cols);
+    assert_string_equal(tn_source_format(src), "npz");
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, rows, 0, cols, out));
+    for (size_t i = 0; i < rows * cols; ++i)
+        assert_near_at(i, out[i], (double)i, 0);
+    assert_null(tn_source_ids(src));
+    tn_source_close(src);
+}
+
+static const char *keyed(const char *path, const char *key)
+{
+    static char rep[600];
+    snprintf(rep, sizeof rep, "%s:%s", path, key);
+    return rep;
+}
+
+static void stored_and_deflated_with_and_without_zip64(void **state)
+{
+    (void)state;
+    static bytes a, b;
+    const spoil none = {0};
+    make_grid(&a, 3, 5);
+    make_grid(&b, 7, 2);
+    for (int v = 0; v < 8; ++v) {
+        const member members[] = {{"a.npy", &a, v & 1, v & 2}, {"b.c.npy", &b, !(v & 1), v & 2}};
+        const char *path = write_zip("two.npz", members, 2, v & 4, &none);
+        check_grid(keyed(path, "a"), 3, 5);
+        check_grid(keyed(path, "b.c"), 7, 2);
+        check_grid(keyed(path, "b.c.npy"), 7, 2);
+    }
+}
+
+static void key_may_be_left_out_when_there_is_one(void **state)
+{
+    (void)state;
+    static bytes a;
+    const spoil none = {0};
+    make_grid(&a, 2, 2);
+    const member members[] = {{"x.npy", &a, false, false}, {"y.npy", &a, false, false}};
+    check_grid(write_zip("one.npz", members, 1, false, &none), 2, 2);
+    assert_source_fails(write_zip("two.npz", members, 2, false, &none), TN_ERR_ARG, "two.npz: 2 arrays in it");
+    assert_source_fails(keyed(file_path("two.npz"), "z"), TN_ERR_FORMAT, "two.npz: no array 'z'");
+    assert_source_fails(keyed(file_path("two.npz"), ""), TN_ERR_ARG, "nothing after the colon");
+    assert_source_fails(write_zip("no.npz", members, 0, false, &none), TN_ERR_FORMAT, "no.npz: no array in it");
+}
+
+static void check_ids(const bytes *grid, const bytes *ids, bool deflated, const char *const *want)
+{
+    const spoil none = {0};
+    const member members[] = {{"ids.npy", ids, deflated, false}, {"x.npy", grid, deflated, true}};
+    tn_source *src = open_source(write_zip("ids.npz", members, 2, true, &none));
+    const char *const *got = tn_source_ids(src);
+    for (size_t i = 0; i < 2; ++i)
+        assert_string_equal(got[i], want[i]);
+    tn_source_close(src);
+    assert_source_survives(file_path("ids.npz"));
+}
+
+static void member_ids_names_the_rows(void **state)
+{
+    (void)state;
+    static bytes a, ids;
+    static const uint32_t text[2][4] = {{'c', 0xe4, 0x20ac, 0x1f600}, {'x', 0, 0, 0}};
+    make_grid(&a, 2, 3);
+    for (int big = 0; big < 2; ++big) {
+        ids.n = 0;
+        put_npy(&ids, big ? ">U4" : "<U4", false, "(2,)");
+        for (size_t i = 0; i < 8; ++i)
+            put_int(&ids, text[i / 4][i % 4], 4, big);
+        check_ids(&a, &ids, big, (const char *[]){"c\xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80", "x"});
+    }
+    ids.n = 0;
+    put_npy(&ids, "|S3", false, "(2,)");
+    put(&ids, "ab\0cde", 6);
+    check_ids(&a, &ids, false, (const char *[]){"ab", "cde"});
+    ids.n = 0;
+    put_npy(&ids, ">i4", false, "(2,)");
+    put_int(&ids, (uint64_t)-7, 4, true);
+    put_int(&ids, 123456, 4, true);
+    check_ids(&a, &ids, true, (const char *[]){"-7", "123456"});
+}
+
+static void npz_ids_that_do_not_fit(void **state)
+{
+    (void)state;
+    static bytes a, ids;
+    const spoil none = {0};
+    const member members[] = {{"x.npy", &a, false, false}, {"ids.npy", &ids, false, false}};
+    make_grid(&a, 2, 3);
+    make_grid(&ids, 2, 1);
+    assert_source_fails(write_zip("i.npz", members, 2, false, &none), TN_ERR_UNSUPPORTED, "ids are float32");
+    ids.n = 0;
+    put_npy(&ids, "|S1", false, "(3,)");
+    put_text(&ids, "abc");
+    assert_source_fails(write_zip("i.npz", members, 2, false, &none), TN_ERR_SHAPE, "3 entries, but there are 2 rows");
+    ids.n = 0;
+    put_npy(&ids, "|S1", false, "(2,)");
+    put_text(&ids, "a\xff");
+    assert_source_fails(write_zip("i.npz", members, 2, false, &none), TN_ERR_FORMAT, "ids: entry 1 is not text");
+    ids.n = 0;
+    put_npy(&ids, "<U1", false, "(2,)");
+    put_int(&ids, 0x110000, 4, false);
+    put_int(&ids, 'a', 4, false);
+    assert_source_fails(write_zip("i.npz", members, 2, false, &none), TN_ERR_FORMAT, "ids: entry 0 is not text");
+}
+
+static void expect(bool deflated, bool zip64, spoil s, tn_status status, const char *part)
+{
+    static bytes a;
+    const member members[] = {{"x.npy", &a, deflated, zip64}};
+    make_grid(&a, 4, 4);
+    assert_source_fails(write_zip("s.npz", members, 1, zip64, &s), status, part);
+}
+
+static void npz_directory_defects(void **state)
+{
+    (void)state;
+    for (int zip64 = 0; zip64 < 2; ++zip64) {
+        expect(false, zip64, (spoil){.entries = 2}, TN_ERR_FORMAT, "directory that does not fit");
+        expect(false, zip64, (spoil){.length = 1000}, TN_ERR_FORMAT, "directory that does not fit");
+        expect(false, zip64, (spoil){.start = 1000}, TN_ERR_FORMAT, "directory that does not fit");
+        expect(false, zip64, (spoil){.start = (uint32_t)-1}, TN_ERR_FORMAT, zip64 ? "directory" : "no directory entry");
+        expect(false, zip64, (spoil){.header = 1}, TN_ERR_FORMAT, "s.npz: byte 1: no local header");
+        expect(false, zip64, (spoil){.header = 4000000}, TN_ERR_FORMAT, "s.npz: byte 4000000: no local header");
+        expect(false, zip64, (spoil){.packed = 4000000, .unpacked = 4000000}, TN_ERR_FORMAT,
+               "past the end of the file");
+    }
+}
+
+static void npz_member_defects(void **state)
+{
+    (void)state;
+    expect(false, false, (spoil){.unpacked = 1}, TN_ERR_FORMAT, "s.npz: byte 0: unpacked size cannot be right");
+    expect(true, false, (spoil){.unpacked = 2000000000}, TN_ERR_FORMAT, "s.npz: byte 0: unpacked size cannot be right");
+    expect(true, false, (spoil){.unpacked = 5}, TN_ERR_FORMAT, "s.npz: byte 35: member does not inflate to its");
+    expect(true, false, (spoil){.unpacked = (uint32_t)-5}, TN_ERR_FORMAT, "s.npz: byte 35: member does not inflate");
+    expect(true, false, (spoil){.packed = (uint32_t)-1}, TN_ERR_FORMAT, "s.npz: byte 35: member does not inflate");
+    expect(true, false, (spoil){.packed = 1}, TN_ERR_FORMAT, "s.npz: byte 35: member does not inflate");
+    expect(true, false, (spoil){.crc = 1}, TN_ERR_FORMAT, "s.npz: byte 35: member's checksum is wrong");
+    expect(false, false, (spoil){.method = 8}, TN_ERR_FORMAT, "s.npz: byte 35: member does not inflate");
+    expect(false, false, (spoil){.method = 12}, TN_ERR_UNSUPPORTED, "s.npz: byte 0: compression method 12");
+    expect(false, false, (spoil){.flags = 1}, TN_ERR_UNSUPPORTED, "s.npz: byte 0: member is encrypted");
+}
+
+static void npz_array_defects_say_where_in_the_file(void **state)
+{
+    (void)state;
+    static bytes a;
+    const spoil none = {0};
+    const member members[] = {{"x.npy", &a, false, false}};
+    a.n = 0;
+    put_npy(&a, "|O", false, "(1, 1)");
+    assert_source_fails(write_zip("o.npz", members, 1, false, &none), TN_ERR_UNSUPPORTED, "o.npz: byte 55: type '|O'");
+    a.n = 0;
+    put_text(&a, "plain text");
+    assert_source_fails(write_zip("o.npz", members, 1, false, &none), TN_ERR_FORMAT, "o.npz: byte 35: no .npy magic");
+}
+
+static void npz_that_is_no_archive(void **state)
+{
+    (void)state;
+    static bytes a;
+    const spoil none = {0};
+    const member members[] = {{"x.npy", &a, false, true}};
+    assert_source_fails(write_text("e.npz", ""), TN_ERR_FORMAT, "e.npz: byte 0: empty");
+    assert_source_fails(write_text("e.npz", "this is not a zip archive, it is text"), TN_ERR_FORMAT,
+                        "byte 0: not a zip");
+    make_grid(&a, 2, 2);
+    const char *path = write_zip("cut.npz", members, 1, true, &none);
+    static unsigned char whole[8192];
+    FILE *file = fopen(path, "rb");
+    size_t size = fread(whole, 1, sizeof whole, file);
+    fclose(file);
+    for (size_t n = 0; n < size; ++n)
+        assert_source_fails(write_file("cut.npz", whole, n), TN_ERR_FORMAT, "cut.npz: byte ");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(stored_and_deflated_with_and_without_zip64),
+        cmocka_unit_test(key_may_be_left_out_when_there_is_one),
+        cmocka_unit_test(member_ids_names_the_rows),
+        cmocka_unit_test(npz_ids_that_do_not_fit),
+        cmocka_unit_test(npz_directory_defects),
+        cmocka_unit_test(npz_member_defects),
+        cmocka_unit_test(npz_array_defects_say_where_in_the_file),
+        cmocka_unit_test(npz_that_is_no_archive),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

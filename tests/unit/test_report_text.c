@@ -1,0 +1,313 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reports: JSON is read back by another parser and compared key by key with what went in; tables are looked at
+ * for what a person must find there. The objects are made by hand. */
+#include "near.h"
+#include "report/text.h"
+#include "tenon/report.h"
+
+#include <jansson.h>
+
+static int make(void **state)
+{
+    tn_ctx *ctx = NULL;
+    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    *state = ctx;
+    return 0;
+}
+
+static int drop(void **state)
+{
+    assert_int_equal(tnp_live_blocks(*state), 0);
+    tn_ctx_free(*state);
+    return 0;
+}
+
+static char name_a[] = "vgg \"16\"\n", name_b[] = "dino";
+static tn_candidate candidates[2] = {
+    {.name = name_a,
+     .dim = 40,
+     .log_evidence = -1.0 / 3,
+     .log_evidence_shared = -0.5,
+     .gain_per_label = 0.25,
+     .loo_accuracy = 0.75,
+     .loo_se = 0.01,
+     .loo_r2 = NAN,
+     .lambda_median = INFINITY,
+     .lambda_shared = 2,
+     .iterations_max = 9,
+     .null_classes = 2,
+     .degenerate_classes = 1,
+     .iterations_mean = 4.5,
+     .seconds = 0.5},
+    {.name = name_b,
+     .dim = 7,
+     .log_evidence = -2,
+     .log_evidence_shared = -3,
+     .gain_per_label = 0.125,
+     .loo_accuracy = 0.875,
+     .loo_se = 0.02,
+     .loo_r2 = NAN,
+     .lambda_median = 1,
+     .lambda_shared = 1},
+};
+static const tn_ranking ranking = {.task = TN_TASK_MULTICLASS,
+                                   .rows = 100,
+                                   .rows_left_out = 4,
+                                   .classes = 5,
+                                   .degenerate_classes = 1,
+                                   .null_log_evidence = -8.5,
+                                   .count = 2,
+                                   .candidates = candidates,
+                                   .seconds = 1};
+
+static json_t *parse(char *text)
+{
+    json_error_t error;
+    json_t *root = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+    if (!root)
+        fail_msg("%s at %d in %s", error.text, error.position, text);
+    tn_text_free(text);
+    return root;
+}
+
+static double number(const json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    if (!json_is_number(value))
+        fail_msg("%s is no number", key);
+    return json_number_value(value);
+}
+
+static const char *string(const json_t *object, const char *key)
+{
+    const char *value = json_string_value(json_object_get(object, key));
+    if (!value)
+        fail_msg("%s is no string", key);
+    return value;
+}
+
+static void ranking_has_the_keys_of_the_contract(void **state)
+{
+    char *text = NULL;
+    assert_fine(*state, tn_ranking_json(*state, &ranking, &text));
+    json_t *root = parse(text);
+    assert_string_equal(string(root, "command"), "rank");
+    assert_string_equal(string(root, "task"), "multiclass");
+    assert_true(number(root, "rows") == 100 && number(root, "classes") == 5);
+    assert_true(number(root, "null_log_evidence") == -8.5);
+    json_t *list = json_object_get(root, "candidates");
+    assert_int_equal(json_array_size(list), 2);
+    json_t *first = json_array_get(list, 0);
+    assert_string_equal(string(first, "name"), name_a);
+    assert_true(number(first, "dim") == 40);
+    assert_true(number(first, "log_evidence") == -1.0 / 3);
+    assert_true(number(first, "log_evidence_shared") == -0.5);
+    assert_true(number(first, "gain_per_label") == 0.25);
+    assert_true(number(first, "loo_accuracy") == 0.75 && number(first, "loo_se") == 0.01);
+    assert_true(json_is_null(json_object_get(first, "lambda_median")));
+    assert_true(number(first, "iterations_max") == 9 && number(first, "null_classes") == 2);
+    assert_true(number(first, "seconds") == 0.5);
+    assert_true(number(json_array_get(list, 1), "lambda_median") == 1);
+    json_decref(root);
+}
+
+static char *selected[2] = {name_b, name_a};
+static tn_fit_step steps[2] = {{name_a, true, -4}, {name_b, false, -3.5}};
+static double lambdas[3] = {0.1, INFINITY, 3};
+static const tn_fit_info fit = {
+    .ranking = (tn_ranking *)(uintptr_t)&ranking,
+    .selected_count = 2,
+    .step_count = 2,
+    .classes = 3,
+    .selected = selected,
+    .steps = steps,
+    .lambda = lambdas,
+    .lambda_rule = "shared",
+    .seconds = 2.5,
+    .chosen = {.dim = 47, .log_evidence = -3.25, .loo_accuracy = NAN, .loo_r2 = NAN, .gain_per_label = 0.3}};
+
+static void fit_has_the_keys_of_the_contract(void **state)
+{
+    char *text = NULL;
+    assert_fine(*state, tn_fit_json(*state, &fit, "h\\x.safetensors", &text));
+    json_t *root = parse(text);
+    assert_string_equal(string(root, "command"), "fit");
+    assert_string_equal(string(root, "model"), "h\\x.safetensors");
+    assert_true(number(root, "log_evidence") == -3.25 && number(root, "seconds") == 2.5);
+    assert_true(json_is_null(json_object_get(root, "loo_accuracy")));
+    json_t *list = json_object_get(root, "selected");
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(json_string_value(json_array_get(list, 0)), name_b);
+    list = json_object_get(root, "steps");
+    assert_int_equal(json_array_size(list), 2);
+    assert_true(json_is_true(json_object_get(json_array_get(list, 0), "accepted")));
+    assert_true(json_is_false(json_object_get(json_array_get(list, 1), "accepted")));
+    assert_string_equal(string(json_array_get(list, 1), "candidate"), name_b);
+    assert_true(number(json_array_get(list, 1), "log_evidence") == -3.5);
+    list = json_object_get(root, "lambda");
+    assert_int_equal(json_array_size(list), 3);
+    assert_true(json_number_value(json_array_get(list, 0)) == 0.1);
+    assert_true(json_is_null(json_array_get(list, 1)));
+    json_decref(root);
+}
+
+static tn_class_metrics multi[2] = {
+    {.positives = 3,
+     .accuracy = 0.5,
+     .ap = 0.6,
+     .ap_voc07 = 0.7,
+     .auc = 0.8,
+     .balanced_accuracy = NAN,
+     .r2 = NAN,
+     .mse = NAN},
+    {.positives = 0,
+     .accuracy = NAN,
+     .ap = NAN,
+     .ap_voc07 = NAN,
+     .auc = NAN,
+     .balanced_accuracy = NAN,
+     .r2 = NAN,
+     .mse = NAN},
+};
+static const tn_metrics metrics = {.task = TN_TASK_MULTICLASS,
+                                   .rows = 3,
+                                   .classes = 2,
+                                   .accuracy = 0.5,
+                                   .top5_accuracy = NAN,
+                                   .mean_class_accuracy = 0.5,
+                                   .mean_ap = 0.6,
+                                   .mean_ap_voc07 = 0.7,
+                                   .mean_auc = 0.8,
+                                   .balanced_accuracy = 0.5,
+                                   .r2 = NAN,
+                                   .mse = NAN,
+                                   .per_class = multi};
+static const char *const class_names[2] = {"cat", "d\xc3\xb6g \xff"};
+
+static void metrics_show_those_that_exist(void **state)
+{
+    char *text = NULL;
+    assert_fine(*state, tn_metrics_json(*state, &metrics, class_names, &text));
+    json_t *root = parse(text), *m = json_object_get(root, "metrics");
+    assert_true(number(m, "accuracy") == 0.5 && number(m, "mean_ap") == 0.6 && number(m, "mean_ap_voc07") == 0.7);
+    assert_true(number(m, "mean_class_accuracy") == 0.5 && number(m, "mean_auc") == 0.8);
+    assert_null(json_object_get(m, "top5_accuracy"));
+    assert_null(json_object_get(m, "r2"));
+    json_t *list = json_object_get(root, "per_class");
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(string(json_array_get(list, 0), "class"), "cat");
+    assert_true(number(json_array_get(list, 0), "positives") == 3 && number(json_array_get(list, 0), "ap") == 0.6);
+    assert_string_equal(string(json_array_get(list, 1), "class"), "d\xc3\xb6g \xef\xbf\xbd");
+    assert_null(json_object_get(json_array_get(list, 1), "ap"));
+    json_decref(root);
+}
+
+static void tables_say_what_matters(void **state)
+{
+    char *text = NULL;
+    assert_fine(*state, tn_ranking_table(*state, &ranking, false, &text));
+    assert_null(strstr(text, "dino suits"));
+    assert_non_null(strstr(text, "suits this task best: it gains 0.2500 nats a label"));
+    assert_non_null(strstr(text, "LOO accuracy speaks for dino instead (0.875 against 0.750, more than one"));
+    assert_non_null(strstr(text, "2 of 5 classes gain nothing"));
+    assert_non_null(strstr(text, "1 of 5 classes have the same label"));
+    assert_non_null(strstr(text, "4 rows were left out"));
+    assert_null(strchr(text, '\033'));
+    tn_text_free(text);
+    assert_fine(*state, tn_ranking_table(*state, &ranking, true, &text));
+    assert_non_null(strstr(text, "\033[1m"));
+    tn_text_free(text);
+    assert_fine(*state, tn_fit_table(*state, &fit, "h.safetensors", false, &text));
+    assert_non_null(strstr(text, "selected      dino + vgg"));
+    assert_non_null(strstr(text, "0.1 to 3 (shared)"));
+    assert_non_null(strstr(text, "h.safetensors"));
+    tn_text_free(text);
+    assert_fine(*state, tn_metrics_table(*state, &metrics, class_names, true, false, &text));
+    assert_non_null(strstr(text, "mean AP (VOC 2007)   0.7000  70.0"));
+    assert_non_null(strstr(text, "positives"));
+    assert_null(strstr(text, "r2"));
+    tn_text_free(text);
+}
+
+static void columns_line_up_by_characters(void **state)
+{
+    tnp_text text;
+    tnp_table table;
+    char *out = NULL;
+    tnp_text_init(&text, *state);
+    tnp_table_init(&table, *state, "lrl");
+    static const char *const cells[] = {"a", "b", "c", "\xc3\xa4\xc3\xb6", "1 \xc2\xb1 2", "x", "name", "", "y"};
+    for (size_t i = 0; i < 9; ++i)
+        tnp_table_cell(&table, "%s", cells[i]);
+    tnp_table_finish(&table, &text, false);
+    assert_fine(*state, tnp_text_take(&text, &out));
+    assert_string_equal(out, "a         b  c\n\xc3\xa4\xc3\xb6    1 \xc2\xb1 2  x\nname         y\n");
+    tn_text_free(out);
+}
+
+static void strings_are_always_valid_json(void **state)
+{
+    /* truncated, overlong, surrogate, above U+10FFFF, lone continuation, control characters */
+    static const char *const nasty[] = {"\xe2\x82",   "\xc0\xaf",         "\xed\xa0\x80", "\xf4\x90\x80\x80", "\x80z",
+                                        "\x01\x1f\t", "\xf0\x9f\xa6\x8a", "\xe0\x9f\xbf", "\xf0\x8f\xbf\xbf"};
+    for (size_t i = 0; i < sizeof nasty / sizeof *nasty; ++i) {
+        tnp_text text;
+        char *out = NULL;
+        tnp_text_init(&text, *state);
+        tnp_text_add(&text, "[");
+        tnp_text_quote(&text, nasty[i]);
+        tnp_text_add(&text, "]");
+        assert_fine(*state, tnp_text_take(&text, &out));
+        json_decref(parse(out));
+    }
+}
+
+static void numbers_read_back_exactly(void **state)
+{
+    static const double values[] = {0.1, 1.0 / 3, -1e-308, 5e-324, 1.7976931348623157e308, 123456789012345680.0};
+    for (size_t i = 0; i < sizeof values / sizeof *values; ++i) {
+        tnp_text text;
+        char *out = NULL;
+        tnp_text_init(&text, *state);
+        tnp_text_number(&text, values[i]);
+        assert_fine(*state, tnp_text_take(&text, &out));
+        double got = 0;
+        assert_int_equal(sscanf(out, "%lf", &got), 1);
+        assert_true(got == values[i]);
+        tn_text_free(out);
+    }
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    char untouched[] = "x", *text = untouched;
+    size_t k = 1;
+    for (;; ++k) {
+        tnp_fail_allocation(*state, k);
+        tn_status st = tn_ranking_table(*state, &ranking, true, &text);
+        tnp_fail_allocation(*state, 0);
+        if (st == TN_OK)
+            break;
+        assert_int_equal(st, TN_ERR_MEMORY);
+        assert_ptr_equal(text, untouched);
+        assert_int_equal(tnp_live_blocks(*state), 0);
+    }
+    assert_true(k > 1);
+    tn_text_free(text);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(ranking_has_the_keys_of_the_contract, make, drop),
+        cmocka_unit_test_setup_teardown(fit_has_the_keys_of_the_contract, make, drop),
+        cmocka_unit_test_setup_teardown(metrics_show_those_that_exist, make, drop),
+        cmocka_unit_test_setup_teardown(tables_say_what_matters, make, drop),
+        cmocka_unit_test_setup_teardown(columns_line_up_by_characters, make, drop),
+        cmocka_unit_test_setup_teardown(strings_are_always_valid_json, make, drop),
+        cmocka_unit_test_setup_teardown(numbers_read_back_exactly, make, drop),
+        cmocka_unit_test_setup_teardown(every_allocation_may_fail, make, drop),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The .safetensors reader: types, keys, metadata, and one header a defect. */
+#include "fixtures/files.h"
+#include "read/safetensors.h"
+
+static const char *write_tensors(const char *name, const char *header, const bytes *values)
+{
+    bytes b = {.n = 0};
+    put_int(&b, strlen(header), 8, false);
+    put_text(&b, header);
+    put(&b, values->data, values->n);
+    return write_bytes(name, &b);
+}
+
+static const char *keyed(const char *path, const char *key)
+{
+    static char rep[600];
+    snprintf(rep, sizeof rep, "%s:%s", path, key);
+    return rep;
+}
+
+static void every_type(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"F16", "BF16", "F32", "F64", "I8",  "U8",  "I16",
+                                        "U16", "I32",  "U32", "I64", "U64", "BOOL"};
+    for (int t = 0; t <= TN_BOOL; ++t) {
+        bytes values = {.n = 0};
+        char header[256];
+        double out[6];
+        for (int i = 0; i < 6; ++i)
+            put_element(&values, (tn_dtype)t, t == TN_BOOL ? i % 2 : 20 * i, false);
+        snprintf(header, sizeof header, "{\"x\":{\"dtype\":\"%s\",\"shape\":[3,2],\"data_offsets\":[0,%zu]}}  ",
+                 names[t], values.n);
+        tn_source *src = open_source(write_tensors("t.safetensors", header, &values));
+        assert_int_equal(tn_source_rows(src), 3);
+        assert_int_equal(tn_source_cols(src), 2);
+        assert_int_equal(tn_source_dtype(src), t);
+        assert_string_equal(tn_source_format(src), "safetensors");
+        assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, NULL, 0, 3, 0, 2, out));
+        for (int i = 0; i < 6; ++i)
+            assert_near_at((size_t)i, out[i], t == TN_BOOL ? i % 2 : 20 * i, 0);
+        tn_source_close(src);
+    }
+}
+
+static const char *const two = "{\"__metadata__\":{\"format\":\"tenon-head\",\"task\":\"multiclass\"},"
+                               "\"a.b\":{\"dtype\":\"U8\",\"shape\":[2],\"data_offsets\":[1,3]},"
+                               "\"w\":{\"dtype\":\"U8\",\"shape\":[1,3],\"data_offsets\":[3,6]},"
+                               "\"q\":{\"dtype\":\"F8_E4M3\",\"shape\":[1],\"data_offsets\":[0,1]}}";
+
+static void keys_choose_the_tensor(void **state)
+{
+    (void)state;
+    bytes values = {.n = 0};
+    float out[3];
+    put(&values, "\1\2\3\4\5\6", 6);
+    const char *path = write_tensors("two.safetensors", two, &values);
+    tn_source *src = open_source(path); /* w is the only one with two dimensions */
+    assert_int_equal(tn_source_cols(src), 3);
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 1, 0, 3, out));
+    assert_true(out[0] == 4 && out[1] == 5 && out[2] == 6);
+    tn_source_close(src);
+    src = open_source(keyed(path, "a.b"));
+    assert_int_equal(tn_source_rows(src), 2);
+    assert_string_equal(tn_source_name(src), "two");
+    assert_string_equal(tn_source_path(src), keyed(path, "a.b"));
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 2, 0, 1, out));
+    assert_true(out[0] == 2 && out[1] == 3);
+    tn_source_close(src);
+    assert_source_fails(keyed(path, "q"), TN_ERR_UNSUPPORTED, "tensor 'q': type F8_E4M3");
+    assert_source_fails(keyed(path, "none"), TN_ERR_FORMAT, "two.safetensors: no tensor 'none'");
+    assert_source_fails(keyed(path, "__metadata__"), TN_ERR_FORMAT, "no tensor '__metadata__'");
+    assert_source_survives(keyed(path, "a.b"));
+}
+
+static void loading_finds_tensors_and_metadata(void **state)
+{
+    (void)state;
+    bytes values = {.n = 0};
+    tnp_safetensors *file = NULL;
+    tnp_array array;
+    put(&values, "\1\2\3\4\5\6", 6);
+    assert_fine(test_ctx, tnp_safetensors_load(test_ctx, write_tensors("h.safetensors", two, &values), &file));
+    assert_string_equal(tnp_safetensors_meta(file, "task"), "multiclass");
+    assert_null(tnp_safetensors_meta(file, "none"));
+    assert_true(tnp_safetensors_has(file, "w"));
+    assert_false(tnp_safetensors_has(file, "__metadata__"));
+    assert_string_equal(tnp_safetensors_name(file, 0), "a.b");
+    assert_string_equal(tnp_safetensors_name(file, 2), "q");
+    assert_null(tnp_safetensors_name(file, 3));
+    assert_fine(test_ctx, tnp_safetensors_find(test_ctx, file, "w", &array));
+    assert_int_equal(array.ndim, 2);
+    assert_int_equal(array.shape[1], 3);
+    assert_int_equal(array.data[0], 4);
+    assert_fine(test_ctx, tnp_safetensors_still_there(test_ctx, file));
+    assert_int_equal(truncate(file_path("h.safetensors"), 20), 0);
+    assert_fails(test_ctx, TN_ERR_IO, "shrank", tnp_safetensors_still_there(test_ctx, file));
+    tnp_safetensors_close(file);
+    tnp_safetensors_close(NULL);
+}
+
+static void expect(const char *header, size_t size, tn_status status, const char *part)
+{
+    bytes values = {.n = size};
+    memset(values.data, 0, size);
+    assert_source_fails(write_tensors("b.safetensors", header, &values), status, part);
+    assert_non_null(strstr(tn_ctx_message(test_ctx), "b.safetensors"));
+}
+
+static void safetensors_header_longer_than_file(void **state)
+{
+    (void)state;
+    bytes b = {.n = 0};
+    put_int(&b, UINT64_C(1) << 60, 8, false);
+    put_text(&b, "{}");
+    assert_source_fails(write_bytes("l.safetensors", &b), TN_ERR_FORMAT,
+                        "l.safetensors: byte 0: header of 1152921504606846976 bytes, but only 2 follow");
+    b.n = 0;
+    put_int(&b, 3, 8, false);
+    put_text(&b, "{}");
+    assert_source_fails(write_bytes("l.safetensors", &b), TN_ERR_FORMAT, "header of 3 bytes, but only 2 follow");
+    assert_source_fails(write_text("l.safetensors", ""), TN_ERR_FORMAT, "l.safetensors: byte 0: the file ends");
+    assert_source_fails(write_text("l.safetensors", "1234567"), TN_ERR_FORMAT, "l.safetensors: byte 7: the file ends");
+}
+
+static void safetensors_header_defects(void **state)
+{
+    (void)state;
+    expect("", 0, TN_ERR_FORMAT, "byte 8: header: ");
+    expect("[]", 0, TN_ERR_FORMAT, "byte 8: header is not an object");
+    expect("{\"x\": nul}", 0, TN_ERR_FORMAT, "byte 17: header: ");
+    expect("{}", 0, TN_ERR_FORMAT, "0 tensors in it");
+    expect("{\"x\":{},\"x\":{}}", 0, TN_ERR_FORMAT, "header: duplicate object key");
+    expect("{\"x\":3}", 0, TN_ERR_FORMAT, "byte 8: tensor 'x': no dtype");
+    expect("{\"x\":{\"dtype\":\"F32\",\"data_offsets\":[0,4]}}", 4, TN_ERR_FORMAT, "byte 8: tensor 'x': shape is not");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,-1],\"data_offsets\":[0,4]}}", 4, TN_ERR_FORMAT,
+           "shape is not a list");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1.5],\"data_offsets\":[0,4]}}", 4, TN_ERR_FORMAT,
+           "shape is not a list");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1]}}", 4, TN_ERR_FORMAT, "data_offsets are not two sizes");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0]}}", 4, TN_ERR_FORMAT, "not two sizes");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[-4,0]}}", 4, TN_ERR_FORMAT, "not two sizes");
+    expect("{\"a\":{\"shape\":[1,1]},\"b\":{\"shape\":[1,1]}}", 0, TN_ERR_ARG,
+           "2 tensors in it, 2 with two dimensions");
+}
+
+static void safetensors_values_outside_the_file(void **state)
+{
+    (void)state;
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[50,10],\"data_offsets\":[0,2000000]}}", 10, TN_ERR_FORMAT,
+           "byte 72: tensor 'x' has data_offsets [0, 2000000], but 10 bytes follow");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[8,4]}}", 10, TN_ERR_FORMAT,
+           "data_offsets [8, 4]");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[1,5]}}", 8, TN_ERR_FORMAT,
+           "byte 65: tensor 'x' of shape (2, 1) and type F32 has 4 bytes");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[9223372036854775807,9223372036854775807],\"data_offsets\":[0,4]}}", 4,
+           TN_ERR_FORMAT, "has 4 bytes");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,1],\"data_offsets\":[0,0]}}", 0, TN_ERR_FORMAT,
+           "has 0 bytes");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[99999999999999999999,1],\"data_offsets\":[0,0]}}", 0, TN_ERR_FORMAT,
+           "too big integer");
+}
+
+static void safetensors_shapes_that_are_no_matrix(void **state)
+{
+    (void)state;
+    expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[1,1,1],\"data_offsets\":[0,1]}}", 1, TN_ERR_UNSUPPORTED,
+           "shape (1, 1, 1)");
+    expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1]}}", 1, TN_ERR_UNSUPPORTED, "shape ()");
+    expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[0,4],\"data_offsets\":[0,0]}}", 0, TN_ERR_DATA, "no rows");
+    expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[4,0],\"data_offsets\":[0,0]}}", 0, TN_ERR_DATA, "no columns");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_type),
+        cmocka_unit_test(keys_choose_the_tensor),
+        cmocka_unit_test(loading_finds_tensors_and_metadata),
+        cmocka_unit_test(safetensors_header_longer_than_file),
+        cmocka_unit_test(safetensors_header_defects),
+        cmocka_unit_test(safetensors_values_outside_the_file),
+        cmocka_unit_test(safetensors_shapes_that_are_no_matrix),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

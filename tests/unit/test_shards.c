@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Directories of .npy shards. */
+#include "fixtures/files.h"
+
+static void make_folder(const char *name)
+{
+    remove_folder(file_path(name));
+    assert_int_equal(mkdir(file_path(name), 0700), 0);
+}
+
+static void write_shard(const char *name, const char *descr, tn_dtype type, bool fortran, size_t rows, size_t cols,
+                        int base)
+{
+    bytes b = {.n = 0};
+    char shape[64];
+    snprintf(shape, sizeof shape, "(%zu, %zu)", rows, cols);
+    put_npy(&b, descr, fortran, shape);
+    for (size_t i = 0; i < rows * cols; ++i) {
+        size_t r = fortran ? i % rows : i / cols, c = fortran ? i / rows : i % cols;
+        put_element(&b, type, base + (int)(10 * r + c), descr[0] == '>');
+    }
+    write_bytes(name, &b);
+}
+
+static void shards_are_one_matrix_in_name_order(void **state)
+{
+    (void)state;
+    float out[18];
+    const size_t index[] = {5, 0, 4, 2};
+    make_folder("feats.train");
+    write_shard("feats.train/part-10.npy", "<f4", TN_F32, false, 1, 3, 50);
+    write_shard("feats.train/part-02.npy", ">f8", TN_F64, true, 3, 3, 20);
+    write_shard("feats.train/part-01.npy", "<f2", TN_F16, false, 2, 3, 0);
+    write_shard("feats.train/part-05.npy", "<f2", TN_F16, false, 0, 3, 0);
+    write_text("feats.train/notes.txt", "not a shard");
+    write_text("feats.train/.hidden.npy", "not a shard");
+    tn_source *src = open_source(file_path("feats.train"));
+    assert_int_equal(tn_source_rows(src), 6);
+    assert_int_equal(tn_source_cols(src), 3);
+    assert_int_equal(tn_source_dtype(src), TN_F64);
+    assert_true(tn_source_is_wide(src));
+    assert_string_equal(tn_source_format(src), "shards");
+    assert_string_equal(tn_source_name(src), "feats");
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 6, 0, 3, out));
+    for (size_t i = 0; i < 18; ++i) /* the bases are chosen so that the rows count on */
+        assert_near_at(i, out[i], (double)(10 * (i / 3) + i % 3), 0);
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, index, 0, 4, 1, 2, out));
+    for (size_t i = 0; i < 8; ++i)
+        assert_near_at(i, out[i], (double)(10 * index[i / 2] + i % 2 + 1), 0);
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 1, 3, 2, 1, out));
+    assert_true(out[0] == 12 && out[1] == 22 && out[2] == 32);
+    tn_source_close(src);
+    assert_source_survives(file_path("feats.train"));
+    src = open_source(file_path("feats.train/"));
+    assert_string_equal(tn_source_name(src), "feats");
+    tn_source_close(src);
+}
+
+static void shard_defects_name_the_shard(void **state)
+{
+    (void)state;
+    make_folder("bad");
+    assert_source_fails(file_path("bad"), TN_ERR_DATA, "directory without .npy files");
+    write_shard("bad/a.npy", "<f4", TN_F32, false, 2, 3, 0);
+    write_shard("bad/b.npy", "<f4", TN_F32, false, 2, 4, 0);
+    assert_source_fails(file_path("bad"), TN_ERR_SHAPE, "b.npy: 4 columns, but the shards before it have 3");
+    write_shard("bad/b.npy", "|u1", TN_U8, false, 2, 3, 0);
+    assert_source_fails(file_path("bad"), TN_ERR_FORMAT, "b.npy: type uint8, but the shards before it have float32");
+    write_text("bad/b.npy", "rubbish");
+    assert_source_fails(file_path("bad"), TN_ERR_FORMAT, "b.npy: byte 0: no .npy magic");
+    make_folder("none");
+    write_shard("none/a.npy", "<f4", TN_F32, false, 0, 3, 0);
+    assert_source_fails(file_path("none"), TN_ERR_DATA, "no rows");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(shards_are_one_matrix_in_name_order),
+        cmocka_unit_test(shard_defects_name_the_shard),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: BSD-3-Clause
+# Looks whether what a level needs is there; only if something is missing, installs it with apt-get.
+# Usage: install_deps.sh build|test|full|bench       full is for make test-all
+#
+# Packages are those of Debian 12. Each is paired with the cheapest question that shows it is there.
+set -eu
+level=${1:-build}
+
+has_program() { command -v "$1" >/dev/null 2>&1; }
+has_library() { has_program pkg-config && pkg-config --exists "$1"; }
+has_python() { has_program /usr/bin/python3 && /usr/bin/python3 -c "import $1" 2>/dev/null; }
+# libFuzzer and the sanitizers come apart from clang itself.
+has_clang_runtime() { has_program clang && [ -f "$(clang -print-file-name=libclang_rt.fuzzer-x86_64.a)" ]; }
+
+missing=
+need() { # need PACKAGES QUESTION...
+    packages=$1
+    shift
+    "$@" || missing="$missing $packages"
+}
+
+need "gcc libc6-dev" has_program gcc
+need cmake has_program cmake
+need make has_program make
+need pkg-config has_program pkg-config
+need "libopenblas-dev libopenblas-pthread-dev" has_library openblas
+need zlib1g-dev has_library zlib
+need libjansson-dev has_library jansson
+case $level in
+build) ;;
+test | full | bench)
+    need libcmocka-dev has_library cmocka
+    need python3 has_program python3
+    need binutils has_program nm
+    ;;
+*)
+    echo "install_deps.sh: unknown level '$level', expected build, test, full or bench" >&2
+    exit 2
+    ;;
+esac
+if [ "$level" = full ]; then
+    need clang has_program clang
+    [ "$(uname -m)" != x86_64 ] || need libclang-rt-dev has_clang_runtime
+    need clang-format has_program clang-format
+    need valgrind has_program valgrind
+fi
+if [ "$level" = bench ]; then
+    need python3-numpy has_python numpy
+    need python3-scipy has_python scipy
+    need python3-sklearn has_python sklearn
+fi
+
+[ -n "$missing" ] || exit 0
+as_root=
+[ "$(id -u)" = 0 ] || as_root=sudo
+if ! has_program apt-get || { [ -n "$as_root" ] && ! has_program sudo; }; then
+    echo "install_deps.sh: please install, under the names of your system:$missing" >&2
+    exit 1
+fi
+echo "installing:$missing" >&2
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
+# shellcheck disable=SC2086
+$as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2
