@@ -28,9 +28,9 @@ typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
     const char *labels, *output, *scores;
-    int task, method, format;
+    int task, format;
     size_t top;
-    bool per_class;
+    bool per_class, proba;
     tn_fit_options fit;
 } cli_options;
 

@@ -10,6 +10,7 @@ typedef struct measured {
     tn_labels *labels;
     tn_mat *scores;
     double threshold;
+    tn_head *head; /* NULL: the scores are from a file */
 } measured;
 
 static bool row_is_nan(const tn_mat *scores, size_t row)
@@ -31,9 +32,10 @@ static void forget_nan_rows(measured *m)
 
 enum { BLOCK = 4096 };
 
-static int score_head(cli_app *app, const tn_head *head, const cli_sources *sources, measured *m)
+static int score_head(cli_app *app, const cli_sources *sources, measured *m)
 {
     int code = EXIT_FINE;
+    const tn_head *head = m->head;
     tn_scorer *scorer = NULL;
     tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
     CLI_TRY(cli_check(app, tn_scorer_new(app->ctx, head, cli_sources_view(sources), sources->count, nan, &scorer)));
@@ -53,10 +55,10 @@ done:
 static int measure_head(cli_app *app, measured *m)
 {
     int code = EXIT_FINE;
-    tn_head *head = NULL;
     cli_sources sources = {NULL, 0};
     const char *path = app->options.labels;
-    CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &head)));
+    CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &m->head)));
+    const tn_head *head = m->head;
     tn_task task = tn_head_task(head), asked = (tn_task)app->options.task;
     if (asked != TN_TASK_AUTO && asked != task)
         CLI_TRY(cli_fail(app, EXIT_USAGE, "--task: got %s, but %s is a %s head", tn_task_name(asked), app->args[0],
@@ -70,10 +72,9 @@ static int measure_head(cli_app *app, measured *m)
         CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but the head has %zu outputs", path, m->labels->classes,
                          tn_head_classes(head)));
     m->threshold = tn_head_threshold(head);
-    CLI_TRY(score_head(app, head, &sources, m));
+    CLI_TRY(score_head(app, &sources, m));
 done:
     cli_sources_close(&sources);
-    tn_head_free(head);
     return code;
 }
 
@@ -113,18 +114,36 @@ static int check_line(const cli_app *app)
     if (!app->options.scores && app->arg_count < 2)
         return cli_fail(app, EXIT_USAGE, "expected HEAD and REP..., or --scores FILE.npy; usage: tenon eval %s",
                         app->command->arguments);
+    if (app->options.proba && !app->options.scores)
+        return cli_fail(app, EXIT_USAGE, "--proba is about --scores; a head that has probabilities needs no asking");
     return EXIT_FINE;
+}
+
+/* Where there are probabilities, how far they can be believed. The scores become them in place: last use. */
+static int measure_probabilities(cli_app *app, measured *m, tn_metrics *metrics)
+{
+    bool from_head = m->head && tn_head_temperature(m->head) > 0;
+    if (!from_head && !app->options.proba)
+        return EXIT_FINE;
+    int code = EXIT_FINE;
+    if (from_head)
+        CLI_TRY(cli_check(app, tn_head_probabilities(app->ctx, m->head, m->scores->rows, m->scores->data)));
+    CLI_TRY(cli_check(app, tn_probability_metrics_compute(app->ctx, tn_mat_view(m->scores), m->labels, &metrics->nll,
+                                                          &metrics->ece)));
+done:
+    return code;
 }
 
 int cmd_eval(cli_app *app)
 {
     int code = EXIT_FINE;
-    measured m = {NULL, NULL, 0};
+    measured m = {.scores = NULL};
     tn_metrics *metrics = NULL;
     char *text = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(app->options.scores ? measure_scores(app, &m) : measure_head(app, &m));
     CLI_TRY(cli_check(app, tn_metrics_compute(app->ctx, tn_mat_view(m.scores), m.labels, m.threshold, &metrics)));
+    CLI_TRY(measure_probabilities(app, &m, metrics));
     const char *const *names = (const char *const *)m.labels->names;
     CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, metrics, names, &text)
                                              : tn_metrics_table(app->ctx, metrics, names, app->options.per_class,
@@ -136,5 +155,6 @@ done:
     tn_metrics_free(metrics);
     tn_mat_free(m.scores);
     tn_labels_free(m.labels);
+    tn_head_free(m.head);
     return code;
 }

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * tenon predict: applies a head, block of rows by block of rows, so that the memory needed does not grow with the
- * number of rows. A row that --nan drop left out has NaN scores: an empty line, null in JSON. */
+ * number of rows. A row that --nan drop left out has NaN scores: an empty line, null in JSON.
+ *
+ * Decisions and order are by the scores also with --proba: probabilities that round to the same number would tie. */
 #include "cli.h"
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 typedef struct ranked {
     float score;
@@ -17,7 +20,7 @@ typedef struct printer {
     const char *const *names;
     size_t classes, top;
     double threshold;
-    bool json;
+    bool json, proba;
     ranked *order; /* classes, for --top */
 } printer;
 
@@ -29,7 +32,19 @@ static int best_first(const void *a, const void *b)
     return x->index < y->index ? -1 : x->index > y->index;
 }
 
-static void print_top(const printer *p, const float *scores)
+/* One class with its number, which is a score or a probability. */
+static void print_pair(const printer *p, size_t k, double value, const char *between)
+{
+    if (p->json) {
+        fputs("{\"class\":", stdout);
+        cli_json_string(stdout, p->names[k]);
+        printf(",\"%s\":%.9g}", p->proba ? "probability" : "score", value);
+    } else {
+        printf("%s%s%.9g", p->names[k], between, value);
+    }
+}
+
+static void print_top(const printer *p, const float *scores, const float *shown)
 {
     for (size_t k = 0; k < p->classes; ++k)
         p->order[k] = (ranked){scores[k], k};
@@ -37,33 +52,35 @@ static void print_top(const printer *p, const float *scores)
     if (p->json)
         fputc('[', stdout);
     for (size_t i = 0; i < p->top; ++i) {
-        const char *name = p->names[p->order[i].index];
-        double score = (double)p->order[i].score;
-        if (p->json) {
-            fputs(i ? ",{\"class\":" : "{\"class\":", stdout);
-            cli_json_string(stdout, name);
-            printf(",\"score\":%.9g}", score);
-        } else {
-            printf("%s%s:%.9g", i ? "\t" : "", name, score);
-        }
+        if (i)
+            fputc(p->json ? ',' : '\t', stdout);
+        print_pair(p, p->order[i].index, (double)shown[p->order[i].index], ":");
     }
     if (p->json)
         fputc(']', stdout);
 }
 
-static void print_class(const printer *p, const float *scores)
+static void print_name(const printer *p, size_t k)
+{
+    if (p->json)
+        cli_json_string(stdout, p->names[k]);
+    else
+        fputs(p->names[k], stdout);
+}
+
+static void print_class(const printer *p, const float *scores, const float *shown)
 {
     size_t best = 0;
     for (size_t k = 1; k < p->classes; ++k)
         if (scores[k] > scores[best])
             best = k;
-    if (p->json)
-        cli_json_string(stdout, p->names[best]);
+    if (p->proba)
+        print_pair(p, best, (double)shown[best], "\t");
     else
-        fputs(p->names[best], stdout);
+        print_name(p, best);
 }
 
-static void print_set(const printer *p, const float *scores)
+static void print_set(const printer *p, const float *scores, const float *shown)
 {
     bool first = true;
     if (p->json)
@@ -72,11 +89,11 @@ static void print_set(const printer *p, const float *scores)
         if (!((double)scores[k] > p->threshold))
             continue;
         if (!first)
-            fputc(p->json ? ',' : '|', stdout);
-        if (p->json)
-            cli_json_string(stdout, p->names[k]);
+            fputc(p->json ? ',' : p->proba ? '\t' : '|', stdout);
+        if (p->proba)
+            print_pair(p, k, (double)shown[k], ":");
         else
-            fputs(p->names[k], stdout);
+            print_name(p, k);
         first = false;
     }
     if (p->json)
@@ -93,7 +110,8 @@ static void print_values(const printer *p, const float *scores)
         fputc(']', stdout);
 }
 
-static void print_row(const printer *p, const float *scores)
+/* shown: the probabilities of the row, or its scores again. */
+static void print_row(const printer *p, const float *scores, const float *shown)
 {
     tn_task task = tn_head_task(p->head);
     if (isnan(scores[0]))
@@ -101,11 +119,11 @@ static void print_row(const printer *p, const float *scores)
     else if (task == TN_TASK_REGRESSION)
         print_values(p, scores);
     else if (p->top != 0)
-        print_top(p, scores);
+        print_top(p, scores, shown);
     else if (task == TN_TASK_MULTILABEL)
-        print_set(p, scores);
+        print_set(p, scores, shown);
     else
-        print_class(p, scores);
+        print_class(p, scores, shown);
 }
 
 /* {"command":"predict","rows":N,"classes":[...],"labels":[ and the rows follow. */
@@ -120,6 +138,12 @@ static void open_json(const printer *p, size_t rows)
     fputs("],\"labels\":[", stdout);
 }
 
+/* Rows [start, start + count) of what is read from. */
+typedef struct block {
+    tn_scorer *scorer;
+    size_t start, count;
+} block;
+
 /* Rows a block: about 4096, fewer when there are very many classes. */
 static size_t block_rows(size_t classes)
 {
@@ -128,36 +152,64 @@ static size_t block_rows(size_t classes)
     return rows > most ? most : rows ? rows : 1;
 }
 
+/* One block: read, made probabilities where they are wanted, printed, written. */
+static int print_block(cli_app *app, const printer *p, const block *at, tn_mat *scores, tn_mat *proba,
+                       tn_npy_writer *writer)
+{
+    int code = EXIT_FINE;
+    const float *shown = proba ? proba->data : scores->data;
+    CLI_TRY(cli_check(app, tn_scorer_read(app->ctx, at->scorer, at->start, at->count, scores->data)));
+    if (proba) {
+        memcpy(proba->data, scores->data, at->count * p->classes * sizeof *scores->data);
+        CLI_TRY(cli_check(app, tn_head_probabilities(app->ctx, p->head, at->count, proba->data)));
+    }
+    cli_progress_clear();
+    for (size_t i = 0; i < at->count; ++i) {
+        if (p->json)
+            fputs(at->start + i ? "," : "", stdout);
+        print_row(p, scores->data + i * p->classes, shown + i * p->classes);
+        if (!p->json)
+            fputc('\n', stdout);
+    }
+    if (writer)
+        CLI_TRY(cli_check(app, tn_npy_writer_rows(app->ctx, writer, shown, at->count)));
+done:
+    return code;
+}
+
 static int print_rows(cli_app *app, const printer *p, tn_scorer *scorer, tn_npy_writer *writer)
 {
     int code = EXIT_FINE;
-    size_t rows = tn_scorer_rows(scorer), block = block_rows(p->classes);
-    tn_mat *scores = NULL;
-    CLI_TRY(cli_check(app, tn_mat_new(app->ctx, block < rows ? block : rows, p->classes, &scores)));
+    size_t rows = tn_scorer_rows(scorer), most = block_rows(p->classes);
+    tn_mat *scores = NULL, *proba = NULL;
+    CLI_TRY(cli_check(app, tn_mat_new(app->ctx, most < rows ? most : rows, p->classes, &scores)));
+    if (p->proba)
+        CLI_TRY(cli_check(app, tn_mat_new(app->ctx, scores->rows, p->classes, &proba)));
     if (p->json)
         open_json(p, rows);
-    for (size_t start = 0; start < rows; start += block) {
-        size_t count = rows - start < block ? rows - start : block;
-        CLI_TRY(cli_check(app, tn_scorer_read(app->ctx, scorer, start, count, scores->data)));
-        cli_progress_clear();
-        for (size_t i = 0; i < count; ++i) {
-            if (p->json)
-                fputs(start + i ? "," : "", stdout);
-            print_row(p, scores->data + i * p->classes);
-            if (!p->json)
-                fputc('\n', stdout);
-        }
-        if (writer)
-            CLI_TRY(cli_check(app, tn_npy_writer_rows(app->ctx, writer, scores->data, count)));
-        if (ferror(stdout))
-            break;
+    for (size_t start = 0; start < rows && !ferror(stdout); start += most) {
+        block at = {scorer, start, rows - start < most ? rows - start : most};
+        CLI_TRY(print_block(app, p, &at, scores, proba, writer));
     }
     if (p->json)
         fputs("]}\n", stdout);
     CLI_TRY(cli_finish_output(app));
 done:
     tn_mat_free(scores);
+    tn_mat_free(proba);
     return code;
+}
+
+/* Before anything is printed: has the head what --top and --proba ask for? */
+static int check_head(cli_app *app, const tn_head *head)
+{
+    const cli_options *options = &app->options;
+    if ((options->top != 0 || options->proba) && tn_head_task(head) == TN_TASK_REGRESSION)
+        return cli_fail(app, EXIT_USAGE, "--%s: %s is a regression head, it has no classes",
+                        options->top ? "top" : "proba", app->args[0]);
+    if (options->proba && tn_head_probabilities(app->ctx, head, 0, NULL) != TN_OK)
+        return cli_fail(app, EXIT_DATA, "%s: %s", app->args[0], tn_ctx_message(app->ctx));
+    return EXIT_FINE;
 }
 
 static int make_printer(cli_app *app, const tn_head *head, printer *p)
@@ -167,9 +219,8 @@ static int make_printer(cli_app *app, const tn_head *head, printer *p)
                    .classes = tn_head_classes(head),
                    .top = app->options.top,
                    .threshold = tn_head_threshold(head),
-                   .json = app->options.json};
-    if (p->top != 0 && tn_head_task(head) == TN_TASK_REGRESSION)
-        return cli_fail(app, EXIT_USAGE, "--top: %s is a regression head, it has no classes", app->args[0]);
+                   .json = app->options.json,
+                   .proba = app->options.proba};
     if (p->top > p->classes)
         p->top = p->classes;
     p->order = calloc(p->classes ? p->classes : 1, sizeof *p->order);
@@ -188,6 +239,7 @@ int cmd_predict(cli_app *app)
     if (options->scores)
         CLI_TRY(cli_check(app, tn_output_check(app->ctx, options->scores)));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &head)));
+    CLI_TRY(check_head(app, head));
     CLI_TRY(make_printer(app, head, &p));
     CLI_TRY(cli_sources_open(app, app->args + 1, app->arg_count - 1, &sources));
     CLI_TRY(cli_check(app, tn_scorer_new(app->ctx, head, cli_sources_view(&sources), sources.count,

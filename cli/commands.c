@@ -64,10 +64,11 @@ static const tn_field fit_fields[] = {
     LABELS,
     TASK,
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
-    {"method", TN_FIELD_CHOICE, AT(method), 0, 0, "evidence", "how the head is trained: ridge by evidence"},
 };
 static const tn_field predict_fields[] = {
     {"top", TN_FIELD_INT, AT(top), 0, 1e9, "N", "print the N best classes as name:score; 0: the decision only"},
+    {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL,
+     "probabilities instead of scores, also in --scores and --top; the head must have been calibrated"},
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "write all scores there, rows x classes"},
     NAN_POLICY,
 };
@@ -75,6 +76,7 @@ static const tn_field eval_fields[] = {
     LABELS,
     TASK,
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "measure these scores (rows x classes) instead of a head"},
+    {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL, "those scores are probabilities: nll and ece too"},
     {"per-class", TN_FIELD_FLAG, AT(per_class), 0, 0, NULL, "print a line a class too; --json always has them"},
     NAN_POLICY,
 };
@@ -99,6 +101,7 @@ static const cli_table fit_tables[] = {
     COMMON,
     LIST("Options", fit_fields),
     LIBRARY("Choice and training", tn_fit_fields, fit),
+    LIBRARY("Methods other than evidence", tn_learn_fields, fit.learn),
     LIBRARY("Candidates", tn_rank_fields, fit.rank),
     LIBRARY("Evidence", tn_evidence_fields, fit.rank.evidence),
     END,
@@ -129,9 +132,24 @@ const cli_command cli_commands[] = {
      .arguments = "REP... --labels FILE -o HEAD [options]",
      .examples = "tenon fit *.train.npy --labels labels.train.txt -o head.safetensors\n"
                  "tenon fit dino.npy clip.npy --labels y.npy --select forward -o head.safetensors --json\n"
-                 "tenon fit vgg.npy --labels tags.txt --lambda per-class -o head.safetensors",
+                 "tenon fit vgg.npy --labels tags.txt --lambda per-class -o head.safetensors\n"
+                 "tenon fit f.npy --labels y.txt --method svm-cv -o head.safetensors\n"
+                 "tenon fit f.npy --labels y.txt --method svm --C 0.1 --calibrate yes -o head.safetensors\n"
+                 "tenon fit f.npy --labels y.txt --method logistic --class-weight balanced -o head.safetensors\n"
+                 "tenon fit f.npy --labels y.txt --method ridge-cv --folds 10 --grid 0.1,1,10 -o head.safetensors",
      .details = "The head is a .safetensors file with weight (classes x columns) and bias, so that it loads into a "
-                "linear layer of any framework. Its metadata say how the input is prepared.",
+                "linear layer of any framework. Its metadata say how the input is prepared.\n\n"
+                "The set of representations is chosen by evidence, whatever the method; svm and logistic on one "
+                "representation, or with --select all, do without it. The methods are:\n\n"
+                "  evidence -- ridge, its lambda by the evidence: no grid, no folds\n"
+                "  ridge-cv -- ridge, its lambda by cross-validation over --grid, 2^-10 to 2^10 by default\n"
+                "  svm -- support vector machines, one a class against the rest, at --C\n"
+                "  svm-cv -- the same, C by cross-validation over --grid, 0.01 to 10 by default\n"
+                "  logistic -- multinomial logistic regression at --C; for multi-label one a class\n\n"
+                "Heads of svm and logistic are trained until their distance from the optimum is certified to be below "
+                "--gap of it; the report says how far it is. Probabilities come from one temperature, fitted to "
+                "leave-one-out scores (ridge) or to those of cross-validation (svm, logistic), never to scores of rows "
+                "the model has seen; a logistic head that was not calibrated uses its scores as they are.",
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = fit_tables,
@@ -141,11 +159,15 @@ const cli_command cli_commands[] = {
      .arguments = "HEAD REP... [options]",
      .examples = "tenon predict head.safetensors *.test.npy\n"
                  "tenon predict head.safetensors *.test.npy --top 3\n"
+                 "tenon predict head.safetensors *.test.npy --proba\n"
                  "tenon predict head.safetensors *.test.npy --scores scores.npy --quiet > classes.txt",
      .details = "Representations are matched by name; those the head does not use are ignored, a missing one is an "
                 "error. A line is the class of the row; for multi-label heads the classes over the threshold joined "
                 "by |, for regression the numbers separated by tabs. With --top N it is N pairs name:score, best "
-                "first, separated by tabs. A row left out by --nan drop is an empty line.",
+                "first, separated by tabs. A row left out by --nan drop is an empty line.\n\n"
+                "With --proba a line is the class, a tab and its probability; with --top N pairs name:probability; for "
+                "multi-label heads such pairs of the classes over the threshold, separated by tabs. In --json each is "
+                "an object of class and probability.",
      .min_args = 2,
      .max_args = SIZE_MAX,
      .tables = predict_tables,
@@ -155,10 +177,15 @@ const cli_command cli_commands[] = {
      .arguments = "[HEAD REP...] --labels FILE [options]",
      .examples = "tenon eval head.safetensors *.test.npy --labels labels.test.txt\n"
                  "tenon eval head.safetensors *.test.npy --labels labels.test.txt --per-class\n"
-                 "tenon eval --scores scores.npy --labels labels.test.txt --json",
+                 "tenon eval --scores scores.npy --labels labels.test.txt --json\n"
+                 "tenon eval --scores p.npy --proba --labels labels.test.txt",
      .details = "The columns of a score file are the classes of the label file in sorted order: as numbers when all "
                 "are whole numbers, else by their bytes. Unlabelled rows and rows left out by --nan drop do not "
-                "count.",
+                "count.\n\n"
+                "Heads that give probabilities are also measured by them: nll, the mean negative log-likelihood of "
+                "the truth, and ece, the expected calibration error, which is the mean distance between the "
+                "probability of the best class (multi-label: of every class) and how often it is right, over 15 bins "
+                "of equal width.",
      .min_args = 0,
      .max_args = SIZE_MAX,
      .tables = eval_tables,

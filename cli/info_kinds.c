@@ -5,6 +5,7 @@
 
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void json_text(FILE *out, const char *key, const char *value)
 {
@@ -202,6 +203,14 @@ static void lambda_range(const tn_head *head, double *low, double *high)
         }
 }
 
+/* C of an svm or logistic head, from the options it was made with; NaN for others. */
+static double cost_of(const tn_head *head)
+{
+    const char *method = tn_head_method(head), *found = strstr(tn_head_options(head), "\"C\":\"");
+    bool has = strncmp(method, "svm", 3) == 0 || strcmp(method, "logistic") == 0;
+    return has && found ? strtod(found + 5, NULL) : (double)NAN;
+}
+
 static void head_json(FILE *out, const char *path, const tn_head *head)
 {
     double low = 0, high = 0;
@@ -227,6 +236,8 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
     fputc(']', out);
     json_number(out, "lambda_min", low);
     json_number(out, "lambda_max", high);
+    json_number(out, "C", cost_of(head));
+    json_number(out, "temperature", tn_head_temperature(head) > 0 ? tn_head_temperature(head) : (double)NAN);
     json_number(out, "log_evidence", tn_head_log_evidence(head));
     const char *options = tn_head_options(head);
     fprintf(out, ",\"options\":%s", options && *options ? options : "{}");
@@ -253,6 +264,12 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
         fprintf(out, "  lambda           %.4g to %.4g\n", low, high);
     else if (!isnan(low))
         fprintf(out, "  lambda           %.4g\n", low);
+    if (!isnan(cost_of(head)))
+        fprintf(out, "  C                %.4g\n", cost_of(head));
+    if (tn_head_temperature(head) > 0)
+        fprintf(out, "  probabilities    yes, temperature %.4g\n", tn_head_temperature(head));
+    else if (tn_head_task(head) != TN_TASK_REGRESSION)
+        fprintf(out, "  probabilities    no: fit it with --calibrate yes\n");
     if (!isnan(tn_head_log_evidence(head)))
         fprintf(out, "  log evidence     %.2f\n", tn_head_log_evidence(head));
     fprintf(out, "  options          %s\n", tn_head_options(head));

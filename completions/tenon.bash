@@ -12,8 +12,13 @@ _tenon() {
     rank:--optimizer) words='aitken mackay em newton' ;;
     rank:--intercept) words='yes no' ;;
     fit:--task) words='auto multiclass multilabel regression' ;;
-    fit:--method) words='evidence' ;;
+    fit:--method) words='evidence ridge-cv svm svm-cv logistic' ;;
     fit:--select) words='best greedy forward exhaustive all' ;;
+    fit:--loss) words='squared-hinge hinge' ;;
+    fit:--mean-cost) words='yes no' ;;
+    fit:--class-weight) words='none balanced' ;;
+    fit:--penalise-bias) words='yes no' ;;
+    fit:--calibrate) words='auto yes no' ;;
     fit:--nan) words='error drop zero' ;;
     fit:--optimizer) words='aitken mackay em newton' ;;
     fit:--intercept) words='yes no' ;;
@@ -28,9 +33,9 @@ _tenon() {
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
         rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --method --select --lambda --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --top --scores --nan' ;;
-        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --scores --per-class --nan' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --top --proba --scores --nan' ;;
+        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --scores --proba --per-class --nan' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;
         doctor) words=' --json --quiet --progress --no-color --threads --seed --mem --help' ;;
         help) words=' --json --quiet --progress --no-color --threads --seed --mem --help --format' ;;

@@ -23,8 +23,7 @@ static tn_status set_up(tn_ctx *ctx, const tn_source *const *sources, size_t cou
 {
     tn_status st = TN_OK;
     size_t loo_rows = 0;
-    if (count == 0)
-        return tnp_fail(ctx, TN_ERR_ARG, "at least one representation is needed");
+    TN_TRY(tnp_check_names(ctx, sources, count));
     TN_TRY(tnp_parse_loo(ctx, options->loo, &loo_rows));
     TN_TRY(
         tnp_task_new(ctx, sources, count, labels, (tn_nan_policy)options->nan, options->evidence.intercept, &s->task));
@@ -104,6 +103,13 @@ done:
     return st;
 }
 
+/* Evidence is needed to choose among several candidates, and by the ridge heads. */
+static bool needs_evidence(const tn_fit_options *options, size_t candidates)
+{
+    bool ridge = options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
+    return ridge || (candidates > 1 && options->select != TN_SEARCH_ALL);
+}
+
 /* Chooses a set by its evidence; the moments of all candidates stay in *ensemble for the head that follows. A single
  * candidate, and --select best, need no joint moments. */
 static tn_status choose_set(tn_ctx *ctx, setting *s, tn_search how, tn_ranking *ranking, tnp_ensemble **ensemble,
@@ -126,6 +132,45 @@ done:
     return st;
 }
 
+/* A single candidate: measured once, for the ranking and for the head. */
+static tn_status take_single(tn_ctx *ctx, setting *s, tn_fit_info *info, tnp_search **search, tnp_ridge **ridge,
+                             tn_evidence **evidence)
+{
+    tn_status st = TN_OK;
+    tn_candidate *only = info->ranking->candidates;
+    TN_TRY(measure_alone(ctx, &s->bench, 0, &info->chosen, ridge, evidence));
+    TN_TRY(tnp_search_new(ctx, TN_SEARCH_BEST, 1, &info->chosen.log_evidence, tnp_set_evidence, &s->bench, search));
+    char *name = NULL;
+    TN_TRY(tnp_strdup(ctx, info->chosen.name, &name));
+    *only = info->chosen;
+    only->name = name;
+    info->ranking->null_log_evidence = (*evidence)->log_null;
+    info->ranking->degenerate_classes = (*evidence)->degenerate_classes;
+done:
+    return st;
+}
+
+/* The set, by evidence where there is a choice; its figures go to info->chosen. The ridge problem and the evidence are made
+ * for the methods that train from them. */
+static tn_status choose(tn_ctx *ctx, setting *s, const tn_fit_options *options, tn_fit_info *info,
+                        tnp_ensemble **ensemble, tnp_search **search, tnp_ridge **ridge, tn_evidence **evidence)
+{
+    tn_status st = TN_OK;
+    if (!needs_evidence(options, s->candidates->count)) {
+        TN_TRY(tnp_search_all(ctx, s->candidates->count, search));
+        return tnp_unmeasured(ctx, s->candidates, *search, info);
+    }
+    if (s->candidates->count == 1)
+        return take_single(ctx, s, info, search, ridge, evidence);
+    TN_TRY(choose_set(ctx, s, (tn_search)options->select, info->ranking, ensemble, search));
+    if (*ensemble)
+        TN_TRY(tnp_measure_set(ctx, &s->bench, (*search)->members, (*search)->count, &info->chosen, ridge, evidence));
+    else
+        TN_TRY(measure_alone(ctx, &s->bench, (*search)->members[0], &info->chosen, ridge, evidence));
+done:
+    return st;
+}
+
 tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
                  const tn_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
 {
@@ -137,20 +182,19 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
     tnp_ridge *ridge = NULL;
     tn_evidence *evidence = NULL;
     tn_head *head = NULL;
-    double begin = tnp_seconds(), unused = 0;
-    tn_lambda_rule rule;
-    TN_TRY(tn_lambda_parse(ctx, options->lambda, &rule, &unused));
+    const tn_feed **feeds = NULL;
+    double begin = tnp_seconds();
+    TN_TRY(tnp_check_fit(ctx, options));
     TN_TRY(set_up(ctx, sources, count, labels, &options->rank, &s));
-    TN_TRY(tnp_fit_info_new(ctx, s.task, s.candidates->count, &info));
-    TN_TRY(choose_set(ctx, &s, (tn_search)options->select, info->ranking, &ensemble, &search));
-    if (ensemble)
-        TN_TRY(tnp_measure_set(ctx, &s.bench, search->members, search->count, &info->chosen, &ridge, &evidence));
+    TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
+                            options, &info));
+    TN_TRY(choose(ctx, &s, options, info, &ensemble, &search, &ridge, &evidence));
+    TN_TRY(tnp_pick_feeds(ctx, s.candidates, search->members, search->count, &feeds));
+    const tnp_chosen chosen = {&s.bench, labels, options, search->members, search->count, feeds, info};
+    if (options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV)
+        TN_TRY(tnp_train_ridge(ctx, &chosen, ridge, evidence, &head));
     else
-        TN_TRY(measure_alone(ctx, &s.bench, search->members[0], &info->chosen, &ridge, &evidence));
-    TN_TRY(tnp_choose_lambda(ctx, &s.bench, options, ridge, evidence, search->members, search->count, info->lambda,
-                             &info->lambda_rule));
-    TN_TRY(tnp_make_head(ctx, &s.bench, labels, options, ridge, evidence->log_evidence, search->members, search->count,
-                         info->lambda, &head));
+        TN_TRY(tnp_train_linear(ctx, &chosen, &head));
     TN_TRY(tnp_fit_info_steps(ctx, s.candidates, search, info));
     tnp_ranking_sort(info->ranking);
     info->seconds = info->ranking->seconds = tnp_seconds() - begin;
@@ -161,6 +205,7 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
 done:
     tn_fit_info_free(info);
     tn_head_free(head);
+    tnp_free(feeds);
     tn_evidence_free(evidence);
     tnp_ridge_free(ridge);
     tnp_search_free(search);

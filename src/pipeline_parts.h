@@ -5,6 +5,7 @@
 #define TNP_PIPELINE_PARTS_H
 
 #include "evaluate/loo.h"
+#include "learn/cross.h"
 #include "learn/head.h"
 #include "learn/task.h"
 #include "select/ensemble.h"
@@ -39,22 +40,52 @@ tn_status tnp_measure_set(tn_ctx *ctx, const tnp_bench *bench, const size_t *mem
 /* As tnp_set_fn: log evidence of a set; arg is a tnp_bench. */
 tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const size_t *members, size_t count, double *log_evidence);
 
-/* lambda (classes) by the rule the options name; *word is what was used. */
-tn_status tnp_choose_lambda(tn_ctx *ctx, const tnp_bench *bench, const tn_fit_options *options, const tnp_ridge *ridge,
-                            const tn_evidence *evidence, const size_t *members, size_t count, double *lambda,
-                            const char **word);
-/* The head of a set at these lambdas. */
-tn_status tnp_make_head(tn_ctx *ctx, const tnp_bench *bench, const tn_labels *labels, const tn_fit_options *options,
-                        const tnp_ridge *ridge, double log_evidence, const size_t *members, size_t count,
-                        const double *lambda, tn_head **out);
+/* Feeds of a set, in order; the array is the caller's, free with tnp_free. */
+tn_status tnp_pick_feeds(tn_ctx *ctx, const tnp_candidates *candidates, const size_t *members, size_t count,
+                         const tn_feed ***out);
+/* Leave-one-out of a set over the bench's sample. */
+tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridge *ridge, const size_t *members,
+                         size_t count, tnp_loo **out);
+
+/* A set that was chosen, and what its training may look at; figures go to info. */
+typedef struct tnp_chosen {
+    const tnp_bench *bench;
+    const tn_labels *labels;
+    const tn_fit_options *options;
+    const size_t *members;
+    size_t count;
+    const tn_feed **feeds;
+    tn_fit_info *info;
+} tnp_chosen;
+
+/* Methods evidence and ridge-cv: the ridge head of the set, lambda by rule or by cross-validation. */
+tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_ridge *ridge, const tn_evidence *evidence,
+                          tn_head **out);
+/* Methods svm, svm-cv and logistic. */
+tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
+/* Quality of some rows' scores, what a cross-validation goes by (a tnp_measure_fn; arg is the tnp_chosen): accuracy, mean AP,
+ * R^2. */
+tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
+                           double *value);
+/* Moves the grid and its figures into the info. */
+void tnp_keep_cross(const tnp_chosen *chosen, tnp_cross *cross);
+/* A head with everything but its numbers. */
+tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 
 /* Results under construction. */
 tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out);
 void tnp_ranking_sort(tn_ranking *ranking);
-tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, tn_fit_info **out);
+tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tn_fit_options *options,
+                           tn_fit_info **out);
+/* Options that contradict each other: TN_ERR_ARG before any file is read. */
+tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options);
+/* Figures of a set that was taken without asking for its evidence: all NaN. */
+tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search, tn_fit_info *info);
 tn_status tnp_fit_info_steps(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search,
                              tn_fit_info *info);
 
+/* At least one source, and no two of one name: TN_ERR_ARG. */
+tn_status tnp_check_names(tn_ctx *ctx, const tn_source *const *sources, size_t count);
 /* Reads --loo: a number of rows, "all" (SIZE_MAX) or "0". */
 tn_status tnp_parse_loo(tn_ctx *ctx, const char *text, size_t *rows);
 /* Names of a set joined by " + ". */

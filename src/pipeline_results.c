@@ -4,6 +4,7 @@
 #include "pipeline_parts.h"
 #include "tenon/report.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,6 +33,8 @@ const tn_field *tn_rank_fields(size_t *count)
 void tn_fit_options_default(tn_fit_options *options)
 {
     tn_rank_options_default(&options->rank);
+    tn_learn_options_default(&options->learn);
+    options->method = TN_METHOD_EVIDENCE;
     options->select = TN_SEARCH_GREEDY;
     options->lambda = "auto";
 }
@@ -39,10 +42,11 @@ void tn_fit_options_default(tn_fit_options *options)
 const tn_field *tn_fit_fields(size_t *count)
 {
     static const tn_field fields[] = {
+        {"method", TN_FIELD_CHOICE, offsetof(tn_fit_options, method), 0, 0, TN_METHOD_WORDS, "how the head is trained"},
         {"select", TN_FIELD_CHOICE, offsetof(tn_fit_options, select), 0, 0, TN_SEARCH_WORDS,
-         "how the set of representations is found"},
+         "how the set of representations is found, by evidence"},
         {"lambda", TN_FIELD_TEXT, offsetof(tn_fit_options, lambda), 0, 0, "auto|shared|per-class|gcv|loo|X",
-         "regularisation of the head; auto is shared for multi-class, per-class otherwise"},
+         "regularisation of an evidence head; auto is shared for multi-class, per-class otherwise"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
@@ -90,14 +94,44 @@ void tn_ranking_free(tn_ranking *r)
     tnp_free(r);
 }
 
-tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, tn_fit_info **out)
+tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options)
 {
+    tn_lambda_rule rule = TN_LAMBDA_AUTO;
+    double value = 0;
+    size_t loo = 0;
+    tn_status st = tn_lambda_parse(ctx, options->lambda, &rule, &value);
+    if (st == TN_OK)
+        st = tnp_parse_loo(ctx, options->rank.loo, &loo);
+    bool ridge = options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
+    if (st == TN_OK && loo == 0 && options->method == TN_METHOD_EVIDENCE && rule == TN_LAMBDA_LOO)
+        st = tnp_fail(ctx, TN_ERR_ARG, "--lambda loo needs leave-one-out rows, but --loo is 0");
+    if (st == TN_OK && loo == 0 && ridge && options->learn.calibrate == TN_CALIBRATE_YES)
+        st = tnp_fail(ctx, TN_ERR_ARG, "--calibrate yes needs leave-one-out rows, but --loo is 0");
+    return st;
+}
+
+tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search, tn_fit_info *info)
+{
+    tn_candidate *c = &info->chosen;
+    for (size_t i = 0; i < candidates->count; ++i)
+        c->dim += tn_feed_cols(candidates->feeds[i]);
+    c->log_evidence = c->log_evidence_shared = c->gain_per_label = c->lambda_median = c->lambda_shared = NAN;
+    c->loo_accuracy = c->loo_se = c->loo_r2 = c->iterations_mean = NAN;
+    return tnp_join_names(ctx, candidates, search->members, search->count, &c->name);
+}
+
+tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tn_fit_options *options,
+                           tn_fit_info **out)
+{
+    static const char *const methods[] = {"evidence", "ridge-cv", "svm", "svm-cv", "logistic"};
     tn_status st = TN_OK;
     tn_fit_info *info = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *info, &info));
     TN_TRY(tnp_ranking_new(ctx, task, candidates, &info->ranking));
-    TN_TRY(tnp_alloc(ctx, task->y.classes, sizeof *info->lambda, &info->lambda));
     info->classes = task->y.classes;
+    info->cost = info->objective = info->gap = NAN;
+    info->converged = true;
+    info->method = methods[options->method];
     *out = info;
     info = NULL;
 done:
@@ -139,5 +173,8 @@ void tn_fit_info_free(tn_fit_info *info)
     tnp_free(info->steps);
     tnp_free(info->chosen.name);
     tnp_free(info->lambda);
+    tnp_free(info->grid);
+    tnp_free(info->grid_mean);
+    tnp_free(info->grid_se);
     tnp_free(info);
 }

@@ -37,6 +37,7 @@ typedef struct tn_metrics {
     double mean_ap, mean_ap_voc07, mean_auc;
     double balanced_accuracy;    /* multi-class: mean recall of the classes that occur; multi-label: class mean */
     double r2, mse;              /* regression: plain means over the outputs */
+    double nll, ece;             /* of probabilities: NaN until tn_probability_metrics_compute's results are put here */
     tn_class_metrics *per_class; /* classes */
 } tn_metrics;
 
@@ -59,6 +60,22 @@ TN_API tn_status tn_metrics_compute(tn_ctx *ctx, tn_view scores, const tn_labels
                                     tn_metrics **out);
 /* NULL is legal. */
 TN_API void tn_metrics_free(tn_metrics *metrics);
+
+/* How far probabilities can be believed. Decisions are the rows of multi-class work, the (row, class) pairs of
+ * multi-label work.
+ *   nll  mean over the decisions of -log q, q being the probability given to what is true: p of the row's class; p of a
+ *        label that is there, 1 - p of one that is not. q counts as 1e-15 at least, and 1 - p as 2^-25: a float cannot
+ *        say how much less than that is missing to 1
+ *   ece  expected calibration error: the decisions fall into 15 bins of equal width by their p, sum over the bins of
+ *        (share of the decisions) * |mean p - share that came true|. Multi-class: p is that of the arg-max, a tie going
+ *        to the lower class index, and it came true when that is the row's class. Multi-label: p itself, true when the
+ *        label is there. Bin b holds b/15 < p <= (b+1)/15, the first one 0 too (Guo et al., ICML 2017)
+ *   probabilities  (rows, classes), borrowed until return: in [0, 1]; rows of multi-class sum to 1, within 1e-3
+ *   labels         borrowed until return; rows are skipped as by tn_metrics_compute, whatever stands in them
+ * Fails as tn_metrics_compute, with TN_ERR_DATA naming row and column of what is no probability, and TN_ERR_ARG for
+ * regression. Safe to call concurrently with different contexts. Identical for every thread count. O(N K) time. */
+TN_API tn_status tn_probability_metrics_compute(tn_ctx *ctx, tn_view probabilities, const tn_labels *labels,
+                                                double *nll, double *ece);
 
 #ifdef __cplusplus
 }

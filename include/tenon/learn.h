@@ -42,6 +42,45 @@ TN_API double tn_head_log_evidence(const tn_head *head);    /* NaN when the meth
 /* Decision point of a class's score in multi-label work: 0.5 for heads fitted to 0/1 targets. */
 TN_API double tn_head_threshold(const tn_head *head);
 
+/* Probabilities: scores divided by this temperature, through softmax (multi-class) or the logistic function about the
+ * threshold (multi-label). 0: the head was not calibrated and has none. */
+TN_API double tn_head_temperature(const tn_head *head);
+/* Turns scores (rows x classes) into probabilities in place. TN_ERR_UNSUPPORTED when the head has none. */
+TN_API tn_status tn_head_probabilities(tn_ctx *ctx, const tn_head *head, size_t rows, float *scores);
+
+/* ---- learners besides the evidence ---- */
+
+typedef enum tn_method {
+    TN_METHOD_EVIDENCE,
+    TN_METHOD_RIDGE_CV,
+    TN_METHOD_SVM,
+    TN_METHOD_SVM_CV,
+    TN_METHOD_LOGISTIC
+} tn_method;
+#define TN_METHOD_WORDS "evidence|ridge-cv|svm|svm-cv|logistic"
+
+typedef enum tn_svm_loss { TN_SVM_SQUARED_HINGE, TN_SVM_HINGE } tn_svm_loss;
+typedef enum tn_class_weight { TN_WEIGHT_NONE, TN_WEIGHT_BALANCED } tn_class_weight;
+typedef enum tn_calibrate { TN_CALIBRATE_AUTO, TN_CALIBRATE_YES, TN_CALIBRATE_NO } tn_calibrate;
+
+/* Options of svm, svm-cv, ridge-cv and logistic. */
+typedef struct tn_learn_options {
+    double cost;               /* C of 1/2 |w|^2 + C sum loss; 1, as LIBLINEAR and scikit-learn */
+    int loss;                  /* tn_svm_loss; squared hinge: smooth, and the default of LIBLINEAR */
+    bool mean_cost;            /* C / rows instead of C: the same C for data sets of any size; no */
+    int class_weight;          /* tn_class_weight; none */
+    const char *sample_weight; /* .npy of one weight a row of the files; "" for none */
+    bool penalise_bias;        /* the intercept as one more weight; yes, as LIBLINEAR */
+    double gap;                /* stop when the certified distance from the optimum is below this part of it; 1e-4 */
+    size_t max_passes; /* over the rows (Newton steps of logistic); 1000: only the hinge at a large C comes near */
+    size_t folds;      /* of a cross-validation; 5, as in the evidence paper */
+    const char *grid;  /* values tried by a cross-validation, joined by commas; "" for the paper's */
+    int calibrate;     /* tn_calibrate; auto: where held-out scores are there anyway */
+} tn_learn_options;
+
+TN_API void tn_learn_options_default(tn_learn_options *options);
+TN_API const tn_field *tn_learn_fields(size_t *count);
+
 /* ---- statistics: what a ridge model needs of its data, in O(D^2 + K D) memory ---- */
 
 /* Gram, X'Y and sums of a part of the rows. Parts made anywhere can be merged, saved and loaded (tenon/report.h), and

@@ -33,14 +33,17 @@ TN_API void tn_ranking_free(tn_ranking *ranking);
 
 typedef struct tn_fit_options {
     tn_rank_options rank;
-    int select;         /* tn_search; greedy: as good as exhaustive in the paper's Table 3, M steps */
-    const char *lambda; /* rule or number, see tn_lambda_parse; "auto" */
+    int method; /* tn_method; evidence: no grid, no folds */
+    int select; /* tn_search, by evidence whatever the method; greedy: as good as exhaustive in the paper's Table 3 */
+    const char *lambda; /* of method evidence: rule or number, see tn_lambda_parse; "auto" */
+    tn_learn_options learn;
 } tn_fit_options;
 
 TN_API void tn_fit_options_default(tn_fit_options *options);
+/* Fields of tn_fit_options; those of tn_learn_options (offset `learn`) and tn_rank_options come on top. */
 TN_API const tn_field *tn_fit_fields(size_t *count);
 
-/* Chooses among the candidates, trains a ridge head on the chosen set, returns it with an account of how.
+/* Chooses among the candidates, trains a head on the chosen set, returns it with an account of how.
  * Ownership, cost and failures as tn_rank; the search reuses the Gram blocks and reads no file again. */
 TN_API tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
                         const tn_fit_options *options, tn_fit_info **info, tn_head **head);

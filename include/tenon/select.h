@@ -16,9 +16,10 @@ typedef enum tn_optimizer { TN_OPT_AITKEN, TN_OPT_MACKAY, TN_OPT_EM, TN_OPT_NEWT
 #define TN_OPTIMIZER_WORDS "aitken|mackay|em|newton"
 
 typedef struct tn_evidence_options {
-    int optimizer;         /* tn_optimizer; aitken: fewest evaluations on real features (docs/results/evidence.md) */
-    bool intercept;        /* unpenalised intercept; yes: features of today's networks are not centred */
-    double tolerance;      /* stop when lambda changes by less than this, relatively; 1e-5 as in the paper */
+    int optimizer;  /* tn_optimizer; aitken: fewest of the paper's three on real features */
+    bool intercept; /* unpenalised intercept; yes: features of today's networks are not centred */
+    double
+        tolerance; /* stop when lambda is this close to the optimum, relatively; 1e-6: costs a step over the paper's 1e-5 */
     size_t max_iterations; /* evaluations a class; 500: only em comes near */
     double start;          /* first lambda; 0: from a coarse scan, which also finds a second maximum */
 } tn_evidence_options;
@@ -43,6 +44,7 @@ typedef struct tn_evidence {
     double lambda_median;       /* of the fitted and null classes */
     double gain_per_label;      /* (log_evidence - log_null) / (rows * classes that count) */
     size_t null_classes, degenerate_classes, iterations_max;
+    size_t unbounded_classes; /* F still rises at the smallest lambda: repeated rows that the features interpolate */
     double iterations_mean;
     bool converged;
     double *lambda, *alpha, *beta, *log_class, *log_class_null;
@@ -90,7 +92,7 @@ typedef struct tn_candidate {
     double loo_accuracy, loo_se; /* multi-class: accuracy; multi-label: share of right decisions; NaN when off */
     double loo_r2;               /* regression, else NaN */
     double lambda_median, lambda_shared;
-    size_t iterations_max, null_classes, degenerate_classes;
+    size_t iterations_max, null_classes, degenerate_classes, unbounded_classes;
     double iterations_mean;
     double seconds;
 } tn_candidate;
@@ -119,8 +121,17 @@ typedef struct tn_fit_info {
     char **selected; /* candidate names in column order of the head */
     tn_fit_step *steps;
     tn_candidate chosen;     /* figures of the chosen set, leave-one-out included */
-    double *lambda;          /* classes */
-    const char *lambda_rule; /* word of the rule that was used */
+    const char *method;      /* as on the command line */
+    double *lambda;          /* classes; NULL unless a ridge head */
+    const char *lambda_rule; /* word of the rule that was used; NULL unless a ridge head */
+    double cost;             /* C of svm and logistic, else NaN */
+    double objective, gap;   /* of their training: sum over classes, certified distance from the optimum; else NaN */
+    size_t passes;           /* over the rows */
+    bool converged;
+    size_t grid_count, grid_best; /* cross-validation: 0 without one */
+    double *grid, *grid_mean, *grid_se;
+    const char *grid_metric; /* "accuracy", "mean_ap" or "r2" */
+    double temperature;      /* of the head's probabilities; 0: none */
     double seconds;
 } tn_fit_info;
 

@@ -85,6 +85,8 @@ typedef struct tnp_span {
 /* Decimal number, or nan, inf, infinity in any case with a sign; the whole span, correctly rounded. False, with *out as
  * it was, for anything else: white space, hexadecimal, more than 511 characters that are not simple. */
 bool tnp_number(tnp_span span, double *out);
+/* A whole number of decimal digits and nothing else; false when it is none or does not fit. */
+bool tnp_digits(const char *text, size_t *out);
 /* snprintf and vsnprintf with a decimal point. Everything this library writes goes through them when it may hold a
  * number with a fraction. */
 int tnp_format(char *buf, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));

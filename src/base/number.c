@@ -136,3 +136,16 @@ int tnp_format(char *buf, size_t size, const char *format, ...)
     va_end(args);
     return length;
 }
+
+bool tnp_digits(const char *text, size_t *out)
+{
+    size_t n = 0;
+    bool fine = *text != 0;
+    for (; fine && *text; ++text) {
+        fine = *text >= '0' && *text <= '9' && n <= (SIZE_MAX - 9) / 10;
+        n = 10 * n + (size_t)(*text - '0');
+    }
+    if (fine)
+        *out = n;
+    return fine;
+}

@@ -7,6 +7,13 @@
 #include "base/base.h"
 #include "tenon/evaluate.h"
 
+/* What every function of the stage asks of its arguments: a decided task, shapes that agree, class lists as tn_labels
+ * promises them; metrics.c. */
+tn_status tnp_metrics_check(tn_ctx *ctx, tn_view scores, const tn_labels *labels, double threshold);
+
+/* False for a row that no metric counts: not known, or multi-class without a class. */
+bool tnp_metrics_counts(const tn_labels *labels, size_t i);
+
 /* Ranking metrics of every class, ranking_metrics.c. Rows i with scored[i] != 0 count, `rows` of them; their scores
  * hold no NaN. In: per_class[c].positives. Out: ap, ap_voc07 and auc; for multi-label also accuracy and
  * balanced_accuracy at `threshold`. Arguments are trusted. */

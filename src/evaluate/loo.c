@@ -120,31 +120,42 @@ static double left_of_hat(const tnp_loo *loo, size_t i, double lambda)
     return left;
 }
 
-tn_status tnp_loo_predict(tn_ctx *ctx, tnp_loo *loo, double lambda, double *out)
+/* Scores of class c, which lie in out as z'u, become predictions without the row. loo->form is that of lambda. */
+static void predict_class(const tnp_loo *loo, size_t c, double lambda, double *out)
+{
+    const tnp_ridge *r = loo->ridge;
+    size_t k = r->classes;
+    for (size_t i = 0; i < loo->sample->count; ++i) {
+        double y = tnp_target(loo->y, loo->sample->rows[i], c), residual;
+        if (!isfinite(lambda) || !r->spectrum->dual)
+            residual = y - r->ymean[c] - out[i * k + c];
+        else
+            residual = lambda * out[i * k + c];
+        out[i * k + c] = y - residual / left_of_hat(loo, i, lambda);
+    }
+}
+
+tn_status tnp_loo_predict_each(tn_ctx *ctx, tnp_loo *loo, const double *lambda, double *out)
 {
     tn_status st = TN_OK;
-    const tnp_ridge *r = loo->ridge;
-    const tnp_spectrum *s = r->spectrum;
+    const tnp_spectrum *s = loo->ridge->spectrum;
     size_t m = loo->sample->count, k = s->classes;
-    for (size_t c = 0; c < k; ++c)
-        loo->lambdas[c] = lambda;
-    TN_TRY(tnp_spectrum_solve(ctx, s, loo->lambdas, false, loo->u));
+    TN_TRY(tnp_spectrum_solve(ctx, s, lambda, false, loo->u));
     TN_TRY(tnp_dgemm_nt(ctx, m, k, s->order, loo->z, s->order, loo->u, s->order, 0, out, k));
-    if (isfinite(lambda))
-        TN_TRY(tnp_spectrum_forms(ctx, s, loo->tiles, m, lambda, loo->form));
-    for (size_t i = 0; i < m; ++i) {
-        double left = left_of_hat(loo, i, lambda);
-        for (size_t c = 0; c < k; ++c) {
-            double y = tnp_target(loo->y, loo->sample->rows[i], c), residual;
-            if (!isfinite(lambda) || !s->dual)
-                residual = y - r->ymean[c] - out[i * k + c];
-            else
-                residual = lambda * out[i * k + c];
-            out[i * k + c] = y - residual / left;
-        }
+    for (size_t c = 0; c < k; ++c) { /* one lambda for all classes needs the forms once */
+        if (isfinite(lambda[c]) && (c == 0 || lambda[c] != lambda[c - 1]))
+            TN_TRY(tnp_spectrum_forms(ctx, s, loo->tiles, m, lambda[c], loo->form));
+        predict_class(loo, c, lambda[c], out);
     }
 done:
     return st;
+}
+
+tn_status tnp_loo_predict(tn_ctx *ctx, tnp_loo *loo, double lambda, double *out)
+{
+    for (size_t c = 0; c < loo->ridge->classes; ++c)
+        loo->lambdas[c] = lambda;
+    return tnp_loo_predict_each(ctx, loo, loo->lambdas, out);
 }
 
 /* Arg-max of a row, ties to the lower class. */

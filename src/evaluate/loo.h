@@ -29,6 +29,9 @@ void tnp_loo_free(tnp_loo *loo);
 /* Prediction for each sampled row by the model that never saw it, (m, classes), at one lambda, maybe infinite. */
 tn_status tnp_loo_predict(tn_ctx *ctx, tnp_loo *loo, double lambda, double *out);
 
+/* The same with a lambda of its own for each class. */
+tn_status tnp_loo_predict_each(tn_ctx *ctx, tnp_loo *loo, const double *lambda, double *out);
+
 typedef struct tnp_loo_result {
     double accuracy, se; /* multi-class: arg-max; multi-label: share of right decisions at 0.5; NaN in regression */
     double r2;           /* regression, mean over outputs; NaN else */

@@ -9,8 +9,9 @@
  *   multi-label   yes means s[i,c] > threshold; balanced accuracy = mean over classes of (TPR + TNR) / 2
  *   regression    mse[c] = sum_i (y - s)^2 / N               r2[c] = 1 - sum_i (y - s)^2 / sum_i (y - mean y)^2
  *
- * Ranking metrics of both classifications are in ranking_metrics.c. A target is constant when its least and largest
- * value are equal, not when its sum of squares comes out as zero: the mean of many equal numbers rounds.
+ * Ranking metrics of both classifications are in ranking_metrics.c, those of probabilities in probability_metrics.c.
+ * A target is constant when its least and largest value are equal, not when its sum of squares comes out as zero: the
+ * mean of many equal numbers rounds.
  * place[i] < 1 is used instead of a search for the arg-max because top 5 comes with it.
  * Oracle: tests/ref/ref_metrics.c and scikit-learn, tests/fixtures/make_metrics.py. */
 #include "evaluate/evaluate.h"
@@ -50,7 +51,7 @@ static tn_status check_lists(tn_ctx *ctx, const tn_labels *labels)
     return TN_OK;
 }
 
-static tn_status check(tn_ctx *ctx, tn_view scores, const tn_labels *labels, double threshold)
+tn_status tnp_metrics_check(tn_ctx *ctx, tn_view scores, const tn_labels *labels, double threshold)
 {
     if (labels->task == TN_TASK_AUTO)
         return tnp_fail(ctx, TN_ERR_ARG, "evaluate: labels of task auto, expected a decided task");
@@ -71,6 +72,11 @@ static tn_status check(tn_ctx *ctx, tn_view scores, const tn_labels *labels, dou
     return labels->task == TN_TASK_REGRESSION ? TN_OK : check_lists(ctx, labels);
 }
 
+bool tnp_metrics_counts(const tn_labels *labels, size_t i)
+{
+    return labels->known[i] && (labels->task != TN_TASK_MULTICLASS || labels->first[i] != labels->first[i + 1]);
+}
+
 /* False for a score, or a target, that no metric can use. */
 static bool usable(const job *work, size_t i, size_t c)
 {
@@ -85,7 +91,7 @@ static unsigned char mark_row(const job *work, size_t i)
     const tn_labels *labels = work->labels;
     const bool one = labels->task == TN_TASK_MULTICLASS;
     const size_t classes = labels->classes;
-    if (!labels->known[i] || (one && labels->first[i] == labels->first[i + 1]))
+    if (!tnp_metrics_counts(labels, i))
         return 0;
     for (size_t c = 0; c < classes; ++c)
         if (!usable(work, i, c))
@@ -255,7 +261,7 @@ static tn_status metrics_new(tn_ctx *ctx, const tn_labels *labels, tn_metrics **
     m->task = labels->task;
     m->classes = labels->classes;
     m->accuracy = m->top5_accuracy = m->mean_class_accuracy = m->balanced_accuracy = none;
-    m->mean_ap = m->mean_ap_voc07 = m->mean_auc = m->r2 = m->mse = none;
+    m->mean_ap = m->mean_ap_voc07 = m->mean_auc = m->r2 = m->mse = m->nll = m->ece = none;
     TN_TRY(tnp_alloc(ctx, m->classes, sizeof *m->per_class, &m->per_class));
     for (size_t c = 0; c < m->classes; ++c) {
         tn_class_metrics *k = &m->per_class[c];
@@ -280,7 +286,7 @@ tn_status tn_metrics_compute(tn_ctx *ctx, tn_view scores, const tn_labels *label
 {
     tn_status st = TN_OK;
     job work = {.scores = scores, .labels = labels};
-    TN_TRY(check(ctx, scores, labels, threshold));
+    TN_TRY(tnp_metrics_check(ctx, scores, labels, threshold));
     TN_TRY(metrics_new(ctx, labels, &work.out));
     TN_TRY(tnp_alloc(ctx, labels->rows, sizeof *work.marks, &work.marks));
     size_t threads = tnp_threads_for(ctx, 2 * (double)labels->rows * (double)labels->classes);

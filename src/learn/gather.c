@@ -6,17 +6,16 @@
  * blocks X_a'X_b of every pair come from the same product.
  *
  * Dual: products of rows. Rows are taken in bands that fit a buffer; where all rows fit, which is the usual case for
- * N < D, each row is read once. Float products run over at most 1024 columns before they are added in double, for
- * the reason given in matrix/stats.c. */
+ * N < D, each row is read once. They are multiplied in double whatever the file holds: where features interpolate the
+ * labels the best lambda is small, and the error of float products would be what F is made of there. */
 #include "learn/gather.h"
 #include "learn/task.h"
 #include "tenon/learn.h"
 #include "base/blas.h"
-#include "kernel/kernel.h"
 
 #include <string.h>
 
-enum { INNER = 1024, BAND_BYTES = 64 << 20 };
+enum { BAND_BYTES = 32 << 20 };
 
 static bool any_wide(const tn_feed *const *feeds, size_t count)
 {
@@ -85,134 +84,69 @@ done:
 
 /* Bands of rows of one feed, and where their products go. */
 typedef struct product_job {
-    const tnp_kernels *k;
     const tn_feed *feed;
-    bool wide;
     size_t rows, cols, band;
-    float *x[2], *product, *shift; /* x: two bands; product (band, band) */
-    double *x_wide[2], *product_wide, *shift_wide;
-    double *out; /* (rows, rows) */
+    double *x[2];    /* (band, cols): two bands, or one when all rows fit */
+    double *product; /* (band, band) */
+    double *shift;   /* (cols) */
+    double *out;     /* (rows, rows) */
     size_t row0, col0, height, width;
 } product_job;
 
-static size_t band_rows(size_t rows, size_t cols, bool wide)
+static size_t band_rows(size_t rows, size_t cols)
 {
-    size_t fit = BAND_BYTES / (cols * (wide ? sizeof(double) : sizeof(float)));
-    return tnp_min(rows, tnp_max(fit, 64));
+    return tnp_min(rows, tnp_max(BAND_BYTES / (cols * sizeof(double)), 64));
 }
 
-size_t tnp_gather_products_bytes(size_t rows, size_t cols, bool wide)
+size_t tnp_gather_products_bytes(size_t rows, size_t cols)
 {
-    size_t band = band_rows(rows, cols, wide), size = wide ? sizeof(double) : sizeof(float);
-    return size * band * (cols * (band < rows ? 2 : 1) + band) + size * cols;
-}
-
-static tn_status job_alloc(tn_ctx *ctx, product_job *job)
-{
-    tn_status st = TN_OK;
-    size_t copies = job->band < job->rows ? 2 : 1, size = job->band * job->cols;
-    for (size_t i = 0; i < copies; ++i)
-        if (job->wide)
-            TN_TRY(tnp_alloc_raw(ctx, size, sizeof(double), &job->x_wide[i]));
-        else
-            TN_TRY(tnp_alloc_raw(ctx, size, sizeof(float), &job->x[i]));
-    if (job->wide) {
-        TN_TRY(tnp_alloc(ctx, job->band * job->band, sizeof(double), &job->product_wide));
-        TN_TRY(tnp_alloc(ctx, job->cols, sizeof(double), &job->shift_wide));
-    } else {
-        TN_TRY(tnp_alloc_raw(ctx, job->band * job->band, sizeof(float), &job->product));
-        TN_TRY(tnp_alloc(ctx, job->cols, sizeof(float), &job->shift));
-    }
-done:
-    return st;
+    size_t band = band_rows(rows, cols);
+    return sizeof(double) * (band * (cols * (band < rows ? 2 : 1) + band) + cols);
 }
 
 /* The common vector: the mean of the first band. */
-static tn_status set_shift(tn_ctx *ctx, product_job *job, size_t count)
+static void set_shift(product_job *job, size_t count)
 {
-    double *sum = NULL;
-    tn_status st = tnp_alloc(ctx, job->cols, sizeof *sum, &sum);
-    if (st != TN_OK)
-        return st;
-    for (size_t i = 0; i < count; ++i) {
-        if (!job->wide)
-            job->k->add_to_double(job->x[0] + i * job->cols, sum, job->cols);
-        for (size_t j = 0; job->wide && j < job->cols; ++j)
-            sum[j] += job->x_wide[0][i * job->cols + j];
-    }
-    for (size_t j = 0; j < job->cols; ++j)
-        if (job->wide)
-            job->shift_wide[j] = sum[j] / (double)count;
-        else
-            job->shift[j] = (float)(sum[j] / (double)count);
-    tnp_free(sum);
-    return TN_OK;
+    for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < job->cols; ++j)
+            job->shift[j] += job->x[0][i * job->cols + j] / (double)count;
 }
 
 /* Reads a band into buffer `which`; the first one read defines the shift. */
 static tn_status read_band(tn_ctx *ctx, product_job *job, int which, size_t start, bool shifted)
 {
-    tn_status st = TN_OK;
     size_t count = tnp_min(job->band, job->rows - start);
-    if (job->wide)
-        TN_TRY(tn_feed_read_wide(ctx, job->feed, start, count, job->x_wide[which], job->cols));
-    else
-        TN_TRY(tn_feed_read(ctx, job->feed, start, count, job->x[which], job->cols));
-    if (!shifted)
-        goto done;
+    tn_status st = tn_feed_read_wide(ctx, job->feed, start, count, job->x[which], job->cols);
+    if (st != TN_OK || !shifted)
+        return st;
     if (which == 0 && start == 0)
-        TN_TRY(set_shift(ctx, job, count));
-    for (size_t i = 0; i < count; ++i) {
-        if (!job->wide)
-            job->k->shift_scale(job->x[which] + i * job->cols, job->shift, 1.0f, job->x[which] + i * job->cols,
-                                job->cols);
-        for (size_t j = 0; job->wide && j < job->cols; ++j)
-            job->x_wide[which][i * job->cols + j] -= job->shift_wide[j];
-    }
-done:
-    return st;
+        set_shift(job, count);
+    for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < job->cols; ++j)
+            job->x[which][i * job->cols + j] -= job->shift[j];
+    return TN_OK;
 }
 
-static void add_row(void *arg, size_t i)
+static void put_row(void *arg, size_t i)
 {
     const product_job *job = arg;
     size_t from = job->row0 == job->col0 ? i : 0; /* a diagonal band holds its upper triangle only */
     double *out = job->out + (job->row0 + i) * job->rows + job->col0 + from;
-    job->k->add_to_double(job->product + i * job->width + from, out, job->width - from);
-}
-
-static void put_row_wide(void *arg, size_t i)
-{
-    const product_job *job = arg;
-    size_t from = job->row0 == job->col0 ? i : 0;
-    double *out = job->out + (job->row0 + i) * job->rows + job->col0 + from;
-    memcpy(out, job->product_wide + i * job->width + from, (job->width - from) * sizeof *out);
+    memcpy(out, job->product + i * job->width + from, (job->width - from) * sizeof *out);
 }
 
 /* Products of the bands at row0 and col0, which lie in buffers 0 and 1. */
 static tn_status multiply(tn_ctx *ctx, product_job *job)
 {
     tn_status st = TN_OK;
-    size_t cols = job->cols, threads = tnp_threads_for(ctx, (double)job->height * (double)job->width);
-    if (job->wide) {
-        memset(job->product_wide, 0, job->height * job->width * sizeof(double));
-        if (job->row0 == job->col0)
-            TN_TRY(tnp_dsyrk_rows(ctx, job->height, cols, job->x_wide[0], cols, job->product_wide));
-        else
-            TN_TRY(tnp_dgemm_nt(ctx, job->height, job->width, cols, job->x_wide[0], cols, job->x_wide[1], cols, 0,
-                                job->product_wide, job->width));
-        tnp_parallel(ctx, threads, job->height, put_row_wide, job);
-        return TN_OK;
-    }
-    for (size_t c = 0; c < cols; c += INNER) {
-        size_t n = tnp_min(INNER, cols - c);
-        if (job->row0 == job->col0)
-            TN_TRY(tnp_ssyrk_rows(ctx, job->height, n, job->x[0] + c, cols, job->product));
-        else
-            TN_TRY(tnp_sgemm_nt(ctx, job->height, job->width, n, job->x[0] + c, cols, job->x[1] + c, cols, 0,
-                                job->product, job->width));
-        tnp_parallel(ctx, threads, job->height, add_row, job);
-    }
+    size_t cols = job->cols;
+    memset(job->product, 0, job->height * job->width * sizeof(double));
+    if (job->row0 == job->col0)
+        TN_TRY(tnp_dsyrk_rows(ctx, job->height, cols, job->x[0], cols, job->product));
+    else
+        TN_TRY(tnp_dgemm_nt(ctx, job->height, job->width, cols, job->x[0], cols, job->x[1], cols, 0, job->product,
+                            job->width));
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)job->height * (double)job->width), job->height, put_row, job);
 done:
     return st;
 }
@@ -220,12 +154,14 @@ done:
 tn_status tnp_gather_products(tn_ctx *ctx, const tn_feed *feed, bool shifted, double *products)
 {
     tn_status st = TN_OK;
-    product_job job = {.k = tnp_kernels_get(), .feed = feed, .wide = any_wide(&feed, 1), .out = products};
+    product_job job = {.feed = feed, .out = products};
     size_t n = job.rows = tn_feed_rows(feed);
     job.cols = tn_feed_cols(feed);
-    job.band = band_rows(n, job.cols, job.wide);
-    memset(products, 0, n * n * sizeof *products);
-    TN_TRY(job_alloc(ctx, &job));
+    job.band = band_rows(n, job.cols);
+    for (size_t i = 0; i < (job.band < n ? 2u : 1u); ++i)
+        TN_TRY(tnp_alloc_raw(ctx, job.band * job.cols, sizeof(double), &job.x[i]));
+    TN_TRY(tnp_alloc_raw(ctx, job.band * job.band, sizeof(double), &job.product));
+    TN_TRY(tnp_alloc(ctx, job.cols, sizeof(double), &job.shift));
     for (size_t i = 0; i < n; i += job.band) {
         TN_TRY(tnp_progress(ctx, "reading", i, n));
         TN_TRY(read_band(ctx, &job, 0, i, shifted));
@@ -241,13 +177,9 @@ tn_status tnp_gather_products(tn_ctx *ctx, const tn_feed *feed, bool shifted, do
     }
     TN_TRY(tnp_progress(ctx, "reading", n, n));
 done:
-    for (int i = 0; i < 2; ++i) {
-        tnp_free(job.x[i]);
-        tnp_free(job.x_wide[i]);
-    }
+    tnp_free(job.x[0]);
+    tnp_free(job.x[1]);
     tnp_free(job.product);
-    tnp_free(job.product_wide);
     tnp_free(job.shift);
-    tnp_free(job.shift_wide);
     return st;
 }

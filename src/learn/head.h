@@ -23,6 +23,7 @@ struct tn_head {
     double *means, *scales;        /* (dim): z-scores, 0 and 1 in other columns; NULL when no representation has them */
     char *method, *options, *created_by;
     double log_evidence, threshold;
+    double temperature; /* of probabilities; 0: none */
 };
 
 /* An empty head with room for its numbers: names are copied; reps have room for rep_count, names NULL. */

@@ -15,7 +15,8 @@ static tn_status choose_rows(tn_ctx *ctx, tnp_task *task, const tn_source *const
     bool *keep = NULL;
     TN_TRY(tnp_alloc(ctx, labels->rows, sizeof *keep, &keep));
     TN_TRY(tnp_alloc(ctx, labels->rows, sizeof *task->rows, &task->rows));
-    memcpy(keep, labels->known, labels->rows * sizeof *keep);
+    for (size_t i = 0; i < labels->rows; ++i) /* a multi-class row without a class says nothing, known or not */
+        keep[i] = labels->known[i] && (labels->task != TN_TASK_MULTICLASS || labels->first[i + 1] > labels->first[i]);
     for (size_t s = 0; nan == TN_NAN_DROP && s < count; ++s)
         TN_TRY(tn_rows_finite(ctx, sources[s], keep));
     for (size_t i = 0; i < labels->rows; ++i)

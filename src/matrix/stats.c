@@ -212,6 +212,28 @@ size_t tn_stats_classes(const tnp_stats *s)
     return s->classes;
 }
 
+/* into += sign * from, brought into into's frame. */
+static void combine(tnp_stats *into, const tnp_stats *from, double sign)
+{
+    size_t dim = into->dim;
+    double n = (double)from->rows;
+    for (size_t i = 0; i < dim; ++i) {
+        double di = from->shift[i] - into->shift[i];
+        for (size_t j = i; j < dim; ++j) {
+            double dj = from->shift[j] - into->shift[j];
+            double moved = from->gram[i * dim + j] + from->sum[i] * dj + di * from->sum[j] + n * di * dj;
+            into->gram[i * dim + j] += sign * moved;
+        }
+        into->sum[i] += sign * (from->sum[i] + n * di);
+        for (size_t k = 0; k < into->classes; ++k)
+            into->xty[k * dim + i] += sign * (from->xty[k * dim + i] + from->ysum[k] * di);
+    }
+    for (size_t k = 0; k < into->classes; ++k) {
+        into->ysum[k] += sign * from->ysum[k];
+        into->yy[k] += sign * from->yy[k];
+    }
+}
+
 tn_status tn_stats_merge(tn_ctx *ctx, tnp_stats *into, const tnp_stats *from)
 {
     size_t dim = into->dim;
@@ -225,23 +247,15 @@ tn_status tn_stats_merge(tn_ctx *ctx, tnp_stats *into, const tnp_stats *from)
         for (size_t j = 0; into->shift_f32 && j < dim; ++j)
             into->shift_f32[j] = (float)into->shift[j];
     }
-    double n = (double)from->rows;
-    for (size_t i = 0; i < dim; ++i) {
-        double di = from->shift[i] - into->shift[i];
-        for (size_t j = i; j < dim; ++j) {
-            double dj = from->shift[j] - into->shift[j];
-            into->gram[i * dim + j] += from->gram[i * dim + j] + from->sum[i] * dj + di * from->sum[j] + n * di * dj;
-        }
-        into->sum[i] += from->sum[i] + n * di;
-        for (size_t k = 0; k < into->classes; ++k)
-            into->xty[k * dim + i] += from->xty[k * dim + i] + from->ysum[k] * di;
-    }
-    for (size_t k = 0; k < into->classes; ++k) {
-        into->ysum[k] += from->ysum[k];
-        into->yy[k] += from->yy[k];
-    }
+    combine(into, from, 1);
     into->rows += from->rows;
     return TN_OK;
+}
+
+void tnp_stats_subtract(tnp_stats *into, const tnp_stats *from)
+{
+    combine(into, from, -1);
+    into->rows -= from->rows;
 }
 
 /* Row i of the moment matrix, columns [from, to), into out: about the mean, or about zero (the frame's shift undone). */

@@ -49,6 +49,9 @@ tn_status tnp_stats_add(tn_ctx *ctx, tnp_stats *stats, float *x, const tnp_targe
 tn_status tnp_stats_add_wide(tn_ctx *ctx, tnp_stats *stats, double *x, const tnp_targets *y, size_t start,
                              size_t count);
 
+/* into -= from, which holds some of its rows: a training fold is everything less the fold held out. */
+void tnp_stats_subtract(tnp_stats *into, const tnp_stats *from);
+
 /* The moments of a ridge model on the columns given by `parts` ranges [from, to), ascending:
  *   gram (d,d) upper, xty (K,d), yy (K), mean (d), ymean (K), centred when intercept, else about zero, means 0.
  * Arrays are the caller's. */

@@ -3,7 +3,8 @@
  * Heads as files; the layout is described in docs/formats.md.
  *
  *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), weight (K x D, F32), bias (K, F32)
- *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, created_by
+ *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, temperature,
+ *              created_by
  *
  * Everything read is checked: counts against tensors, names, sizes, so that a damaged file is an error here and not a
  * crash later. */
@@ -72,13 +73,14 @@ static size_t list_tensors(const tn_head *head, tnp_tensor *t)
 tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, const char *path)
 {
     tn_status st = TN_OK;
-    char *classes = NULL, *reps = NULL, *created = NULL, evidence[40], threshold[40];
+    char *classes = NULL, *reps = NULL, *created = NULL, evidence[40], threshold[40], temperature[40];
     tnp_tensor tensors[7];
     TN_TRY(classes_json(ctx, head, &classes));
     TN_TRY(reps_json(ctx, head, &reps));
     TN_TRY(created_by_text(ctx, command, &created));
     tnp_format(evidence, sizeof evidence, "%.17g", head->log_evidence);
     tnp_format(threshold, sizeof threshold, "%.17g", head->threshold);
+    tnp_format(temperature, sizeof temperature, "%.17g", head->temperature);
     const tnp_meta meta[] = {
         {"format", format_name},
         {"version", format_version},
@@ -89,6 +91,7 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
         {"options", tn_head_options(head)},
         {"log_evidence", evidence},
         {"threshold", threshold},
+        {"temperature", temperature},
         {"created_by", created},
     };
     TN_TRY(tnp_store_save(ctx, path, meta, sizeof meta / sizeof *meta, tensors, list_tensors(head, tensors)));
@@ -176,13 +179,15 @@ static tn_status load_reps(tn_ctx *ctx, const char *path, const json_t *list, tn
         const json_t *entry = json_array_get(list, r), *dim = json_object_get(entry, "dim");
         const char *name = json_string_value(json_object_get(entry, "name"));
         const char *normalize = json_string_value(json_object_get(entry, "normalize"));
-        const char *transform = json_string_value(json_object_get(entry, "transform"));
+        const json_t *transform = json_object_get(entry, "transform");
         size_t count = 0;
         if (!name || !normalize || !json_is_integer(dim) || json_integer_value(dim) <= 0)
             return bad(ctx, path, "a representation lacks name, dim or normalize");
-        if (transform && strcmp(transform, "none") != 0)
+        if (transform && !json_is_string(transform))
+            return bad(ctx, path, "a transform is no string");
+        if (transform && strcmp(json_string_value(transform), "none") != 0)
             return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: its transform '%s' is not known to this version", path,
-                            transform);
+                            json_string_value(transform));
         if (strchr(normalize, ',') || tn_normalize_parse(ctx, normalize, &head->reps[r].normalize, &count) != TN_OK)
             return bad(ctx, path, "unknown normalisation");
         tn_status st = tnp_strdup(ctx, name, &head->reps[r].name);
@@ -222,12 +227,18 @@ static tn_status load_texts(tn_ctx *ctx, const tnp_safetensors *file, const char
     tn_status st = TN_OK;
     const char *options = NULL, *created = tnp_safetensors_meta(file, "created_by");
     TN_TRY(meta_text(ctx, file, path, "options", &options));
+    json_t *parsed = json_loads(options, 0, NULL);
+    bool object = json_is_object(parsed);
+    json_decref(parsed);
+    if (!object)
+        TN_TRY(bad(ctx, path, "its options are no JSON object"));
     TN_TRY(tnp_strdup(ctx, options, &head->options));
     TN_TRY(tnp_strdup(ctx, created ? created : "", &head->created_by));
     head->log_evidence = NAN;
     head->threshold = 0.5;
     TN_TRY(meta_number(ctx, file, path, "log_evidence", &head->log_evidence));
     TN_TRY(meta_number(ctx, file, path, "threshold", &head->threshold));
+    TN_TRY(meta_number(ctx, file, path, "temperature", &head->temperature));
 done:
     return st;
 }
@@ -242,8 +253,8 @@ static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char
     tnp_array weight;
     size_t count = json_array_size(classes);
     TN_TRY(tnp_safetensors_find(ctx, file, "weight", &weight));
-    if (weight.ndim != 2 || weight.shape[1] == 0)
-        TN_TRY(bad(ctx, path, "'weight' is no matrix"));
+    if (weight.ndim != 2 || weight.shape[0] != count || weight.shape[1] == 0)
+        TN_TRY(bad(ctx, path, "'weight' is no matrix with one row a class"));
     TN_TRY(load_task(ctx, file, path, &task));
     TN_TRY(meta_text(ctx, file, path, "method", &method));
     TN_TRY(tnp_alloc(ctx, count, sizeof *names, &names));

@@ -40,6 +40,7 @@ static void add_figures(tnp_text *text, const tn_candidate *c)
     add_number(text, "iterations_mean", c->iterations_mean);
     add_count(text, "null_classes", c->null_classes);
     add_count(text, "degenerate_classes", c->degenerate_classes);
+    add_count(text, "unbounded_classes", c->unbounded_classes);
 }
 
 static void add_ranking(tnp_text *text, const tn_ranking *ranking)
@@ -47,7 +48,7 @@ static void add_ranking(tnp_text *text, const tn_ranking *ranking)
     add_count(text, "rows", ranking->rows);
     add_count(text, "classes", ranking->classes);
     add_string(text, "task", tn_task_name(ranking->task));
-    add_number(text, "null_log_evidence", ranking->null_log_evidence);
+    add_number(text, "null_log_evidence", ranking->count ? ranking->null_log_evidence : (double)NAN);
     tnp_text_add(text, ",\"candidates\":[");
     for (size_t i = 0; i < ranking->count; ++i) {
         const tn_candidate *c = &ranking->candidates[i];
@@ -74,36 +75,87 @@ tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out)
     return tnp_text_take(&text, out);
 }
 
+static void add_steps(tnp_text *text, const tn_fit_info *info)
+{
+    tnp_text_add(text, ",\"steps\":[");
+    for (size_t i = 0; i < info->step_count; ++i) {
+        const tn_fit_step *step = &info->steps[i];
+        tnp_text_add(text, "%s{\"candidate\":", i ? "," : "");
+        tnp_text_quote(text, step->candidate);
+        tnp_text_add(text, ",\"accepted\":%s", step->accepted ? "true" : "false");
+        add_number(text, "log_evidence", step->log_evidence);
+        tnp_text_add(text, "}");
+    }
+    tnp_text_add(text, "]");
+}
+
+/* null for heads that are no ridge: a list of nulls would say that no class has weights. */
+static void add_lambda(tnp_text *text, const tn_fit_info *info)
+{
+    tnp_text_add(text, ",\"lambda\":");
+    for (size_t k = 0; info->lambda && k < info->classes; ++k) {
+        tnp_text_add(text, "%s", k ? "," : "[");
+        tnp_text_number(text, info->lambda[k]);
+    }
+    tnp_text_add(text, info->lambda ? "]" : "null");
+    if (info->lambda_rule)
+        add_string(text, "lambda_rule", info->lambda_rule);
+    else
+        tnp_text_add(text, ",\"lambda_rule\":null");
+}
+
+/* How svm and logistic ended; the ridge has a closed form, and null there. */
+static void add_training(tnp_text *text, const tn_fit_info *info)
+{
+    add_number(text, "C", info->cost);
+    add_number(text, "objective", info->objective);
+    add_number(text, "gap", info->gap);
+    if (isnan(info->objective))
+        tnp_text_add(text, ",\"passes\":null,\"converged\":null");
+    else
+        tnp_text_add(text, ",\"passes\":%zu,\"converged\":%s", info->passes, info->converged ? "true" : "false");
+}
+
+static void add_grid(tnp_text *text, const tn_fit_info *info)
+{
+    tnp_text_add(text, ",\"cross_validation\":");
+    if (info->grid_count == 0) {
+        tnp_text_add(text, "null");
+        return;
+    }
+    tnp_text_add(text, "{\"metric\":");
+    tnp_text_quote(text, info->grid_metric);
+    add_string(text, "parameter", info->lambda ? "lambda" : "C");
+    tnp_text_add(text, ",\"grid\":[");
+    for (size_t g = 0; g < info->grid_count; ++g) {
+        tnp_text_add(text, "%s{\"value\":", g ? "," : "");
+        tnp_text_number(text, info->grid[g]);
+        add_number(text, "mean", info->grid_mean[g]);
+        add_number(text, "se", info->grid_se[g]);
+        tnp_text_add(text, ",\"best\":%s}", g == info->grid_best ? "true" : "false");
+    }
+    tnp_text_add(text, "]}");
+}
+
 tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, char **out)
 {
     tnp_text text;
     tnp_text_init(&text, ctx);
     tnp_text_add(&text, "{\"command\":\"fit\",\"selected\":");
     tnp_text_quotes(&text, (const char *const *)info->selected, info->selected_count);
-    tnp_text_add(&text, ",\"steps\":[");
-    for (size_t i = 0; i < info->step_count; ++i) {
-        const tn_fit_step *step = &info->steps[i];
-        tnp_text_add(&text, "%s{\"candidate\":", i ? "," : "");
-        tnp_text_quote(&text, step->candidate);
-        tnp_text_add(&text, ",\"accepted\":%s", step->accepted ? "true" : "false");
-        add_number(&text, "log_evidence", step->log_evidence);
-        tnp_text_add(&text, "}");
-    }
-    tnp_text_add(&text, "]");
+    add_steps(&text, info);
     add_figures(&text, &info->chosen);
-    tnp_text_add(&text, ",\"lambda\":[");
-    for (size_t k = 0; k < info->classes; ++k) {
-        tnp_text_add(&text, "%s", k ? "," : "");
-        tnp_text_number(&text, info->lambda[k]);
-    }
-    tnp_text_add(&text, "]");
-    add_string(&text, "lambda_rule", info->lambda_rule ? info->lambda_rule : "");
+    add_lambda(&text, info);
     add_number(&text, "seconds", info->seconds);
     tnp_text_add(&text, ",\"model\":");
     if (model)
         tnp_text_quote(&text, model);
     else
         tnp_text_add(&text, "null");
+    add_string(&text, "method", info->method);
+    add_training(&text, info);
+    add_grid(&text, info);
+    add_number(&text, "temperature", info->temperature > 0 ? info->temperature : (double)NAN);
     add_count(&text, "dim", info->chosen.dim);
     add_ranking(&text, info->ranking);
     tnp_text_add(&text, "}");
@@ -158,6 +210,8 @@ tn_status tn_metrics_json(tn_ctx *ctx, const tn_metrics *metrics, const char *co
         {"balanced_accuracy", metrics->balanced_accuracy},
         {"r2", metrics->r2},
         {"mse", metrics->mse},
+        {"nll", metrics->nll},
+        {"ece", metrics->ece},
     };
     tnp_text text;
     tnp_text_init(&text, ctx);

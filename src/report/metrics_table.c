@@ -23,6 +23,8 @@ static const metric overall[] = {
     {"mean AUC", offsetof(tn_metrics, mean_auc), true},
     {"r2", offsetof(tn_metrics, r2), false},
     {"mean squared error", offsetof(tn_metrics, mse), false},
+    {"negative log-likelihood", offsetof(tn_metrics, nll), false},
+    {"calibration error", offsetof(tn_metrics, ece), true},
 };
 
 static const metric by_class[] = {

@@ -10,7 +10,6 @@
 #include "report/store.h"
 #include "tenon/report.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 static const char format_name[] = "tenon-stats", format_version[] = "1";
@@ -50,11 +49,27 @@ tn_status tn_stats_save(tn_ctx *ctx, const tn_stats *stats, const char *path)
 static tn_status read_meta(tn_ctx *ctx, const tnp_safetensors *file, const char *path, size_t *rows, bool *wide)
 {
     const char *count = tnp_safetensors_meta(file, "rows"), *kind = tnp_safetensors_meta(file, "wide");
-    char *end = NULL;
-    *rows = count ? (size_t)strtoull(count, &end, 10) : 0;
-    if (!count || end == count || *end != 0 || !kind)
-        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: its metadata lacks rows or wide", path);
-    *wide = strcmp(kind, "1") == 0;
+    bool fine = count && kind && (strcmp(kind, "0") == 0 || strcmp(kind, "1") == 0) && tnp_digits(count, rows);
+    if (!fine)
+        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: its metadata lacks a number of rows, or wide as 0 or 1", path);
+    *wide = *kind == '1';
+    return TN_OK;
+}
+
+/* Finds every tensor in the shape that `slots` asks for. */
+static tn_status find_all(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const slot *slots,
+                          tnp_array *arrays)
+{
+    for (size_t i = 0; i < TENSORS; ++i) {
+        tnp_array *a = &arrays[i];
+        tn_status st = tnp_safetensors_find(ctx, file, slots[i].name, a);
+        if (st != TN_OK)
+            return st;
+        bool fits = a->dtype == TN_F64 && a->ndim == (slots[i].cols ? 2u : 1u) && a->shape[0] == slots[i].rows;
+        if (!fits || (slots[i].cols && a->shape[1] != slots[i].cols))
+            return tnp_fail(ctx, TN_ERR_FORMAT, "%s: '%s' has another type or shape than 'xty' asks for", path,
+                            slots[i].name);
+    }
     return TN_OK;
 }
 
@@ -62,30 +77,28 @@ tn_status tn_stats_load(tn_ctx *ctx, const char *path, tn_stats **out)
 {
     tn_status st = TN_OK;
     tnp_safetensors *file = NULL;
-    tn_stats *stats = NULL;
-    tnp_array xty, array;
+    tn_stats *stats = NULL, sizes = {0};
+    tnp_array xty, arrays[TENSORS];
     slot slots[TENSORS];
-    size_t rows = 0;
     bool wide = false;
     TN_TRY(tnp_safetensors_load(ctx, path, &file));
     TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
-    TN_TRY(read_meta(ctx, file, path, &rows, &wide));
+    TN_TRY(read_meta(ctx, file, path, &sizes.rows, &wide));
     TN_TRY(tnp_safetensors_find(ctx, file, "xty", &xty));
-    if (xty.ndim != 2)
+    if (xty.ndim != 2 || xty.shape[0] == 0 || xty.shape[1] == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: 'xty' is no matrix", path));
-    TN_TRY(tnp_stats_new(ctx, xty.shape[1], xty.shape[0], wide, &stats));
+    sizes.classes = xty.shape[0];
+    sizes.dim = xty.shape[1];
+    list_slots(&sizes, slots);
+    TN_TRY(find_all(ctx, file, path, slots, arrays)); /* before anything of that size is allocated */
+    TN_TRY(tnp_stats_new(ctx, sizes.dim, sizes.classes, wide, &stats));
     list_slots(stats, slots);
-    for (size_t i = 0; i < TENSORS; ++i) {
-        TN_TRY(tnp_safetensors_find(ctx, file, slots[i].name, &array));
-        size_t cols = array.ndim == 2 ? array.shape[1] : 0;
-        if (array.dtype != TN_F64 || array.shape[0] != slots[i].rows || cols != slots[i].cols)
-            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: '%s' has another type or shape than 'xty' asks for", path,
-                            slots[i].name));
-        tnp_to_double(TN_F64, array.swap, array.data, sizeof(double), slots[i].rows * (cols ? cols : 1), slots[i].data);
-    }
+    for (size_t i = 0; i < TENSORS; ++i)
+        tnp_to_double(TN_F64, arrays[i].swap, arrays[i].data, sizeof(double),
+                      slots[i].rows * (slots[i].cols ? slots[i].cols : 1), slots[i].data);
     for (size_t j = 0; stats->shift_f32 && j < stats->dim; ++j)
         stats->shift_f32[j] = (float)stats->shift[j];
-    stats->rows = rows;
+    stats->rows = sizes.rows;
     *out = stats;
     stats = NULL;
 done:

@@ -82,6 +82,11 @@ static void add_remarks(tnp_text *text, const tn_ranking *ranking, const tn_cand
     if (c->null_classes != 0)
         tnp_text_add(text, "%zu of %zu classes gain nothing from %s: their best model has no features.\n",
                      c->null_classes, ranking->classes, c->name ? c->name : "the chosen set");
+    if (c->unbounded_classes != 0)
+        tnp_text_add(text,
+                     "%zu of %zu classes have no highest evidence with %s: rows repeat, and its columns fit them all; "
+                     "remove the repeated rows before you trust its lead.\n",
+                     c->unbounded_classes, ranking->classes, c->name ? c->name : "the chosen set");
     if (ranking->degenerate_classes != 0)
         tnp_text_add(text, "%zu of %zu classes have the same label in every row and were left out.\n",
                      ranking->degenerate_classes, ranking->classes);
@@ -124,6 +129,12 @@ tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool color, c
 
 /* ---- fit ---- */
 
+/* Without evidence there was no choice to make: svm and logistic on one candidate, or on all. */
+static bool has_evidence(const tn_fit_info *info)
+{
+    return !isnan(info->chosen.log_evidence);
+}
+
 static void add_steps(tnp_text *text, const tn_fit_info *info, bool color)
 {
     tnp_table table;
@@ -139,6 +150,28 @@ static void add_steps(tnp_text *text, const tn_fit_info *info, bool color)
         tnp_table_cell(&table, "%s", info->steps[i].accepted ? "yes" : "no");
     }
     tnp_table_finish(&table, text, color);
+    tnp_text_add(text, "\n");
+}
+
+static const char *grid_name(const tn_fit_info *info)
+{
+    return info->lambda ? "lambda" : "C";
+}
+
+static void add_grid(tnp_text *text, const tn_fit_info *info, bool color)
+{
+    tnp_table table;
+    tnp_table_init(&table, text->ctx, "rrl");
+    tnp_table_cell(&table, "%s", grid_name(info));
+    tnp_table_cell(&table, "cross-validated %s", info->grid_metric);
+    tnp_table_cell(&table, "best");
+    for (size_t g = 0; g < info->grid_count; ++g) {
+        tnp_table_cell(&table, "%.4g", info->grid[g]);
+        tnp_table_cell(&table, "%.4f ± %.4f", info->grid_mean[g], info->grid_se[g]);
+        tnp_table_cell(&table, "%s", g == info->grid_best ? "yes" : "");
+    }
+    tnp_table_finish(&table, text, color);
+    tnp_text_add(text, "\n");
 }
 
 /* Range of lambda over the classes that have weights. */
@@ -158,7 +191,35 @@ static void add_lambda(tnp_text *text, const tn_fit_info *info)
         tnp_text_add(text, "%.4g to %.4g", low, high);
     else
         tnp_text_add(text, "%.4g", low);
-    tnp_text_add(text, " (%s)\n", info->lambda_rule ? info->lambda_rule : "auto");
+    tnp_text_add(text, " (%s)\n", info->lambda_rule);
+}
+
+/* The certified gap in percent of the objective. */
+static double gap_percent(const tn_fit_info *info)
+{
+    return info->objective > 0 ? 100 * info->gap / info->objective : 0;
+}
+
+static void add_training(tnp_text *text, const tn_fit_info *info)
+{
+    if (info->lambda)
+        add_lambda(text, info);
+    if (!isnan(info->cost))
+        tnp_text_add(text, "C             %.4g\n", info->cost);
+    if (!isnan(info->objective))
+        tnp_text_add(text, "objective     %.6g, certainly within %.2g %% of the optimum (%zu passes)\n",
+                     info->objective, gap_percent(info), info->passes);
+}
+
+/* Leave-one-out is in closed form for the ridge only: beside another head it speaks for the representations. */
+static void add_loo(tnp_text *text, const tn_fit_info *info)
+{
+    const tn_candidate *c = &info->chosen;
+    const char *whose = info->lambda ? "" : " (of a ridge head)";
+    if (!isnan(c->loo_accuracy))
+        tnp_text_add(text, "LOO accuracy  %.3f ± %.3f%s\n", c->loo_accuracy, c->loo_se, whose);
+    else if (!isnan(c->loo_r2))
+        tnp_text_add(text, "LOO r2        %.3f%s\n", c->loo_r2, whose);
 }
 
 static void add_choice(tnp_text *text, const tn_fit_info *info, const char *model, bool color)
@@ -168,12 +229,14 @@ static void add_choice(tnp_text *text, const tn_fit_info *info, const char *mode
     for (size_t i = 0; i < info->selected_count; ++i)
         tnp_text_add(text, "%s%s", i ? " + " : "", info->selected[i]);
     tnp_text_add(text, "%s (%zu columns)\n", tnp_plain(color), c->dim);
-    tnp_text_add(text, "log evidence  %.2f (%.4f nats a label over no features)\n", c->log_evidence, c->gain_per_label);
-    add_lambda(text, info);
-    if (!isnan(c->loo_accuracy))
-        tnp_text_add(text, "LOO accuracy  %.3f ± %.3f\n", c->loo_accuracy, c->loo_se);
-    else if (!isnan(c->loo_r2))
-        tnp_text_add(text, "LOO r2        %.3f\n", c->loo_r2);
+    if (has_evidence(info))
+        tnp_text_add(text, "log evidence  %.2f (%.4f nats a label over no features)\n", c->log_evidence,
+                     c->gain_per_label);
+    tnp_text_add(text, "method        %s\n", info->method);
+    add_training(text, info);
+    add_loo(text, info);
+    if (info->temperature > 0)
+        tnp_text_add(text, "probabilities yes, temperature %.4g\n", info->temperature);
     if (model)
         tnp_text_add(text, "model         %s\n", model);
     tnp_text_add(text, "seconds       %.2f\n", info->seconds);
@@ -182,6 +245,10 @@ static void add_choice(tnp_text *text, const tn_fit_info *info, const char *mode
 static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
 {
     const tn_ranking *ranking = info->ranking;
+    if (!has_evidence(info)) {
+        tnp_text_add(text, "Nothing was to be chosen: the head uses every representation that was given.\n");
+        return;
+    }
     if (!(info->chosen.gain_per_label > 0)) {
         tnp_text_add(text, "The head is of little use: without features the evidence is as good.\n");
         return;
@@ -202,15 +269,31 @@ static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
                      best->gain_per_label);
 }
 
+static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
+{
+    size_t best = info->grid_best;
+    if (!isnan(info->objective) && !info->converged)
+        tnp_text_add(text,
+                     "Warning: the training did not reach the --gap that was asked for: after %zu passes it is only "
+                     "certain to be within %.2g %% of the optimum. --max-passes allows more.\n",
+                     info->passes, gap_percent(info));
+    if (info->grid_count > 1 && (best == 0 || best == info->grid_count - 1))
+        tnp_text_add(text, "The best %s is the %s that was tried: a --grid that goes further may find a better one.\n",
+                     grid_name(info), best == 0 ? "smallest" : "largest");
+}
+
 tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, bool color, char **out)
 {
     tnp_text text;
     tnp_text_init(&text, ctx);
-    add_steps(&text, info, color);
-    tnp_text_add(&text, "\n");
+    if (has_evidence(info))
+        add_steps(&text, info, color);
+    if (info->grid_count != 0)
+        add_grid(&text, info, color);
     add_choice(&text, info, model, color);
     tnp_text_add(&text, "\n");
     add_fit_verdict(&text, info);
+    add_training_remarks(&text, info);
     add_remarks(&text, info->ranking, &info->chosen);
     return tnp_text_take(&text, out);
 }

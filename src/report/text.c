@@ -163,8 +163,9 @@ static void add_row(tnp_text *text, const char **cell, const char *align, const 
     for (size_t c = 0; c < columns; ++c) {
         size_t pad = width[c] - width_of(*cell);
         bool left = align[c] == 'l', last = c + 1 == columns;
-        tnp_text_add(text, "%s%*s%s%*s", c ? "  " : "", left ? 0 : (int)pad, "", *cell, left && !last ? (int)pad : 0,
-                     "");
+        if (!last || **cell) /* no blanks at the end of a line */
+            tnp_text_add(text, "%s%*s%s%*s", c ? "  " : "", left ? 0 : (int)pad, "", *cell,
+                         left && !last ? (int)pad : 0, "");
         *cell += strlen(*cell) + 1;
     }
 }

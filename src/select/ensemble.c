@@ -56,7 +56,7 @@ static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
         plan->bytes +=
             tnp_stats_bytes(primal, k, wide) + tnp_stats_block(primal, wide) * ((primal + widest) * (wide ? 8 : 4) + 1);
     if (products > 0)
-        plan->bytes += tnp_gather_products_bytes(n, widest, wide);
+        plan->bytes += tnp_gather_products_bytes(n, widest);
 }
 
 static tn_status gather(tn_ctx *ctx, tnp_ensemble *e, const reading_plan *plan)

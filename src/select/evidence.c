@@ -390,6 +390,20 @@ void tn_evidence_free(tn_evidence *e)
     tnp_free(e);
 }
 
+/* Classes whose optimum is the smallest lambda although F falls there by a quarter nat an e-fold or more: dF/dlog lambda
+ * tends to (rank - dof)/2, which is 0 for labels that are merely interpolated and -1/2 a repeated row with its repeated
+ * label. Such an F has no upper bound; the floor cuts it. */
+static size_t count_unbounded(const evidence_job *job)
+{
+    size_t count = 0;
+    for (size_t c = 0; c < job->s->classes; ++c) {
+        double slope = job->scan.slope[c / TNP_LANES * TNP_SCAN * TNP_LANES + c % TNP_LANES];
+        count += job->out->state[c] == TN_CLASS_FITTED && slope < -0.25 &&
+                 job->out->lambda[c] <= exp(job->scan.x[0]) * 1.0001;
+    }
+    return count;
+}
+
 tn_status tnp_evidence_new(tn_ctx *ctx, const tnp_spectrum *s, size_t rows, size_t dim, const bool *constant,
                            const tn_evidence_options *options, tn_evidence **out)
 {
@@ -413,6 +427,7 @@ tn_status tnp_evidence_new(tn_ctx *ctx, const tnp_spectrum *s, size_t rows, size
         TN_TRY(tnp_spectrum_tiles(ctx, s, s->tiles, optimise_tile, &job));
     }
     summarise(s, constant, options->max_iterations, e, spare);
+    e->unbounded_classes = s->rank > 0 ? count_unbounded(&job) : 0;
     e->lambda_shared = INFINITY;
     e->log_evidence_shared = e->log_null;
     if (s->rank > 0 && e->degenerate_classes < s->classes)

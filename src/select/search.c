@@ -207,6 +207,22 @@ done:
     return st;
 }
 
+tn_status tnp_search_all(tn_ctx *ctx, size_t candidates, tnp_search **out)
+{
+    tn_status st = TN_OK;
+    tnp_search *search = NULL;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *search, &search));
+    TN_TRY(tnp_alloc(ctx, candidates, sizeof *search->members, &search->members));
+    for (size_t c = 0; c < candidates; ++c)
+        search->members[search->count++] = c;
+    search->log_evidence = NAN;
+    *out = search;
+    search = NULL;
+done:
+    tnp_search_free(search);
+    return st;
+}
+
 void tnp_search_free(tnp_search *search)
 {
     if (!search)

@@ -33,6 +33,8 @@ typedef struct tnp_search {
  * search over more than TNP_EXHAUSTIVE_MOST. */
 tn_status tnp_search_new(tn_ctx *ctx, tn_search how, size_t candidates, const double *singles, tnp_set_fn evidence,
                          void *arg, tnp_search **out);
+/* The full set without asking: no trials, log evidence NaN. */
+tn_status tnp_search_all(tn_ctx *ctx, size_t candidates, tnp_search **out);
 void tnp_search_free(tnp_search *search);
 
 #endif

@@ -115,3 +115,30 @@ bool ref_among_top(const float *row, size_t k, size_t cls, size_t top)
     }
     return false;
 }
+
+double ref_nll(const double *chance, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += -log(chance[i] < 1e-15 ? 1e-15 : chance[i]);
+    return sum / (double)n;
+}
+
+double ref_ece(const float *p, const bool *came_true, size_t n)
+{
+    double ece = 0;
+    for (int b = 0; b < 15; ++b) {
+        double members = 0, mean = 0, share = 0;
+        for (size_t i = 0; i < n; ++i) {
+            double x = 15 * (double)p[i];
+            if ((x > b && x <= b + 1) || (b == 0 && x == 0)) {
+                members += 1;
+                mean += (double)p[i];
+                share += came_true[i];
+            }
+        }
+        if (members > 0)
+            ece += members / (double)n * fabs(mean / members - share / members);
+    }
+    return ece;
+}

@@ -198,16 +198,18 @@ static void r2_of_regression(void **state)
 
 /* The chosen lambda beats every lambda of a fine grid and the model without features. Golden section leaves log lambda
  * within 1e-4 of the minimum, where the error is flat: its relative excess is below 1e-7. */
-static void check_lambda(ref_kind kind, size_t n, size_t d, bool intercept, uint64_t turn)
+static size_t check_lambda(ref_kind kind, size_t n, size_t d, bool intercept, uint64_t turn)
 {
     setting s = problem(kind, n, d, turn % 2 ? TN_TASK_MULTICLASS : TN_TASK_REGRESSION);
     left_out v = loo_of(s, d + 1 >= n, intercept, SIZE_MAX);
     double lambda = -1;
-    ref_real best = ref_loo_error(&s.p, intercept, INFINITY), got;
+    ref_real null = ref_loo_error(&s.p, intercept, INFINITY), best = null, got;
+    bool no_features = true;
     assert_fine(test_ctx, tnp_loo_lambda(test_ctx, v.loo, &lambda));
     assert_true(lambda > 0);
     for (int g = -40; g <= 60; ++g) {
         ref_real error = ref_loo_error(&s.p, intercept, powl(10, (ref_real)g / 10));
+        no_features &= error > null;
         best = error < best ? error : best;
     }
     got = ref_loo_error(&s.p, intercept, lambda);
@@ -216,20 +218,25 @@ static void check_lambda(ref_kind kind, size_t n, size_t d, bool intercept, uint
                     best);
         fail();
     }
+    assert_true(isinf(lambda) || !no_features);
     loo_done(&v);
     setting_free(&s);
+    return no_features;
 }
 
 static void the_best_lambda_by_brute_force(void **state)
 {
     (void)state;
+    size_t no_features = 0;
     for (uint64_t turn = 0; turn < 4; ++turn) {
         check_lambda(REF_SIGNED, 20, 5, turn & 1, turn / 2);
         check_lambda(REF_NONNEG, 18, 4, turn & 1, turn / 2);
-        check_lambda(REF_NOISE, 20, 4, turn & 1, turn / 2);
+        for (size_t d = 1; d < 6; ++d)
+            no_features += check_lambda(REF_NOISE, 20, d + 1, turn & 1, 1);
         check_lambda(REF_SIGNED, 9, 12, turn & 1, turn / 2);
         check_lambda(REF_LOW_RANK, 16, 9, turn & 1, turn / 2);
     }
+    assert_true(no_features > 0); /* noise is best left alone now and then, and then lambda is infinite */
 }
 
 /* Features that are all zero have no spectrum: no features is the only answer. */

@@ -122,8 +122,14 @@ static const tn_fit_info fit = {
     .classes = 3,
     .selected = selected,
     .steps = steps,
+    .method = "evidence",
     .lambda = lambdas,
     .lambda_rule = "shared",
+    .cost = NAN,
+    .objective = NAN,
+    .gap = NAN,
+    .converged = true,
+    .temperature = 0.125,
     .seconds = 2.5,
     .chosen = {.dim = 47, .log_evidence = -3.25, .loo_accuracy = NAN, .loo_r2 = NAN, .gain_per_label = 0.3}};
 
@@ -149,7 +155,115 @@ static void fit_has_the_keys_of_the_contract(void **state)
     assert_int_equal(json_array_size(list), 3);
     assert_true(json_number_value(json_array_get(list, 0)) == 0.1);
     assert_true(json_is_null(json_array_get(list, 1)));
+    assert_string_equal(string(root, "lambda_rule"), "shared");
+    assert_string_equal(string(root, "method"), "evidence");
+    assert_true(number(root, "temperature") == 0.125);
+    static const char *const none[] = {"C", "objective", "gap", "passes", "converged", "cross_validation"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; ++i)
+        assert_true(json_is_null(json_object_get(root, none[i])));
     json_decref(root);
+}
+
+static double grid[3] = {0.5, 1, 2}, grid_mean[3] = {0.75, 0.875, 0.8125}, grid_se[3] = {0.01, 0.02, 0.03};
+/* A head trained on the one representation there was: no evidence, no ranking, no lambda. */
+static const tn_ranking unranked = {.task = TN_TASK_MULTICLASS, .rows = 100, .classes = 3};
+static const tn_fit_info svm = {
+    .ranking = (tn_ranking *)(uintptr_t)&unranked,
+    .selected_count = 1,
+    .classes = 3,
+    .selected = selected,
+    .method = "svm-cv",
+    .cost = 1,
+    .objective = 40,
+    .gap = 0.5,
+    .passes = 17,
+    .converged = false,
+    .grid_count = 3,
+    .grid_best = 1,
+    .grid = grid,
+    .grid_mean = grid_mean,
+    .grid_se = grid_se,
+    .grid_metric = "accuracy",
+    .seconds = 2.5,
+    .chosen = {.dim = 7, .log_evidence = NAN, .loo_accuracy = NAN, .loo_r2 = NAN, .gain_per_label = NAN}};
+
+static void fit_without_evidence_keeps_the_contract(void **state)
+{
+    char *text = NULL;
+    assert_fine(*state, tn_fit_json(*state, &svm, "h", &text));
+    json_t *root = parse(text), *list = NULL;
+    assert_int_equal(json_array_size(json_object_get(root, "selected")), 1);
+    assert_true(json_is_array(json_object_get(root, "steps")));
+    assert_int_equal(json_array_size(json_object_get(root, "steps")), 0);
+    static const char *const none[] = {"log_evidence", "null_log_evidence", "lambda", "lambda_rule", "temperature"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; ++i)
+        assert_true(json_is_null(json_object_get(root, none[i])));
+    assert_string_equal(string(root, "method"), "svm-cv");
+    assert_string_equal(string(root, "model"), "h");
+    assert_true(number(root, "C") == 1 && number(root, "objective") == 40 && number(root, "gap") == 0.5);
+    assert_true(number(root, "passes") == 17 && number(root, "seconds") == 2.5);
+    assert_true(json_is_false(json_object_get(root, "converged")));
+    json_t *cross = json_object_get(root, "cross_validation");
+    assert_string_equal(string(cross, "metric"), "accuracy");
+    assert_string_equal(string(cross, "parameter"), "C");
+    list = json_object_get(cross, "grid");
+    assert_int_equal(json_array_size(list), 3);
+    for (size_t g = 0; g < 3; ++g) {
+        const json_t *entry = json_array_get(list, g);
+        assert_true(number(entry, "value") == grid[g] && number(entry, "mean") == grid_mean[g]);
+        assert_true(number(entry, "se") == grid_se[g]);
+        assert_true(json_is_true(json_object_get(entry, "best")) == (g == 1));
+    }
+    json_decref(root);
+}
+
+static void fit_tables_say_how_the_training_went(void **state)
+{
+    char *text = NULL;
+    assert_fine(*state, tn_fit_table(*state, &svm, NULL, false, &text));
+    assert_non_null(strstr(text, "  C  cross-validated accuracy  best\n0.5           0.7500"));
+    assert_non_null(strstr(text, "  1           0.8750 \xc2\xb1 0.0200  yes\n"));
+    assert_non_null(strstr(text, "method        svm-cv\nC             1\n"));
+    assert_non_null(strstr(text, "objective     40, certainly within 1.2 % of the optimum (17 passes)"));
+    assert_non_null(strstr(text, "Warning: the training did not reach the --gap"));
+    assert_non_null(strstr(text, "Nothing was to be chosen"));
+    assert_null(strstr(text, "nan"));
+    assert_null(strstr(text, "evidence"));
+    assert_null(strstr(text, "probabilities"));
+    assert_null(strstr(text, "that was tried"));
+    assert_null(strstr(text, " \n"));
+    tn_text_free(text);
+    tn_fit_info edge = svm;
+    edge.grid_best = 2;
+    edge.converged = true;
+    edge.temperature = 0.25;
+    assert_fine(*state, tn_fit_table(*state, &edge, NULL, false, &text));
+    assert_null(strstr(text, "Warning"));
+    assert_non_null(strstr(text, "The best C is the largest that was tried"));
+    assert_non_null(strstr(text, "probabilities yes, temperature 0.25\n"));
+    tn_text_free(text);
+    edge.grid_best = 0;
+    edge.lambda = lambdas;
+    edge.lambda_rule = "cv";
+    assert_fine(*state, tn_fit_table(*state, &edge, NULL, false, &text));
+    assert_non_null(strstr(text, "The best lambda is the smallest that was tried"));
+    tn_text_free(text);
+}
+
+/* Leave-one-out is that of a ridge: beside another head it must say so. */
+static void loo_beside_another_head_is_named(void **state)
+{
+    char *text = NULL;
+    tn_fit_info info = fit;
+    info.chosen.loo_accuracy = 0.75;
+    assert_fine(*state, tn_fit_table(*state, &info, NULL, false, &text));
+    assert_non_null(strstr(text, "LOO accuracy  0.750 \xc2\xb1 0.000\n"));
+    tn_text_free(text);
+    info.lambda = NULL;
+    info.lambda_rule = NULL;
+    assert_fine(*state, tn_fit_table(*state, &info, NULL, false, &text));
+    assert_non_null(strstr(text, "LOO accuracy  0.750 \xc2\xb1 0.000 (of a ridge head)\n"));
+    tn_text_free(text);
 }
 
 static tn_class_metrics multi[2] = {
@@ -182,6 +296,8 @@ static const tn_metrics metrics = {.task = TN_TASK_MULTICLASS,
                                    .balanced_accuracy = 0.5,
                                    .r2 = NAN,
                                    .mse = NAN,
+                                   .nll = 0.375,
+                                   .ece = 0.0625,
                                    .per_class = multi};
 static const char *const class_names[2] = {"cat", "d\xc3\xb6g \xff"};
 
@@ -192,8 +308,15 @@ static void metrics_show_those_that_exist(void **state)
     json_t *root = parse(text), *m = json_object_get(root, "metrics");
     assert_true(number(m, "accuracy") == 0.5 && number(m, "mean_ap") == 0.6 && number(m, "mean_ap_voc07") == 0.7);
     assert_true(number(m, "mean_class_accuracy") == 0.5 && number(m, "mean_auc") == 0.8);
+    assert_true(number(m, "nll") == 0.375 && number(m, "ece") == 0.0625);
     assert_null(json_object_get(m, "top5_accuracy"));
     assert_null(json_object_get(m, "r2"));
+    tn_metrics unsure = metrics;
+    unsure.nll = unsure.ece = (double)NAN;
+    assert_fine(*state, tn_metrics_json(*state, &unsure, class_names, &text));
+    assert_null(strstr(text, "nll"));
+    assert_null(strstr(text, "ece"));
+    tn_text_free(text);
     json_t *list = json_object_get(root, "per_class");
     assert_int_equal(json_array_size(list), 2);
     assert_string_equal(string(json_array_get(list, 0), "class"), "cat");
@@ -224,7 +347,9 @@ static void tables_say_what_matters(void **state)
     assert_non_null(strstr(text, "h.safetensors"));
     tn_text_free(text);
     assert_fine(*state, tn_metrics_table(*state, &metrics, class_names, true, false, &text));
-    assert_non_null(strstr(text, "mean AP (VOC 2007)   0.7000  70.0"));
+    assert_non_null(strstr(text, "mean AP (VOC 2007)       0.7000  70.0\n"));
+    assert_non_null(strstr(text, "negative log-likelihood  0.3750\n"));
+    assert_non_null(strstr(text, "calibration error        0.0625   6.2\n"));
     assert_non_null(strstr(text, "positives"));
     assert_null(strstr(text, "r2"));
     tn_text_free(text);
@@ -279,22 +404,38 @@ static void numbers_read_back_exactly(void **state)
     }
 }
 
+static tn_status write_report(tn_ctx *ctx, int which, char **out)
+{
+    switch (which) {
+    case 0:
+        return tn_ranking_table(ctx, &ranking, true, out);
+    case 1:
+        return tn_fit_table(ctx, &svm, "h", true, out);
+    case 2:
+        return tn_fit_json(ctx, &svm, "h", out);
+    default:
+        return tn_metrics_json(ctx, &metrics, class_names, out);
+    }
+}
+
 static void every_allocation_may_fail(void **state)
 {
-    char untouched[] = "x", *text = untouched;
-    size_t k = 1;
-    for (;; ++k) {
-        tnp_fail_allocation(*state, k);
-        tn_status st = tn_ranking_table(*state, &ranking, true, &text);
-        tnp_fail_allocation(*state, 0);
-        if (st == TN_OK)
-            break;
-        assert_int_equal(st, TN_ERR_MEMORY);
-        assert_ptr_equal(text, untouched);
-        assert_int_equal(tnp_live_blocks(*state), 0);
+    for (int which = 0; which < 4; ++which) {
+        char untouched[] = "x", *text = untouched;
+        size_t k = 1;
+        for (;; ++k) {
+            tnp_fail_allocation(*state, k);
+            tn_status st = write_report(*state, which, &text);
+            tnp_fail_allocation(*state, 0);
+            if (st == TN_OK)
+                break;
+            assert_int_equal(st, TN_ERR_MEMORY);
+            assert_ptr_equal(text, untouched);
+            assert_int_equal(tnp_live_blocks(*state), 0);
+        }
+        assert_true(k > 1);
+        tn_text_free(text);
     }
-    assert_true(k > 1);
-    tn_text_free(text);
 }
 
 int main(void)
@@ -302,6 +443,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(ranking_has_the_keys_of_the_contract, make, drop),
         cmocka_unit_test_setup_teardown(fit_has_the_keys_of_the_contract, make, drop),
+        cmocka_unit_test_setup_teardown(fit_without_evidence_keeps_the_contract, make, drop),
+        cmocka_unit_test_setup_teardown(fit_tables_say_how_the_training_went, make, drop),
+        cmocka_unit_test_setup_teardown(loo_beside_another_head_is_named, make, drop),
         cmocka_unit_test_setup_teardown(metrics_show_those_that_exist, make, drop),
         cmocka_unit_test_setup_teardown(tables_say_what_matters, make, drop),
         cmocka_unit_test_setup_teardown(columns_line_up_by_characters, make, drop),

@@ -9,8 +9,8 @@ try info small.npy
 try info small.npy classes.npy --json
 try info darknet.train.npy labels.train.txt | grep -v norms
 "$TENON" fit darknet.train.npy --labels labels.train.txt -o h.safetensors --loo 0 >/dev/null || exit
-"$TENON" info h.safetensors | grep -E 'head|classes|representations|method'
-"$TENON" info h.safetensors --json | grep -oE '"(path|kind|task|method|dim|name|normalize)":("[^"]*"|[0-9]+)'
+"$TENON" info h.safetensors | grep -E '^[^ ]|^  (classes|representations|method|probabilities) '
+"$TENON" info h.safetensors --json | sed 's/"options":.*//' | grep -oE '"(path|kind|task|method|dim|name|normalize|C|temperature)":("[^"]*"|[0-9]+|null)'
 { head -c 300 h.safetensors; } >cut.safetensors
 "$TENON" info cut.safetensors >/dev/null 2>message || echo "exit $?"
 grep -c '^tenon info: cut.safetensors: ' message

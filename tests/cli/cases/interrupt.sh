@@ -4,8 +4,9 @@
 . "$HERE/lib.sh"
 { npy_header '|i1' 40000 4096; head -c 163840000 /dev/urandom; } >big.npy
 seq 40000 | awk '{ print $1 % 7 }' >y.txt
+# In the foreground: otherwise timeout signals the program and then its whole group, and the second one kills.
 for signal in INT TERM; do
-    timeout --preserve-status -s $signal 1 "$TENON" fit big.npy --labels y.txt --threads 1 --mem 2G -o head.safetensors
+    timeout --foreground --preserve-status -s $signal 1 "$TENON" fit big.npy --labels y.txt --threads 1 --mem 2G -o head.safetensors
     echo "exit $?"
 done
 ls -A

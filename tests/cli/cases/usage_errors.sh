@@ -24,7 +24,7 @@ try rank x.npy --output y
 try rank x.npy -o y
 try fit x.npy --labels y.txt
 try fit x.npy --labels y.txt -o
-try fit x.npy --labels y.txt --method svm -o h
+try fit x.npy --labels y.txt --method nothing -o h
 try predict h
 try eval
 try eval --labels y.txt

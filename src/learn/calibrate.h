@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Temperatures: scores to probabilities. */
+#ifndef TNP_CALIBRATE_H
+#define TNP_CALIBRATE_H
+
+#include "matrix/stats.h"
+#include "tenon/learn.h"
+
+/* The temperature with the least negative log-likelihood of the targets of `rows` (count; NULL: 0, 1, ...) given their
+ * scores (count, classes), which must come from models that did not see them. weight (count), or NULL. */
+tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, double threshold, const size_t *rows,
+                              size_t count, const double *weight, const float *scores, double *temperature);
+
+#endif

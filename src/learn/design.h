@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The rows of a learner that passes over them many times: feeds side by side, in float, block by block. They are kept in
+ * memory when the budget has room for them and read again from their files otherwise. */
+#ifndef TNP_DESIGN_H
+#define TNP_DESIGN_H
+
+#include "base/base.h"
+#include "tenon/transform.h"
+
+typedef struct tnp_design {
+    size_t rows, dim;
+    size_t block, blocks; /* rows a block, number of blocks */
+    bool resident;
+    const tn_feed *const *feeds;
+    size_t feed_count;
+    float *data; /* (rows, dim) when resident, else (block, dim): the block read last */
+} tnp_design;
+
+/* feeds are borrowed while it lives. reserve: bytes that the learner will need besides. Owned by the caller, free with
+ * tnp_design_free. TN_ERR_BUDGET when not even a block fits. */
+tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, tnp_design **out);
+void tnp_design_free(tnp_design *design);
+
+/* Rows that a block of a design of this size has. */
+size_t tnp_design_block_rows(size_t rows, size_t dim);
+/* Rows [*start, *start + *count) as x (count, dim), valid until the next call. Safe for one thread at a time. */
+tn_status tnp_design_block(tn_ctx *ctx, tnp_design *design, size_t b, const float **x, size_t *start, size_t *count);
+
+#endif

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One way to train every linear classifier: columns (class, or class and fold) with their costs, a loss, a solver.
+ *
+ *   svm, penalised intercept or none   dual coordinate descent, svm_dual.c (both losses)
+ *   svm, free intercept                Newton, newton.c (squared hinge only: the hinge has no second derivative)
+ *   logistic, multi-class              Newton on the softmax
+ *   logistic, multi-label              Newton, a binary logistic model a class
+ *
+ * A held-out class that has no positive row left is trained like any other: it learns to say no. */
+#include "learn/linear.h"
+#include "base/blas.h"
+#include "learn/softmax_loss.h"
+#include "learn/svm_dual.h"
+
+#include <math.h>
+#include <string.h>
+
+void tn_learn_options_default(tn_learn_options *options)
+{
+    *options = (tn_learn_options){
+        .cost = 1, .sample_weight = "", .penalise_bias = true, .gap = 1e-4, .max_passes = 1000, .folds = 5, .grid = ""};
+}
+
+const tn_field *tn_learn_fields(size_t *count)
+{
+    static const tn_field fields[] = {
+        {"C", TN_FIELD_REAL, offsetof(tn_learn_options, cost), 1e-300, 1e300, "X",
+         "weight of the losses against 1/2 |w|^2 in svm and logistic"},
+        {"loss", TN_FIELD_CHOICE, offsetof(tn_learn_options, loss), 0, 0, "squared-hinge|hinge",
+         "loss of svm and svm-cv"},
+        {"mean-cost", TN_FIELD_YESNO, offsetof(tn_learn_options, mean_cost), 0, 0, "yes|no",
+         "divide C by the number of rows"},
+        {"class-weight", TN_FIELD_CHOICE, offsetof(tn_learn_options, class_weight), 0, 0, "none|balanced",
+         "balanced gives every class the same weight in svm and logistic"},
+        {"sample-weight", TN_FIELD_TEXT, offsetof(tn_learn_options, sample_weight), 0, 0, "FILE.npy",
+         "a weight a row of the files, for svm and logistic"},
+        {"penalise-bias", TN_FIELD_YESNO, offsetof(tn_learn_options, penalise_bias), 0, 0, "yes|no",
+         "treat the intercept of svm as one more weight"},
+        {"gap", TN_FIELD_REAL, offsetof(tn_learn_options, gap), 1e-12, 1, "X",
+         "stop svm and logistic when they are certainly this close to the optimum, relatively"},
+        {"max-passes", TN_FIELD_INT, offsetof(tn_learn_options, max_passes), 1, 1e9, "N",
+         "most passes over the rows, or Newton steps of logistic"},
+        {"folds", TN_FIELD_INT, offsetof(tn_learn_options, folds), 2, 1e6, "N", "folds of svm-cv and ridge-cv"},
+        {"grid", TN_FIELD_TEXT, offsetof(tn_learn_options, grid), 0, 0, "X,X,...",
+         "values of C or lambda that svm-cv or ridge-cv tries"},
+        {"calibrate", TN_FIELD_CHOICE, offsetof(tn_learn_options, calibrate), 0, 0, "auto|yes|no",
+         "fit a temperature to held-out scores for predict --proba; auto where they are there anyway"},
+    };
+    *count = sizeof fields / sizeof *fields;
+    return fields;
+}
+
+tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, size_t standard_count, double **out,
+                       size_t *count)
+{
+    size_t n = *text ? 1 : standard_count;
+    double *grid = NULL;
+    for (const char *p = text; *p; ++p)
+        n += *p == ',';
+    tn_status st = tnp_alloc(ctx, n, sizeof *grid, &grid);
+    if (st != TN_OK)
+        return st;
+    if (*text == 0)
+        memcpy(grid, standard, n * sizeof *grid);
+    for (size_t i = 0; *text && i < n; ++i) {
+        size_t length = strcspn(text, ",");
+        if (!tnp_number((tnp_span){text, length}, &grid[i]) || !(grid[i] > 0) || !isfinite(grid[i])) {
+            tnp_free(grid);
+            return tnp_fail(ctx, TN_ERR_ARG, "--grid: got '%.*s', expected positive numbers joined by commas",
+                            (int)tnp_min(length, 40), text);
+        }
+        text += length + (text[length] == ',');
+    }
+    *out = grid;
+    *count = n;
+    return TN_OK;
+}
+
+/* Multiplies w by the file's weight of each of the task's rows. */
+static tn_status sample_weights(tn_ctx *ctx, const tnp_task *task, const char *path, float *w)
+{
+    tn_status st = TN_OK;
+    tn_source *src = NULL;
+    float *values = NULL;
+    size_t total = task->y.rows + task->left_out;
+    TN_TRY(tn_source_open(ctx, path, &src));
+    if (tn_source_cols(src) != 1 || tn_source_rows(src) != total)
+        TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu x %zu, expected one weight for each of %zu rows", path,
+                        tn_source_rows(src), tn_source_cols(src), total));
+    TN_TRY(tnp_alloc(ctx, task->y.rows, sizeof *values, &values));
+    TN_TRY(tn_source_read(ctx, src, task->rows, 0, task->y.rows, 0, 1, values));
+    for (size_t i = 0; i < task->y.rows; ++i) {
+        if (!(values[i] >= 0) || !isfinite(values[i]))
+            TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: the weight of row %zu is %g, expected a number from 0 up", path,
+                            task->rows[i], (double)values[i]));
+        w[i] *= values[i];
+    }
+done:
+    tnp_free(values);
+    tn_source_close(src);
+    return st;
+}
+
+tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tn_learn_options *options, float **out)
+{
+    tn_status st = TN_OK;
+    float *w = NULL;
+    size_t *sizes = NULL, n = task->y.rows, present = 0;
+    bool balance = options->class_weight == TN_WEIGHT_BALANCED && task->kind == TN_TASK_MULTICLASS;
+    if (!balance && !*options->sample_weight) {
+        *out = NULL;
+        return TN_OK;
+    }
+    TN_TRY(tnp_alloc(ctx, n, sizeof *w, &w));
+    TN_TRY(tnp_alloc(ctx, task->y.classes, sizeof *sizes, &sizes));
+    for (size_t i = 0; i < n; ++i)
+        present += sizes[balance ? task->cls[task->first[i]] : 0]++ == 0;
+    for (size_t i = 0; i < n; ++i)
+        w[i] = balance ? (float)n / ((float)present * (float)sizes[task->cls[task->first[i]]]) : 1.0f;
+    if (*options->sample_weight)
+        TN_TRY(sample_weights(ctx, task, options->sample_weight, w));
+    *out = w;
+    w = NULL;
+done:
+    tnp_free(w);
+    tnp_free(sizes);
+    return st;
+}
+
+/* Arrays that a tnp_columns borrows. */
+typedef struct column_room {
+    uint32_t *fold;
+    float *positive, *negative;
+} column_room;
+
+static void room_free(column_room *room)
+{
+    tnp_free(room->fold);
+    tnp_free(room->positive);
+    tnp_free(room->negative);
+}
+
+static tn_status make_columns(tn_ctx *ctx, const tnp_linear *l, double cost, column_room *room, tnp_columns *out)
+{
+    tn_status st = TN_OK;
+    const tnp_targets *y = &l->task->y;
+    size_t count = y->classes * l->folds, *sizes = NULL;
+    bool balance = l->options->class_weight == TN_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTILABEL;
+    double n = (double)y->rows, c = l->options->mean_cost ? cost / n : cost;
+    TN_TRY(tnp_alloc(ctx, count, sizeof *room->fold, &room->fold));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *room->positive, &room->positive));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *room->negative, &room->negative));
+    TN_TRY(tnp_alloc(ctx, y->classes, sizeof *sizes, &sizes));
+    for (size_t p = 0; p < y->first[y->rows]; ++p)
+        ++sizes[y->cls[p]];
+    for (size_t j = 0; j < count; ++j) {
+        size_t k = j % y->classes;
+        double share = balance && sizes[k] > 0 && sizes[k] < y->rows ? (double)sizes[k] / n : 0.5;
+        room->fold[j] = (uint32_t)(j / y->classes);
+        /* A constant class costs nothing and is solved at once; the head gives it its constant. */
+        room->positive[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / share);
+        room->negative[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / (1 - share));
+    }
+    *out = (tnp_columns){
+        y, count, l->row_fold ? room->fold : NULL, l->row_fold, l->row_weight, room->positive, room->negative};
+done:
+    tnp_free(sizes);
+    return st;
+}
+
+static double softmax_cost(const tnp_linear *l, double cost)
+{
+    return l->options->mean_cost ? cost / (double)l->task->y.rows : cost;
+}
+
+static tn_status by_newton(tn_ctx *ctx, const tnp_linear *l, double cost, const tnp_columns *columns, float *w,
+                           double *objective, double *gap, tnp_training *out)
+{
+    bool softmax = l->logistic && l->task->kind == TN_TASK_MULTICLASS;
+    tnp_softmax soft = {&l->task->y, (float)softmax_cost(l, cost), l->row_weight};
+    tnp_loss loss = softmax       ? tnp_softmax_loss(&soft)
+                    : l->logistic ? tnp_binary_logistic(columns)
+                                  : tnp_squared_hinge(columns);
+    tnp_newton_options options = {l->options->gap, tnp_min(l->options->max_passes, 200), l->bias,
+                                  l->options->penalise_bias && !l->logistic, l->seed};
+    tnp_newton_info info = {0};
+    tn_status st = tnp_newton_solve(ctx, l->design, columns->count, &loss, &options, w, objective, gap, &info);
+    out->passes = info.products;
+    out->converged = info.converged;
+    out->objective = out->gap = 0;
+    for (size_t j = 0; j < (softmax ? 1 : columns->count); ++j) {
+        out->objective += objective[j];
+        out->gap += gap[j];
+    }
+    return st;
+}
+
+static tn_status by_dual(tn_ctx *ctx, const tnp_linear *l, const tnp_columns *columns, float *w, double *objective,
+                         double *gap, tnp_training *out)
+{
+    tnp_dual_options options = {l->options->loss == TN_SVM_SQUARED_HINGE, l->bias, l->options->gap,
+                                l->options->max_passes, l->seed};
+    tnp_dual_info info = {0};
+    tn_status st = tnp_dual_solve(ctx, l->design, columns, &options, l->alpha, w, objective, gap, &info);
+    out->passes = info.passes;
+    out->converged = info.converged;
+    out->objective = out->gap = 0;
+    for (size_t j = 0; j < columns->count; ++j) {
+        out->objective += objective[j];
+        out->gap += gap[j];
+    }
+    return st;
+}
+
+tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
+{
+    tn_status st = TN_OK;
+    column_room room = {0};
+    tnp_columns columns;
+    double *objective = NULL, *gap = NULL;
+    bool free_bias = l->bias && !l->options->penalise_bias;
+    if (!l->logistic && free_bias && l->options->loss == TN_SVM_HINGE)
+        return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
+    TN_TRY(make_columns(ctx, l, cost, &room, &columns));
+    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *objective, &objective));
+    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *gap, &gap));
+    if (l->logistic || free_bias)
+        TN_TRY(by_newton(ctx, l, cost, &columns, w, objective, gap, out));
+    else
+        TN_TRY(by_dual(ctx, l, &columns, w, objective, gap, out));
+done:
+    room_free(&room);
+    tnp_free(objective);
+    tnp_free(gap);
+    return st;
+}
+
+tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *l, const float *w, float *scores)
+{
+    tn_status st = TN_OK;
+    float *rows = NULL, *part = NULL;
+    size_t *places = NULL, dim = l->design->dim, k = l->task->y.classes, width = dim + 1;
+    TN_TRY(tnp_alloc_raw(ctx, l->design->block * dim, sizeof *rows, &rows));
+    TN_TRY(tnp_alloc_raw(ctx, l->design->block * k, sizeof *part, &part));
+    TN_TRY(tnp_alloc(ctx, l->design->block, sizeof *places, &places));
+    for (size_t b = 0; b < l->design->blocks; ++b) {
+        const float *x = NULL;
+        size_t start, count;
+        TN_TRY(tnp_design_block(ctx, l->design, b, &x, &start, &count));
+        for (size_t f = 0; f < l->folds; ++f) {
+            const float *model = w + f * k * width;
+            size_t n = 0;
+            for (size_t i = 0; i < count; ++i)
+                if (l->row_fold[start + i] == f) {
+                    memcpy(rows + n * dim, x + i * dim, dim * sizeof *rows);
+                    for (size_t c = 0; c < k; ++c)
+                        part[n * k + c] = model[c * width + dim];
+                    places[n++] = start + i;
+                }
+            TN_TRY(tnp_sgemm_nt(ctx, n, k, dim, rows, dim, model, width, 1, part, k));
+            for (size_t i = 0; i < n; ++i)
+                memcpy(scores + places[i] * k, part + i * k, k * sizeof *scores);
+        }
+    }
+done:
+    tnp_free(rows);
+    tnp_free(part);
+    tnp_free(places);
+    return st;
+}
+
+size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns)
+{
+    return tnp_max(tnp_newton_bytes(rows, dim, columns), tnp_dual_bytes(rows, dim, columns));
+}

@@ -1,0 +1,284 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Training of support vector machines and logistic regression on a chosen set, and the quality that their
+ * cross-validation, and that of the ridge, goes by. */
+#include "pipeline_parts.h"
+#include "learn/calibrate.h"
+#include "learn/folds.h"
+#include "tenon/evaluate.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *metric_name(tn_task task)
+{
+    return task == TN_TASK_MULTICLASS ? "accuracy" : task == TN_TASK_MULTILABEL ? "mean_ap" : "r2";
+}
+
+/* Labels of some of the task's rows, as the metrics want them: lists into the task's own arrays cannot be cut, so they
+ * are copied. */
+static tn_status labels_of_rows(tn_ctx *ctx, const tnp_targets *y, const size_t *rows, size_t count, tn_labels *out)
+{
+    tn_status st = TN_OK;
+    size_t total = 0;
+    TN_TRY(tnp_alloc(ctx, count, sizeof *out->known, &out->known));
+    memset(out->known, true, count);
+    out->rows = count;
+    out->classes = y->classes;
+    if (y->values) {
+        TN_TRY(tnp_alloc(ctx, count * y->classes, sizeof *out->values, &out->values));
+        for (size_t i = 0; i < count; ++i)
+            memcpy(out->values + i * y->classes, y->values + rows[i] * y->classes, y->classes * sizeof *out->values);
+        return TN_OK;
+    }
+    for (size_t i = 0; i < count; ++i)
+        total += y->first[rows[i] + 1] - y->first[rows[i]];
+    TN_TRY(tnp_alloc(ctx, count + 1, sizeof *out->first, &out->first));
+    TN_TRY(tnp_alloc(ctx, total, sizeof *out->cls, &out->cls));
+    for (size_t i = 0, at = 0; i < count; out->first[++i] = at)
+        for (size_t p = y->first[rows[i]]; p < y->first[rows[i] + 1]; ++p)
+            out->cls[at++] = y->cls[p];
+done:
+    return st;
+}
+
+tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
+{
+    tn_status st = TN_OK;
+    const tnp_chosen *c = arg;
+    const tnp_targets *y = &c->bench->task->y;
+    tn_labels labels = {.task = c->bench->task->kind};
+    tn_metrics *metrics = NULL;
+    tn_view view = {scores, count, y->classes, y->classes};
+    TN_TRY(labels_of_rows(ctx, y, rows, count, &labels));
+    TN_TRY(tn_metrics_compute(ctx, view, &labels, 0.5, &metrics));
+    *value = labels.task == TN_TASK_MULTICLASS   ? metrics->accuracy
+             : labels.task == TN_TASK_MULTILABEL ? metrics->mean_ap
+                                                 : metrics->r2;
+    if (isnan(*value)) /* a fold without a single class that has both sides says nothing */
+        *value = 0;
+done:
+    tn_metrics_free(metrics);
+    tnp_free(labels.known);
+    tnp_free(labels.first);
+    tnp_free(labels.cls);
+    tnp_free(labels.values);
+    return st;
+}
+
+void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross)
+{
+    tn_fit_info *info = c->info;
+    info->grid_count = cross->count;
+    info->grid_best = cross->best;
+    info->grid = cross->grid;
+    info->grid_mean = cross->mean;
+    info->grid_se = cross->se;
+    info->grid_metric = metric_name(c->bench->task->kind);
+    cross->grid = cross->mean = cross->se = NULL; /* the info's now */
+}
+
+/* ---- training ---- */
+
+typedef struct linear_job {
+    const tnp_chosen *chosen;
+    tnp_linear linear;
+    float *row_weight, *w, *held_out; /* held_out (rows, classes): scores by models that did not see the row */
+    uint32_t *fold;
+    size_t width;
+} linear_job;
+
+static tn_status check(tn_ctx *ctx, const tnp_chosen *c)
+{
+    if (c->bench->task->kind == TN_TASK_REGRESSION)
+        return tnp_fail(ctx, TN_ERR_ARG, "--method %s needs classes, but the task is a regression", c->info->method);
+    return TN_OK;
+}
+
+/* Models a class and fold on the rows outside it: for cross-validation and for calibration. */
+static tn_status with_folds(tn_ctx *ctx, linear_job *job)
+{
+    tn_status st = TN_OK;
+    const tnp_chosen *c = job->chosen;
+    const tnp_task *task = c->bench->task;
+    const tn_learn_options *learn = &c->options->learn;
+    TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, learn->folds, c->options->rank.seed, &job->fold));
+    TN_TRY(tnp_alloc(ctx, task->y.rows * task->y.classes, sizeof *job->held_out, &job->held_out));
+    job->linear.row_fold = job->fold;
+    job->linear.folds = learn->folds;
+done:
+    return st;
+}
+
+/* C by cross-validation along the grid; leaves the held-out scores at the best. */
+static tn_status choose_cost(tn_ctx *ctx, linear_job *job)
+{
+    static const double standard[] = {0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10}; /* the paper's */
+    tn_status st = TN_OK;
+    const tnp_chosen *c = job->chosen;
+    tnp_cross *cross = NULL;
+    double *grid = NULL;
+    float *w = NULL, *alpha = NULL;
+    size_t count = 0, columns, rows = c->bench->task->y.rows;
+    tn_learn_options loose = c->options->learn;
+    loose.gap =
+        fmax(loose.gap, 1e-3); /* a tenth of a per cent of the objective moves no accuracy that folds can tell apart */
+    job->linear.options = &loose;
+    TN_TRY(tnp_grid_new(ctx, c->options->learn.grid, standard, sizeof standard / sizeof *standard, &grid, &count));
+    TN_TRY(with_folds(ctx, job));
+    columns = job->linear.folds * c->bench->task->y.classes;
+    TN_TRY(tnp_cross_new(ctx, grid, count, job->linear.folds, &cross));
+    TN_TRY(tnp_alloc(ctx, columns * job->width, sizeof *w, &w));
+    TN_TRY(tnp_alloc(ctx, rows * columns, sizeof *alpha, &alpha));
+    job->linear.alpha = alpha;
+    TN_TRY(tnp_svm_cv(ctx, &job->linear, tnp_measure_rows, (void *)(uintptr_t)c, cross, w, job->held_out));
+    c->info->cost = cross->grid[cross->best];
+    tnp_keep_cross(c, cross);
+done:
+    job->linear.alpha = NULL;
+    job->linear.options = &c->options->learn;
+    tnp_cross_free(cross);
+    tnp_free(grid);
+    tnp_free(w);
+    tnp_free(alpha);
+    return st;
+}
+
+/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at weight
+ * 0. */
+static tn_status train_softmax_folds(tn_ctx *ctx, const linear_job *job, float *w)
+{
+    tn_status st = TN_OK;
+    float *weight = NULL;
+    const tnp_task *task = job->chosen->bench->task;
+    tnp_linear fold = job->linear;
+    tnp_training training;
+    fold.row_fold = NULL;
+    fold.folds = 1;
+    TN_TRY(tnp_alloc(ctx, task->y.rows, sizeof *weight, &weight));
+    fold.row_weight = weight;
+    for (size_t f = 0; f < job->linear.folds; ++f) {
+        for (size_t i = 0; i < task->y.rows; ++i)
+            weight[i] = job->fold[i] == f ? 0 : job->row_weight ? job->row_weight[i] : 1;
+        TN_TRY(tnp_linear_train(ctx, &fold, job->chosen->info->cost, w + f * task->y.classes * job->width, &training));
+    }
+done:
+    tnp_free(weight);
+    return st;
+}
+
+/* Held-out scores at the cost that is used anyway: as many trainings again as there are folds. */
+static tn_status score_held_out(tn_ctx *ctx, linear_job *job)
+{
+    tn_status st = TN_OK;
+    float *w = NULL;
+    tnp_training training;
+    const tnp_task *task = job->chosen->bench->task;
+    TN_TRY(with_folds(ctx, job));
+    TN_TRY(tnp_alloc(ctx, job->linear.folds * task->y.classes * job->width, sizeof *w, &w));
+    if (job->linear.logistic && task->kind == TN_TASK_MULTICLASS)
+        TN_TRY(train_softmax_folds(ctx, job, w));
+    else
+        TN_TRY(tnp_linear_train(ctx, &job->linear, job->chosen->info->cost, w, &training));
+    TN_TRY(tnp_linear_held_out(ctx, &job->linear, w, job->held_out));
+done:
+    tnp_free(w);
+    return st;
+}
+
+/* Score of a class that every training row has, or none: the log-odds of n + 1/2 rows against 1/2. */
+static float constant_score(const tnp_task *task, size_t k)
+{
+    double odds = log(2 * (double)task->y.rows + 1);
+    return (float)(tnp_target(&task->y, 0, k) > 0.5 ? odds : -odds);
+}
+
+static void fill_head(const linear_job *job, tn_head *head)
+{
+    const tnp_task *task = job->chosen->bench->task;
+    bool apart =
+        !(job->linear.logistic && task->kind == TN_TASK_MULTICLASS); /* the softmax trains absent classes too */
+    for (size_t k = 0; k < head->classes; ++k) {
+        memcpy(head->weight + k * head->dim, job->w + k * job->width, head->dim * sizeof *head->weight);
+        head->bias[k] = apart && task->constant[k] ? constant_score(task, k) : job->w[k * job->width + head->dim];
+    }
+    head->threshold = 0;
+    head->log_evidence = NAN;
+}
+
+static tn_status set_temperature(tn_ctx *ctx, const linear_job *job, tn_head *head)
+{
+    const tnp_task *task = job->chosen->bench->task;
+    if (!job->held_out) {
+        head->temperature = job->linear.logistic ? 1 : 0; /* log-odds as they are; margins are none */
+        return TN_OK;
+    }
+    return tnp_temperature_fit(ctx, &task->y, task->kind, head->threshold, NULL, task->y.rows, NULL, job->held_out,
+                               &head->temperature);
+}
+
+static tn_status train(tn_ctx *ctx, linear_job *job)
+{
+    tn_status st = TN_OK;
+    tn_fit_info *info = job->chosen->info;
+    const tn_learn_options *learn = &job->chosen->options->learn;
+    tnp_training training = {0};
+    info->cost = learn->cost;
+    if (job->chosen->options->method == TN_METHOD_SVM_CV)
+        TN_TRY(choose_cost(ctx, job));
+    else if (learn->calibrate == TN_CALIBRATE_YES)
+        TN_TRY(score_held_out(ctx, job));
+    if (job->held_out && learn->calibrate == TN_CALIBRATE_NO) {
+        tnp_free(job->held_out);
+        job->held_out = NULL;
+    }
+    job->linear.row_fold = NULL;
+    job->linear.folds = 1;
+    TN_TRY(tnp_alloc(ctx, info->classes * job->width, sizeof *job->w, &job->w));
+    TN_TRY(tnp_linear_train(ctx, &job->linear, info->cost, job->w, &training));
+    info->objective = training.objective;
+    info->gap = training.gap;
+    info->passes = training.passes;
+    info->converged = training.converged;
+done:
+    return st;
+}
+
+tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    tnp_design *design = NULL;
+    linear_job job = {.chosen = c};
+    size_t models = c->options->method == TN_METHOD_SVM_CV ? c->options->learn.folds : 1, dim = 0;
+    for (size_t m = 0; m < c->count; ++m)
+        dim += tn_feed_cols(c->feeds[m]);
+    job.width = dim + 1;
+    TN_TRY(check(ctx, c));
+    TN_TRY(tnp_row_weights(ctx, c->bench->task, &c->options->learn, &job.row_weight));
+    TN_TRY(tnp_design_new(ctx, c->feeds, c->count,
+                          tnp_linear_bytes(c->bench->task->y.rows, dim, models * c->info->classes), &design));
+    job.linear = (tnp_linear){.design = design,
+                              .task = c->bench->task,
+                              .options = &c->options->learn,
+                              .logistic = c->options->method == TN_METHOD_LOGISTIC,
+                              .bias = c->options->rank.evidence.intercept,
+                              .seed = c->options->rank.seed,
+                              .row_weight = job.row_weight,
+                              .folds = 1};
+    TN_TRY(train(ctx, &job));
+    TN_TRY(tnp_begin_head(ctx, c, &head));
+    fill_head(&job, head);
+    TN_TRY(set_temperature(ctx, &job, head));
+    c->info->temperature = head->temperature;
+    *out = head;
+    head = NULL;
+done:
+    tn_head_free(head);
+    tnp_design_free(design);
+    tnp_free(job.row_weight);
+    tnp_free(job.w);
+    tnp_free(job.held_out);
+    tnp_free(job.fold);
+    return st;
+}

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Training of the ridge head on a chosen set: lambda, weights, temperature. Other linear heads: pipeline_linear.c. */
+#include "pipeline_parts.h"
+#include "learn/calibrate.h"
+#include "learn/folds.h"
+#include "report/text.h"
+#include "tenon/report.h"
+
+#include <math.h>
+#include <string.h>
+
+/* How the head was made, from the same tables as the command line. */
+static tn_status options_json(tn_ctx *ctx, const tn_fit_options *options, char **out)
+{
+    enum { TABLES = 4 };
+    tnp_text text;
+    char buffer[256];
+    size_t counts[TABLES];
+    const tn_field *tables[TABLES] = {tn_fit_fields(&counts[0]), tn_learn_fields(&counts[1]),
+                                      tn_rank_fields(&counts[2]), tn_evidence_fields(&counts[3])};
+    const void *bases[TABLES] = {options, &options->learn, &options->rank, &options->rank.evidence};
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "{");
+    for (size_t t = 0; t < TABLES; ++t)
+        for (size_t i = 0; i < counts[t]; ++i) {
+            tnp_text_add(&text, t + i ? "," : "");
+            tnp_text_quote(&text, tables[t][i].name);
+            tnp_text_add(&text, ":");
+            tnp_text_quote(&text, tn_field_text(&tables[t][i], bases[t], buffer, sizeof buffer));
+        }
+    tnp_text_add(&text, ",\"seed\":\"%zu\"}", options->rank.seed);
+    return tnp_text_take(&text, out);
+}
+
+static tn_status head_reps(tn_ctx *ctx, const tnp_candidates *c, const size_t *members, size_t count, tn_head *head)
+{
+    tn_status st = TN_OK;
+    for (size_t m = 0, at = 0; m < count; at += head->reps[m++].dim) {
+        const tn_feed *feed = c->feeds[members[m]];
+        TN_TRY(tnp_strdup(ctx, tn_source_name(tn_feed_source(feed)), &head->reps[m].name));
+        head->reps[m].dim = tn_feed_cols(feed);
+        head->reps[m].normalize = tn_feed_normalize(feed);
+        if (!tn_feed_means(feed))
+            continue;
+        if (!head->means)
+            TN_TRY(tnp_head_add_zscore(ctx, head));
+        memcpy(head->means + at, tn_feed_means(feed), head->reps[m].dim * sizeof(double));
+        memcpy(head->scales + at, tn_feed_scales(feed), head->reps[m].dim * sizeof(double));
+    }
+done:
+    return st;
+}
+
+tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    const tnp_task *task = c->bench->task;
+    size_t dim = 0;
+    for (size_t m = 0; m < c->count; ++m)
+        dim += tn_feed_cols(c->feeds[m]);
+    TN_TRY(tnp_head_new(ctx, task->kind, (const char *const *)c->labels->names, task->y.classes, dim, c->count,
+                        c->info->method, &head));
+    TN_TRY(head_reps(ctx, c->bench->candidates, c->members, c->count, head));
+    tn_fit_options used = *c->options;
+    if (!isnan(c->info->cost)) /* what a cross-validation chose */
+        used.learn.cost = c->info->cost;
+    TN_TRY(options_json(ctx, &used, &head->options));
+    head->log_evidence = c->info->chosen.log_evidence;
+    *out = head;
+    head = NULL;
+done:
+    tn_head_free(head);
+    return st;
+}
+
+/* Value of a target that never changes: its value in the first row. */
+static double constant_value(const tnp_task *task, size_t c)
+{
+    if (task->values)
+        return task->values[c] + task->offset[c];
+    return tnp_target(&task->y, 0, c);
+}
+
+/* Constant classes are scored by their constant, with or without an intercept; regression gets its offset back. */
+static void finish_bias(const tnp_task *task, tn_head *head)
+{
+    for (size_t c = 0; c < head->classes; ++c)
+        head->bias[c] = (float)(task->constant[c] ? constant_value(task, c) : (double)head->bias[c] + task->offset[c]);
+}
+
+/* ---- lambda ---- */
+
+static tn_status loo_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, double *lambda)
+{
+    tnp_loo *loo = NULL;
+    tn_status st = tnp_loo_of_set(ctx, c->bench, ridge, c->members, c->count, &loo);
+    if (st == TN_OK)
+        st = tnp_loo_lambda(ctx, loo, lambda);
+    tnp_loo_free(loo);
+    return st;
+}
+
+/* lambda (classes) by the rule the options name. */
+static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
+{
+    static const char *const words[] = {"auto", "shared", "per-class", "gcv", "loo", "fixed"};
+    tn_lambda_rule rule = TN_LAMBDA_AUTO;
+    const tnp_task *task = c->bench->task;
+    double one = 0;
+    tn_status st = tn_lambda_parse(ctx, c->options->lambda, &rule, &one);
+    if (rule == TN_LAMBDA_AUTO)
+        rule = task->kind == TN_TASK_MULTICLASS ? TN_LAMBDA_SHARED : TN_LAMBDA_PER_CLASS;
+    if (rule == TN_LAMBDA_SHARED)
+        one = evidence->lambda_shared;
+    if (st == TN_OK && rule == TN_LAMBDA_GCV)
+        st = tnp_gcv_lambda(ctx, ridge->spectrum, ridge->rows, ridge->intercept, task->constant, &one);
+    if (st == TN_OK && rule == TN_LAMBDA_LOO)
+        st = loo_lambda(ctx, c, ridge, &one);
+    for (size_t k = 0; st == TN_OK && k < ridge->classes; ++k)
+        c->info->lambda[k] = task->constant[k] ? INFINITY : rule == TN_LAMBDA_PER_CLASS ? evidence->lambda[k] : one;
+    c->info->lambda_rule = words[rule];
+    return st;
+}
+
+/* One lambda by cross-validated quality. */
+static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c)
+{
+    tn_status st = TN_OK;
+    const tnp_task *task = c->bench->task;
+    const tn_learn_options *learn = &c->options->learn;
+    double standard[21], *grid = NULL;
+    size_t count = 0;
+    uint32_t *fold = NULL;
+    tnp_cross *cross = NULL;
+    tnp_design *design = NULL;
+    for (int i = 0; i < 21; ++i)
+        standard[i] = ldexp(1, i - 10); /* the paper's: 2^-10 .. 2^10 */
+    TN_TRY(tnp_grid_new(ctx, learn->grid, standard, 21, &grid, &count));
+    TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, learn->folds, c->options->rank.seed, &fold));
+    TN_TRY(tnp_cross_new(ctx, grid, count, learn->folds, &cross));
+    TN_TRY(tnp_design_new(ctx, c->feeds, c->count, 0, &design));
+    TN_TRY(tnp_ridge_cv(ctx, design, &task->y, c->options->rank.evidence.intercept, fold, tnp_measure_rows,
+                        (void *)(uintptr_t)c, cross));
+    for (size_t k = 0; k < task->y.classes; ++k)
+        c->info->lambda[k] = task->constant[k] ? INFINITY : cross->grid[cross->best];
+    c->info->lambda_rule = "cv";
+    tnp_keep_cross(c, cross);
+done:
+    tnp_free(grid);
+    tnp_free(fold);
+    tnp_cross_free(cross);
+    tnp_design_free(design);
+    return st;
+}
+
+/* ---- the head ---- */
+
+/* Temperature from leave-one-out scores at the head's own lambdas. */
+static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tn_head *head)
+{
+    tn_status st = TN_OK;
+    tnp_loo *loo = NULL;
+    double *wide = NULL;
+    float *scores = NULL;
+    const tnp_sample *sample = c->bench->sample;
+    size_t size = sample->count * ridge->classes;
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *wide, &wide));
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
+    TN_TRY(tnp_loo_of_set(ctx, c->bench, ridge, c->members, c->count, &loo));
+    TN_TRY(tnp_loo_predict_each(ctx, loo, c->info->lambda, wide));
+    for (size_t i = 0; i < size; ++i)
+        scores[i] = (float)wide[i];
+    TN_TRY(tnp_temperature_fit(ctx, &c->bench->task->y, head->task, head->threshold, sample->rows, sample->count,
+                               sample->weight, scores, &head->temperature));
+done:
+    tnp_loo_free(loo);
+    tnp_free(wide);
+    tnp_free(scores);
+    return st;
+}
+
+tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence,
+                          tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    bool calibrate = c->options->learn.calibrate != TN_CALIBRATE_NO && c->bench->sample;
+    TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
+    if (c->options->method == TN_METHOD_RIDGE_CV)
+        TN_TRY(lambda_by_cv(ctx, c));
+    else
+        TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));
+    TN_TRY(tnp_begin_head(ctx, c, &head));
+    TN_TRY(tnp_head_add_ridge(ctx, head));
+    TN_TRY(tnp_ridge_weights(ctx, ridge, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
+    TN_TRY(tnp_ridge_precisions(ctx, ridge, c->info->lambda, head->alpha, head->beta));
+    memcpy(head->lambda, c->info->lambda, ridge->classes * sizeof *head->lambda);
+    finish_bias(c->bench->task, head);
+    if (calibrate && head->task != TN_TASK_REGRESSION)
+        TN_TRY(loo_temperature(ctx, c, ridge, head));
+    c->info->temperature = head->temperature;
+    *out = head;
+    head = NULL;
+done:
+    tn_head_free(head);
+    return st;
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rows for many passes: the same floats whether kept or read again, block by block, and what a budget makes of them. */
+#include "ridge_of.h"
+#include "learn/design.h"
+
+/* Every block holds the rows it says, feeds side by side; twice, for the second pass; then in the opposite order. */
+static void check_blocks(tnp_design *x, const double *want)
+{
+    for (int pass = 0; pass < 3; ++pass) {
+        size_t seen = 0;
+        for (size_t b = 0; b < x->blocks; ++b) {
+            size_t at = pass == 2 ? x->blocks - 1 - b : b, start = 99, count = 99;
+            const float *rows = NULL;
+            assert_fine(test_ctx, tnp_design_block(test_ctx, x, at, &rows, &start, &count));
+            assert_int_equal(start, at * x->block);
+            assert_true(count > 0 && count <= x->block);
+            for (size_t i = 0; i < count * x->dim; ++i)
+                assert_true((double)rows[i] == want[start * x->dim + i]);
+            seen += count;
+        }
+        assert_int_equal(seen, x->rows);
+    }
+}
+
+static void kept_in_memory(void **state)
+{
+    (void)state;
+    setting s = setting_of(REF_SIGNED, 300, 8, 3, TN_TASK_MULTICLASS, AS_F32);
+    tnp_design *x = NULL;
+    assert_fine(test_ctx, tnp_design_new(test_ctx, (const tn_feed *const *)s.feed, 2, 0, &x));
+    assert_true(x->resident);
+    assert_int_equal(x->rows, 300);
+    assert_int_equal(x->dim, 8);
+    check_blocks(x, s.p.x);
+    const size_t blocks[] = {1, 7, 299, 300}; /* any partition: the last block is the short one */
+    for (size_t i = 0; i < 4; ++i)
+        for (int resident = 0; resident < 2; ++resident) {
+            x->block = blocks[i];
+            x->blocks = (300 + blocks[i] - 1) / blocks[i];
+            x->resident = resident;
+            if (!resident)
+                assert_fine(test_ctx,
+                            tn_feed_read(test_ctx, s.feed[0], 5, 1, x->data, 8)); /* stale rows are not used */
+            else
+                for (int f = 0; f < 2; ++f)
+                    assert_fine(test_ctx, tn_feed_read(test_ctx, s.feed[f], 0, 300, x->data + (f ? 4 : 0), 8));
+            check_blocks(x, s.p.x);
+        }
+    tnp_design_free(x);
+    setting_free(&s);
+}
+
+/* Too large for the budget together with the learner's reserve: read again, within the budget. */
+static void streamed_within_a_budget(void **state)
+{
+    (void)state;
+    enum { N = 600, D = 8192, RESERVE = 1 << 20 };
+    ref_rng rng = ref_rng_of(4);
+    double *v = ref_alloc((size_t)N * D, sizeof *v);
+    for (size_t i = 0; i < (size_t)N * D; ++i)
+        v[i] = (double)ref_below(&rng, 255) - 127;
+    tn_source *src = source_of("wide", v, N, D, AS_I8);
+    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    const tn_feed *feeds[] = {feed};
+    size_t whole = (size_t)N * D * 4, now = tn_ctx_memory_now(test_ctx), block = 256 * (size_t)D * 4;
+    tnp_design *x = NULL;
+    for (int tight = 0; tight < 2; ++tight) {
+        tn_ctx_set_memory(test_ctx, now + whole + RESERVE + 4096 - (tight ? 8192 : 0));
+        assert_fine(test_ctx, tnp_design_new(test_ctx, feeds, 1, RESERVE, &x));
+        assert_int_equal(x->resident, !tight);
+        assert_int_equal(x->block, 256); /* 8 MB */
+        assert_int_equal(x->blocks, 3);
+        check_blocks(x, v);
+        if (tight)
+            assert_true(tn_ctx_memory_now(test_ctx) - now < block + 4096);
+        tnp_design_free(x);
+    }
+    size_t blocks = tnp_live_blocks(test_ctx);
+    tnp_design *const untouched = (tnp_design *)(void *)test_folder;
+    x = untouched;
+    tn_ctx_set_memory(test_ctx, now + block + RESERVE - 4096);
+    assert_fails(test_ctx, TN_ERR_BUDGET, "training: needs", tnp_design_new(test_ctx, feeds, 1, RESERVE, &x));
+    assert_ptr_equal(x, untouched);
+    assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+    tn_ctx_set_memory(test_ctx, 0);
+    tn_feed_free(feed);
+    tn_source_close(src);
+    free(v);
+}
+
+/* Cancelled, a bad row in the file, no memory: the status comes through and nothing is left. */
+static void faults(void **state)
+{
+    (void)state;
+    double v[12] = {1, 2, 3, 4, 5, 6, 7, 8, NAN, 10, 11, 12};
+    tn_source *src = open_source(write_matrix("bad.npy", v, 6, 2, AS_F32));
+    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    const tn_feed *feeds[] = {feed};
+    size_t blocks = tnp_live_blocks(test_ctx);
+    tnp_design *x = NULL;
+    assert_fails(test_ctx, TN_ERR_DATA, "row 4", tnp_design_new(test_ctx, feeds, 1, 0, &x));
+    assert_null(x);
+    assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+    tn_feed_free(feed);
+    tn_source_close(src);
+
+    setting s = setting_of(REF_SIGNED, 30, 8, 3, TN_TASK_MULTICLASS, AS_F32);
+    size_t k = 1;
+    blocks = tnp_live_blocks(test_ctx);
+    for (;; ++k) {
+        tnp_fail_allocation(test_ctx, k);
+        tn_status st = tnp_design_new(test_ctx, (const tn_feed *const *)s.feed, 2, 0, &x);
+        tnp_fail_allocation(test_ctx, 0);
+        if (st == TN_OK)
+            break;
+        assert_int_equal(st, TN_ERR_MEMORY);
+        assert_null(x);
+        assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+    }
+    assert_true(k > 2);
+    tnp_design_free(x);
+    tnp_design_free(NULL);
+    tn_ctx *other = NULL;
+    x = NULL;
+    assert_int_equal(tn_ctx_new(&other), TN_OK);
+    assert_fine(other, tnp_design_new(other, (const tn_feed *const *)s.feed, 2, 0, &x));
+    tn_ctx_cancel(other);
+    const float *rows = NULL;
+    size_t start, count;
+    assert_fails(other, TN_ERR_INTERRUPTED, "", tnp_design_block(other, x, 0, &rows, &start, &count));
+    tnp_design *none = NULL;
+    assert_fails(other, TN_ERR_INTERRUPTED, "", tnp_design_new(other, (const tn_feed *const *)s.feed, 2, 0, &none));
+    assert_null(none);
+    tnp_design_free(x);
+    assert_int_equal(tnp_live_blocks(other), 0);
+    tn_ctx_free(other);
+    setting_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(kept_in_memory),
+        cmocka_unit_test(streamed_within_a_budget),
+        cmocka_unit_test(faults),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Folds: how many rows of each class every fold gets, that they are seeded, and when there can be none. */
+#include "fixtures/problems.h"
+#include "learn/folds.h"
+
+/* Lists of classes, one a row. */
+typedef struct lists {
+    tnp_targets y;
+    size_t *first;
+    uint32_t *cls;
+} lists;
+
+/* n rows of k classes; class c has about c + 1 shares, class k - 1 a single row. */
+static lists uneven(size_t n, size_t k)
+{
+    lists l = {.first = ref_alloc(n + 1, sizeof *l.first), .cls = ref_alloc(n, sizeof *l.cls)};
+    ref_rng rng = ref_rng_of(n + k);
+    for (size_t i = 0; i < n; ++i) {
+        size_t c = 0, at = ref_below(&rng, k * (k - 1) / 2);
+        while (at > c)
+            at -= ++c;
+        l.first[i + 1] = i + 1;
+        l.cls[i] = (uint32_t)(i == n / 2 ? k - 1 : c);
+    }
+    l.y = (tnp_targets){n, k, l.first, l.cls, NULL};
+    return l;
+}
+
+static void lists_free(lists *l)
+{
+    free(l->first);
+    free(l->cls);
+}
+
+/* Counts of rows: (folds, classes), and of each fold. */
+static void count_rows(const tnp_targets *y, const uint32_t *fold, size_t folds, size_t *of_class, size_t *of_fold)
+{
+    for (size_t i = 0; i < y->rows; ++i) {
+        assert_true(fold[i] < folds);
+        ++of_fold[fold[i]];
+        ++of_class[fold[i] * y->classes + y->cls[i]];
+    }
+}
+
+/* Multi-class: in every class, and in all, folds differ by one row at most, also where there are fewer rows than folds. */
+static void classes_and_folds_are_even(void **state)
+{
+    (void)state;
+    const size_t shapes[][3] = {{10, 2, 2}, {100, 3, 5}, {97, 7, 10}, {11, 4, 11}, {1000, 13, 3}};
+    for (size_t z = 0; z < 5; ++z)
+        for (size_t seed = 0; seed < 4; ++seed) {
+            size_t n = shapes[z][0], k = shapes[z][1], folds = shapes[z][2];
+            lists l = uneven(n, k);
+            uint32_t *fold = NULL;
+            size_t *of_class = ref_alloc(folds * k, sizeof *of_class), *of_fold = ref_alloc(folds, sizeof *of_fold);
+            assert_fine(test_ctx, tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, folds, seed, &fold));
+            count_rows(&l.y, fold, folds, of_class, of_fold);
+            for (size_t c = 0; c < k; ++c) {
+                size_t all = 0;
+                for (size_t f = 0; f < folds; ++f)
+                    all += of_class[f * k + c];
+                for (size_t f = 0; f < folds; ++f)
+                    assert_true(of_class[f * k + c] == all / folds || of_class[f * k + c] == (all + folds - 1) / folds);
+            }
+            for (size_t f = 0; f < folds; ++f) {
+                assert_true(of_fold[f] == n / folds || of_fold[f] == (n + folds - 1) / folds);
+                assert_true(of_fold[f] > 0);
+            }
+            tnp_free(fold);
+            free(of_class);
+            free(of_fold);
+            lists_free(&l);
+        }
+}
+
+/* Other tasks: folds are even, rows without a label in them too. */
+static void rows_of_other_tasks(void **state)
+{
+    (void)state;
+    for (int t = 0; t < 2; ++t) {
+        tn_task task = t ? TN_TASK_REGRESSION : TN_TASK_MULTILABEL;
+        double y[3 * 23] = {0};
+        for (size_t i = 0; i < 69; i += 4)
+            y[i] = 1;
+        tn_labels *l = labels_of(y, 23, 3, task);
+        tnp_targets targets = targets_of(l);
+        uint32_t *fold = NULL;
+        size_t of_fold[5] = {0};
+        assert_fine(test_ctx, tnp_folds_new(test_ctx, &targets, task, 5, 3, &fold));
+        for (size_t i = 0; i < 23; ++i)
+            ++of_fold[fold[i]];
+        for (size_t f = 0; f < 5; ++f)
+            assert_true(of_fold[f] == 4 || of_fold[f] == 5);
+        tnp_free(fold);
+        labels_done(l);
+    }
+}
+
+/* The same seed gives the same folds, another seed others; neighbours are not dealt in the order of the file. */
+static void seeds(void **state)
+{
+    (void)state;
+    lists l = uneven(200, 4);
+    uint32_t *a = NULL, *b = NULL, *c = NULL;
+    size_t same = 0, in_turn = 0;
+    assert_fine(test_ctx, tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 5, 1, &a));
+    assert_fine(test_ctx, tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 5, 1, &b));
+    assert_fine(test_ctx, tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 5, 2, &c));
+    assert_memory_equal(a, b, 200 * sizeof *a);
+    for (size_t i = 0; i < 200; ++i) {
+        same += a[i] == c[i];
+        in_turn += a[i] == i % 5;
+    }
+    assert_in_range(same, 10, 80); /* 40 by chance, s.d. below 6 */
+    assert_in_range(in_turn, 10, 80);
+    tnp_free(a);
+    tnp_free(b);
+    tnp_free(c);
+    lists_free(&l);
+}
+
+static void folds_that_cannot_be(void **state)
+{
+    (void)state;
+    lists l = uneven(6, 2);
+    uint32_t *const untouched = (uint32_t *)(void *)test_folder;
+    uint32_t *fold = untouched;
+    assert_fails(test_ctx, TN_ERR_ARG, "--folds: got 0",
+                 tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 0, 0, &fold));
+    assert_fails(test_ctx, TN_ERR_ARG, "--folds: got 1, expected at least 2",
+                 tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 1, 0, &fold));
+    assert_fails(test_ctx, TN_ERR_DATA, "6 rows for 7 folds",
+                 tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 7, 0, &fold));
+    assert_fails(test_ctx, TN_ERR_DATA, "6 rows for 1000000 folds",
+                 tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTILABEL, 1000000, 0, &fold));
+    for (size_t k = 1; k < 4; ++k) {
+        tnp_fail_allocation(test_ctx, k);
+        assert_int_equal(tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 3, 0, &fold), TN_ERR_MEMORY);
+        tnp_fail_allocation(test_ctx, 0);
+    }
+    assert_ptr_equal(fold, untouched);
+    assert_fine(test_ctx,
+                tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 6, 0, &fold)); /* one row a fold is enough */
+    tnp_free(fold);
+    lists_free(&l);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_and_folds_are_even),
+        cmocka_unit_test(rows_of_other_tasks),
+        cmocka_unit_test(seeds),
+        cmocka_unit_test(folds_that_cannot_be),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

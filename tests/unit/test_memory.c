@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Memory does not grow with the rows: features are mapped and streamed, what is kept of a row is its place and its label.
+ * Files are sparse, a few hundred rows written and holes between them, so that the test is quick and needs no disk. */
+#include "fixtures/problems.h"
+#include "tenon/pipeline.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer) || __has_feature(memory_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0 /* a sanitizer's own memory would be measured, and its speed */
+#endif
+
+enum { K = 10, WRITTEN = 400 };
+
+/* A float32 .npy of rows x cols: zeros, and WRITTEN rows of noise about the centre of their class spread over it. */
+static tn_source *sparse_file(const char *name, size_t rows, size_t cols)
+{
+    bytes head = {.n = 0};
+    char shape[64];
+    ref_rng rng = ref_rng_of(cols);
+    float *row = ref_alloc(cols, sizeof *row);
+    const char *path = file_path(name);
+    snprintf(shape, sizeof shape, "(%zu, %zu)", rows, cols);
+    put_npy(&head, "<f4", false, shape);
+    int fd = open(path, O_CREAT | O_TRUNC | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, head.data, head.n, 0), head.n);
+    assert_int_equal(ftruncate(fd, (off_t)(head.n + rows * cols * sizeof *row)), 0);
+    for (size_t i = 0; i < WRITTEN; ++i) {
+        size_t step = rows / WRITTEN, at = i * step + i * 7 % step, size = cols * sizeof *row;
+        for (size_t j = 0; j < cols; ++j)
+            row[j] = (float)ref_normal(&rng) + (j % K == at % K ? 2.0f : 0.0f);
+        assert_int_equal(pwrite(fd, row, size, (off_t)(head.n + at * size)), size);
+    }
+    close(fd);
+    free(row);
+    return open_source(path);
+}
+
+/* Row i has class i mod K. */
+static tn_labels *cyclic_labels(size_t rows)
+{
+    double none[K] = {1};
+    tn_labels *l = labels_of(none, 1, K, TN_TASK_MULTICLASS);
+    free(l->first);
+    free(l->cls);
+    free(l->known);
+    l->rows = rows;
+    l->first = ref_alloc(rows + 1, sizeof *l->first);
+    l->cls = ref_alloc(rows, sizeof *l->cls);
+    l->known = ref_alloc(rows, sizeof *l->known);
+    for (size_t i = 0; i < rows; ++i) {
+        l->first[i + 1] = i + 1;
+        l->cls[i] = (uint32_t)(i % K);
+        l->known[i] = true;
+    }
+    return l;
+}
+
+/* Peak bytes of a ranking by a context of its own. */
+static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *normalize, size_t threads)
+{
+    tn_source *src = sparse_file("m.npy", rows, cols);
+    tn_labels *labels = cyclic_labels(rows);
+    tn_ctx *ctx = NULL;
+    tn_rank_options opt;
+    tn_ranking *r = NULL;
+    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx_set_threads(ctx, threads);
+    tn_rank_options_default(&opt);
+    opt.loo = loo;
+    opt.normalize = normalize;
+    assert_fine(ctx, tn_rank(ctx, (const tn_source *const *)&src, 1, labels, &opt, &r));
+    assert_int_equal(r->rows, rows);
+    size_t peak = tn_ctx_memory_peak(ctx);
+    tn_ranking_free(r);
+    assert_int_equal(tnp_live_blocks(ctx), 0);
+    tn_ctx_free(ctx);
+    labels_done(labels);
+    tn_source_close(src);
+    unlink(file_path("m.npy"));
+    return peak;
+}
+
+/* Per row: its place (8 bytes), the start of its list (8), its class (4), a mark (1); with leave-one-out the permutation
+ * (8). Nothing else may depend on the rows. */
+static void memory_does_not_grow_with_rows(void **state)
+{
+    (void)state;
+    static const char *const kinds[] = {"l2", "zscore"};
+    for (int loo = 0; loo < 2; ++loo)
+        for (int z = 0; z < 2; ++z) {
+            size_t few = peak_of(20000, 256, loo ? "500" : "0", kinds[z], 2);
+            size_t many = peak_of(80000, 256, loo ? "500" : "0", kinds[z], 2);
+            size_t a_row = 21 + (loo ? 8 : 0);
+            assert_true(many >= few);
+            if (many - few > a_row * 60000 + 4096) {
+                print_error("%zu bytes for 20000 rows, %zu for 80000: %zu a row\n", few, many, (many - few) / 60000);
+                fail();
+            }
+            assert_true(few < (size_t)16 << 20); /* 20 MB of features */
+        }
+}
+
+/* ---- what the process really holds ---- */
+
+typedef struct meter {
+    atomic_bool stop;
+    size_t kilobytes; /* the highest RssAnon seen */
+} meter;
+
+static size_t anonymous_kilobytes(void)
+{
+    char line[256];
+    size_t found = 0;
+    FILE *file = fopen("/proc/self/status", "r");
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "RssAnon: %zu", &found) == 1)
+            break;
+    if (file)
+        fclose(file);
+    return found;
+}
+
+static void *watch(void *arg)
+{
+    meter *m = arg;
+    const struct timespec pause = {0, 3000000};
+    while (!atomic_load(&m->stop)) {
+        size_t now = anonymous_kilobytes();
+        m->kilobytes = now > m->kilobytes ? now : m->kilobytes;
+        nanosleep(&pause, NULL);
+    }
+    return NULL;
+}
+
+/* 200,000 x 1024 floats are 800 MB; ranking them with all defaults stays within 400 MB, threads, BLAS and test included. */
+static void two_hundred_thousand_rows_in_400_megabytes(void **state)
+{
+    (void)state;
+    meter m = {.kilobytes = 0};
+    pthread_t thread;
+    size_t rows = SANITIZED ? 20000 : 200000;
+    if (anonymous_kilobytes() == 0)
+        skip();
+    assert_int_equal(pthread_create(&thread, NULL, watch, &m), 0);
+    size_t peak = peak_of(rows, 1024, "2000", "l2", 0);
+    atomic_store(&m.stop, true);
+    pthread_join(thread, NULL);
+    assert_true(peak < (size_t)200 << 20);
+    if (!SANITIZED) {
+        assert_true(m.kilobytes > peak / 1024 / 2); /* the meter saw the work */
+        if (m.kilobytes > 400 * 1024)
+            print_error("%zu kB of anonymous memory\n", m.kilobytes);
+        assert_true(m.kilobytes <= 400 * 1024);
+    }
+}
+
+/* The dual holds N x N, not N x D: a wide file in memory that is a fraction of it. */
+static void the_dual_does_not_hold_the_file(void **state)
+{
+    (void)state;
+    size_t peak = peak_of(2 * WRITTEN, 20000, "0", "l2", 2);  /* 128 MB as doubles, 4 bands */
+    size_t wider = peak_of(2 * WRITTEN, 60000, "0", "l2", 2); /* 384 MB as doubles, 12 bands */
+    assert_true(peak < (size_t)100 << 20);
+    assert_true(wider < (size_t)160 << 20);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(memory_does_not_grow_with_rows),
+        cmocka_unit_test(two_hundred_thousand_rows_in_400_megabytes),
+        cmocka_unit_test(the_dual_does_not_hold_the_file),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
