@@ -1,45 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What bench.py found, as lines on standard output, as CSV and as a page. Nothing in here measures.
-
-The public peers decide whether the first target is met; logme-eigh is our own composition, shown beside them.
-"""
+"""What the reports of all sections have in common: words, tables, the CSV file. Nothing in here measures."""
 import csv
 
-PUBLIC = ("logme", "ridge-loo", "ridge-5fold")
-NAMES = {"tenon": "tenon rank, whole process", "floor": "floor: ssyrk + dsytrd + dormtr alone",
-         "logme": "LogME, fixed point", "logme-eigh": "LogME with eigh (nobody ships this)",
-         "ridge-loo": "RidgeClassifierCV, leave-one-out, 21 alphas",
-         "ridge-5fold": "RidgeClassifier, 5 folds x 21 alphas"}
-PEER_TARGET, FLOOR_TARGET, BUSY = 5.0, 1.5, 0.05
-
-
-def seconds_text(entry):
-    return entry["note"] if entry["seconds"] is None else f"{entry['seconds']:.3f}"
-
-
-def ratio(entry, entries):
-    """Seconds of this entry in seconds of tenon; None when it was stopped."""
-    return None if entry["seconds"] is None else entry["seconds"] / entries[0]["seconds"]
-
-
-def ratio_text(entry, entries, limit=None):
-    value = ratio(entry, entries)
-    if value is None:
-        return f"> {limit / entries[0]['seconds']:.1f}" if limit else "-"
-    return f"{value:.2f}"
-
-
-def memory_text(entry):
-    return f"{entry['anon_mb']:.0f}" if "anon_mb" in entry else "-"
-
-
-def note_text(entry):
-    if entry["seconds"] is None:
-        return "stopped"
-    words = [entry["note"]] if entry["note"] else []
-    if entry.get("runs"):
-        words.append(f"best of {entry['runs']}" if entry["runs"] > 1 else "one run")
-    return "; ".join(words)
+BUSY = 0.05
+COLUMNS = ["section", "machine", "threads", "versions", "kernels", "seed", "rows", "dim", "classes", "contestant",
+           "seconds", "ratio_to_tenon", "anon_mb", "objective", "note"]
 
 
 def verdict(value, target, at_least):
@@ -48,24 +13,6 @@ def verdict(value, target, at_least):
         return "met"
     return f"missed by {abs(value / target - 1):.0%}"
 
-
-def targets(entries, limit):
-    """[(what, figure, target, verdict)] of one shape. A peer that was stopped counts with the time it had."""
-    by_name = {entry["contestant"]: entry for entry in entries}
-    tenon = by_name["tenon"]["seconds"]
-    fastest = min((by_name[name] for name in PUBLIC), key=lambda e: limit if e["seconds"] is None else e["seconds"])
-    lead = (limit if fastest["seconds"] is None else fastest["seconds"]) / tenon
-    share = tenon / by_name["floor"]["seconds"]
-    return [(f"fastest public peer ({fastest['contestant']}) / tenon", f"{lead:.1f}", f">= {PEER_TARGET:g}",
-             verdict(lead, PEER_TARGET, True)),
-            ("tenon / floor", f"{share:.2f}", f"<= {FLOOR_TARGET:g}", verdict(share, FLOOR_TARGET, False))]
-
-
-def memory_verdict(memory):
-    return verdict(memory["anon_mb"], memory["limit_mb"], False)
-
-
-# ---- standard output ----
 
 def others_text(facts):
     words = f"other programs took {facts['others']:.0%} of the processors meanwhile"
@@ -81,134 +28,23 @@ def print_machine(facts):
           f"(chosen by {facts['chosen_by']})", flush=True)
 
 
-def print_shape(shape):
-    print(f"\nN {shape[0]}, D {shape[1]}, K {shape[2]}")
-    print(f"  {'contestant':<46}{'seconds':>9}{'x tenon':>9}{'anon MB':>9}  note")
-
-
-def print_entry(entry, entries):
-    print(f"  {NAMES[entry['contestant']]:<46}{seconds_text(entry):>9}{ratio_text(entry, entries):>9}"
-          f"{memory_text(entry):>9}  {note_text(entry)}", flush=True)
-
-
-def print_targets(result, limit):
-    for what, figure, target, word in targets(result["entries"], limit):
-        print(f"  {what}: {figure}, target {target}: {word}", flush=True)
-
-
-def print_memory(memory):
-    rows, dim, classes = memory["shape"]
-    print(f"\nmemory: N {rows}, D {dim}, K {classes}, a file of {memory['file_mb']:.0f} MB: {memory['anon_mb']:.0f} MB "
-          f"anonymous, {memory['seconds']:.2f} s; target <= {memory['limit_mb']} MB: {memory_verdict(memory)}")
-
-
-# ---- CSV ----
-
-def versions(facts, results):
-    peer = next((e for r in results for e in r["entries"] if "numpy" in e), {})
-    parts = [f"tenon {facts['version']}"] + [f"{name} {peer[name]}" for name in ("python", "numpy", "scipy", "sklearn")
-                                             if name in peer]
-    return ", ".join(parts), peer.get("kernels", "unknown")
-
-
-def write_csv(path, facts, results, memory, seed):
-    words, peer_kernels = versions(facts, results)
-    with open(path, "w", newline="") as file:
-        out = csv.writer(file, lineterminator="\n")
-        out.writerow(["machine", "threads", "versions", "kernels", "seed", "rows", "dim", "classes", "contestant",
-                      "seconds", "ratio_to_tenon", "anon_mb", "note"])
-        for result in results:
-            for entry in result["entries"]:
-                value = ratio(entry, result["entries"])
-                kernels = facts["blas_kernels"] if entry["contestant"] in ("tenon", "floor") else peer_kernels
-                out.writerow([facts["cpu"], facts["threads"], words, kernels, seed,
-                              *result["shape"], entry["contestant"], seconds_text(entry),
-                              "" if value is None else f"{value:.3f}", memory_text(entry), note_text(entry)])
-        out.writerow([facts["cpu"], facts["threads"], words, facts["blas_kernels"], seed, *memory["shape"],
-                      "tenon (memory)", f"{memory['seconds']:.3f}", "1.000", f"{memory['anon_mb']:.0f}", "one run"])
-
-
-# ---- the page ----
-
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
 
 
-def head_lines(facts, results, seed, limit):
-    words, peer_kernels = versions(facts, results)
-    gemm = max((e["sgemm_gflops"] for r in results for e in r["entries"] if "sgemm_gflops" in e), default=0)
-    return ["# Benchmark: ranking by evidence", "",
-            "Made by `make bench`, figures as they came out; `bench/results.csv` has the same. Nothing here is edited "
-            "by hand.", "",
-            f"- Machine: {facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']:.0f} GB, {facts['system']}; "
-            f"{facts['threads']} threads for everybody; sgemm {gemm:.0f} GFLOP/s; "
-            f"{others_text(facts)}.",
-            f"- Versions: {words}. Seed {seed}.",
-            f"- BLAS of tenon and the floor: {facts['blas']}, kernels {facts['blas_kernels']} (chosen by "
-            f"{facts['chosen_by']}); of the peers: {peer_kernels}. Where OpenBLAS mistakes the processor, tenon "
-            "chooses, and the peers get the same choice.",
-            "- Data: max(0, class mixture of rank 64 + noise - offset), about 62 % zeros, float32 `.npy` in the page "
-            "cache.",
-            "- tenon: wall time of the whole process, `tenon rank a=x.npy --labels y.npy --loo 0 --json --quiet`. "
-            "Peers: from `np.load` to the result with L2 normalisation, imports not counted; up to three runs, as many "
-            "as begin within 15 s.",
-            f"- Limit: {limit} s a contestant; one that needed more says so.",
-            "- anon MB: highest resident memory not backed by a file, asked every 5 ms, 10^6 bytes. tenon maps its "
-            "input; the peers load it, so their figure has the data in it.", ""]
+def merge_csv(path, section, rows):
+    """Puts the rows of a section (dictionaries) in the place of its old ones; other sections keep theirs."""
+    kept = []
+    if path.is_file():
+        with open(path, newline="") as file:
+            kept = [row for row in csv.DictReader(file) if row.setdefault("section", "evidence") != section]
+    with open(path, "w", newline="") as file:
+        out = csv.DictWriter(file, COLUMNS, restval="", lineterminator="\n")
+        out.writeheader()
+        out.writerows(sorted(kept + rows, key=lambda row: row["section"]))
 
 
-def shape_lines(result, limit):
-    entries = result["entries"]
-    rows = [[NAMES[e["contestant"]], seconds_text(e), ratio_text(e, entries, limit), memory_text(e), note_text(e)]
-            for e in entries]
-    return (["## N {}, D {}, K {}".format(*result["shape"]), ""]
-            + table(["contestant", "seconds", "x tenon", "anon MB", "note"], rows)
-            + table(["target", "measured", "wanted", ""], [list(row) for row in targets(entries, limit)]))
-
-
-def floor_lines(results):
-    rows = []
-    for result in results:
-        tenon, floor = result["entries"][:2]
-        rows.append(["{} x {}, {}".format(*result["shape"]), *(f"{floor[k]:.3f}" for k in ("syrk", "sytrd", "ormtr")),
-                     f"{floor['sterf']:.3f}", f"{tenon['inside']:.3f}", f"{tenon['seconds']:.3f}"])
-    return ["## Where the floor lies, seconds", "",
-            "The floor is the three routines alone, on numbers in memory; dsterf (eigenvalues) is told but not "
-            "counted. The last two columns are tenon by its own clock and as a whole process.", "",
-            *table(["shape", "ssyrk", "dsytrd", "dormtr", "(dsterf)", "tenon inside", "tenon process"], rows)]
-
-
-def value_lines(results):
-    rows = []
-    for result in results:
-        by_name = {e["contestant"]: e for e in result["entries"]}
-        ours, theirs = by_name["tenon"]["value"], by_name["logme"]["value"]
-        if ours is None or theirs is None:
-            continue
-        rows.append(["{} x {}, {}".format(*result["shape"]), f"{ours:.9f}", f"{theirs:.9f}",
-                     f"{(ours - theirs) / abs(theirs):.1e}"])
-    return ["## Do they compute the same?", "",
-            "Log evidence a label, without intercept as LogME has none. tenon adds up float products; LogME is double "
-            "throughout, but stops after 11 rounds or at a change of 0.1 %.", "",
-            *table(["shape", "tenon", "LogME", "relative difference"], rows)]
-
-
-def memory_lines(memory):
-    rows, dim, classes = memory["shape"]
-    return ["## Memory", "",
-            f"`tenon rank` on {rows} x {dim} float32 ({memory['file_mb']:.0f} MB), {classes} classes: "
-            f"{memory['anon_mb']:.0f} MB anonymous at most, {memory['seconds']:.2f} s. Target: at most "
-            f"{memory['limit_mb']} MB: {memory_verdict(memory)}.", ""]
-
-
-def write(root, facts, results, memory, seed, limit):
-    write_csv(root / "bench" / "results.csv", facts, results, memory, seed)
-    lines = head_lines(facts, results, seed, limit)
-    for result in results:
-        lines += shape_lines(result, limit)
-    lines += floor_lines(results) + value_lines(results) + memory_lines(memory)
-    page = root / "docs" / "results" / "bench-evidence.md"
-    page.parent.mkdir(parents=True, exist_ok=True)
-    page.write_text("\n".join(lines))
-    print(f"\nwritten: bench/results.csv, {page.relative_to(root)}")
+def write_page(path, lines):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(lines))

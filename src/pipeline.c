@@ -23,7 +23,7 @@ static tn_status set_up(tn_ctx *ctx, const tn_source *const *sources, size_t cou
 {
     tn_status st = TN_OK;
     size_t loo_rows = 0;
-    TN_TRY(tnp_check_names(ctx, sources, count));
+    TN_TRY(tnp_check_names(ctx, sources, count, labels));
     TN_TRY(tnp_parse_loo(ctx, options->loo, &loo_rows));
     TN_TRY(
         tnp_task_new(ctx, sources, count, labels, (tn_nan_policy)options->nan, options->evidence.intercept, &s->task));
@@ -90,6 +90,7 @@ tn_status tn_rank(tn_ctx *ctx, const tn_source *const *sources, size_t count, co
     setting s = {0};
     tn_ranking *ranking = NULL;
     double begin = tnp_seconds();
+    TN_TRY(tnp_check_rank(ctx, options));
     TN_TRY(set_up(ctx, sources, count, labels, options, &s));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
     TN_TRY(rank_all(ctx, &s.bench, ranking));

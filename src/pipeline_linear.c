@@ -45,9 +45,9 @@ done:
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
     tn_status st = TN_OK;
-    const tnp_chosen *c = arg;
-    const tnp_targets *y = &c->bench->task->y;
-    tn_labels labels = {.task = c->bench->task->kind};
+    const tnp_task *task = arg;
+    const tnp_targets *y = &task->y;
+    tn_labels labels = {.task = task->kind};
     tn_metrics *metrics = NULL;
     tn_view view = {scores, count, y->classes, y->classes};
     TN_TRY(labels_of_rows(ctx, y, rows, count, &labels));
@@ -131,7 +131,7 @@ static tn_status choose_cost(tn_ctx *ctx, linear_job *job)
     TN_TRY(tnp_alloc(ctx, columns * job->width, sizeof *w, &w));
     TN_TRY(tnp_alloc(ctx, rows * columns, sizeof *alpha, &alpha));
     job->linear.alpha = alpha;
-    TN_TRY(tnp_svm_cv(ctx, &job->linear, tnp_measure_rows, (void *)(uintptr_t)c, cross, w, job->held_out));
+    TN_TRY(tnp_svm_cv(ctx, &job->linear, tnp_measure_rows, (void *)(uintptr_t)c->bench->task, cross, w, job->held_out));
     c->info->cost = cross->grid[cross->best];
     tnp_keep_cross(c, cross);
 done:
@@ -244,20 +244,32 @@ done:
     return st;
 }
 
+/* What training will need beside the rows: its solver for as many models as it trains at once, and for folds also their
+ * weights, multipliers and held-out scores. */
+static size_t reserve(const tnp_chosen *c, size_t dim)
+{
+    const tn_learn_options *learn = &c->options->learn;
+    bool logistic = c->options->method == TN_METHOD_LOGISTIC, cv = c->options->method == TN_METHOD_SVM_CV;
+    bool newton = tnp_linear_is_newton(learn, logistic, c->options->rank.evidence.intercept);
+    bool folds = cv || learn->calibrate == TN_CALIBRATE_YES;
+    size_t rows = c->bench->task->y.rows, k = c->info->classes, columns = k * (folds ? learn->folds : 1);
+    size_t kept = folds ? 4 * (3 * rows * k + columns * (dim + 1) + (cv ? rows * columns : 0)) : 0;
+    return tnp_linear_bytes(rows, dim, columns, newton) + kept;
+}
+
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
     tnp_design *design = NULL;
     linear_job job = {.chosen = c};
-    size_t models = c->options->method == TN_METHOD_SVM_CV ? c->options->learn.folds : 1, dim = 0;
+    size_t dim = 0;
     for (size_t m = 0; m < c->count; ++m)
         dim += tn_feed_cols(c->feeds[m]);
     job.width = dim + 1;
     TN_TRY(check(ctx, c));
     TN_TRY(tnp_row_weights(ctx, c->bench->task, &c->options->learn, &job.row_weight));
-    TN_TRY(tnp_design_new(ctx, c->feeds, c->count,
-                          tnp_linear_bytes(c->bench->task->y.rows, dim, models * c->info->classes), &design));
+    TN_TRY(tnp_design_new(ctx, c->feeds, c->count, reserve(c, dim), &design));
     job.linear = (tnp_linear){.design = design,
                               .task = c->bench->task,
                               .options = &c->options->learn,

@@ -67,10 +67,13 @@ tn_status tnp_parse_loo(tn_ctx *ctx, const char *text, size_t *rows)
     return TN_OK;
 }
 
-tn_status tnp_check_names(tn_ctx *ctx, const tn_source *const *sources, size_t count)
+tn_status tnp_check_names(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels)
 {
     if (count == 0)
         return tnp_fail(ctx, TN_ERR_ARG, "at least one representation is needed");
+    for (size_t i = 0; i < count; ++i) /* what *.npy catches in a folder that holds the labels too */
+        if (labels->path && strcmp(tn_source_path(sources[i]), labels->path) == 0)
+            return tnp_fail(ctx, TN_ERR_ARG, "%s holds the labels; leave it out of the representations", labels->path);
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < i; ++j)
             if (strcmp(tn_source_name(sources[i]), tn_source_name(sources[j])) == 0)
@@ -102,6 +105,21 @@ tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridge *r
     return st;
 }
 
+/* Of labels most are absent, so that being right about them says little: the order of the scores says more. */
+static tn_status loo_mean_ap(tn_ctx *ctx, const tnp_bench *bench, const tnp_loo *loo, double *out)
+{
+    const tnp_sample *sample = bench->sample;
+    size_t size = sample->count * bench->task->y.classes;
+    float *scores = NULL;
+    tn_status st = tnp_alloc_raw(ctx, size, sizeof *scores, &scores);
+    for (size_t i = 0; st == TN_OK && i < size; ++i)
+        scores[i] = (float)tnp_loo_predictions(loo)[i];
+    if (st == TN_OK)
+        st = tnp_measure_rows(ctx, (void *)(uintptr_t)bench->task, sample->rows, sample->count, scores, out);
+    tnp_free(scores);
+    return st;
+}
+
 static tn_status measure_loo(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridge *ridge, const size_t *members,
                              size_t count, tn_candidate *out)
 {
@@ -113,6 +131,8 @@ static tn_status measure_loo(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridg
     out->loo_accuracy = result.accuracy;
     out->loo_se = result.se;
     out->loo_r2 = result.r2;
+    if (bench->task->kind == TN_TASK_MULTILABEL)
+        TN_TRY(loo_mean_ap(ctx, bench, loo, &out->loo_mean_ap));
 done:
     tnp_loo_free(loo);
     return st;

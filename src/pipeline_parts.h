@@ -63,7 +63,7 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_ridge
                           tn_head **out);
 /* Methods svm, svm-cv and logistic. */
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
-/* Quality of some rows' scores, what a cross-validation goes by (a tnp_measure_fn; arg is the tnp_chosen): accuracy, mean AP,
+/* Quality of some rows' scores, what a cross-validation goes by (a tnp_measure_fn; arg is the tnp_task): accuracy, mean AP,
  * R^2. */
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                            double *value);
@@ -77,15 +77,16 @@ tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ra
 void tnp_ranking_sort(tn_ranking *ranking);
 tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tn_fit_options *options,
                            tn_fit_info **out);
-/* Options that contradict each other: TN_ERR_ARG before any file is read. */
+/* Options out of bounds or that contradict each other: TN_ERR_ARG before any file is read. */
+tn_status tnp_check_rank(tn_ctx *ctx, const tn_rank_options *options);
 tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options);
 /* Figures of a set that was taken without asking for its evidence: all NaN. */
 tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search, tn_fit_info *info);
 tn_status tnp_fit_info_steps(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search,
                              tn_fit_info *info);
 
-/* At least one source, and no two of one name: TN_ERR_ARG. */
-tn_status tnp_check_names(tn_ctx *ctx, const tn_source *const *sources, size_t count);
+/* At least one source, no two of one name, none the labels themselves: TN_ERR_ARG. */
+tn_status tnp_check_names(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels);
 /* Reads --loo: a number of rows, "all" (SIZE_MAX) or "0". */
 tn_status tnp_parse_loo(tn_ctx *ctx, const char *text, size_t *rows);
 /* Names of a set joined by " + ". */

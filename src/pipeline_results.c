@@ -94,12 +94,37 @@ void tn_ranking_free(tn_ranking *r)
     tnp_free(r);
 }
 
+tn_status tnp_check_rank(tn_ctx *ctx, const tn_rank_options *options)
+{
+    size_t count = 0, loo = 0;
+    const tn_field *fields = tn_rank_fields(&count);
+    tn_status st = tnp_fields_check(ctx, fields, count, options);
+    fields = tn_evidence_fields(&count);
+    if (st == TN_OK)
+        st = tnp_fields_check(ctx, fields, count, &options->evidence);
+    return st == TN_OK ? tnp_parse_loo(ctx, options->loo, &loo) : st;
+}
+
+/* Numbers and choices of all tables within their bounds. */
+static tn_status check_fields(tn_ctx *ctx, const tn_fit_options *options)
+{
+    size_t count = 0;
+    const tn_field *fields = tn_fit_fields(&count);
+    tn_status st = tnp_fields_check(ctx, fields, count, options);
+    fields = tn_learn_fields(&count);
+    if (st == TN_OK)
+        st = tnp_fields_check(ctx, fields, count, &options->learn);
+    return st == TN_OK ? tnp_check_rank(ctx, &options->rank) : st;
+}
+
 tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options)
 {
     tn_lambda_rule rule = TN_LAMBDA_AUTO;
     double value = 0;
     size_t loo = 0;
-    tn_status st = tn_lambda_parse(ctx, options->lambda, &rule, &value);
+    tn_status st = check_fields(ctx, options);
+    if (st == TN_OK)
+        st = tn_lambda_parse(ctx, options->lambda, &rule, &value);
     if (st == TN_OK)
         st = tnp_parse_loo(ctx, options->rank.loo, &loo);
     bool ridge = options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;

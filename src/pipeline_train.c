@@ -142,7 +142,7 @@ static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c)
     TN_TRY(tnp_cross_new(ctx, grid, count, learn->folds, &cross));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, 0, &design));
     TN_TRY(tnp_ridge_cv(ctx, design, &task->y, c->options->rank.evidence.intercept, fold, tnp_measure_rows,
-                        (void *)(uintptr_t)c, cross));
+                        (void *)(uintptr_t)task, cross));
     for (size_t k = 0; k < task->y.classes; ++k)
         c->info->lambda[k] = task->constant[k] ? INFINITY : cross->grid[cross->best];
     c->info->lambda_rule = "cv";

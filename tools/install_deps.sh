@@ -31,6 +31,7 @@ case $level in
 build) ;;
 test | full | bench)
     need libcmocka-dev has_library cmocka
+    need liblinear-dev test -f /usr/include/linear.h
     need python3 has_program python3
     need binutils has_program nm
     ;;

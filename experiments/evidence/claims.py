@@ -3,6 +3,8 @@
 import math
 import statistics
 
+import table2
+
 
 def kendall(a, b):
     """Kendall's tau-b of two lists, ties allowed."""
@@ -136,7 +138,7 @@ def verdicts(studies):
     matched = same_sets(studies, lambda s: s["searches"]["exhaustive"]["selected"], lambda s: oracle(s)["names"])
     lost = [oracle(s)["score"] - s["searches"]["exhaustive"]["score"] for s in studies]
     gaps = [n["shared"] - n["per-class"] for s in studies if s["task"] != "multilabel" for n in s["singles"]]
-    return [
+    found = [
         ("The evidence orders networks as the test score does", in_words(sum(t == 1 for t in taus), count),
          f"Kendall's tau {min(taus):.2f} to {max(taus):.2f}; its first is first in the test on {tops} of {count}",
          ranking(studies)),
@@ -146,8 +148,11 @@ def verdicts(studies):
          ensembles(studies)),
         ("Aitken's process needs the fewest iterations of Aitken, MacKay, EM",
          in_words(sum(fastest(s) == "aitken" for s in studies), count), "see below", optimizers(studies)),
-        ("For an arg-max, one λ for all classes is at most 0.6 points worse than one a class, the paper's way",
-         in_words(sum(gap >= -0.6 for gap in gaps), len(gaps)),
-         f"shared minus per-class: {min(gaps):+.1f} to {max(gaps):+.1f} points, mean {statistics.fmean(gaps):+.2f}",
-         lambdas(studies)),
     ]
+    if gaps:
+        found.append(
+            ("For an arg-max, one λ for all classes is at most 0.6 points worse than one a class, the paper's way",
+             in_words(sum(gap >= -0.6 for gap in gaps), len(gaps)),
+             f"shared minus per-class: {min(gaps):+.1f} to {max(gaps):+.1f} points, mean {statistics.fmean(gaps):+.2f}",
+             lambdas(studies)))
+    return found + table2.verdicts(studies, in_words)

@@ -9,11 +9,16 @@ OPTIMIZERS = ["aitken", "mackay", "em", "newton"]
 SEARCHES = ["best", "greedy", "forward", "exhaustive", "all"]
 NOISE_FREE = 1e-6  # of rows of length 1: a lambda below is the search's lower bound, not an optimum
 START, TOLERANCE, MOST_ITERATIONS = "1", "1e-5", "500"
+LIMIT_SECONDS = 300
 
 
 def call(program, *words):
     """One run of the program, its JSON parsed."""
-    done = subprocess.run([str(program), *map(str, words), "--json", "--quiet"], stdout=subprocess.PIPE, check=False)
+    try:
+        done = subprocess.run([str(program), *map(str, words), "--json", "--quiet"], stdout=subprocess.PIPE,
+                              check=False, timeout=LIMIT_SECONDS)
+    except subprocess.TimeoutExpired:
+        sys.exit(f"experiments/evidence/run: tenon {words[0]} took more than {LIMIT_SECONDS} s")
     if done.returncode != 0:
         sys.exit(f"experiments/evidence/run: tenon {words[0]} ended with {done.returncode}")
     return json.loads(done.stdout)
@@ -62,8 +67,9 @@ def every_subset(program, folder, scratch, names):
     return found
 
 
-def study(program, folder, scratch):
-    names = networks(folder)
+def study(program, folder, scratch, wanted=None):
+    """wanted: networks to which the study is limited."""
+    names = [name for name in networks(folder) if wanted is None or name in wanted]
     ranked = call(program, "rank", *files(folder, names, "train"), "--labels", folder / "labels.train.npy")
     singles = []
     for candidate in ranked["candidates"]:

@@ -90,6 +90,7 @@ typedef struct tn_candidate {
     size_t dim;
     double log_evidence, log_evidence_shared, gain_per_label;
     double loo_accuracy, loo_se; /* multi-class: accuracy; multi-label: share of right decisions; NaN when off */
+    double loo_mean_ap;          /* multi-label: mean average precision of the same scores; 0 when there is none */
     double loo_r2;               /* regression, else NaN */
     double lambda_median, lambda_shared;
     size_t iterations_max, null_classes, degenerate_classes, unbounded_classes;

@@ -59,6 +59,12 @@ size_t tnp_threads_for(const tn_ctx *ctx, double flops);
  * must depend on i only, never on the thread. Bodies do not allocate, fail or call BLAS. */
 void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *arg, size_t i), void *arg);
 
+/* ---- option fields (fields.c) ---- */
+
+/* Every number and choice of an options struct within its field's bounds, for callers who filled it themselves: TN_ERR_ARG
+ * naming the first that is not. */
+tn_status tnp_fields_check(tn_ctx *ctx, const tn_field *fields, size_t count, const void *options);
+
 /* ---- random streams (rng.c) ---- */
 
 typedef struct tnp_rng {

@@ -202,3 +202,35 @@ const char *tn_field_text(const tn_field *field, const void *options, char *buf,
     }
     return buf;
 }
+
+static size_t count_words(const char *choices)
+{
+    size_t n = 1;
+    for (; *choices; ++choices)
+        n += *choices == '|';
+    return n;
+}
+
+tn_status tnp_fields_check(tn_ctx *ctx, const tn_field *fields, size_t count, const void *options)
+{
+    for (size_t i = 0; i < count; ++i) {
+        const tn_field *field = &fields[i];
+        const void *member = (const char *)options + field->offset;
+        bool fine = true;
+        if (field->kind == TN_FIELD_REAL)
+            fine = within(field, *(const double *)member);
+        else if (field->kind == TN_FIELD_INT)
+            fine = within(field, (double)*(const size_t *)member);
+        else if (field->kind == TN_FIELD_CHOICE)
+            fine = *(const int *)member >= 0 && (size_t) * (const int *)member < count_words(field->choices);
+        else if (field->kind == TN_FIELD_TEXT)
+            fine = *(const char *const *)member != NULL;
+        if (!fine) {
+            char got[64];
+            bool real = field->kind == TN_FIELD_REAL;
+            return tnp_fail(ctx, TN_ERR_ARG, "--%s: got %s, which is outside its bounds", field->name,
+                            real ? tn_field_text(field, options, got, sizeof got) : "a value");
+        }
+    }
+    return TN_OK;
+}

@@ -231,6 +231,11 @@ tn_status tnp_loo_measure(tn_ctx *ctx, tnp_loo *loo, tn_task task, double lambda
     return TN_OK;
 }
 
+const double *tnp_loo_predictions(const tnp_loo *loo)
+{
+    return loo->predicted;
+}
+
 static tn_status squared_error(tn_ctx *ctx, void *arg, double lambda, double *value)
 {
     tnp_loo *loo = arg;

@@ -39,6 +39,8 @@ typedef struct tnp_loo_result {
 
 /* Measures the predictions at lambda. se: of accuracy as an estimate for new rows of the same kind. */
 tn_status tnp_loo_measure(tn_ctx *ctx, tnp_loo *loo, tn_task task, double lambda, tnp_loo_result *out);
+/* The predictions that were measured, (m, classes), borrowed until the next call with loo. */
+const double *tnp_loo_predictions(const tnp_loo *loo);
 /* The lambda with the least leave-one-out squared error over all classes; infinite when no features is best. */
 tn_status tnp_loo_lambda(tn_ctx *ctx, tnp_loo *loo, double *lambda);
 

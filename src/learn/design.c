@@ -45,6 +45,8 @@ tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count,
     d->rows = tn_feed_rows(feeds[0]);
     for (size_t f = 0; f < count; ++f)
         d->dim += tn_feed_cols(feeds[f]);
+    if (d->rows == 0 || d->dim == 0)
+        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "training: %zu rows of %zu columns, expected at least one", d->rows, d->dim));
     d->block = tnp_design_block_rows(d->rows, d->dim);
     d->blocks = (d->rows + d->block - 1) / d->block;
     TN_TRY(tnp_mul(ctx, d->rows, d->dim, &bytes));

@@ -25,7 +25,7 @@ void tn_learn_options_default(tn_learn_options *options)
 const tn_field *tn_learn_fields(size_t *count)
 {
     static const tn_field fields[] = {
-        {"C", TN_FIELD_REAL, offsetof(tn_learn_options, cost), 1e-300, 1e300, "X",
+        {"C", TN_FIELD_REAL, offsetof(tn_learn_options, cost), 1e-30, 1e30, "X",
          "weight of the losses against 1/2 |w|^2 in svm and logistic"},
         {"loss", TN_FIELD_CHOICE, offsetof(tn_learn_options, loss), 0, 0, "squared-hinge|hinge",
          "loss of svm and svm-cv"},
@@ -63,11 +63,12 @@ tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, si
         return st;
     if (*text == 0)
         memcpy(grid, standard, n * sizeof *grid);
-    for (size_t i = 0; *text && i < n; ++i) {
+    bool given = *text != 0;
+    for (size_t i = 0; given && i < n; ++i) {
         size_t length = strcspn(text, ",");
-        if (!tnp_number((tnp_span){text, length}, &grid[i]) || !(grid[i] > 0) || !isfinite(grid[i])) {
+        if (!tnp_number((tnp_span){text, length}, &grid[i]) || !(grid[i] >= 1e-30 && grid[i] <= 1e30)) {
             tnp_free(grid);
-            return tnp_fail(ctx, TN_ERR_ARG, "--grid: got '%.*s', expected positive numbers joined by commas",
+            return tnp_fail(ctx, TN_ERR_ARG, "--grid: got '%.*s', expected numbers from 1e-30 to 1e30 joined by commas",
                             (int)tnp_min(length, 40), text);
         }
         text += length + (text[length] == ',');
@@ -219,13 +220,13 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     column_room room = {0};
     tnp_columns columns;
     double *objective = NULL, *gap = NULL;
-    bool free_bias = l->bias && !l->options->penalise_bias;
-    if (!l->logistic && free_bias && l->options->loss == TN_SVM_HINGE)
+    bool newton = tnp_linear_is_newton(l->options, l->logistic, l->bias);
+    if (!l->logistic && newton && l->options->loss == TN_SVM_HINGE)
         return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
     TN_TRY(make_columns(ctx, l, cost, &room, &columns));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *objective, &objective));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *gap, &gap));
-    if (l->logistic || free_bias)
+    if (newton)
         TN_TRY(by_newton(ctx, l, cost, &columns, w, objective, gap, out));
     else
         TN_TRY(by_dual(ctx, l, &columns, w, objective, gap, out));
@@ -270,7 +271,12 @@ done:
     return st;
 }
 
-size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns)
+size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, bool newton)
 {
-    return tnp_max(tnp_newton_bytes(rows, dim, columns), tnp_dual_bytes(rows, dim, columns));
+    return newton ? tnp_newton_bytes(rows, dim, columns) : tnp_dual_bytes(rows, dim, columns);
+}
+
+bool tnp_linear_is_newton(const tn_learn_options *options, bool logistic, bool bias)
+{
+    return logistic || (bias && !options->penalise_bias);
 }

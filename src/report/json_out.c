@@ -32,6 +32,8 @@ static void add_figures(tnp_text *text, const tn_candidate *c)
     add_number(text, "gain_per_label", c->gain_per_label);
     add_number(text, "loo_accuracy", c->loo_accuracy);
     add_number(text, "loo_se", c->loo_se);
+    if (c->loo_mean_ap > 0)
+        add_number(text, "loo_mean_ap", c->loo_mean_ap);
     if (!isnan(c->loo_r2))
         add_number(text, "loo_r2", c->loo_r2);
     add_number(text, "lambda_median", c->lambda_median);

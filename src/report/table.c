@@ -10,7 +10,9 @@
 /* "0.893 ± 0.012", or a dash where the figure does not exist. */
 static void cell_loo(tnp_table *table, const tn_candidate *c)
 {
-    if (!isnan(c->loo_accuracy))
+    if (c->loo_mean_ap > 0)
+        tnp_table_cell(table, "%.3f", c->loo_mean_ap);
+    else if (!isnan(c->loo_accuracy))
         tnp_table_cell(table, "%.3f ± %.3f", c->loo_accuracy, c->loo_se);
     else if (!isnan(c->loo_r2))
         tnp_table_cell(table, "%.3f", c->loo_r2);
@@ -28,7 +30,7 @@ static void cell_lambda(tnp_table *table, double lambda)
 
 static const char *loo_name(tn_task task)
 {
-    return task == TN_TASK_REGRESSION ? "LOO r2" : "LOO accuracy";
+    return task == TN_TASK_REGRESSION ? "LOO r2" : task == TN_TASK_MULTILABEL ? "LOO mean AP" : "LOO accuracy";
 }
 
 static void add_candidates(tnp_text *text, const tn_ranking *ranking, bool color)
@@ -57,7 +59,7 @@ static void add_candidates(tnp_text *text, const tn_ranking *ranking, bool color
 
 static double loo_of(const tn_candidate *c)
 {
-    return isnan(c->loo_accuracy) ? c->loo_r2 : c->loo_accuracy;
+    return c->loo_mean_ap > 0 ? c->loo_mean_ap : isnan(c->loo_accuracy) ? c->loo_r2 : c->loo_accuracy;
 }
 
 /* The second opinion: says so when leave-one-out would have chosen another candidate. */
@@ -72,7 +74,7 @@ static void add_disagreement(tnp_text *text, const tn_ranking *ranking)
     double lead = loo_of(best) - loo_of(first);
     tnp_text_add(text, "The %s speaks for %s instead (%.3f against %.3f", loo_name(ranking->task), best->name,
                  loo_of(best), loo_of(first));
-    if (!isnan(best->loo_se))
+    if (!isnan(best->loo_se) && !(best->loo_mean_ap > 0))
         tnp_text_add(text, ", %s one standard error", lead > best->loo_se ? "more than" : "within");
     tnp_text_add(text, ").\n");
 }
@@ -216,7 +218,9 @@ static void add_loo(tnp_text *text, const tn_fit_info *info)
 {
     const tn_candidate *c = &info->chosen;
     const char *whose = info->lambda ? "" : " (of a ridge head)";
-    if (!isnan(c->loo_accuracy))
+    if (c->loo_mean_ap > 0)
+        tnp_text_add(text, "LOO mean AP   %.3f%s\n", c->loo_mean_ap, whose);
+    else if (!isnan(c->loo_accuracy))
         tnp_text_add(text, "LOO accuracy  %.3f ± %.3f%s\n", c->loo_accuracy, c->loo_se, whose);
     else if (!isnan(c->loo_r2))
         tnp_text_add(text, "LOO r2        %.3f%s\n", c->loo_r2, whose);

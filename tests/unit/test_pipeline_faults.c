@@ -111,6 +111,23 @@ static void two_representations_of_one_name(void **state)
     assert_int_equal(st, TN_ERR_ARG);
 }
 
+static void labels_among_the_representations(void **state)
+{
+    (void)state;
+    scene s = scene_of(20, 4, 4, TN_TASK_MULTICLASS, AS_F32);
+    char *before = s.labels->path;
+    tn_fit_options opt;
+    tn_fit_info *info = NULL;
+    tn_head *head = NULL;
+    tn_fit_options_default(&opt);
+    s.labels->path = (char *)(uintptr_t)tn_source_path(s.src[1]);
+    tn_status st = fit(&s, &opt, &info, &head);
+    s.labels->path = before;
+    assert_int_equal(st, TN_ERR_ARG);
+    assert_non_null(strstr(tn_ctx_message(test_ctx), "holds the labels"));
+    scene_free(&s);
+}
+
 static void data_without_sense(void **state)
 {
     (void)state;
@@ -328,10 +345,15 @@ static void a_small_budget(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(arguments_without_sense),         cmocka_unit_test(legal_loo_texts),
-        cmocka_unit_test(two_representations_of_one_name), cmocka_unit_test(data_without_sense),
-        cmocka_unit_test(threads_change_nothing),          cmocka_unit_test(every_allocation_may_fail),
-        cmocka_unit_test(an_interrupt_at_any_moment),      cmocka_unit_test(a_small_budget),
+        cmocka_unit_test(arguments_without_sense),
+        cmocka_unit_test(legal_loo_texts),
+        cmocka_unit_test(two_representations_of_one_name),
+        cmocka_unit_test(labels_among_the_representations),
+        cmocka_unit_test(data_without_sense),
+        cmocka_unit_test(threads_change_nothing),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(an_interrupt_at_any_moment),
+        cmocka_unit_test(a_small_budget),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

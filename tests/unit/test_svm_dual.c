@@ -197,7 +197,7 @@ static void optimum_and_certificate(void **state)
         for (int form = 0; form < 4; ++form) {
             bool squared = form & 1, bias = form & 2;
             setting s =
-                setting_of((ref_kind)kind, 40, 5, 3, kind % 2 ? TN_TASK_MULTICLASS : TN_TASK_MULTILABEL, AS_F32);
+                setting_of((ref_kind)kind, 30, 5, 3, kind % 2 ? TN_TASK_MULTICLASS : TN_TASK_MULTILABEL, AS_F32);
             tnp_design *x = design_of(&s);
             for (size_t z = 0; z < 3; ++z) {
                 side_by_side c = columns_of(&s, costs[z], 0.5 * costs[z], 1, NULL, NULL);
@@ -271,13 +271,13 @@ static void folds_are_trainings_on_the_rest(void **state)
 static void warm_cold_and_streamed(void **state)
 {
     (void)state;
-    setting s = setting_of(REF_NONNEG, 150, 10, 3, TN_TASK_MULTICLASS, AS_F32);
+    setting s = setting_of(REF_NONNEG, 60, 6, 3, TN_TASK_MULTICLASS, AS_F32);
     for (int form = 0; form < 8; ++form) {
         bool squared = form & 1, bias = form & 2;
         tnp_design *x = design_of(&s);
         solved warm = {0};
         if (form & 4)
-            cut(x, 37, false);
+            cut(x, 17, false);
         for (double cost = 0.25; cost < 5; cost *= 4) {
             side_by_side c = columns_of(&s, cost, cost, 1, NULL, NULL);
             tnp_dual_options opt = {squared, bias, 1e-5, 5000, 4};

@@ -1,0 +1,92 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The section on evidence: `tenon rank` as a whole process against peers and the machine's floor."""
+import json
+import os
+import subprocess
+import sys
+
+import evidence_report as report
+from measure import HERE, SEED, ask, make_data, measure
+
+PAGE = "bench-evidence.md"
+LIMIT_SECONDS = 120
+SHAPES = [(5011, 1024, 20), (5011, 4096, 20), (19850, 1024, 397), (19850, 4096, 397)]
+MEMORY_SHAPE, MEMORY_LIMIT_MB = (200_000, 1024, 100), 400
+PEERS = ["logme", "logme-eigh", "ridge-loo", "ridge-5fold"]
+
+
+def compile_floor(directory):
+    program = directory / "floor"
+    flags = ask(["pkg-config", "--cflags", "--libs", "openblas"]).split()
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-O2", HERE / "floor.c", "-o", program, *flags], check=True)
+    return program
+
+
+def rank_command(program, paths, *more):
+    return [program, "rank", f"a={paths[0]}", "--labels", paths[1], "--loo", "0", "--json", "--quiet", *more]
+
+
+def time_tenon(program, paths, runs, directory):
+    """Best of some runs in the environment that a user has; the value is for the comparison with LogME."""
+    results = [measure(rank_command(program, paths), None, directory, LIMIT_SECONDS) for _ in range(runs)]
+    best = min(results, key=lambda result: result[0])
+    plain = measure(rank_command(program, paths, "--intercept", "no"), None, directory, LIMIT_SECONDS)[2]
+    entry = {"contestant": "tenon", "seconds": best[0], "runs": runs, "anon_mb": max(r[1] for r in results),
+             "note": "", "inside": best[2]["seconds"], "value": None}
+    if plain:
+        entry["value"] = plain["candidates"][0]["log_evidence"] / plain["rows"] / plain["classes"]
+    return entry
+
+
+def time_peer(name, paths, environment, directory):
+    seconds, peak, output = measure([sys.executable, HERE / "peers.py", name, *paths], environment, directory,
+                                    LIMIT_SECONDS)
+    if output is None:
+        return {"contestant": name, "seconds": None, "runs": 1, "anon_mb": peak, "note": f"> {seconds} s",
+                "value": None}
+    return {"contestant": name, "anon_mb": peak} | output
+
+
+def time_floor(floor, shape, environment):
+    return json.loads(ask([floor, *map(str, shape)], environment))
+
+
+def floor_entry(first, second):
+    """The floor was measured before and after tenon; the lesser time of each routine counts."""
+    parts = {key: min(first[key], second[key]) for key in ("syrk", "sytrd", "ormtr", "sterf")}
+    parts["sgemm_gflops"] = max(first["sgemm_gflops"], second["sgemm_gflops"])
+    return {"contestant": "floor", "seconds": parts["syrk"] + parts["sytrd"] + parts["ormtr"],
+            "note": "least of before and after"} | parts
+
+
+def bench_shape(program, floor, shape, environment, directory):
+    paths = make_data(directory, shape, environment)
+    report.print_shape(shape)
+    before = time_floor(floor, shape, environment)
+    tenon = time_tenon(program, paths, 2 if shape == SHAPES[-1] else 3, directory)
+    entries = [tenon, floor_entry(before, time_floor(floor, shape, environment))]
+    for entry in entries:
+        report.print_entry(entry, entries)
+    for name in PEERS:
+        entries.append(time_peer(name, paths, environment, directory))
+        report.print_entry(entries[-1], entries)
+    result = {"shape": shape, "entries": entries}
+    report.print_targets(result, LIMIT_SECONDS)
+    return result
+
+
+def bench_memory(program, environment, directory):
+    paths = make_data(directory, MEMORY_SHAPE, environment)
+    seconds, peak, _ = measure(rank_command(program, paths), None, directory, LIMIT_SECONDS)
+    return {"shape": MEMORY_SHAPE, "seconds": seconds, "anon_mb": peak, "limit_mb": MEMORY_LIMIT_MB,
+            "file_mb": paths[0].stat().st_size / 1e6}
+
+
+def run(program, environment, directory, quick):
+    """Everything the report of this section needs."""
+    floor = compile_floor(directory)
+    shapes = [shape for shape in SHAPES if not quick or shape[1] <= 1024]
+    results = [bench_shape(program, floor, shape, environment, directory) for shape in shapes]
+    memory = bench_memory(program, environment, directory)
+    report.print_memory(memory)
+    return {"results": results, "memory": memory, "seed": SEED, "limit": LIMIT_SECONDS}

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""How the benchmarks measure: processes, their memory, the machine and what else ran on it.
+
+Every contestant is a process of its own, on data that is in the page cache. OpenBLAS picks its kernels by a list of
+processors and can miss a new one; tenon then chooses for itself, and the same choice is put into the environment of
+the peers and of the floor, so that nobody wins by that accident.
+"""
+import json
+import os
+import pathlib
+import platform
+import shlex
+import subprocess
+import sys
+import time
+
+HERE = pathlib.Path(__file__).resolve().parent
+SEED, POLL_SECONDS = 0, 0.005
+
+
+def anonymous_mb(pid):
+    """Resident memory that is not backed by a file, in MB (10^6 bytes); 0 when the process is gone."""
+    try:
+        status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0.0
+    lines = [line.split() for line in status.splitlines() if line.startswith("RssAnon:")]
+    return int(lines[0][1]) * 1024 / 1e6 if lines else 0.0
+
+
+def measure(command, environment, directory, limit):
+    """(seconds, peak anonymous MB, parsed output); output None and seconds the limit when it took too long."""
+    with open(directory / "out", "w+") as out:
+        start = time.perf_counter()
+        process = subprocess.Popen(command, env=environment, stdout=out)
+        peak = 0.0
+        while process.poll() is None:
+            peak = max(peak, anonymous_mb(process.pid))
+            if time.perf_counter() - start > limit:
+                process.kill()
+                process.wait()
+                return limit, peak, None
+            time.sleep(POLL_SECONDS)
+        seconds = time.perf_counter() - start
+        if process.returncode != 0:
+            sys.exit(f"bench: {shlex.join(map(str, command))} ended with {process.returncode}")
+        out.seek(0)
+        return seconds, peak, json.load(out)
+
+
+def ask(command, environment=None):
+    """Standard output of a short command."""
+    return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def cached(path):
+    """Reads a file once, so that nobody pays for the disk."""
+    with open(path, "rb") as file:
+        while file.read(1 << 24):
+            pass
+
+
+def make_data(directory, shape, environment):
+    command = [sys.executable, HERE / "data.py", directory, *map(str, shape), str(SEED)]
+    subprocess.run(command, check=True, env=environment)
+    paths = directory / "x.npy", directory / "y.npy"
+    for path in paths:
+        cached(path)
+    return paths
+
+
+def machine(program):
+    doctor = json.loads(ask([program, "doctor", "--json"]))
+    facts = {key: doctor[key] for key in ("version", "cpu", "cores", "simd", "blas", "blas_kernels", "threads")}
+    return facts | {"chosen_by": doctor["blas_kernels_chosen_by"], "memory_gb": doctor["memory_total"] / 1e9,
+                    "gemm_gflops": doctor["gemm_gflops"], "system": f"{platform.system()} {platform.machine()}"}
+
+
+def processor_seconds():
+    """(used by everybody on the machine, used by this program and the children it waited for)"""
+    with open("/proc/stat") as file:
+        ticks = [int(word) for word in file.readline().split()[1:9]]
+    used = sum(ticks) - ticks[3] - ticks[4]  # less idle and waiting for disks
+    own = os.times()
+    return used / os.sysconf("SC_CLK_TCK"), own.user + own.system + own.children_user + own.children_system
+
+
+def used_by_others(before, seconds, cores):
+    """Share of the machine that other programs, or the host of a virtual one, took meanwhile."""
+    now = processor_seconds()
+    return max(0.0, now[0] - before[0] - (now[1] - before[1])) / (seconds * cores)
+
+
+def peer_environment(facts):
+    environment = dict(os.environ)
+    if facts["chosen_by"] == "tenon":
+        environment["OPENBLAS_CORETYPE"] = facts["blas_kernels"]
+    return environment
