@@ -74,7 +74,7 @@ static void fill(float *x, size_t count)
 static double time_syrk(int rows, int dim, const float *x, float *g)
 {
     const float one = 1, zero = 0;
-    int block = dim / 2 < 256 ? 256 : dim / 2 > 1024 ? 1024 : dim / 2;
+    int block = dim < 256 ? 256 : dim > 1024 ? 1024 : dim;
     double start = now();
     if (rows < dim) {
         ssyrk_("L", "T", &rows, &dim, &one, x, &dim, &zero, g, &rows);

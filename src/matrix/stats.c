@@ -24,7 +24,7 @@ enum { COLUMNS = 64 }; /* columns a thread owns at once: four cache lines of flo
 
 size_t tnp_stats_block(size_t dim, bool wide)
 {
-    return wide ? 512 : tnp_max(256, tnp_min(dim / 2, 1024));
+    return wide ? 512 : tnp_max(256, tnp_min(dim, 1024));
 }
 
 size_t tnp_stats_bytes(size_t dim, size_t classes, bool wide)
