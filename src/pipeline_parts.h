@@ -28,7 +28,7 @@ void tnp_candidates_free(tnp_candidates *candidates);
 typedef struct tnp_bench {
     const tnp_task *task;
     const tnp_candidates *candidates;
-    const tnp_ensemble *ensemble;
+    tnp_ensemble *ensemble;
     const tn_rank_options *options;
     const tnp_sample *sample; /* NULL: no leave-one-out */
 } tnp_bench;

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Checked, counted, 64-byte aligned allocation. Each block is preceded by one cache line that remembers its
- * size and context, so freeing needs neither and the budget is exact to the byte of what was asked for. */
-#define _POSIX_C_SOURCE 200809L
+ * size and context, so freeing needs neither and the budget is exact to the byte of what was asked for. Large blocks ask for
+ * huge pages: a Gram of 1024 columns is then 4 page faults instead of 2048, and its walks miss the TLB less. */
+#define _DEFAULT_SOURCE
 #include "base/ctx.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { LINE = 64 };
+enum { LINE = 64, HUGE_PAGE = 2 << 20, LARGE = 4 << 20 };
 
 typedef struct header {
     tn_ctx *ctx;
@@ -59,8 +61,11 @@ tn_status tnp_alloc_raw(tn_ctx *ctx, size_t count, size_t size, void *out)
         return st;
     void *raw = NULL;
     bool refused = ctx->fail_countdown != 0 && --ctx->fail_countdown == 0;
-    if (refused || bytes > SIZE_MAX - 2 * LINE || posix_memalign(&raw, LINE, bytes + LINE) != 0)
+    size_t align = bytes >= LARGE ? HUGE_PAGE : LINE;
+    if (refused || bytes > SIZE_MAX - 2 * LINE || posix_memalign(&raw, align, bytes + LINE) != 0)
         return tnp_fail(ctx, TN_ERR_MEMORY, "memory: the system refused %zu bytes", bytes);
+    if (align == HUGE_PAGE)
+        (void)madvise(raw, bytes + LINE, MADV_HUGEPAGE); /* a wish: without it the block is as good */
     header *head = raw;
     head->ctx = ctx;
     head->bytes = bytes;

@@ -55,18 +55,16 @@ static double degrees(size_t rows, bool intercept)
     return (double)rows - (intercept ? 1 : 0);
 }
 
-tn_status tnp_ridge_primal(tn_ctx *ctx, const tnp_stats *stats, const tnp_range *parts, size_t count, bool intercept,
-                           tnp_ridge **out)
+/* gram (d,d): where the moments go and the spectrum's from then on, also on failure. */
+static tn_status primal_in(tn_ctx *ctx, const tnp_stats *stats, const tnp_range *parts, size_t count, bool intercept,
+                           double *gram, size_t dim, tnp_ridge **out)
 {
     tn_status st = TN_OK;
     tnp_ridge *r = NULL;
-    double *gram = NULL, *xty = NULL, *yy = NULL;
-    size_t dim = 0, classes = stats->classes;
-    for (size_t p = 0; p < count; ++p)
-        dim += parts[p].to - parts[p].from;
+    double *xty = NULL, *yy = NULL;
+    size_t classes = stats->classes;
     TN_TRY(ridge_alloc(ctx, stats->rows, dim, classes, intercept, &r));
     TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &r->mean));
-    TN_TRY(tnp_alloc_raw(ctx, dim * dim, sizeof *gram, &gram));
     TN_TRY(tnp_alloc_raw(ctx, classes * dim, sizeof *xty, &xty));
     TN_TRY(tnp_alloc(ctx, classes, sizeof *yy, &yy));
     tnp_stats_moments(stats, parts, count, intercept, gram, xty, yy, r->mean, r->ymean);
@@ -79,6 +77,26 @@ done:
     tnp_free(gram);
     tnp_free(xty);
     tnp_free(yy);
+    return st;
+}
+
+tn_status tnp_ridge_primal(tn_ctx *ctx, const tnp_stats *stats, const tnp_range *parts, size_t count, bool intercept,
+                           tnp_ridge **out)
+{
+    double *gram = NULL;
+    size_t dim = 0;
+    for (size_t p = 0; p < count; ++p)
+        dim += parts[p].to - parts[p].from;
+    tn_status st = tnp_alloc_raw(ctx, dim * dim, sizeof *gram, &gram);
+    return st == TN_OK ? primal_in(ctx, stats, parts, count, intercept, gram, dim, out) : st;
+}
+
+tn_status tnp_ridge_primal_take(tn_ctx *ctx, tnp_stats *stats, bool intercept, tnp_ridge **out)
+{
+    tnp_range all = {0, stats->dim};
+    double *gram = stats->gram;
+    tn_status st = primal_in(ctx, stats, &all, 1, intercept, gram, stats->dim, out);
+    stats->gram = NULL;
     return st;
 }
 

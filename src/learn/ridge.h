@@ -18,6 +18,9 @@ typedef struct tnp_ridge {
 /* From statistics, on the columns `parts`: the primal. */
 tn_status tnp_ridge_primal(tn_ctx *ctx, const tnp_stats *stats, const tnp_range *parts, size_t count, bool intercept,
                            tnp_ridge **out);
+/* The same on all columns, with the statistics' own Gram instead of a copy: stats are of no use afterwards, but for
+ * tn_stats_free. */
+tn_status tnp_ridge_primal_take(tn_ctx *ctx, tnp_stats *stats, bool intercept, tnp_ridge **out);
 /* From products of rows (N,N), upper triangle, which it takes over (also on failure): the dual. dim: columns that
  * went into them. */
 tn_status tnp_ridge_dual(tn_ctx *ctx, double *products, const tnp_targets *y, size_t dim, bool intercept,

@@ -54,7 +54,7 @@ void tnp_stats_subtract(tnp_stats *into, const tnp_stats *from);
 
 /* The moments of a ridge model on the columns given by `parts` ranges [from, to), ascending:
  *   gram (d,d) upper, xty (K,d), yy (K), mean (d), ymean (K), centred when intercept, else about zero, means 0.
- * Arrays are the caller's. */
+ * Arrays are the caller's; gram may be the statistics' own when all columns are taken. */
 typedef struct tnp_range {
     size_t from, to;
 } tnp_range;

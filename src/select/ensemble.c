@@ -15,7 +15,7 @@ struct tnp_ensemble {
     const tn_feed *const *feeds;
     size_t count;
     const tnp_targets *y;
-    bool intercept;
+    bool intercept, once;   /* once: one candidate, asked for a single time */
     const tn_feed **narrow; /* candidates that can be in a primal set */
     size_t narrow_count;
     tnp_range *columns; /* count: of each candidate in the joint statistics; empty for the others */
@@ -51,7 +51,8 @@ static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
         products += plan->need_products[c];
     }
     size_t order = tnp_min(sets ? total : widest, n);
-    plan->bytes = 8 * (products * n * n + order * order) + tnp_spectrum_bytes(order, k);
+    bool copied = !e->once || products > 0;
+    plan->bytes = 8 * (products * n * n + (copied ? order * order : 0)) + tnp_spectrum_bytes(order, k);
     if (primal > 0)
         plan->bytes +=
             tnp_stats_bytes(primal, k, wide) + tnp_stats_block(primal, wide) * ((primal + widest) * (wide ? 8 : 4) + 1);
@@ -87,6 +88,7 @@ tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t coun
     e->count = count;
     e->y = y;
     e->intercept = intercept;
+    e->once = count == 1 && !sets;
     TN_TRY(tnp_alloc(ctx, count, sizeof *e->columns, &e->columns));
     TN_TRY(tnp_alloc(ctx, count, sizeof *e->products, &e->products));
     TN_TRY(tnp_alloc(ctx, count, sizeof *plan.need_products, &plan.need_products));
@@ -139,13 +141,15 @@ static tn_status dual_ridge(tn_ctx *ctx, const tnp_ensemble *e, const size_t *me
     return tnp_ridge_dual(ctx, sum, e->y, dim, e->intercept, out);
 }
 
-tn_status tnp_ensemble_ridge(tn_ctx *ctx, const tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **out)
+tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **out)
 {
     size_t dim = 0;
     for (size_t m = 0; m < count; ++m)
         dim += tn_feed_cols(e->feeds[members[m]]);
     if (is_dual(e, dim))
         return dual_ridge(ctx, e, members, count, dim, out);
+    if (e->once)
+        return tnp_ridge_primal_take(ctx, e->stats, e->intercept, out);
     tnp_range *parts = NULL;
     tn_status st = tnp_alloc(ctx, count, sizeof *parts, &parts);
     if (st != TN_OK)

@@ -16,8 +16,8 @@ tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t coun
                            bool sets, tnp_ensemble **out);
 void tnp_ensemble_free(tnp_ensemble *ensemble);
 
-/* The ridge problem of the candidates `members` (ascending) side by side. */
-tn_status tnp_ensemble_ridge(tn_ctx *ctx, const tnp_ensemble *ensemble, const size_t *members, size_t count,
-                             tnp_ridge **out);
+/* The ridge problem of the candidates `members` (ascending) side by side. An ensemble of one candidate that was made without
+ * `sets` gives its moments away instead of copying them: it answers once. */
+tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count, tnp_ridge **out);
 
 #endif

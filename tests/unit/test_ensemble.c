@@ -79,8 +79,8 @@ static double oracle(const quartet *q, const size_t *members, size_t count, bool
     return (double)sum;
 }
 
-static tn_status evidence_of(const quartet *q, const tnp_ensemble *e, const size_t *members, size_t count,
-                             bool intercept, double *out)
+static tn_status evidence_of(const quartet *q, tnp_ensemble *e, const size_t *members, size_t count, bool intercept,
+                             double *out)
 {
     tn_status st = TN_OK;
     tnp_ridge *ridge = NULL;
