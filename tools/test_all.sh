@@ -33,7 +33,7 @@ run_part() {
         build dev && for program in build-dev/tests/test_*; do
             case $program in *.*) continue ;; esac
             echo "valgrind $(basename "$program")"
-            TN_SIMD=avx2 OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=1 valgrind --quiet --error-exitcode=9 \
+            TN_VALGRIND=1 TN_SIMD=avx2 OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=1 valgrind --quiet --error-exitcode=9 \
                 --leak-check=full --errors-for-leak-kinds=definite "$program" >build-dev/valgrind.log 2>&1
             code=$?
             [ $code = 0 ] || [ $code = 77 ] || { cat build-dev/valgrind.log; return 1; }

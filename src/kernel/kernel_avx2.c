@@ -145,10 +145,43 @@ static void tri_solve(size_t n, const double *diag, const double *off, const dou
                    out->utu + half);
 }
 
+static void known_half(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
+                       double *u, double *out_hu, double *out_uu, double *out_utu)
+{
+    __m256d g = _mm256_setzero_pd(), hu = _mm256_setzero_pd();
+    for (size_t i = 0; i < n; ++i) {
+        __m256d ratio = _mm256_set1_pd(i ? off[i - 1] * inverse[i - 1] : 0);
+        g = _mm256_fnmadd_pd(ratio, g, _mm256_loadu_pd(h + i * TNP_LANES));
+        hu = _mm256_fmadd_pd(_mm256_mul_pd(g, g), _mm256_set1_pd(inverse[i]), hu);
+        _mm256_storeu_pd(u + i * TNP_LANES, g);
+    }
+    __m256d next = _mm256_setzero_pd(), uu = _mm256_setzero_pd(), utu = _mm256_setzero_pd();
+    for (size_t i = n; i-- > 0;) {
+        __m256d cross = _mm256_mul_pd(_mm256_set1_pd(i + 1 < n ? off[i] : 0), next);
+        __m256d value = _mm256_sub_pd(_mm256_loadu_pd(u + i * TNP_LANES), cross);
+        value = _mm256_mul_pd(value, _mm256_set1_pd(inverse[i]));
+        uu = _mm256_fmadd_pd(value, value, uu);
+        cross = _mm256_fmadd_pd(_mm256_set1_pd(diag[i]), value, _mm256_add_pd(cross, cross));
+        utu = _mm256_fmadd_pd(value, cross, utu);
+        _mm256_storeu_pd(u + i * TNP_LANES, value);
+        next = value;
+    }
+    _mm256_storeu_pd(out_hu, hu);
+    _mm256_storeu_pd(out_uu, uu);
+    _mm256_storeu_pd(out_utu, utu);
+}
+
+static void tri_solve_known(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
+                            double *u, tnp_tri_out *out)
+{
+    for (int half = 0; half < TNP_LANES; half += 4)
+        known_half(n, diag, off, inverse, h + half, u + half, out->hu + half, out->uu + half, out->utu + half);
+}
+
 const tnp_kernels *tnp_kernels_avx2(void)
 {
-    static const tnp_kernels table = {"avx2",        half_to_float, sum_squares, sum_abs,
-                                      add_to_double, shift_scale,   all_finite,  tri_solve};
+    static const tnp_kernels table = {"avx2",      half_to_float, sum_squares, sum_abs,        add_to_double,
+                                      shift_scale, all_finite,    tri_solve,   tri_solve_known};
     return &table;
 }
 #else

@@ -126,10 +126,36 @@ static void tri_solve(size_t n, const double *diag, const double *off, const dou
     _mm512_storeu_pd(out->utu, utu);
 }
 
+static void tri_solve_known(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
+                            double *u, tnp_tri_out *out)
+{
+    __m512d g = _mm512_setzero_pd(), hu = _mm512_setzero_pd();
+    for (size_t i = 0; i < n; ++i) {
+        __m512d ratio = _mm512_set1_pd(i ? off[i - 1] * inverse[i - 1] : 0);
+        g = _mm512_fnmadd_pd(ratio, g, _mm512_loadu_pd(h + i * TNP_LANES));
+        hu = _mm512_fmadd_pd(_mm512_mul_pd(g, g), _mm512_set1_pd(inverse[i]), hu);
+        _mm512_storeu_pd(u + i * TNP_LANES, g);
+    }
+    __m512d next = _mm512_setzero_pd(), uu = _mm512_setzero_pd(), utu = _mm512_setzero_pd();
+    for (size_t i = n; i-- > 0;) {
+        __m512d cross = _mm512_mul_pd(_mm512_set1_pd(i + 1 < n ? off[i] : 0), next);
+        __m512d value = _mm512_sub_pd(_mm512_loadu_pd(u + i * TNP_LANES), cross);
+        value = _mm512_mul_pd(value, _mm512_set1_pd(inverse[i]));
+        uu = _mm512_fmadd_pd(value, value, uu);
+        cross = _mm512_fmadd_pd(_mm512_set1_pd(diag[i]), value, _mm512_add_pd(cross, cross));
+        utu = _mm512_fmadd_pd(value, cross, utu);
+        _mm512_storeu_pd(u + i * TNP_LANES, value);
+        next = value;
+    }
+    _mm512_storeu_pd(out->hu, hu);
+    _mm512_storeu_pd(out->uu, uu);
+    _mm512_storeu_pd(out->utu, utu);
+}
+
 const tnp_kernels *tnp_kernels_avx512(void)
 {
-    static const tnp_kernels table = {"avx512",      half_to_float, sum_squares, sum_abs,
-                                      add_to_double, shift_scale,   all_finite,  tri_solve};
+    static const tnp_kernels table = {"avx512",    half_to_float, sum_squares, sum_abs,        add_to_double,
+                                      shift_scale, all_finite,    tri_solve,   tri_solve_known};
     return &table;
 }
 #else

@@ -91,9 +91,31 @@ static void tri_solve(size_t n, const double *diag, const double *off, const dou
     }
 }
 
+static void tri_solve_known(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
+                            double *u, tnp_tri_out *out)
+{
+    for (size_t l = 0; l < TNP_LANES; ++l) {
+        double g = 0, hu = 0, next = 0, uu = 0, utu = 0;
+        for (size_t i = 0; i < n; ++i) {
+            g = h[i * TNP_LANES + l] - (i ? off[i - 1] * inverse[i - 1] : 0) * g;
+            hu += g * g * inverse[i];
+            u[i * TNP_LANES + l] = g;
+        }
+        for (size_t i = n; i-- > 0;) {
+            double e = i + 1 < n ? off[i] : 0, value = (u[i * TNP_LANES + l] - e * next) * inverse[i];
+            uu += value * value;
+            utu += value * (diag[i] * value + 2 * e * next);
+            u[i * TNP_LANES + l] = next = value;
+        }
+        out->hu[l] = hu;
+        out->uu[l] = uu;
+        out->utu[l] = utu;
+    }
+}
+
 const tnp_kernels *tnp_kernels_scalar(void)
 {
-    static const tnp_kernels table = {"scalar",      half_to_float, sum_squares, sum_abs,
-                                      add_to_double, shift_scale,   all_finite,  tri_solve};
+    static const tnp_kernels table = {"scalar",    half_to_float, sum_squares, sum_abs,        add_to_double,
+                                      shift_scale, all_finite,    tri_solve,   tri_solve_known};
     return &table;
 }

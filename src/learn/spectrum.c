@@ -124,26 +124,52 @@ done:
     return st;
 }
 
+/* R, |w|^2 and the residual of a tile's classes from its solve; lambda (TNP_LANES). */
+static void ridge_values(const tnp_spectrum *s, size_t tile, const double *lambda, const tnp_tri_out *v,
+                         tnp_ridge_values *out)
+{
+    for (size_t l = 0; l < TNP_LANES; ++l) {
+        size_t c = tile * TNP_LANES + l;
+        double yy = c < s->classes ? s->yy[c] : 0;
+        if (s->dual) {
+            out->r[l] = lambda[l] * v->hu[l];
+            out->ww[l] = fmax(v->utu[l], 0);
+            out->residual[l] = lambda[l] * lambda[l] * v->uu[l];
+        } else {
+            /* A perfect fit leaves rounding noise of y'y: never less, or log R would run away. */
+            out->r[l] = fmax(yy - v->hu[l], DBL_EPSILON * yy);
+            out->ww[l] = v->uu[l];
+            out->residual[l] = fmax(out->r[l] - lambda[l] * v->uu[l], 0);
+        }
+    }
+}
+
 void tnp_spectrum_eval(const tnp_spectrum *s, const tnp_kernels *k, size_t tile, const double *lambda, double *scratch,
                        tnp_ridge_values *out)
 {
     tnp_tri_out v;
     k->tri_solve(s->order, s->diag, s->off, lambda, s->h + tile * s->order * TNP_LANES, scratch,
                  scratch + s->order * TNP_LANES, &v);
-    for (size_t l = 0; l < TNP_LANES; ++l) {
-        size_t c = tile * TNP_LANES + l;
-        double yy = c < s->classes ? s->yy[c] : 0;
-        if (s->dual) {
-            out->r[l] = lambda[l] * v.hu[l];
-            out->ww[l] = fmax(v.utu[l], 0);
-            out->residual[l] = lambda[l] * lambda[l] * v.uu[l];
-        } else {
-            /* A perfect fit leaves rounding noise of y'y: never less, or log R would run away. */
-            out->r[l] = fmax(yy - v.hu[l], DBL_EPSILON * yy);
-            out->ww[l] = v.uu[l];
-            out->residual[l] = fmax(out->r[l] - lambda[l] * v.uu[l], 0);
-        }
+    ridge_values(s, tile, lambda, &v, out);
+}
+
+void tnp_spectrum_pivots(const tnp_spectrum *s, double lambda, double *inverse)
+{
+    for (size_t i = 0; i < s->order; ++i) {
+        double e = i ? s->off[i - 1] : 0;
+        inverse[i] = 1 / (s->diag[i] + lambda - (i ? e * e * inverse[i - 1] : 0));
     }
+}
+
+void tnp_spectrum_eval_known(const tnp_spectrum *s, const tnp_kernels *k, size_t tile, double lambda,
+                             const double *inverse, double *scratch, tnp_ridge_values *out)
+{
+    tnp_tri_out v;
+    double same[TNP_LANES];
+    for (size_t l = 0; l < TNP_LANES; ++l)
+        same[l] = lambda;
+    k->tri_solve_known(s->order, s->diag, s->off, inverse, s->h + tile * s->order * TNP_LANES, scratch, &v);
+    ridge_values(s, tile, same, &v, out);
 }
 
 double tnp_spectrum_gamma(const tnp_spectrum *s, double lambda)

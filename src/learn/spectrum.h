@@ -61,6 +61,11 @@ void tnp_spectrum_eval(const tnp_spectrum *spectrum, const tnp_kernels *k, size_
  * no class. */
 void tnp_tile_lambdas(const tnp_spectrum *spectrum, size_t tile, const double *lambda, double out[TNP_LANES]);
 
+/* 1 / pivots (order) of T + lambda I; and the evaluation of a tile at that one lambda, with them. */
+void tnp_spectrum_pivots(const tnp_spectrum *spectrum, double lambda, double *inverse);
+void tnp_spectrum_eval_known(const tnp_spectrum *spectrum, const tnp_kernels *k, size_t tile, double lambda,
+                             const double *inverse, double *scratch, tnp_ridge_values *out);
+
 /* gamma(lambda) = sum s / (lambda + s), its derivative times -lambda, and sum log(1 + s/lambda). */
 double tnp_spectrum_gamma(const tnp_spectrum *spectrum, double lambda);
 double tnp_spectrum_gamma_slope(const tnp_spectrum *spectrum, double lambda);

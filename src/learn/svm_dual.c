@@ -18,7 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { B = 128, LANES = 32, FIRST_CHECK = 4, CHECK_EVERY = 3 };
+static const double TIGHT = 5e-5;
+enum { B = 128, LANES = 32, FEW = 64, SOME = 192, FIRST_CHECK = 4, CHECK_EVERY = 3 };
 
 typedef struct solver {
     tn_ctx *ctx;
@@ -33,7 +34,7 @@ typedef struct solver {
     float *s;              /* (B, k): their scores */
     float *delta;          /* (B, k): changes of y alpha */
     float *cost;           /* (B, k): signed costs */
-    float *gram;           /* (B, B) */
+    float *gram;           /* (n, n): upper triangle of the rows' products, without the constant's */
     size_t *order;         /* of rows or of blocks */
     size_t *rows;          /* B: the rows at hand */
     size_t n;              /* how many */
@@ -48,10 +49,11 @@ static void visit_columns(void *arg, size_t chunk)
     solver *v = arg;
     size_t k = v->k, from = chunk * LANES, lanes = tnp_min(LANES, k - from);
     bool squared = v->opt->squared;
+    float bias = v->opt->bias ? 1.0f : 0.0f;
     for (size_t t = 0; t < v->n; ++t) {
         const float *a = v->cost + t * k + from, *s = v->s + t * k + from;
         float *alpha = v->alpha + v->rows[t] * k + from, *delta = v->delta + t * k + from;
-        float square = v->gram[t * B + t], moved = 0;
+        float square = v->gram[t * v->n + t] + bias, moved = 0;
         for (size_t l = 0; l < lanes; ++l) {
             float c = fabsf(a[l]), y = a[l] < 0 ? -1.0f : 1.0f, soft = squared && c > 0 ? 0.5f / c : 0;
             float curve = square + soft, before = alpha[l];
@@ -65,7 +67,7 @@ static void visit_columns(void *arg, size_t chunk)
             moved += fabsf(delta[l]);
         }
         for (size_t u = t + 1; moved > 0 && u < v->n; ++u) {
-            float *later = v->s + u * k + from, g = v->gram[t * B + u];
+            float *later = v->s + u * k + from, g = v->gram[t * v->n + u] + bias;
             for (size_t l = 0; l < lanes; ++l)
                 later[l] += g * delta[l];
         }
@@ -82,11 +84,9 @@ static tn_status visit_block(solver *v)
         tnp_signed_costs(v->columns, v->rows[t], v->cols, k, v->cost + t * k);
         for (size_t j = 0; j < k; ++j)
             v->s[t * k + j] = bias * v->w[j * v->width + dim];
-        for (size_t u = 0; u < n; ++u)
-            v->gram[t * B + u] = bias;
     }
     TN_TRY(tnp_sgemm_nt(v->ctx, n, k, dim, v->xb, dim, v->w, v->width, 1, v->s, k));
-    TN_TRY(tnp_sgemm_nt(v->ctx, n, n, dim, v->xb, dim, v->xb, dim, 1, v->gram, B));
+    TN_TRY(tnp_ssyrk_rows(v->ctx, n, dim, v->xb, dim, v->gram));
     tnp_parallel(v->ctx, tnp_threads_for(v->ctx, (double)n * (double)n * (double)k), (k + LANES - 1) / LANES,
                  visit_columns, v);
     TN_TRY(tnp_sgemm_tn(v->ctx, k, dim, n, v->delta, k, v->xb, dim, 1, v->w, v->width));
@@ -99,12 +99,18 @@ done:
 
 /* ---- a pass ---- */
 
-/* Visits rows order[0..count) of x (whose row 0 is row `start`), B at a time. */
+/* Rows a block: its Gram costs n D a row where the scores cost 2 D k, so that few columns want small blocks. */
+static size_t block_rows(size_t columns)
+{
+    return columns < FEW ? 32 : columns < SOME ? 64 : B;
+}
+
+/* Visits rows order[0..count) of x (whose row 0 is row `start`), a block at a time. */
 static tn_status visit_rows(solver *v, const float *x, size_t start, const size_t *order, size_t count)
 {
-    size_t dim = v->x->dim;
-    for (size_t at = 0; at < count; at += B) {
-        v->n = tnp_min(B, count - at);
+    size_t dim = v->x->dim, most = block_rows(v->k);
+    for (size_t at = 0; at < count; at += most) {
+        v->n = tnp_min(most, count - at);
         for (size_t t = 0; t < v->n; ++t) {
             v->rows[t] = start + order[at + t];
             memcpy(v->xb + t * dim, x + order[at + t] * dim, dim * sizeof *x);
@@ -171,10 +177,41 @@ static void measure_rows(solver *v)
     }
 }
 
-/* Primal and dual objectives at the present w and alpha: one product over all rows. */
+/* w = sum y alpha x from the multipliers: one product. */
+static tn_status rebuild(solver *v)
+{
+    size_t dim = v->x->dim, k = v->k;
+    memset(v->w, 0, k * v->width * sizeof *v->w);
+    for (size_t b = 0; b < v->x->blocks; ++b) {
+        const float *x = NULL;
+        size_t start, count;
+        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &count);
+        for (size_t at = 0; st == TN_OK && at < count; at += B) {
+            size_t n = tnp_min(B, count - at);
+            for (size_t t = 0; t < n; ++t) {
+                const float *alpha = v->alpha + (start + at + t) * k;
+                tnp_signed_costs(v->columns, start + at + t, v->cols, k, v->cost);
+                for (size_t j = 0; j < k; ++j) {
+                    v->delta[t * k + j] = v->cost[j] < 0 ? -alpha[j] : v->cost[j] > 0 ? alpha[j] : 0;
+                    v->w[j * v->width + dim] += v->opt->bias ? v->delta[t * k + j] : 0;
+                }
+            }
+            st = tnp_sgemm_tn(v->ctx, k, dim, n, v->delta, k, x + at * dim, dim, 1, v->w, v->width);
+        }
+        if (st != TN_OK)
+            return st;
+    }
+    return TN_OK;
+}
+
+/* Primal and dual objectives at the present w and alpha: one product over all rows. A tight gap needs w to be that of
+ * alpha to the last digits, which thousands of float additions since the start do not leave it. */
 static tn_status check(solver *v)
 {
     size_t dim = v->x->dim, k = v->k;
+    tn_status rebuilt = v->opt->tolerance < TIGHT ? rebuild(v) : TN_OK;
+    if (rebuilt != TN_OK)
+        return rebuilt;
     memset(v->primal, 0, k * sizeof *v->primal);
     memset(v->dual, 0, k * sizeof *v->dual);
     for (size_t b = 0; b < v->x->blocks; ++b) {
@@ -281,33 +318,6 @@ static void solver_destroy(solver *v)
         tnp_free(all[i]);
 }
 
-/* alpha as given, and w = sum y alpha x, which is what the deltas from zero give: one product. */
-static tn_status warm_start(solver *v, const float *alpha)
-{
-    size_t dim = v->x->dim, k = v->k;
-    memcpy(v->alpha, alpha, v->x->rows * k * sizeof *alpha);
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, count;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &count);
-        for (size_t at = 0; st == TN_OK && at < count; at += B) {
-            size_t n = tnp_min(B, count - at);
-            for (size_t t = 0; t < n; ++t) {
-                const float *from = alpha + (start + at + t) * k;
-                tnp_signed_costs(v->columns, start + at + t, v->cols, k, v->cost);
-                for (size_t j = 0; j < k; ++j) {
-                    v->delta[t * k + j] = v->cost[j] < 0 ? -from[j] : v->cost[j] > 0 ? from[j] : 0;
-                    v->w[j * v->width + dim] += v->opt->bias ? v->delta[t * k + j] : 0;
-                }
-            }
-            st = tnp_sgemm_tn(v->ctx, k, dim, n, v->delta, k, x + at * dim, dim, 1, v->w, v->width);
-        }
-        if (st != TN_OK)
-            return st;
-    }
-    return TN_OK;
-}
-
 tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const tnp_dual_options *options,
                          float *alpha, float *w, double *objective, double *gap, tnp_dual_info *info)
 {
@@ -316,8 +326,10 @@ tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *col
         .ctx = ctx, .x = design, .columns = columns, .opt = options, .k = columns->count, .width = design->dim + 1};
     size_t number = 0;
     TN_TRY(solver_alloc(ctx, &v));
-    if (alpha)
-        TN_TRY(warm_start(&v, alpha));
+    if (alpha) {
+        memcpy(v.alpha, alpha, design->rows * v.k * sizeof *alpha);
+        TN_TRY(rebuild(&v));
+    }
     while (v.k > 0 && number < options->max_passes) {
         TN_TRY(tnp_progress(ctx, "training", columns->count - v.k, columns->count));
         TN_TRY(pass(&v, number++));

@@ -20,7 +20,7 @@
 
 #include <string.h>
 
-enum { COLUMNS = 64 }; /* columns a thread owns at once: four cache lines of floats a row */
+enum { LEAST_COLUMNS = 64 };
 
 size_t tnp_stats_block(size_t dim, bool wide)
 {
@@ -84,12 +84,13 @@ typedef struct block_job {
     double *x_wide;
     const tnp_targets *y;
     size_t start, count;
+    size_t columns; /* a thread owns at once */
 } block_job;
 
 static void set_shift(void *arg, size_t chunk)
 {
     block_job *job = arg;
-    size_t dim = job->s->dim, from = chunk * COLUMNS, n = tnp_min(COLUMNS, dim - from);
+    size_t dim = job->s->dim, from = chunk * job->columns, n = tnp_min(job->columns, dim - from);
     double *shift = job->s->shift + from;
     for (size_t i = 0; i < job->count; ++i) {
         if (job->x)
@@ -109,7 +110,7 @@ static void sum_columns(void *arg, size_t chunk)
 {
     block_job *job = arg;
     const tnp_targets *y = job->y;
-    size_t dim = job->s->dim, from = chunk * COLUMNS, n = tnp_min(COLUMNS, dim - from);
+    size_t dim = job->s->dim, from = chunk * job->columns, n = tnp_min(job->columns, dim - from);
     for (size_t i = 0; i < job->count; ++i) {
         size_t row = job->start + i;
         float *x = job->x + i * dim + from;
@@ -127,7 +128,7 @@ static void sum_columns_wide(void *arg, size_t chunk)
 {
     block_job *job = arg;
     const tnp_targets *y = job->y;
-    size_t dim = job->s->dim, from = chunk * COLUMNS, n = tnp_min(COLUMNS, dim - from);
+    size_t dim = job->s->dim, from = chunk * job->columns, n = tnp_min(job->columns, dim - from);
     for (size_t i = 0; i < job->count; ++i) {
         size_t row = job->start + i;
         double *x = job->x_wide + i * dim + from;
@@ -167,10 +168,18 @@ static void count_targets(tnp_stats *s, const tnp_targets *y, size_t start, size
     s->rows += count;
 }
 
+/* Columns a thread owns: long stretches of a row, since short ones at a stride of whole pages fall into the same cache sets.
+ * Sums of a column do not depend on which other columns go with it, so the width may follow the threads. */
+static size_t columns_a_thread(const tn_ctx *ctx, size_t dim)
+{
+    size_t width = dim / (2 * tn_ctx_threads(ctx)) + 1;
+    return tnp_max(LEAST_COLUMNS, (width + LEAST_COLUMNS - 1) / LEAST_COLUMNS * LEAST_COLUMNS);
+}
+
 tn_status tnp_stats_add(tn_ctx *ctx, tnp_stats *s, float *x, const tnp_targets *y, size_t start, size_t count)
 {
-    block_job job = {tnp_kernels_get(), s, x, NULL, y, start, count};
-    size_t chunks = (s->dim + COLUMNS - 1) / COLUMNS;
+    block_job job = {tnp_kernels_get(), s, x, NULL, y, start, count, columns_a_thread(ctx, s->dim)};
+    size_t chunks = (s->dim + job.columns - 1) / job.columns;
     size_t threads = tnp_threads_for(ctx, 4.0 * (double)count * (double)s->dim);
     if (s->rows == 0)
         tnp_parallel(ctx, threads, chunks, set_shift, &job);
@@ -185,8 +194,8 @@ tn_status tnp_stats_add(tn_ctx *ctx, tnp_stats *s, float *x, const tnp_targets *
 
 tn_status tnp_stats_add_wide(tn_ctx *ctx, tnp_stats *s, double *x, const tnp_targets *y, size_t start, size_t count)
 {
-    block_job job = {tnp_kernels_get(), s, NULL, x, y, start, count};
-    size_t chunks = (s->dim + COLUMNS - 1) / COLUMNS;
+    block_job job = {tnp_kernels_get(), s, NULL, x, y, start, count, columns_a_thread(ctx, s->dim)};
+    size_t chunks = (s->dim + job.columns - 1) / job.columns;
     size_t threads = tnp_threads_for(ctx, 4.0 * (double)count * (double)s->dim);
     if (s->rows == 0)
         tnp_parallel(ctx, threads, chunks, set_shift, &job);

@@ -17,6 +17,8 @@ typedef struct task {
     size_t start, count, col0, cols;
     float *narrow; /* one of the two is the output */
     double *wide;
+    tnp_rows_fn then; /* or NULL: what is done with rows just read, while they are in the cache */
+    void *arg;
 } task;
 
 /* The part that holds a row. */
@@ -80,6 +82,8 @@ static void read_block(void *arg, size_t block)
             for (size_t j = 0; j < run; ++j)
                 convert(job, part, row + j, job->cols, out + j * job->cols);
     }
+    if (job->then)
+        job->then(job->arg, block * BLOCK, end - block * BLOCK);
 }
 
 /* Bounds of the rectangle; *low and *high are its first and last row in the file. */
@@ -126,13 +130,20 @@ static tn_status run(tn_ctx *ctx, task *job)
 tn_status tn_source_read(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
                          size_t col0, size_t cols, float *out)
 {
-    task job = {src, index, start, count, col0, cols, out, NULL};
+    task job = {src, index, start, count, col0, cols, out, NULL, NULL, NULL};
     return run(ctx, &job);
 }
 
 tn_status tn_source_read_wide(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
                               size_t col0, size_t cols, double *out)
 {
-    task job = {src, index, start, count, col0, cols, NULL, out};
+    task job = {src, index, start, count, col0, cols, NULL, out, NULL, NULL};
+    return run(ctx, &job);
+}
+
+tn_status tnp_source_read_then(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
+                               float *narrow, double *wide, tnp_rows_fn then, void *arg)
+{
+    task job = {src, index, start, count, 0, src->cols, narrow, wide, then, arg};
     return run(ctx, &job);
 }

@@ -58,6 +58,12 @@ tn_status tnp_source_open_path(tn_ctx *ctx, const char *path, const char *name, 
 /* True when PATH names an array container: .npy, .npz, .safetensors with or without a key, or a directory. */
 bool tnp_path_is_array(const char *path);
 
+/* Whole rows into one of narrow and wide, (count, cols) compact; as soon as some of them, [first, first + n) of this call, are
+ * there, then(arg, first, n) is called by the thread that read them: it must not fail or allocate. */
+typedef void (*tnp_rows_fn)(void *arg, size_t first, size_t n);
+tn_status tnp_source_read_then(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
+                               float *narrow, double *wide, tnp_rows_fn then, void *arg);
+
 /* ---- for the openers: they fill a source that the caller frees on failure ---- */
 
 /* Maps a file into the source; *index is its place in files. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * F and its slope at TNP_SCAN lambdas for all classes. gamma and the log-determinant are the same for every class and are
- * taken once a point; each tile of eight classes then costs one tridiagonal solve. */
+ * taken once a point, and so are the pivots of T + lambda I; each tile of eight classes then costs one tridiagonal solve
+ * without a division. */
 #include "select/scan.h"
 
 #include <math.h>
@@ -16,6 +17,7 @@ typedef struct scan_job {
     const tnp_kernels *k;
     const tnp_scan *scan;
     double gamma[TNP_SCAN], logdet[TNP_SCAN];
+    double *inverse; /* (TNP_SCAN, order): pivots of every point, the same for all classes */
 } scan_job;
 
 static void scan_tile(void *arg, size_t tile, double *scratch)
@@ -23,15 +25,13 @@ static void scan_tile(void *arg, size_t tile, double *scratch)
     const scan_job *job = arg;
     const tnp_spectrum *s = job->s;
     for (size_t g = 0; g < TNP_SCAN; ++g) {
-        double lambda[TNP_LANES];
+        double lambda = exp(job->scan->x[g]);
         tnp_ridge_values v;
-        for (size_t l = 0; l < TNP_LANES; ++l)
-            lambda[l] = exp(job->scan->x[g]);
-        tnp_spectrum_eval(s, job->k, tile, lambda, scratch, &v);
+        tnp_spectrum_eval_known(s, job->k, tile, lambda, job->inverse + g * s->order, scratch, &v);
         for (size_t l = 0; l < TNP_LANES; ++l) {
             size_t at = (tile * TNP_SCAN + g) * TNP_LANES + l;
             job->scan->f[at] = tnp_log_evidence(s, job->logdet[g], v.r[l]);
-            job->scan->slope[at] = (job->gamma[g] - s->dof * lambda[l] * v.ww[l] / v.r[l]) / 2;
+            job->scan->slope[at] = (job->gamma[g] - s->dof * lambda * v.ww[l] / v.r[l]) / 2;
         }
     }
 }
@@ -44,13 +44,16 @@ tn_status tnp_scan_init(tn_ctx *ctx, const tnp_spectrum *s, tnp_scan *scan)
     scan->f = scan->slope = NULL;
     TN_TRY(tnp_alloc(ctx, s->tiles * TNP_SCAN * TNP_LANES, sizeof(double), &scan->f));
     TN_TRY(tnp_alloc(ctx, s->tiles * TNP_SCAN * TNP_LANES, sizeof(double), &scan->slope));
+    TN_TRY(tnp_alloc_raw(ctx, TNP_SCAN * s->order, sizeof *job.inverse, &job.inverse));
     for (size_t g = 0; g < TNP_SCAN; ++g) {
         scan->x[g] = low + (high - low) * (double)g / (TNP_SCAN - 1);
         job.gamma[g] = tnp_spectrum_gamma(s, exp(scan->x[g]));
         job.logdet[g] = tnp_spectrum_logdet(s, exp(scan->x[g]));
+        tnp_spectrum_pivots(s, exp(scan->x[g]), job.inverse + g * s->order);
     }
     TN_TRY(tnp_spectrum_tiles(ctx, s, s->tiles, scan_tile, &job));
 done:
+    tnp_free(job.inverse);
     if (st != TN_OK)
         tnp_scan_destroy(scan);
     return st;

@@ -15,6 +15,7 @@ typedef struct shared_job {
     const bool *constant;
     size_t counted; /* classes that are not constant */
     double x;
+    double *inverse;             /* order: pivots at x */
     double *r_part, *slope_part; /* tiles: sums over the tile's classes */
 } shared_job;
 
@@ -22,18 +23,16 @@ static void shared_tile(void *arg, size_t tile, double *scratch)
 {
     const shared_job *job = arg;
     const tnp_spectrum *s = job->s;
-    double lambda[TNP_LANES];
+    double lambda = exp(job->x);
     tnp_ridge_values v;
-    for (size_t l = 0; l < TNP_LANES; ++l)
-        lambda[l] = exp(job->x);
-    tnp_spectrum_eval(s, job->k, tile, lambda, scratch, &v);
+    tnp_spectrum_eval_known(s, job->k, tile, lambda, job->inverse, scratch, &v);
     job->r_part[tile] = job->slope_part[tile] = 0;
     for (size_t l = 0; l < TNP_LANES; ++l) {
         size_t c = tile * TNP_LANES + l;
         if (c >= s->classes || job->constant[c])
             continue;
         job->r_part[tile] += tnp_log_evidence(s, 0, v.r[l]);
-        job->slope_part[tile] -= s->dof * lambda[l] * v.ww[l] / v.r[l] / 2;
+        job->slope_part[tile] -= s->dof * lambda * v.ww[l] / v.r[l] / 2;
     }
 }
 
@@ -42,6 +41,7 @@ static tn_status shared_at(tn_ctx *ctx, shared_job *job, double x, double *f, do
 {
     const tnp_spectrum *s = job->s;
     job->x = x;
+    tnp_spectrum_pivots(s, exp(x), job->inverse);
     tn_status st = tnp_spectrum_tiles(ctx, s, s->tiles, shared_tile, job);
     if (st != TN_OK)
         return st;
@@ -100,9 +100,10 @@ tn_status tnp_shared_lambda(tn_ctx *ctx, const tnp_spectrum *s, const tnp_scan *
                             double tolerance, tn_evidence *out)
 {
     tn_status st = TN_OK;
-    shared_job job = {s, tnp_kernels_get(), constant, s->classes - out->degenerate_classes, 0, NULL, NULL};
+    shared_job job = {s, tnp_kernels_get(), constant, s->classes - out->degenerate_classes, 0, NULL, NULL, NULL};
     double f[TNP_SCAN], slope[TNP_SCAN];
     size_t best = 0;
+    TN_TRY(tnp_alloc(ctx, s->order, sizeof(double), &job.inverse));
     TN_TRY(tnp_alloc(ctx, s->tiles, sizeof(double), &job.r_part));
     TN_TRY(tnp_alloc(ctx, s->tiles, sizeof(double), &job.slope_part));
     for (size_t g = 0; g < TNP_SCAN; ++g) {
@@ -115,6 +116,7 @@ tn_status tnp_shared_lambda(tn_ctx *ctx, const tnp_spectrum *s, const tnp_scan *
     out->lambda_shared = value > out->log_null ? exp(x) : INFINITY;
     out->log_evidence_shared = fmax(value, out->log_null);
 done:
+    tnp_free(job.inverse);
     tnp_free(job.r_part);
     tnp_free(job.slope_part);
     return st;

@@ -2,15 +2,16 @@
  *
  * A representation as the learners see it: chosen rows, bad values handled, normalised, block by block.
  *
- * Rows of a block are independent, so they are normalised on all threads; the first bad row is found by the
- * smallest row number, not by the first thread to meet one. */
+ * Rows are independent: the thread that reads some normalises them too, while they are in its cache. The first bad row is
+ * found by the smallest row number, not by the first thread to meet one. */
 #include "base/base.h"
+#include "read/source.h"
 #include "transform/normalize.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 32, PASS_ROWS = 1024 }; /* rows a thread takes at once; rows a block of the internal passes */
+enum { PASS_ROWS = 1024 }; /* rows a block of the internal passes */
 
 struct tn_feed {
     const tn_source *src;
@@ -24,7 +25,7 @@ struct tn_feed {
 typedef struct row_job {
     const tnp_kernels *k;
     const tn_feed *feed;
-    size_t rows, cols, stride;
+    size_t cols, stride;
     const float *in;
     float *out;
     const double *in_wide;
@@ -70,27 +71,30 @@ static void prepare_row_wide(const row_job *job, size_t i)
     }
 }
 
-static void prepare_chunk(void *arg, size_t chunk)
+/* Rows just read, still in the cache. */
+static void prepare_rows(void *arg, size_t first, size_t n)
 {
     const row_job *job = arg;
-    size_t end = tnp_min(job->rows, (chunk + 1) * CHUNK);
-    for (size_t i = chunk * CHUNK; i < end; ++i)
+    for (size_t i = first; i < first + n; ++i)
         if (job->out)
             prepare_row(job, i);
         else
             prepare_row_wide(job, i);
 }
 
-static tn_status prepare(tn_ctx *ctx, const tn_feed *feed, size_t start, row_job *job)
+/* Reads and prepares; job has its outputs set, and its inputs where the raw rows go. */
+static tn_status read_rows(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, row_job *job, float *raw,
+                           double *raw_wide)
 {
     tn_status st = TN_OK;
-    TN_TRY(tnp_alloc(ctx, job->rows, sizeof *job->bad, &job->bad));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *job->bad, &job->bad));
     job->k = tnp_kernels_get();
     job->feed = feed;
     job->cols = feed->cols;
-    tnp_parallel(ctx, tnp_threads_for(ctx, 4.0 * (double)job->rows * (double)feed->cols),
-                 (job->rows + CHUNK - 1) / CHUNK, prepare_chunk, job);
-    for (size_t i = 0; i < job->rows && feed->nan != TN_NAN_ZERO; ++i)
+    job->in = raw;
+    job->in_wide = raw_wide;
+    TN_TRY(tnp_source_read_then(ctx, feed->src, feed->rows, start, count, raw, raw_wide, prepare_rows, job));
+    for (size_t i = 0; i < count && feed->nan != TN_NAN_ZERO; ++i)
         if (job->bad[i]) {
             size_t row = feed->rows ? feed->rows[start + i] : start + i;
             TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds NaN or infinity (--nan drop or zero accepts it)",
@@ -105,11 +109,10 @@ tn_status tn_feed_read(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t co
 {
     tn_status st = TN_OK;
     float *raw = NULL;
+    row_job job = {.stride = stride, .out = out};
     if (stride != feed->cols)
         TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
-    row_job job = {.rows = count, .stride = stride, .in = raw ? raw : out, .out = out};
-    TN_TRY(tn_source_read(ctx, feed->src, feed->rows, start, count, 0, feed->cols, raw ? raw : out));
-    TN_TRY(prepare(ctx, feed, start, &job));
+    TN_TRY(read_rows(ctx, feed, start, count, &job, raw ? raw : out, NULL));
 done:
     tnp_free(raw);
     return st;
@@ -119,11 +122,10 @@ tn_status tn_feed_read_wide(tn_ctx *ctx, const tn_feed *feed, size_t start, size
 {
     tn_status st = TN_OK;
     double *raw = NULL;
+    row_job job = {.stride = stride, .out_wide = out};
     if (stride != feed->cols)
         TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
-    row_job job = {.rows = count, .stride = stride, .in_wide = raw ? raw : out, .out_wide = out};
-    TN_TRY(tn_source_read_wide(ctx, feed->src, feed->rows, start, count, 0, feed->cols, raw ? raw : out));
-    TN_TRY(prepare(ctx, feed, start, &job));
+    TN_TRY(read_rows(ctx, feed, start, count, &job, NULL, raw ? raw : out));
 done:
     tnp_free(raw);
     return st;

@@ -132,6 +132,8 @@ static void all_brain_patterns_are_upper_halves(void **state)
 
 static void extremes_of_whole_numbers(void **state)
 {
+    if (getenv("TN_VALGRIND")) /* it converts 64-bit integers by way of double, which rounds twice */
+        skip();
     (void)state;
     bytes b = {.n = 0};
     double wide[4];
