@@ -132,7 +132,7 @@ def head_lines(facts, results, seed, limit):
             "Peers: from `np.load` to the result with L2 normalisation, imports not counted; up to three runs, as many "
             "as begin within 15 s.",
             f"- Limit: {limit} s a contestant; one that needed more says so.",
-            "- anon MB: highest resident memory not backed by a file, asked every 5 ms, 10^6 bytes. tenon maps its "
+            "- anon MB: highest resident memory not backed by a file, asked every 5 ms, 10^6 bytes, in a run of its own for tenon. tenon maps its "
             "input; the peers load it, so their figure has the data in it.", ""]
 
 
