@@ -3,7 +3,7 @@
  * Command lines by table: --name value, --name=value, --flag, -o FILE, -h; -- ends the options; options may stand
  * anywhere among the arguments; of a repeated option the last counts. The word after an option is its value
  * whatever it begins with, so that negative numbers need no care, unless it is itself an option of the command:
- * then the value was forgotten. */
+ * then the value was forgotten. An option of several words takes all up to the next option. */
 #include "cli.h"
 
 #include <string.h>
@@ -119,6 +119,25 @@ static bool is_option_of(const cli_command *command, const char *word)
            find_field(command, word + 2, strcspn(word + 2, "="), &table) != NULL;
 }
 
+static bool is_option(const char *word)
+{
+    return word[0] == '-' && word[1] != 0;
+}
+
+/* All words up to the next option: --valid a.npy b.npy --quiet. */
+static int take_words(cli_app *app, const cli_table *table, const tn_field *field, int left, char **word, int *used)
+{
+    tn_words words = {(const char *const *)word + 1, 0};
+    while (*used < left && !is_option(word[*used])) {
+        ++words.count;
+        ++*used;
+    }
+    if (words.count == 0)
+        return cli_fail(app, EXIT_USAGE, "--%s: no value given, expected %s", field->name, field->choices);
+    memcpy((char *)&app->options + table->offset + field->offset, &words, sizeof words);
+    return EXIT_FINE;
+}
+
 /* One option and its value; *used counts the words it took. */
 static int take_option(cli_app *app, int left, char **word, int *used)
 {
@@ -140,6 +159,8 @@ static int take_option(cli_app *app, int left, char **word, int *used)
                    ? unknown_option(app, name, length)
                    : cli_fail(app, EXIT_USAGE, "unknown option %s; see tenon help %s", word[0], app->command->name);
     *used = 1;
+    if (field->kind == TN_FIELD_WORDS && name[length] != '=')
+        return take_words(app, table, field, left, word, used);
     if (name[length] == '=') {
         value = name + length + 1;
     } else if (field->kind != TN_FIELD_FLAG) {
@@ -170,7 +191,7 @@ int cli_parse(cli_app *app, int argc, char **argv)
     bool options_over = false;
     for (int i = 0, used = 1; i < argc; i += used) {
         used = 1;
-        bool option = !options_over && argv[i][0] == '-' && argv[i][1];
+        bool option = !options_over && is_option(argv[i]);
         if (option && strcmp(argv[i], "--") == 0) {
             options_over = true;
         } else if (option) {

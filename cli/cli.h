@@ -27,7 +27,8 @@ enum {
 typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
-    const char *labels, *output, *scores;
+    const char *labels, *output, *scores, *valid_labels, *from;
+    tn_words valid;
     int task, format;
     size_t top;
     bool per_class, proba;

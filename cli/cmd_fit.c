@@ -3,38 +3,87 @@
  * tenon fit: chooses representations, trains a head, saves it. */
 #include "cli.h"
 
+/* Everything that is opened for a fit. */
+typedef struct inputs {
+    cli_sources sources, valid_sources;
+    tn_labels *labels, *valid_labels;
+    tn_head *from;
+    tn_valid valid;
+} inputs;
+
 static int check_line(const cli_app *app)
 {
+    const cli_options *options = &app->options;
     int code = cli_need_labels(app);
-    if (code == 0 && !app->options.output)
+    if (code == 0 && !options->output)
         code = cli_fail(app, EXIT_USAGE, "-o is missing; usage: tenon fit %s", app->command->arguments);
-    return code != 0 ? code : cli_check(app, tn_output_check(app->ctx, app->options.output));
+    if (code == 0 && (options->valid.count != 0) != (options->valid_labels != NULL))
+        code = cli_fail(app, EXIT_USAGE, "--valid REP... and --valid-labels FILE go together, got one of them");
+    return code != 0 ? code : cli_check(app, tn_output_check(app->ctx, options->output));
+}
+
+static int open_validation(cli_app *app, inputs *in)
+{
+    int code = EXIT_FINE;
+    const cli_options *options = &app->options;
+    CLI_TRY(cli_sources_open(app, options->valid.items, options->valid.count, &in->valid_sources));
+    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, options->valid_labels, in->labels->task, &in->valid_labels)));
+    in->valid = (tn_valid){cli_sources_view(&in->valid_sources), in->valid_sources.count, in->valid_labels};
+    app->options.fit.valid = &in->valid;
+done:
+    return code;
+}
+
+static int open_all(cli_app *app, inputs *in)
+{
+    int code = EXIT_FINE;
+    const cli_options *options = &app->options;
+    CLI_TRY(cli_sources_open(app, app->args, app->arg_count, &in->sources));
+    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, options->labels, (tn_task)options->task, &in->labels)));
+    if (options->from) {
+        CLI_TRY(cli_check(app, tn_head_load(app->ctx, options->from, &in->from)));
+        CLI_TRY(cli_check(
+            app, tn_labels_join(app->ctx, in->labels, tn_head_class_names(in->from), tn_head_classes(in->from))));
+        app->options.fit.from = in->from;
+    }
+    if (options->valid.count != 0)
+        CLI_TRY(open_validation(app, in));
+done:
+    return code;
+}
+
+static void close_all(inputs *in)
+{
+    tn_head_free(in->from);
+    tn_labels_free(in->labels);
+    tn_labels_free(in->valid_labels);
+    cli_sources_close(&in->sources);
+    cli_sources_close(&in->valid_sources);
 }
 
 int cmd_fit(cli_app *app)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
-    cli_sources sources = {NULL, 0};
-    tn_labels *labels = NULL;
+    inputs in = {.labels = NULL};
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     char *text = NULL;
     CLI_TRY(check_line(app));
-    CLI_TRY(cli_sources_open(app, app->args, app->arg_count, &sources));
-    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, options->labels, (tn_task)options->task, &labels)));
-    CLI_TRY(cli_check(
-        app, tn_fit(app->ctx, cli_sources_view(&sources), sources.count, labels, &options->fit, &info, &head)));
+    CLI_TRY(open_all(app, &in));
+    CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_sources_view(&in.sources), in.sources.count, in.labels, &options->fit,
+                                  &info, &head)));
     CLI_TRY(cli_check(app, options->json ? tn_fit_json(app->ctx, info, options->output, &text)
                                          : tn_fit_table(app->ctx, info, options->output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));
+    if (*options->fit.online.checkpoint) /* the head is safe: what it could be made from again is not needed */
+        remove(options->fit.online.checkpoint);
     cli_progress_clear();
     printf("%s%s", text, options->json ? "\n" : "");
 done:
     tn_text_free(text);
     tn_head_free(head);
     tn_fit_info_free(info);
-    tn_labels_free(labels);
-    cli_sources_close(&sources);
+    close_all(&in);
     return code;
 }

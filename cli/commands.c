@@ -64,6 +64,11 @@ static const tn_field fit_fields[] = {
     LABELS,
     TASK,
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
+    {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
+     "online methods: the same representations of other rows, to choose the pass and, with --tune, C and eta by"},
+    {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
+    {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD",
+     "online methods: go on from this head; classes that it does not know are added"},
 };
 static const tn_field predict_fields[] = {
     {"top", TN_FIELD_INT, AT(top), 0, 1e9, "N", "print the N best classes as name:score; 0: the decision only"},
@@ -102,6 +107,7 @@ static const cli_table fit_tables[] = {
     LIST("Options", fit_fields),
     LIBRARY("Choice and training", tn_fit_fields, fit),
     LIBRARY("Methods other than evidence", tn_learn_fields, fit.learn),
+    LIBRARY("Online methods", tn_online_fields, fit.online),
     LIBRARY("Candidates", tn_rank_fields, fit.rank),
     LIBRARY("Evidence", tn_evidence_fields, fit.rank.evidence),
     END,
@@ -130,26 +136,38 @@ const cli_command cli_commands[] = {
     {.name = "fit",
      .summary = "chooses representations by evidence, trains a head on them and saves it",
      .arguments = "REP... --labels FILE -o HEAD [options]",
-     .examples = "tenon fit *.train.npy --labels labels.train.txt -o head.safetensors\n"
-                 "tenon fit dino.npy clip.npy --labels y.npy --select forward -o head.safetensors --json\n"
-                 "tenon fit vgg.npy --labels tags.txt --lambda per-class -o head.safetensors\n"
-                 "tenon fit f.npy --labels y.txt --method svm-cv -o head.safetensors\n"
-                 "tenon fit f.npy --labels y.txt --method svm --C 0.1 --calibrate yes -o head.safetensors\n"
-                 "tenon fit f.npy --labels y.txt --method logistic --class-weight balanced -o head.safetensors\n"
-                 "tenon fit f.npy --labels y.txt --method ridge-cv --folds 10 --grid 0.1,1,10 -o head.safetensors",
-     .details = "The head is a .safetensors file with weight (classes x columns) and bias, so that it loads into a "
-                "linear layer of any framework. Its metadata say how the input is prepared.\n\n"
-                "The set of representations is chosen by evidence, whatever the method; svm and logistic on one "
-                "representation, or with --select all, do without it. The methods are:\n\n"
-                "  evidence -- ridge, its lambda by the evidence: no grid, no folds\n"
-                "  ridge-cv -- ridge, its lambda by cross-validation over --grid, 2^-10 to 2^10 by default\n"
-                "  svm -- support vector machines, one a class against the rest, at --C\n"
-                "  svm-cv -- the same, C by cross-validation over --grid, 0.01 to 10 by default\n"
-                "  logistic -- multinomial logistic regression at --C; for multi-label one a class\n\n"
-                "Heads of svm and logistic are trained until their distance from the optimum is certified to be below "
-                "--gap of it; the report says how far it is. Probabilities come from one temperature, fitted to "
-                "leave-one-out scores (ridge) or to those of cross-validation (svm, logistic), never to scores of rows "
-                "the model has seen; a logistic head that was not calibrated uses its scores as they are.",
+     .examples =
+         "tenon fit *.train.npy --labels labels.train.txt -o head.safetensors\n"
+         "tenon fit dino.npy clip.npy --labels y.npy --select forward -o head.safetensors --json\n"
+         "tenon fit vgg.npy --labels tags.txt --lambda per-class -o head.safetensors\n"
+         "tenon fit f.npy --labels y.txt --method svm-cv -o head.safetensors\n"
+         "tenon fit f.npy --labels y.txt --method svm --C 0.1 --calibrate yes -o head.safetensors\n"
+         "tenon fit f.npy --labels y.txt --method logistic --class-weight balanced -o head.safetensors\n"
+         "tenon fit f.npy --labels y.txt --method ridge-cv --folds 10 --grid 0.1,1,10 -o head.safetensors\n"
+         "tenon fit shards/ --labels y.txt --method pa --epochs 5 --checkpoint ck.safetensors -o head.safetensors\n"
+         "tenon fit f.npy --labels y.txt --method arow --tune --valid f=v.npy --valid-labels vy.txt -o "
+         "head.safetensors\n"
+         "tenon fit f=more.npy --labels more.txt --method pa --from head.safetensors -o head2.safetensors",
+     .details =
+         "The head is a .safetensors file with weight (classes x columns) and bias, so that it loads into a "
+         "linear layer of any framework. Its metadata say how the input is prepared.\n\n"
+         "The set of representations is chosen by evidence, whatever the method; svm and logistic on one "
+         "representation, or with --select all, do without it. The methods are:\n\n"
+         "  evidence -- ridge, its lambda by the evidence: no grid, no folds\n"
+         "  ridge-cv -- ridge, its lambda by cross-validation over --grid, 2^-10 to 2^10 by default\n"
+         "  svm -- support vector machines, one a class against the rest, at --C\n"
+         "  svm-cv -- the same, C by cross-validation over --grid, 0.01 to 10 by default\n"
+         "  logistic -- multinomial logistic regression at --C; for multi-label one a class\n"
+         "  perceptron, sgd, pa, pa2 -- online, first order: a few passes over rows that never need to fit memory\n"
+         "  cw, arow, nherd, scw, scw2 -- online, second order: also a variance for every weight\n\n"
+         "Heads of svm and logistic are trained until their distance from the optimum is certified to be below "
+         "--gap of it; the report says how far it is. Probabilities come from one temperature, fitted to "
+         "leave-one-out scores (ridge) or to those of cross-validation (svm, logistic), never to scores of rows "
+         "the model has seen; a logistic head that was not calibrated uses its scores as they are.\n\n"
+         "Online methods visit the rows in a new random order each pass, sample by sample, and use the mean of the "
+         "weights after every sample unless told otherwise. With --valid the head is that of the best pass. A run "
+         "that was stopped goes on from its --checkpoint when the same command is given again, and ends with the "
+         "same head. --from begins with the weights of a head; averaging and variances begin anew.",
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = fit_tables,

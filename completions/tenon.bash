@@ -12,13 +12,15 @@ _tenon() {
     rank:--optimizer) words='aitken mackay em newton' ;;
     rank:--intercept) words='yes no' ;;
     fit:--task) words='auto multiclass multilabel regression' ;;
-    fit:--method) words='evidence ridge-cv svm svm-cv logistic' ;;
+    fit:--method) words='evidence ridge-cv svm svm-cv logistic perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     fit:--select) words='best greedy forward exhaustive all' ;;
     fit:--loss) words='squared-hinge hinge' ;;
     fit:--mean-cost) words='yes no' ;;
     fit:--class-weight) words='none balanced' ;;
     fit:--penalise-bias) words='yes no' ;;
     fit:--calibrate) words='auto yes no' ;;
+    fit:--multiclass) words='mul u-ovr e-ovr w-ovr' ;;
+    fit:--shuffle) words='yes no' ;;
     fit:--nan) words='error drop zero' ;;
     fit:--optimizer) words='aitken mackay em newton' ;;
     fit:--intercept) words='yes no' ;;
@@ -33,7 +35,7 @@ _tenon() {
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
         rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --top --proba --scores --nan' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --scores --proba --per-class --nan' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;

@@ -104,11 +104,11 @@ done:
     return st;
 }
 
-/* Evidence is needed to choose among several candidates, and by the ridge heads. */
+/* Evidence is needed to choose among several candidates, and by the ridge heads. A head to go on from has chosen. */
 static bool needs_evidence(const tn_fit_options *options, size_t candidates)
 {
     bool ridge = options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
-    return ridge || (candidates > 1 && options->select != TN_SEARCH_ALL);
+    return ridge || (candidates > 1 && options->select != TN_SEARCH_ALL && !options->from);
 }
 
 /* Chooses a set by its evidence; the moments of all candidates stay in *ensemble for the head that follows. A single
@@ -194,6 +194,8 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
     const tnp_chosen chosen = {&s.bench, labels, options, search->members, search->count, feeds, info};
     if (options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV)
         TN_TRY(tnp_train_ridge(ctx, &chosen, ridge, evidence, &head));
+    else if (options->method >= TN_METHOD_PERCEPTRON)
+        TN_TRY(tnp_train_online(ctx, &chosen, &head));
     else
         TN_TRY(tnp_train_linear(ctx, &chosen, &head));
     TN_TRY(tnp_fit_info_steps(ctx, s.candidates, search, info));

@@ -63,12 +63,16 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_ridge
                           tn_head **out);
 /* Methods svm, svm-cv and logistic. */
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
+/* Methods perceptron to scw2. */
+tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Quality of some rows' scores, what a cross-validation goes by (a tnp_measure_fn; arg is the tnp_task): accuracy, mean AP,
  * R^2. */
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                            double *value);
 /* Moves the grid and its figures into the info. */
 void tnp_keep_cross(const tnp_chosen *chosen, tnp_cross *cross);
+/* How a head is made, from the same tables as the command line. Free with tn_text_free. */
+tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **out);
 /* A head with everything but its numbers. */
 tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 

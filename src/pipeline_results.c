@@ -34,6 +34,9 @@ void tn_fit_options_default(tn_fit_options *options)
 {
     tn_rank_options_default(&options->rank);
     tn_learn_options_default(&options->learn);
+    tn_online_options_default(&options->online);
+    options->valid = NULL;
+    options->from = NULL;
     options->method = TN_METHOD_EVIDENCE;
     options->select = TN_SEARCH_GREEDY;
     options->lambda = "auto";
@@ -114,7 +117,27 @@ static tn_status check_fields(tn_ctx *ctx, const tn_fit_options *options)
     fields = tn_learn_fields(&count);
     if (st == TN_OK)
         st = tnp_fields_check(ctx, fields, count, &options->learn);
+    fields = tn_online_fields(&count);
+    if (st == TN_OK)
+        st = tnp_fields_check(ctx, fields, count, &options->online);
     return st == TN_OK ? tnp_check_rank(ctx, &options->rank) : st;
+}
+
+/* What only online methods can do, and what contradicts itself. */
+static tn_status check_online(tn_ctx *ctx, const tn_fit_options *options)
+{
+    const tn_online_options *online = &options->online;
+    bool is_online = options->method >= TN_METHOD_PERCEPTRON;
+    const char *asked = options->valid        ? "valid"
+                        : options->from       ? "from"
+                        : online->tune        ? "tune"
+                        : *online->checkpoint ? "checkpoint"
+                                              : NULL;
+    if (asked && !is_online)
+        return tnp_fail(ctx, TN_ERR_ARG, "--%s is for the online methods, perceptron to scw2", asked);
+    if (online->average && online->no_average)
+        return tnp_fail(ctx, TN_ERR_ARG, "--average and --no-average: got both, expected one of them");
+    return TN_OK;
 }
 
 tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options)
@@ -127,6 +150,8 @@ tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options)
         st = tn_lambda_parse(ctx, options->lambda, &rule, &value);
     if (st == TN_OK)
         st = tnp_parse_loo(ctx, options->rank.loo, &loo);
+    if (st == TN_OK)
+        st = check_online(ctx, options);
     bool ridge = options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
     if (st == TN_OK && loo == 0 && options->method == TN_METHOD_EVIDENCE && rule == TN_LAMBDA_LOO)
         st = tnp_fail(ctx, TN_ERR_ARG, "--lambda loo needs leave-one-out rows, but --loo is 0");
@@ -148,13 +173,14 @@ tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tn
 tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tn_fit_options *options,
                            tn_fit_info **out)
 {
-    static const char *const methods[] = {"evidence", "ridge-cv", "svm", "svm-cv", "logistic"};
+    static const char *const methods[] = {"evidence", "ridge-cv", "svm", "svm-cv", "logistic", "perceptron", "sgd",
+                                          "pa",       "pa2",      "cw",  "arow",   "nherd",    "scw",        "scw2"};
     tn_status st = TN_OK;
     tn_fit_info *info = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *info, &info));
     TN_TRY(tnp_ranking_new(ctx, task, candidates, &info->ranking));
     info->classes = task->y.classes;
-    info->cost = info->objective = info->gap = NAN;
+    info->cost = info->objective = info->gap = info->eta = NAN;
     info->converged = true;
     info->method = methods[options->method];
     *out = info;
@@ -201,5 +227,7 @@ void tn_fit_info_free(tn_fit_info *info)
     tnp_free(info->grid);
     tnp_free(info->grid_mean);
     tnp_free(info->grid_se);
+    tnp_free(info->epochs);
+    tnp_free(info->trials);
     tnp_free(info);
 }

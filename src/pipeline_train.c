@@ -10,16 +10,16 @@
 #include <math.h>
 #include <string.h>
 
-/* How the head was made, from the same tables as the command line. */
-static tn_status options_json(tn_ctx *ctx, const tn_fit_options *options, char **out)
+tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **out)
 {
-    enum { TABLES = 4 };
+    enum { TABLES = 5 };
     tnp_text text;
     char buffer[256];
     size_t counts[TABLES];
     const tn_field *tables[TABLES] = {tn_fit_fields(&counts[0]), tn_learn_fields(&counts[1]),
-                                      tn_rank_fields(&counts[2]), tn_evidence_fields(&counts[3])};
-    const void *bases[TABLES] = {options, &options->learn, &options->rank, &options->rank.evidence};
+                                      tn_rank_fields(&counts[2]), tn_evidence_fields(&counts[3]),
+                                      tn_online_fields(&counts[4])};
+    const void *bases[TABLES] = {options, &options->learn, &options->rank, &options->rank.evidence, &options->online};
     tnp_text_init(&text, ctx);
     tnp_text_add(&text, "{");
     for (size_t t = 0; t < TABLES; ++t)
@@ -66,7 +66,9 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     tn_fit_options used = *c->options;
     if (!isnan(c->info->cost)) /* what a cross-validation chose */
         used.learn.cost = c->info->cost;
-    TN_TRY(options_json(ctx, &used, &head->options));
+    if (!isnan(c->info->eta))
+        used.online.eta = c->info->eta;
+    TN_TRY(tnp_options_json(ctx, &used, &head->options));
     head->log_evidence = c->info->chosen.log_evidence;
     *out = head;
     head = NULL;

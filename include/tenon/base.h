@@ -83,8 +83,14 @@ typedef enum tn_field_kind {
     TN_FIELD_REAL,   /* double within [lo, hi] */
     TN_FIELD_BYTES,  /* size_t with optional suffix K, M, G, T (powers of 1024) */
     TN_FIELD_CHOICE, /* int: index into the words of `choices`, joined by | */
-    TN_FIELD_TEXT    /* const char *, borrowed; `choices` names its form for the help text */
+    TN_FIELD_TEXT,   /* const char *, borrowed; `choices` names its form for the help text */
+    TN_FIELD_WORDS   /* tn_words, borrowed: --valid a.npy b.npy. Set by whoever has the words, not by tn_field_set */
 } tn_field_kind;
+
+typedef struct tn_words {
+    const char *const *items;
+    size_t count;
+} tn_words;
 
 typedef struct tn_field {
     const char *name; /* as on the command line, without the dashes */

@@ -55,15 +55,24 @@ typedef enum tn_method {
     TN_METHOD_RIDGE_CV,
     TN_METHOD_SVM,
     TN_METHOD_SVM_CV,
-    TN_METHOD_LOGISTIC
+    TN_METHOD_LOGISTIC,
+    TN_METHOD_PERCEPTRON, /* from here on: online */
+    TN_METHOD_SGD,
+    TN_METHOD_PA,
+    TN_METHOD_PA2,
+    TN_METHOD_CW,
+    TN_METHOD_AROW,
+    TN_METHOD_NHERD,
+    TN_METHOD_SCW,
+    TN_METHOD_SCW2
 } tn_method;
-#define TN_METHOD_WORDS "evidence|ridge-cv|svm|svm-cv|logistic"
+#define TN_METHOD_WORDS "evidence|ridge-cv|svm|svm-cv|logistic|perceptron|sgd|pa|pa2|cw|arow|nherd|scw|scw2"
 
 typedef enum tn_svm_loss { TN_SVM_SQUARED_HINGE, TN_SVM_HINGE } tn_svm_loss;
 typedef enum tn_class_weight { TN_WEIGHT_NONE, TN_WEIGHT_BALANCED } tn_class_weight;
 typedef enum tn_calibrate { TN_CALIBRATE_AUTO, TN_CALIBRATE_YES, TN_CALIBRATE_NO } tn_calibrate;
 
-/* Options of svm, svm-cv, ridge-cv and logistic. */
+/* Options of svm, svm-cv, ridge-cv and logistic; C and the weights of classes and rows also of the online methods. */
 typedef struct tn_learn_options {
     double cost;               /* C of 1/2 |w|^2 + C sum loss; 1, as LIBLINEAR and scikit-learn */
     int loss;                  /* tn_svm_loss; squared hinge: smooth, and the default of LIBLINEAR */
@@ -80,6 +89,32 @@ typedef struct tn_learn_options {
 
 TN_API void tn_learn_options_default(tn_learn_options *options);
 TN_API const tn_field *tn_learn_fields(size_t *count);
+
+/* How an online learner treats several classes: the true one against the best wrong one; or each against the rest with
+ * all negatives, with as many as positives, or with `ratio` times as many. */
+typedef enum tn_online_multiclass {
+    TN_ONLINE_MUL,
+    TN_ONLINE_U_OVR,
+    TN_ONLINE_E_OVR,
+    TN_ONLINE_W_OVR
+} tn_online_multiclass;
+
+/* Options of the online methods, perceptron to scw2. */
+typedef struct tn_online_options {
+    int multiclass;  /* tn_online_multiclass; mul: the paper's advice. Multi-label rows always go one-vs-rest */
+    bool average;    /* use the mean of the weights after every sample; it is the default, the flag for scripts */
+    bool no_average; /* use the last weights instead */
+    size_t epochs;   /* passes over the rows, with validation at most; 10: averages hardly move after */
+    double eta;      /* confidence of cw and scw, 0.5 to 1; 0.9 */
+    bool shuffle;    /* visit the rows in a new random order each pass; yes */
+    double ratio;    /* negatives a positive of w-ovr; 10 */
+    size_t patience; /* with validation rows: passes without a better figure before the end; 3, 0: never */
+    bool tune;       /* choose C and eta on the validation rows over the paper's grids; no */
+    const char *checkpoint; /* file written after every pass, from which the same call goes on; "" for none */
+} tn_online_options;
+
+TN_API void tn_online_options_default(tn_online_options *options);
+TN_API const tn_field *tn_online_fields(size_t *count);
 
 /* ---- statistics: what a ridge model needs of its data, in O(D^2 + K D) memory ---- */
 

@@ -31,16 +31,30 @@ TN_API tn_status tn_rank(tn_ctx *ctx, const tn_source *const *sources, size_t co
                          const tn_rank_options *options, tn_ranking **out);
 TN_API void tn_ranking_free(tn_ranking *ranking);
 
+/* Rows to choose by, for the online methods. Sources are matched by name. labels are rewritten over the classes of the
+ * training labels (tn_labels_map): one that is not among them is TN_ERR_DATA. */
+typedef struct tn_valid {
+    const tn_source *const *sources;
+    size_t count;
+    tn_labels *labels;
+} tn_valid;
+
 typedef struct tn_fit_options {
     tn_rank_options rank;
     int method; /* tn_method; evidence: no grid, no folds */
     int select; /* tn_search, by evidence whatever the method; greedy: as good as exhaustive in the paper's Table 3 */
     const char *lambda; /* of method evidence: rule or number, see tn_lambda_parse; "auto" */
     tn_learn_options learn;
+    tn_online_options online;
+    const tn_valid *valid; /* online methods: borrowed until return; NULL for none */
+    /* Online methods: a head to go on from, borrowed until return; NULL: from zero. The labels must have its classes
+     * first, in its order (tn_labels_join); classes that come after them begin at zero. */
+    const tn_head *from;
 } tn_fit_options;
 
 TN_API void tn_fit_options_default(tn_fit_options *options);
-/* Fields of tn_fit_options; those of tn_learn_options (offset `learn`) and tn_rank_options come on top. */
+/* Fields of tn_fit_options; those of tn_learn_options (offset `learn`), tn_online_options (`online`) and
+ * tn_rank_options come on top. */
 TN_API const tn_field *tn_fit_fields(size_t *count);
 
 /* Chooses among the candidates, trains a head on the chosen set, returns it with an account of how.

@@ -74,6 +74,9 @@ TN_API void tn_labels_free(tn_labels *labels);
  * A label that is not among them is TN_ERR_DATA, naming it. */
 TN_API tn_status tn_labels_map(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count);
 
+/* The same, but labels that are not among them become further classes, behind them and in their own order. */
+TN_API tn_status tn_labels_join(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count);
+
 /* Checks that rows agree, and ids where both carry them: "dino.npy: 4999 rows, but labels.npy has 5000". */
 TN_API tn_status tn_rows_agree(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels);
 

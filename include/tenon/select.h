@@ -115,6 +115,19 @@ typedef struct tn_fit_step {
     double log_evidence;
 } tn_fit_step;
 
+/* One pass of an online learner. */
+typedef struct tn_epoch {
+    double updates, mistakes; /* whole numbers */
+    double valid;             /* accuracy (multi-label: mean AP) on the validation rows; NaN without them */
+    double seconds;
+} tn_epoch;
+
+/* One pair of values that --tune tried. */
+typedef struct tn_trial {
+    double cost, eta, valid;
+    size_t epochs; /* passes done when it was best */
+} tn_trial;
+
 /* How a head was found. */
 typedef struct tn_fit_info {
     tn_ranking *ranking; /* the single candidates */
@@ -133,6 +146,12 @@ typedef struct tn_fit_info {
     double *grid, *grid_mean, *grid_se;
     const char *grid_metric; /* "accuracy", "mean_ap" or "r2" */
     double temperature;      /* of the head's probabilities; 0: none */
+    size_t epoch_count;      /* online methods: passes of the values that were used; else 0 */
+    tn_epoch *epochs;
+    size_t epoch_best;              /* passes that the weights of the head have seen */
+    double eta;                     /* of cw, scw and scw2; else NaN */
+    size_t trial_count, trial_best; /* --tune: values tried; else 0 */
+    tn_trial *trials;
     double seconds;
 } tn_fit_info;
 

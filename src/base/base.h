@@ -109,6 +109,10 @@ typedef struct tnp_map {
 /* TN_ERR_IO when missing, a directory or unreadable. */
 tn_status tnp_map_open(tn_ctx *ctx, const char *path, tnp_map *out);
 void tnp_map_close(tnp_map *map);
+/* Tells the system that bytes [offset, offset + size) will be read soon, or that nobody will need them for a while. Advice: it
+ * never fails, and changes time and resident memory only. */
+void tnp_map_soon(const tnp_map *map, size_t offset, size_t size);
+void tnp_map_later(const tnp_map *map, size_t offset, size_t size);
 /* Warns when `path` is larger on paper than on disk: TN_ERR_IO if the file is now shorter than when mapped. */
 tn_status tnp_map_still_there(tn_ctx *ctx, const char *path, size_t size);
 

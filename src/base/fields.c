@@ -129,6 +129,8 @@ tn_status tn_field_set(tn_ctx *ctx, const tn_field *field, void *options, const 
     void *member = (char *)options + field->offset;
     if (field->kind == TN_FIELD_FLAG)
         return set_flag(ctx, field, member, text);
+    if (field->kind == TN_FIELD_WORDS)
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: got one text, expected words", field->name);
     if (!text || !*text)
         return tnp_fail(ctx, TN_ERR_ARG, "%s: got nothing, expected a value", field->name);
     switch (field->kind) {
@@ -198,6 +200,9 @@ const char *tn_field_text(const tn_field *field, const void *options, char *buf,
     case TN_FIELD_TEXT:
         memcpy(&text, member, sizeof text);
         snprintf(buf, size, "%s", text ? text : "");
+        break;
+    case TN_FIELD_WORDS:
+        buf[0] = 0;
         break;
     }
     return buf;

@@ -2,6 +2,7 @@
  *
  * Input files are mapped; output files are written beside their final name and renamed, so that a full disk, an
  * error or an interrupt leaves the old file, or none. */
+#define _DEFAULT_SOURCE
 #define _XOPEN_SOURCE 700
 #include "base/base.h"
 
@@ -47,6 +48,25 @@ void tnp_map_close(tnp_map *map)
         munmap((void *)(uintptr_t)map->data, map->size);
     map->data = NULL;
     map->size = 0;
+}
+
+/* Whole pages only: a page that is cut would be dropped for its other half too. */
+static void advise(const tnp_map *map, size_t offset, size_t size, int advice)
+{
+    const size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    size_t from = (offset + page - 1) / page * page, to = tnp_min(map->size, offset + size) / page * page;
+    if (map->data && from < to)
+        (void)madvise((void *)(uintptr_t)(map->data + from), to - from, advice);
+}
+
+void tnp_map_soon(const tnp_map *map, size_t offset, size_t size)
+{
+    advise(map, offset, size, MADV_WILLNEED);
+}
+
+void tnp_map_later(const tnp_map *map, size_t offset, size_t size)
+{
+    advise(map, offset, size, MADV_DONTNEED);
 }
 
 /* Reading a mapped page that a truncation removed would end the process with SIGBUS. The length is asked

@@ -30,6 +30,13 @@ typedef struct tnp_kernels {
     void (*add_to_double)(const float *x, double *acc, size_t n);
     /* y[i] = (x[i] - shift[i]) * scale, in place allowed. */
     void (*shift_scale)(const float *x, const float *shift, float scale, float *y, size_t n);
+    /* Inner product, and sum of w x^2: summed in lanes of float, the lanes in double. */
+    double (*dot)(const float *x, const float *y, size_t n);
+    double (*weighted_squares)(const float *x, const float *w, size_t n);
+    /* y[i] += a x[i]. */
+    void (*add_scaled)(float a, const float *x, float *y, size_t n);
+    /* d = a sigma x;  mu += d;  u += late d unless u is NULL;  1/sigma += b x^2. */
+    void (*confident_move)(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n);
     /* True when no value is NaN or infinite. */
     bool (*all_finite)(const float *x, size_t n);
     /* Solves (T + lambda[l] I) u[.,l] = h[.,l] for eight lanes. diag (n), off (n-1); h, u (n, 8); pivot (n, 8) is

@@ -93,6 +93,71 @@ static void shift_scale(const float *x, const float *shift, float scale, float *
         y[i] = (x[i] - shift[i]) * scale;
 }
 
+static double add_lanes(__m256 x)
+{
+    return add_up(_mm256_add_pd(low_half(x), high_half(x)));
+}
+
+static double dot(const float *x, const float *y, size_t n)
+{
+    __m256 a = _mm256_setzero_ps(), b = _mm256_setzero_ps();
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        a = _mm256_fmadd_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(y + i), a);
+        b = _mm256_fmadd_ps(_mm256_loadu_ps(x + i + 8), _mm256_loadu_ps(y + i + 8), b);
+    }
+    double sum = add_lanes(_mm256_add_ps(a, b));
+    for (; i < n; ++i)
+        sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+static double weighted_squares(const float *x, const float *w, size_t n)
+{
+    __m256 a = _mm256_setzero_ps(), b = _mm256_setzero_ps();
+    size_t i = 0;
+    for (; i + 16 <= n; i += 16) {
+        __m256 u = _mm256_loadu_ps(x + i), v = _mm256_loadu_ps(x + i + 8);
+        a = _mm256_fmadd_ps(_mm256_mul_ps(u, u), _mm256_loadu_ps(w + i), a);
+        b = _mm256_fmadd_ps(_mm256_mul_ps(v, v), _mm256_loadu_ps(w + i + 8), b);
+    }
+    double sum = add_lanes(_mm256_add_ps(a, b));
+    for (; i < n; ++i)
+        sum += (double)x[i] * (double)x[i] * (double)w[i];
+    return sum;
+}
+
+static void add_scaled(float a, const float *x, float *y, size_t n)
+{
+    const __m256 factor = _mm256_set1_ps(a);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_fmadd_ps(factor, _mm256_loadu_ps(x + i), _mm256_loadu_ps(y + i)));
+    for (; i < n; ++i)
+        y[i] += a * x[i];
+}
+
+static void confident_move(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n)
+{
+    const __m256 va = _mm256_set1_ps(a), vb = _mm256_set1_ps(b), vlate = _mm256_set1_ps(late), one = _mm256_set1_ps(1);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 v = _mm256_loadu_ps(x + i), s = _mm256_loadu_ps(sigma + i);
+        __m256 sx = _mm256_mul_ps(s, v), d = _mm256_mul_ps(va, sx);
+        _mm256_storeu_ps(mu + i, _mm256_add_ps(_mm256_loadu_ps(mu + i), d));
+        if (u)
+            _mm256_storeu_ps(u + i, _mm256_fmadd_ps(vlate, d, _mm256_loadu_ps(u + i)));
+        _mm256_storeu_ps(sigma + i, _mm256_div_ps(s, _mm256_fmadd_ps(_mm256_mul_ps(vb, sx), v, one)));
+    }
+    for (; i < n; ++i) {
+        float sx = sigma[i] * x[i], d = a * sx;
+        mu[i] += d;
+        if (u)
+            u[i] += late * d;
+        sigma[i] /= 1 + b * sx * x[i];
+    }
+}
+
 /* A value is finite when its magnitude is at most the largest float; the comparison is false for NaN. */
 static bool all_finite(const float *x, size_t n)
 {
@@ -180,8 +245,9 @@ static void tri_solve_known(size_t n, const double *diag, const double *off, con
 
 const tnp_kernels *tnp_kernels_avx2(void)
 {
-    static const tnp_kernels table = {"avx2",      half_to_float, sum_squares, sum_abs,        add_to_double,
-                                      shift_scale, all_finite,    tri_solve,   tri_solve_known};
+    static const tnp_kernels table = {"avx2",      half_to_float, sum_squares,      sum_abs,    add_to_double,
+                                      shift_scale, dot,           weighted_squares, add_scaled, confident_move,
+                                      all_finite,  tri_solve,     tri_solve_known};
     return &table;
 }
 #else

@@ -84,6 +84,64 @@ static void shift_scale(const float *x, const float *shift, float scale, float *
         y[i] = (x[i] - shift[i]) * scale;
 }
 
+static double add_lanes(__m512 x)
+{
+    return _mm512_reduce_add_pd(_mm512_add_pd(low_half(x), high_half(x)));
+}
+
+static double dot(const float *x, const float *y, size_t n)
+{
+    __m512 a = _mm512_setzero_ps(), b = _mm512_setzero_ps();
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        a = _mm512_fmadd_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(y + i), a);
+        b = _mm512_fmadd_ps(_mm512_loadu_ps(x + i + 16), _mm512_loadu_ps(y + i + 16), b);
+    }
+    double sum = add_lanes(_mm512_add_ps(a, b));
+    for (; i < n; ++i)
+        sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+static double weighted_squares(const float *x, const float *w, size_t n)
+{
+    __m512 a = _mm512_setzero_ps(), b = _mm512_setzero_ps();
+    size_t i = 0;
+    for (; i + 32 <= n; i += 32) {
+        __m512 u = _mm512_loadu_ps(x + i), v = _mm512_loadu_ps(x + i + 16);
+        a = _mm512_fmadd_ps(_mm512_mul_ps(u, u), _mm512_loadu_ps(w + i), a);
+        b = _mm512_fmadd_ps(_mm512_mul_ps(v, v), _mm512_loadu_ps(w + i + 16), b);
+    }
+    double sum = add_lanes(_mm512_add_ps(a, b));
+    for (; i < n; ++i)
+        sum += (double)x[i] * (double)x[i] * (double)w[i];
+    return sum;
+}
+
+static void add_scaled(float a, const float *x, float *y, size_t n)
+{
+    const __m512 factor = _mm512_set1_ps(a);
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i >= 16 ? 0xffff : tail_mask(n - i);
+        __m512 v = _mm512_maskz_loadu_ps(m, x + i);
+        _mm512_mask_storeu_ps(y + i, m, _mm512_fmadd_ps(factor, v, _mm512_maskz_loadu_ps(m, y + i)));
+    }
+}
+
+static void confident_move(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n)
+{
+    const __m512 va = _mm512_set1_ps(a), vb = _mm512_set1_ps(b), vlate = _mm512_set1_ps(late), one = _mm512_set1_ps(1);
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i >= 16 ? 0xffff : tail_mask(n - i);
+        __m512 v = _mm512_maskz_loadu_ps(m, x + i), s = _mm512_maskz_loadu_ps(m, sigma + i);
+        __m512 sx = _mm512_mul_ps(s, v), d = _mm512_mul_ps(va, sx);
+        _mm512_mask_storeu_ps(mu + i, m, _mm512_add_ps(_mm512_maskz_loadu_ps(m, mu + i), d));
+        if (u)
+            _mm512_mask_storeu_ps(u + i, m, _mm512_fmadd_ps(vlate, d, _mm512_maskz_loadu_ps(m, u + i)));
+        _mm512_mask_storeu_ps(sigma + i, m, _mm512_div_ps(s, _mm512_fmadd_ps(_mm512_mul_ps(vb, sx), v, one)));
+    }
+}
+
 /* A value is finite when its magnitude is at most the largest float; the comparison is false for NaN. */
 static bool all_finite(const float *x, size_t n)
 {
@@ -154,8 +212,9 @@ static void tri_solve_known(size_t n, const double *diag, const double *off, con
 
 const tnp_kernels *tnp_kernels_avx512(void)
 {
-    static const tnp_kernels table = {"avx512",    half_to_float, sum_squares, sum_abs,        add_to_double,
-                                      shift_scale, all_finite,    tri_solve,   tri_solve_known};
+    static const tnp_kernels table = {"avx512",    half_to_float, sum_squares,      sum_abs,    add_to_double,
+                                      shift_scale, dot,           weighted_squares, add_scaled, confident_move,
+                                      all_finite,  tri_solve,     tri_solve_known};
     return &table;
 }
 #else

@@ -54,6 +54,39 @@ static void shift_scale(const float *x, const float *shift, float scale, float *
         y[i] = (x[i] - shift[i]) * scale;
 }
 
+static double dot(const float *x, const float *y, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+static double weighted_squares(const float *x, const float *w, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += (double)x[i] * (double)x[i] * (double)w[i];
+    return sum;
+}
+
+static void add_scaled(float a, const float *x, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] += a * x[i];
+}
+
+static void confident_move(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        float sx = sigma[i] * x[i], d = a * sx;
+        mu[i] += d;
+        if (u)
+            u[i] += late * d;
+        sigma[i] /= 1 + b * sx * x[i];
+    }
+}
+
 static bool all_finite(const float *x, size_t n)
 {
     bool fine = true;
@@ -115,7 +148,8 @@ static void tri_solve_known(size_t n, const double *diag, const double *off, con
 
 const tnp_kernels *tnp_kernels_scalar(void)
 {
-    static const tnp_kernels table = {"scalar",    half_to_float, sum_squares, sum_abs,        add_to_double,
-                                      shift_scale, all_finite,    tri_solve,   tri_solve_known};
+    static const tnp_kernels table = {"scalar",    half_to_float, sum_squares,      sum_abs,    add_to_double,
+                                      shift_scale, dot,           weighted_squares, add_scaled, confident_move,
+                                      all_finite,  tri_solve,     tri_solve_known};
     return &table;
 }

@@ -165,6 +165,26 @@ done:
     return st;
 }
 
+tn_status tn_labels_join(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count)
+{
+    tn_status st = TN_OK;
+    const char **all = NULL;
+    uint32_t *to = NULL;
+    size_t total = count;
+    TN_TRY(tnp_alloc(ctx, count + labels->classes, sizeof *all, &all));
+    TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *to, &to));
+    TN_TRY(match(ctx, labels, names, count, to));
+    memcpy(all, names, count * sizeof *all);
+    for (size_t k = 0; k < labels->classes; ++k)
+        if (to[k] == UINT32_MAX)
+            all[total++] = labels->names[k];
+    TN_TRY(tn_labels_map(ctx, labels, all, total));
+done:
+    tnp_free(all);
+    tnp_free(to);
+    return st;
+}
+
 /* ---- agreement ---- */
 
 static tn_status compare_ids(tn_ctx *ctx, const char *path, const char *const *ids, const char *other_path,

@@ -147,3 +147,22 @@ tn_status tnp_source_read_then(tn_ctx *ctx, const tn_source *src, const size_t *
     task job = {src, index, start, count, 0, src->cols, narrow, wide, then, arg};
     return run(ctx, &job);
 }
+
+void tnp_source_expect(const tn_source *src, const size_t *index, size_t start, size_t count, bool soon)
+{
+    if (count == 0)
+        return;
+    size_t low = index ? index[start] : start, high = index ? index[start + count - 1] : start + count - 1;
+    for (size_t p = find_part(src, low), last = find_part(src, high); p <= last; ++p) {
+        const tnp_part *part = &src->parts[p];
+        if (part->file == TNP_NO_FILE || part->row_step < part->col_step) /* columns: a row touches every page anyway */
+            continue;
+        const tnp_map *map = &src->files[part->file].map;
+        size_t from = low > part->first ? low - part->first : 0, to = tnp_min(part->rows, high + 1 - part->first);
+        size_t offset = (size_t)(part->base - map->data) + from * part->row_step, size = (to - from) * part->row_step;
+        if (soon)
+            tnp_map_soon(map, offset, size);
+        else
+            tnp_map_later(map, offset, size);
+    }
+}

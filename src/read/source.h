@@ -64,6 +64,10 @@ typedef void (*tnp_rows_fn)(void *arg, size_t first, size_t n);
 tn_status tnp_source_read_then(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
                                float *narrow, double *wide, tnp_rows_fn then, void *arg);
 
+/* Advice to the system, see tnp_map_soon and tnp_map_later: rows [start, start + count), or index[start] .. index[start + count -
+ * 1], ascending, will be read soon, or are no longer needed. */
+void tnp_source_expect(const tn_source *src, const size_t *index, size_t start, size_t count, bool soon);
+
 /* ---- for the openers: they fill a source that the caller frees on failure ---- */
 
 /* Maps a file into the source; *index is its place in files. */

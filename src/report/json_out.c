@@ -139,6 +139,33 @@ static void add_grid(tnp_text *text, const tn_fit_info *info)
     tnp_text_add(text, "]}");
 }
 
+/* Passes of an online learner, and the values that were tried. */
+static void add_epochs(tnp_text *text, const tn_fit_info *info)
+{
+    tnp_text_add(text, ",\"epochs\":[");
+    for (size_t i = 0; i < info->epoch_count; ++i) {
+        const tn_epoch *e = &info->epochs[i];
+        tnp_text_add(text, "%s{\"epoch\":%zu,\"mistakes\":%.0f,\"updates\":%.0f", i ? "," : "", i + 1, e->mistakes,
+                     e->updates);
+        add_number(text, "valid_accuracy", e->valid);
+        add_number(text, "seconds", e->seconds);
+        tnp_text_add(text, "}");
+    }
+    tnp_text_add(text, "]");
+    add_count(text, "epochs_used", info->epoch_best);
+    add_number(text, "eta", info->eta);
+    tnp_text_add(text, ",\"tuning\":");
+    for (size_t i = 0; i < info->trial_count; ++i) {
+        const tn_trial *t = &info->trials[i];
+        tnp_text_add(text, "%s{\"epochs\":%zu", i ? "," : "[", t->epochs);
+        add_number(text, "C", t->cost);
+        add_number(text, "eta", t->eta);
+        add_number(text, "valid_accuracy", t->valid);
+        tnp_text_add(text, "}");
+    }
+    tnp_text_add(text, info->trial_count ? "]" : "null");
+}
+
 tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, char **out)
 {
     tnp_text text;
@@ -157,6 +184,8 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
     add_string(&text, "method", info->method);
     add_training(&text, info);
     add_grid(&text, info);
+    if (info->epoch_count != 0)
+        add_epochs(&text, info);
     add_number(&text, "temperature", info->temperature > 0 ? info->temperature : (double)NAN);
     add_count(&text, "dim", info->chosen.dim);
     add_ranking(&text, info->ranking);

@@ -208,9 +208,53 @@ static void add_training(tnp_text *text, const tn_fit_info *info)
         add_lambda(text, info);
     if (!isnan(info->cost))
         tnp_text_add(text, "C             %.4g\n", info->cost);
+    if (!isnan(info->eta))
+        tnp_text_add(text, "eta           %.4g\n", info->eta);
+    if (info->epoch_count != 0)
+        tnp_text_add(text, "passes        %zu\n", info->epoch_best);
     if (!isnan(info->objective))
         tnp_text_add(text, "objective     %.6g, certainly within %.2g %% of the optimum (%zu passes)\n",
                      info->objective, gap_percent(info), info->passes);
+}
+
+/* Passes of an online learner, and the values that were tried on the validation rows. */
+static void add_passes(tnp_text *text, const tn_fit_info *info, bool color)
+{
+    bool valid = !isnan(info->epochs[0].valid);
+    tnp_table table;
+    tnp_table_init(&table, text->ctx, valid ? "rrrrr" : "rrrr");
+    const char *const head[] = {"pass", "mistakes", "updates", "seconds", "validation"};
+    for (size_t i = 0; i < (valid ? 5u : 4u); ++i)
+        tnp_table_cell(&table, "%s", head[i]);
+    for (size_t i = 0; i < info->epoch_count; ++i) {
+        const tn_epoch *e = &info->epochs[i];
+        tnp_table_cell(&table, "%zu%s", i + 1, valid && i + 1 == info->epoch_best ? " *" : "");
+        tnp_table_cell(&table, "%.0f", e->mistakes);
+        tnp_table_cell(&table, "%.0f", e->updates);
+        tnp_table_cell(&table, "%.2f", e->seconds);
+        if (valid)
+            tnp_table_cell(&table, "%.4f", e->valid);
+    }
+    tnp_table_finish(&table, text, color);
+    tnp_text_add(text, "\n");
+}
+
+static void add_trials(tnp_text *text, const tn_fit_info *info, bool color)
+{
+    tnp_table table;
+    tnp_table_init(&table, text->ctx, "rrrr");
+    const char *const head[] = {"C", "eta", "passes", "validation"};
+    for (size_t i = 0; i < sizeof head / sizeof *head; ++i)
+        tnp_table_cell(&table, "%s", head[i]);
+    for (size_t i = 0; i < info->trial_count; ++i) {
+        const tn_trial *t = &info->trials[i];
+        tnp_table_cell(&table, "%.4g", t->cost);
+        tnp_table_cell(&table, "%.2g", t->eta);
+        tnp_table_cell(&table, "%zu", t->epochs);
+        tnp_table_cell(&table, "%.4f%s", t->valid, i == info->trial_best ? " *" : "  ");
+    }
+    tnp_table_finish(&table, text, color);
+    tnp_text_add(text, "\n");
 }
 
 /* Leave-one-out is in closed form for the ridge only: beside another head it speaks for the representations. */
@@ -294,6 +338,10 @@ tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, 
         add_steps(&text, info, color);
     if (info->grid_count != 0)
         add_grid(&text, info, color);
+    if (info->trial_count != 0)
+        add_trials(&text, info, color);
+    if (info->epoch_count != 0)
+        add_passes(&text, info, color);
     add_choice(&text, info, model, color);
     tnp_text_add(&text, "\n");
     add_fit_verdict(&text, info);

@@ -6,6 +6,7 @@
  * found by the smallest row number, not by the first thread to meet one. */
 #include "base/base.h"
 #include "read/source.h"
+#include "transform/feed.h"
 #include "transform/normalize.h"
 
 #include <math.h>
@@ -82,9 +83,10 @@ static void prepare_rows(void *arg, size_t first, size_t n)
             prepare_row_wide(job, i);
 }
 
-/* Reads and prepares; job has its outputs set, and its inputs where the raw rows go. */
-static tn_status read_rows(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, row_job *job, float *raw,
-                           double *raw_wide)
+/* Reads and prepares file rows index[start], ..., or start, ...; job has its outputs set, and its inputs where the raw rows
+ * go. */
+static tn_status read_rows(tn_ctx *ctx, const tn_feed *feed, const size_t *index, size_t start, size_t count,
+                           row_job *job, float *raw, double *raw_wide)
 {
     tn_status st = TN_OK;
     TN_TRY(tnp_alloc(ctx, count, sizeof *job->bad, &job->bad));
@@ -93,10 +95,10 @@ static tn_status read_rows(tn_ctx *ctx, const tn_feed *feed, size_t start, size_
     job->cols = feed->cols;
     job->in = raw;
     job->in_wide = raw_wide;
-    TN_TRY(tnp_source_read_then(ctx, feed->src, feed->rows, start, count, raw, raw_wide, prepare_rows, job));
+    TN_TRY(tnp_source_read_then(ctx, feed->src, index, start, count, raw, raw_wide, prepare_rows, job));
     for (size_t i = 0; i < count && feed->nan != TN_NAN_ZERO; ++i)
         if (job->bad[i]) {
-            size_t row = feed->rows ? feed->rows[start + i] : start + i;
+            size_t row = index ? index[start + i] : start + i;
             TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds NaN or infinity (--nan drop or zero accepts it)",
                             tn_source_path(feed->src), row));
         }
@@ -112,10 +114,33 @@ tn_status tn_feed_read(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t co
     row_job job = {.stride = stride, .out = out};
     if (stride != feed->cols)
         TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
-    TN_TRY(read_rows(ctx, feed, start, count, &job, raw ? raw : out, NULL));
+    TN_TRY(read_rows(ctx, feed, feed->rows, start, count, &job, raw ? raw : out, NULL));
 done:
     tnp_free(raw);
     return st;
+}
+
+tn_status tnp_feed_pick(tn_ctx *ctx, const tn_feed *feed, const size_t *rows, size_t count, float *out, size_t stride)
+{
+    tn_status st = TN_OK;
+    float *raw = NULL;
+    size_t *index = NULL;
+    row_job job = {.stride = stride, .out = out};
+    TN_TRY(tnp_alloc_raw(ctx, count, sizeof *index, &index));
+    for (size_t i = 0; i < count; ++i)
+        index[i] = feed->rows ? feed->rows[rows[i]] : rows[i];
+    if (stride != feed->cols)
+        TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
+    TN_TRY(read_rows(ctx, feed, index, 0, count, &job, raw ? raw : out, NULL));
+done:
+    tnp_free(index);
+    tnp_free(raw);
+    return st;
+}
+
+void tnp_feed_expect(const tn_feed *feed, size_t start, size_t count, bool soon)
+{
+    tnp_source_expect(feed->src, feed->rows, start, count, soon);
 }
 
 tn_status tn_feed_read_wide(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, double *out, size_t stride)
@@ -125,7 +150,7 @@ tn_status tn_feed_read_wide(tn_ctx *ctx, const tn_feed *feed, size_t start, size
     row_job job = {.stride = stride, .out_wide = out};
     if (stride != feed->cols)
         TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
-    TN_TRY(read_rows(ctx, feed, start, count, &job, NULL, raw ? raw : out));
+    TN_TRY(read_rows(ctx, feed, feed->rows, start, count, &job, NULL, raw ? raw : out));
 done:
     tnp_free(raw);
     return st;

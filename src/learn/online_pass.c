@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One pass: rows in the order of visit_order.c, read in blocks straight from their files, prepared, learned. While a stretch
+ * is learned the system is told to read the next one, and that it may forget the last: reading overlaps computing without
+ * a thread of our own, and what stays resident is two stretches, however long the file is.
+ *
+ * One-vs-rest with fewer negatives (e-OVR: as many as positives, w-OVR: a multiple of them): every class draws its negatives
+ * anew each pass by selection sampling, exactly as many as wanted, in the order in which rows come. */
+#include "learn/online_pass.h"
+#include "learn/visit_order.h"
+#include "transform/feed.h"
+
+#include <math.h>
+#include <string.h>
+
+struct tnp_passes {
+    tnp_online_data data;
+    const tn_online_options *options;
+    size_t seed, dim, block;
+    tnp_visit_order order;
+    tnp_rng negatives;
+    float *x, *weight;     /* (block, dim), block */
+    size_t *first;         /* block + 1 */
+    uint32_t *cls;         /* labels of the block */
+    unsigned char *skip;   /* (block, classes), e- and w-OVR, else NULL */
+    size_t *positives;     /* classes */
+    size_t *wanted, *left; /* classes: negatives still to take, and still to come, in this pass */
+};
+
+/* ---- which negatives ---- */
+
+static void begin_negatives(tnp_passes *p, size_t pass)
+{
+    enum { STREAM = 1 << 21 };
+    double share = p->options->multiclass == TN_ONLINE_E_OVR ? 1 : p->options->ratio;
+    tnp_rng_init(&p->negatives, p->seed, STREAM + pass);
+    for (size_t c = 0; c < p->data.y->classes; ++c) {
+        p->left[c] = p->data.y->rows - p->positives[c];
+        p->wanted[c] = tnp_min(p->left[c], (size_t)ceil(share * (double)p->positives[c]));
+    }
+}
+
+/* A negative is taken with probability wanted / left. */
+static void draw_negatives(tnp_passes *p, size_t n)
+{
+    size_t k = p->data.y->classes;
+    for (size_t t = 0; t < n; ++t) {
+        size_t at = p->first[t];
+        for (size_t c = 0; c < k; ++c) {
+            bool positive = at < p->first[t + 1] && p->cls[at] == c, take = positive;
+            at += positive;
+            if (!positive) {
+                take = tnp_rng_unit(&p->negatives) * (double)p->left[c] < (double)p->wanted[c];
+                --p->left[c];
+                p->wanted[c] -= take;
+            }
+            p->skip[t * k + c] = !take;
+        }
+    }
+}
+
+/* ---- rows ---- */
+
+/* Advice about the runs of a stretch. */
+static void expect(const tnp_passes *p, size_t stretch, bool soon)
+{
+    const tnp_visit_order *o = &p->order;
+    size_t per = o->stretch / o->run, from = stretch * per, to = tnp_min(o->run_count, from + per);
+    for (size_t r = from; r < to; ++r) {
+        size_t start = o->runs[r] * o->run, count = tnp_min(o->run, o->rows - start);
+        for (size_t f = 0; f < p->data.feed_count; ++f)
+            tnp_feed_expect(p->data.feeds[f], start, count, soon);
+    }
+}
+
+/* Rows order[start ..] with their labels into the block. */
+static tn_status read_block(tn_ctx *ctx, tnp_passes *p, size_t start, size_t n)
+{
+    tn_status st = TN_OK;
+    const tnp_online_data *d = &p->data;
+    const size_t *rows = p->order.order + start;
+    size_t at = 0;
+    for (size_t t = 0; t < n; ++t) {
+        size_t row = rows[t];
+        p->first[t] = at;
+        for (size_t i = d->y->first[row]; i < d->y->first[row + 1]; ++i)
+            p->cls[at++] = d->y->cls[i];
+        p->weight[t] = d->weight ? d->weight[row] : 1;
+    }
+    p->first[n] = at;
+    for (size_t f = 0, col = 0; f < d->feed_count; col += tn_feed_cols(d->feeds[f++]))
+        TN_TRY(tnp_feed_pick(ctx, d->feeds[f], rows, n, p->x + col, p->dim));
+done:
+    return st;
+}
+
+tn_status tnp_passes_run(tn_ctx *ctx, tnp_passes *p, size_t pass, tnp_online *const *learners, size_t count)
+{
+    tn_status st = TN_OK;
+    const tnp_visit_order *o = &p->order;
+    tnp_visit_order_draw(&p->order, p->seed, pass);
+    if (p->skip)
+        begin_negatives(p, pass);
+    for (size_t start = 0, n, reached = SIZE_MAX; start < o->rows; start += n) {
+        size_t stretch = start / o->stretch;
+        n = tnp_min(p->block, o->rows - start);
+        for (; o->runs && stretch != reached; reached = stretch) {
+            expect(p, stretch + 1, true);
+            if (stretch > 0)
+                expect(p, stretch - 1, false);
+        }
+        TN_TRY(read_block(ctx, p, start, n));
+        if (p->skip)
+            draw_negatives(p, n);
+        const tnp_samples samples = {n, p->x, p->first, p->cls, p->data.weight ? p->weight : NULL, p->skip};
+        for (size_t i = 0; i < count; ++i)
+            if (learners[i])
+                TN_TRY(tnp_online_update(ctx, learners[i], &samples));
+        TN_TRY(tnp_progress(ctx, "online pass", start + n, o->rows));
+    }
+done:
+    return st;
+}
+
+/* ---- making ---- */
+
+/* The most labels that a block can have. */
+static size_t count_labels(tnp_passes *p)
+{
+    const tnp_targets *y = p->data.y;
+    size_t most = 0;
+    for (size_t row = 0; row < y->rows; ++row) {
+        most = tnp_max(most, y->first[row + 1] - y->first[row]);
+        for (size_t at = y->first[row]; at < y->first[row + 1]; ++at)
+            ++p->positives[y->cls[at]];
+    }
+    return most * p->block;
+}
+
+static tn_status passes_alloc(tn_ctx *ctx, tnp_passes *p)
+{
+    tn_status st = TN_OK;
+    size_t k = p->data.y->classes, bytes = 0;
+    bool fewer = p->options->multiclass == TN_ONLINE_E_OVR || p->options->multiclass == TN_ONLINE_W_OVR;
+    for (size_t f = 0; f < p->data.feed_count; ++f) {
+        const tn_source *src = tn_feed_source(p->data.feeds[f]);
+        p->dim += tn_source_cols(src);
+        bytes += tn_source_cols(src) * tn_dtype_size(tn_source_dtype(src));
+    }
+    TN_TRY(tnp_visit_order_init(ctx, p->data.y->rows, bytes, p->options->shuffle, &p->order));
+    TN_TRY(tnp_alloc_raw(ctx, p->block * p->dim, sizeof *p->x, &p->x));
+    TN_TRY(tnp_alloc(ctx, p->block, sizeof *p->weight, &p->weight));
+    TN_TRY(tnp_alloc(ctx, p->block + 1, sizeof *p->first, &p->first));
+    TN_TRY(tnp_alloc(ctx, k, sizeof *p->positives, &p->positives));
+    TN_TRY(tnp_alloc(ctx, count_labels(p), sizeof *p->cls, &p->cls));
+    if (fewer) {
+        TN_TRY(tnp_alloc(ctx, p->block * k, sizeof *p->skip, &p->skip));
+        TN_TRY(tnp_alloc(ctx, k, sizeof *p->wanted, &p->wanted));
+        TN_TRY(tnp_alloc(ctx, k, sizeof *p->left, &p->left));
+    }
+done:
+    return st;
+}
+
+tn_status tnp_passes_new(tn_ctx *ctx, const tnp_online_data *data, const tn_online_options *options, size_t seed,
+                         size_t block, tnp_passes **out)
+{
+    tn_status st = TN_OK;
+    tnp_passes *p = NULL;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *p, &p));
+    p->data = *data;
+    p->options = options;
+    p->seed = seed;
+    p->block = tnp_max(tnp_min(block, data->y->rows), 1);
+    TN_TRY(passes_alloc(ctx, p));
+    *out = p;
+    p = NULL;
+done:
+    tnp_passes_free(p);
+    return st;
+}
+
+void tnp_passes_free(tnp_passes *p)
+{
+    if (!p)
+        return;
+    void *all[] = {p->x, p->weight, p->first, p->cls, p->skip, p->positives, p->wanted, p->left};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        tnp_free(all[i]);
+    tnp_visit_order_destroy(&p->order);
+    tnp_free(p);
+}

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The literal algorithm: weights after every sample are added up for the average, nothing is blocked. */
+#include "ref_online.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct learner {
+    ref_rule rule;
+    double c, phi;
+    size_t d, k; /* d with the constant */
+    double *mu, *sigma;
+} learner;
+
+static bool step(const learner *l, double m, double v, double length, double *a, double *b)
+{
+    double phi = l->phi, c = l->c, psi = 1 + phi * phi / 2, zeta = 1 + phi * phi;
+    *a = *b = 0;
+    if (l->rule == REF_PERCEPTRON && m <= 0)
+        *a = c;
+    if (l->rule == REF_SGD && m < 1)
+        *a = c;
+    if (l->rule == REF_PA && m < 1)
+        *a = fmin(c, (1 - m) / length);
+    if (l->rule == REF_PA2 && m < 1)
+        *a = (1 - m) / (length + 1 / (2 * c));
+    if ((l->rule == REF_AROW || l->rule == REF_NHERD) && m < 1) {
+        *a = (1 - m) / (v + 1 / c);
+        *b = l->rule == REF_AROW ? c : 2 * c + c * c * v;
+    }
+    if ((l->rule == REF_CW || l->rule == REF_SCW) && m < phi * sqrt(v)) {
+        *a = fmax(0, (-m * psi + sqrt(m * m * pow(phi, 4) / 4 + v * phi * phi * zeta)) / (v * zeta));
+        if (l->rule == REF_SCW)
+            *a = fmin(c, *a);
+    }
+    if (l->rule == REF_SCW2 && m < phi * sqrt(v)) {
+        double n = v + 1 / (2 * c), g = phi * sqrt(phi * phi * m * m * v * v + 4 * n * v * (n + v * phi * phi));
+        *a = fmax(0, (-(2 * m * n + phi * phi * m * v) + g) / (2 * (n * n + n * v * phi * phi)));
+    }
+    if ((l->rule == REF_CW || l->rule == REF_SCW || l->rule == REF_SCW2) && *a > 0 && phi > 0)
+        *b = 2 / (-v + sqrt(v * v + 4 * v / (*a * *a * phi * phi)));
+    return *a > 0;
+}
+
+static void move(learner *l, size_t c, const double *x, double a, double b)
+{
+    for (size_t i = 0; i < l->d; ++i) {
+        double *s = &l->sigma[c * l->d + i];
+        l->mu[c * l->d + i] += a * (l->rule >= REF_CW ? *s : 1) * x[i];
+        *s = 1 / (1 / *s + b * x[i] * x[i]);
+    }
+}
+
+static double score(const learner *l, size_t c, const double *x)
+{
+    double s = 0;
+    for (size_t i = 0; i < l->d; ++i)
+        s += l->mu[c * l->d + i] * x[i];
+    return s;
+}
+
+static double spread(const learner *l, size_t c, const double *x)
+{
+    double s = 0;
+    for (size_t i = 0; i < l->d; ++i)
+        s += l->sigma[c * l->d + i] * x[i] * x[i];
+    return s;
+}
+
+static size_t one_multiclass(learner *l, const double *x, const bool *positive, double length)
+{
+    size_t y = 0, r = 0;
+    double a, b, best = -INFINITY;
+    while (!positive[y])
+        ++y;
+    for (size_t c = 0; c < l->k; ++c)
+        if (c != y && score(l, c, x) > best) {
+            best = score(l, c, x);
+            r = c;
+        }
+    if (!step(l, score(l, y, x) - best, spread(l, y, x) + spread(l, r, x), 2 * length, &a, &b))
+        return 0;
+    move(l, y, x, a, b);
+    move(l, r, x, -a, b);
+    return 1;
+}
+
+static size_t one_against_rest(learner *l, const double *x, const bool *positive, const bool *skip, double length)
+{
+    size_t updates = 0;
+    for (size_t c = 0; c < l->k; ++c) {
+        double sign = positive[c] ? 1 : -1, a, b;
+        if (skip && skip[c])
+            continue;
+        if (!step(l, sign * score(l, c, x), spread(l, c, x), length, &a, &b))
+            continue;
+        move(l, c, x, sign * a, b);
+        ++updates;
+    }
+    return updates;
+}
+
+size_t ref_online(ref_rule rule, double cost, double phi, bool ovr, bool average, const double *x, const bool *positive,
+                  const bool *skip, size_t n, size_t d, size_t k, double *w)
+{
+    size_t width = d + 1, size = k * width, updates = 0;
+    learner l = {rule, cost, phi, width, k, calloc(size, sizeof(double)), malloc(size * sizeof(double))};
+    double *sum = calloc(size, sizeof *sum), *row = malloc(width * sizeof *row);
+    for (size_t i = 0; i < size; ++i)
+        l.sigma[i] = 1;
+    for (size_t t = 0; t < n; ++t) {
+        double length = 0;
+        memcpy(row, x + t * d, d * sizeof *row);
+        row[d] = 1;
+        for (size_t i = 0; i < width; ++i)
+            length += row[i] * row[i];
+        updates += ovr ? one_against_rest(&l, row, positive + t * k, skip ? skip + t * k : NULL, length)
+                       : one_multiclass(&l, row, positive + t * k, length);
+        for (size_t i = 0; i < size; ++i)
+            sum[i] += l.mu[i];
+    }
+    for (size_t i = 0; i < size; ++i)
+        w[i] = average ? sum[i] / (double)n : l.mu[i];
+    free(l.mu);
+    free(l.sigma);
+    free(sum);
+    free(row);
+    return updates;
+}
