@@ -50,11 +50,12 @@ void tnp_map_close(tnp_map *map)
     map->size = 0;
 }
 
-/* Whole pages only: a page that is cut would be dropped for its other half too. */
+/* Pages that are cut belong to it: dropped for their other half too, they come back at the cost of a fault, while pages that
+ * no advice ever covers would stay resident, two for every piece of a file. */
 static void advise(const tnp_map *map, size_t offset, size_t size, int advice)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    size_t from = (offset + page - 1) / page * page, to = tnp_min(map->size, offset + size) / page * page;
+    size_t from = offset / page * page, to = tnp_min(map->size, offset + size);
     if (map->data && from < to)
         (void)madvise((void *)(uintptr_t)(map->data + from), to - from, advice);
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One pass: rows in the order of visit_order.c, read in blocks straight from their files, prepared, learned. While a stretch
+ * One pass: rows in the order of visit_order.c, read in chunks straight from their files, prepared, learned. While a stretch
  * is learned the system is told to read the next one, and that it may forget the last: reading overlaps computing without
  * a thread of our own, and what stays resident is two stretches, however long the file is.
  *
@@ -13,15 +13,18 @@
 #include <math.h>
 #include <string.h>
 
+enum { CHUNK_BYTES = 4 << 20 };
+
 struct tnp_passes {
     tnp_online_data data;
     const tn_online_options *options;
     size_t seed, dim, block;
+    size_t chunk; /* rows that are read at once: whole blocks, about CHUNK_BYTES */
     tnp_visit_order order;
     tnp_rng negatives;
-    float *x, *weight;     /* (block, dim), block */
-    size_t *first;         /* block + 1 */
-    uint32_t *cls;         /* labels of the block */
+    float *x, *weight;     /* (chunk, dim), chunk */
+    size_t *first;         /* chunk + 1 */
+    uint32_t *cls;         /* labels of the chunk */
     unsigned char *skip;   /* (block, classes), e- and w-OVR, else NULL */
     size_t *positives;     /* classes */
     size_t *wanted, *left; /* classes: negatives still to take, and still to come, in this pass */
@@ -40,14 +43,14 @@ static void begin_negatives(tnp_passes *p, size_t pass)
     }
 }
 
-/* A negative is taken with probability wanted / left. */
-static void draw_negatives(tnp_passes *p, size_t n)
+/* For a block: a negative is taken with probability wanted / left. */
+static void draw_negatives(tnp_passes *p, const size_t *first, size_t n)
 {
     size_t k = p->data.y->classes;
     for (size_t t = 0; t < n; ++t) {
-        size_t at = p->first[t];
+        size_t at = first[t];
         for (size_t c = 0; c < k; ++c) {
-            bool positive = at < p->first[t + 1] && p->cls[at] == c, take = positive;
+            bool positive = at < first[t + 1] && p->cls[at] == c, take = positive;
             at += positive;
             if (!positive) {
                 take = tnp_rng_unit(&p->negatives) * (double)p->left[c] < (double)p->wanted[c];
@@ -73,8 +76,8 @@ static void expect(const tnp_passes *p, size_t stretch, bool soon)
     }
 }
 
-/* Rows order[start ..] with their labels into the block. */
-static tn_status read_block(tn_ctx *ctx, tnp_passes *p, size_t start, size_t n)
+/* Rows order[start ..] with their labels. */
+static tn_status read_chunk(tn_ctx *ctx, tnp_passes *p, size_t start, size_t n)
 {
     tn_status st = TN_OK;
     const tnp_online_data *d = &p->data;
@@ -94,29 +97,48 @@ done:
     return st;
 }
 
+/* All learners, block by block. */
+static tn_status learn_chunk(tn_ctx *ctx, tnp_passes *p, size_t n, tnp_online *const *learners, size_t count)
+{
+    tn_status st = TN_OK;
+    for (size_t from = 0; from < n; from += p->block) {
+        const tnp_samples samples = {.count = tnp_min(p->block, n - from),
+                                     .x = p->x + from * p->dim,
+                                     .first = p->first + from,
+                                     .cls = p->cls,
+                                     .weight = p->data.weight ? p->weight + from : NULL,
+                                     .skip = p->skip};
+        if (p->skip)
+            draw_negatives(p, samples.first, samples.count);
+        for (size_t i = 0; i < count; ++i)
+            if (learners[i])
+                TN_TRY(tnp_online_update(ctx, learners[i], &samples));
+    }
+done:
+    return st;
+}
+
 tn_status tnp_passes_run(tn_ctx *ctx, tnp_passes *p, size_t pass, tnp_online *const *learners, size_t count)
 {
     tn_status st = TN_OK;
     const tnp_visit_order *o = &p->order;
+    char stage[40];
+    snprintf(stage, sizeof stage, "pass %zu", pass + 1);
     tnp_visit_order_draw(&p->order, p->seed, pass);
     if (p->skip)
         begin_negatives(p, pass);
     for (size_t start = 0, n, reached = SIZE_MAX; start < o->rows; start += n) {
         size_t stretch = start / o->stretch;
-        n = tnp_min(p->block, o->rows - start);
-        for (; o->runs && stretch != reached; reached = stretch) {
+        n = tnp_min(p->chunk, o->rows - start);
+        if (o->runs && stretch != reached) {
             expect(p, stretch + 1, true);
             if (stretch > 0)
                 expect(p, stretch - 1, false);
+            reached = stretch;
         }
-        TN_TRY(read_block(ctx, p, start, n));
-        if (p->skip)
-            draw_negatives(p, n);
-        const tnp_samples samples = {n, p->x, p->first, p->cls, p->data.weight ? p->weight : NULL, p->skip};
-        for (size_t i = 0; i < count; ++i)
-            if (learners[i])
-                TN_TRY(tnp_online_update(ctx, learners[i], &samples));
-        TN_TRY(tnp_progress(ctx, "online pass", start + n, o->rows));
+        TN_TRY(read_chunk(ctx, p, start, n));
+        TN_TRY(learn_chunk(ctx, p, n, learners, count));
+        TN_TRY(tnp_progress(ctx, stage, start + n, o->rows));
     }
 done:
     return st;
@@ -124,7 +146,7 @@ done:
 
 /* ---- making ---- */
 
-/* The most labels that a block can have. */
+/* The most labels that a chunk can have. */
 static size_t count_labels(tnp_passes *p)
 {
     const tnp_targets *y = p->data.y;
@@ -134,7 +156,7 @@ static size_t count_labels(tnp_passes *p)
         for (size_t at = y->first[row]; at < y->first[row + 1]; ++at)
             ++p->positives[y->cls[at]];
     }
-    return most * p->block;
+    return most * p->chunk;
 }
 
 static tn_status passes_alloc(tn_ctx *ctx, tnp_passes *p)
@@ -148,9 +170,10 @@ static tn_status passes_alloc(tn_ctx *ctx, tnp_passes *p)
         bytes += tn_source_cols(src) * tn_dtype_size(tn_source_dtype(src));
     }
     TN_TRY(tnp_visit_order_init(ctx, p->data.y->rows, bytes, p->options->shuffle, &p->order));
-    TN_TRY(tnp_alloc_raw(ctx, p->block * p->dim, sizeof *p->x, &p->x));
-    TN_TRY(tnp_alloc(ctx, p->block, sizeof *p->weight, &p->weight));
-    TN_TRY(tnp_alloc(ctx, p->block + 1, sizeof *p->first, &p->first));
+    p->chunk = tnp_min(p->data.y->rows, tnp_max(CHUNK_BYTES / (p->dim * sizeof *p->x * p->block), 1) * p->block);
+    TN_TRY(tnp_alloc_raw(ctx, p->chunk * p->dim, sizeof *p->x, &p->x));
+    TN_TRY(tnp_alloc(ctx, p->chunk, sizeof *p->weight, &p->weight));
+    TN_TRY(tnp_alloc(ctx, p->chunk + 1, sizeof *p->first, &p->first));
     TN_TRY(tnp_alloc(ctx, k, sizeof *p->positives, &p->positives));
     TN_TRY(tnp_alloc(ctx, count_labels(p), sizeof *p->cls, &p->cls));
     if (fewer) {
