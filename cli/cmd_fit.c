@@ -3,14 +3,6 @@
  * tenon fit: chooses representations, trains a head, saves it. */
 #include "cli.h"
 
-static int check_line(const cli_app *app)
-{
-    int code = cli_need_labels(app);
-    if (code == 0 && !app->options.output)
-        code = cli_fail(app, EXIT_USAGE, "-o is missing; usage: tenon fit %s", app->command->arguments);
-    return code != 0 ? code : cli_check(app, tn_output_check(app->ctx, app->options.output));
-}
-
 int cmd_fit(cli_app *app)
 {
     int code = EXIT_FINE;
@@ -20,7 +12,8 @@ int cmd_fit(cli_app *app)
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     char *text = NULL;
-    CLI_TRY(check_line(app));
+    CLI_TRY(cli_need_labels(app));
+    CLI_TRY(cli_need_output(app));
     CLI_TRY(cli_sources_open(app, app->args, app->arg_count, &sources));
     CLI_TRY(cli_check(app, tn_labels_open(app->ctx, options->labels, (tn_task)options->task, &labels)));
     CLI_TRY(cli_check(
