@@ -39,6 +39,20 @@ static void print_lines(const cli_app *app, const tn_pq *pq, const tn_source *so
     printf("saved as    %s\n", app->options.output);
 }
 
+static int check_line(const cli_app *app, bool train)
+{
+    static const char suffix[] = ".safetensors";
+    if (app->arg_count != (train ? 2 : 3))
+        return cli_fail(app, EXIT_USAGE, "%s takes %s; usage: tenon pq %s", app->args[0],
+                        train ? "one representation" : "a quantiser and one representation", app->command->arguments);
+    int code = cli_need_output(app);
+    size_t length = code == 0 ? strlen(app->options.output) : 0, n = sizeof suffix - 1;
+    bool ends = length > n && strcmp(app->options.output + length - n, suffix) == 0;
+    if (code == 0 && !train && !ends)
+        code = cli_fail(app, EXIT_USAGE, "%s: codes are read from files that end in %s", app->options.output, suffix);
+    return code;
+}
+
 int cmd_pq(cli_app *app)
 {
     int code = EXIT_FINE;
@@ -47,10 +61,7 @@ int cmd_pq(cli_app *app)
     tn_source *source = NULL;
     tn_pq *pq = NULL;
     tn_pq_info info = {0};
-    if (app->arg_count != (train ? 2 : 3))
-        return cli_fail(app, EXIT_USAGE, "%s takes %s; usage: tenon pq %s", app->args[0],
-                        train ? "one representation" : "a quantiser and one representation", app->command->arguments);
-    CLI_TRY(cli_need_output(app));
+    CLI_TRY(check_line(app, train));
     if (!train)
         CLI_TRY(cli_check(app, tn_pq_load(app->ctx, app->args[1], &pq)));
     CLI_TRY(cli_check(app, tn_source_open(app->ctx, app->args[app->arg_count - 1], &source)));

@@ -205,12 +205,14 @@ const cli_command cli_commands[] = {
      .arguments = "train REP -o PQ | apply PQ REP -o FILE [options]",
      .examples = "tenon pq train vgg.train.npy -o vgg.pq.safetensors\n"
                  "tenon pq apply vgg.pq.safetensors vgg.train.npy -o vgg.train.safetensors\n"
-                 "tenon pq apply vgg.pq.safetensors vgg.test.npy -o vgg.test.safetensors\n"
                  "tenon fit vgg.train.safetensors --labels labels.train.txt -o head.safetensors\n"
+                 "tenon predict head.safetensors vgg.test.npy\n"
                  "tenon pq train fisher.npy -o fisher.pq.safetensors --sub 4 --sample 50000 --seed 1",
      .details = "train clusters every group of --sub columns by k-means, over a sample of the rows as they are stored. "
                 "apply writes the number of the nearest centroid of each group, a byte, together with the centroids: a "
-                "representation that every command reads like any other, decoding the rows it asks for.\n\n"
+                "representation that every command reads like any other, decoding the rows it asks for. A head trained "
+                "on codes takes rows as they are: those that need not be stored small are better left alone, for rows "
+                "that the quantiser was not trained on lose more.\n\n"
                 "The relative error is the sum of squared differences between rows and decoded rows over the sum of "
                 "squares of the rows: of the sample for train, of all rows for apply. Rows with NaN or infinity are "
                 "refused.",

@@ -9,10 +9,9 @@
  * result does not depend on the number of threads. The sample is read in bands of columns of BAND values in all; of a
  * Fisher vector with 65536 columns 20000 rows would be 5 GB.
  *
- * Scores of codes come from decoded rows and a matrix product, not from tables of w'centroid for every group: with one
- * thread, a row of K = 20, D = 4096 takes 1.1 + 3.4 us decoded and multiplied, 3.7 to 8.9 from tables; K = 51, D = 1024
- * 0.2 + 1.9 us against 0.4 to 1.8; K = 1000, D = 4096 1.3 + 130 us against 180. In online training the tables would be
- * made anew for every block of rows, which costs 5.4, 2.7 and 260 us a row at 256 rows a block: more than the product.
+ * Scores of codes come from decoded rows and a matrix product, not from tables of w'centroid for every class and group.
+ * With one thread a row of K = 20, D = 4096 takes 0.7 + 2.4 us decoded and multiplied, 2.5 from tables; making these costs
+ * 5.1 us a row when the weights change every 256 rows, as in online training. docs/math.md has the other sizes.
  *
  * Decoding is read/codes.c, files are report/pq_file.c. Oracle: tests/ref/ref_pq.c. */
 #include "encode/pq.h"

@@ -18,6 +18,7 @@ try pq train darknet.train.npy -o q.safetensors --mem 1K 2>&1 | sed -E 's/[0-9.]
 ls
 "$TENON" pq train darknet.train.npy -o q.safetensors >/dev/null || exit
 try pq apply q.safetensors -o c.safetensors
+try pq apply q.safetensors darknet.train.npy -o c.codes
 try pq apply q.safetensors nan.npy -o c.safetensors
 try pq apply darknet.train.npy darknet.train.npy -o c.safetensors
 "$TENON" pq apply q.safetensors darknet.train.npy -o c.safetensors >/dev/null || exit
