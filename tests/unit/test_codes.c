@@ -77,6 +77,22 @@ static void every_rectangle(void **state)
     tn_source_close(src);
 }
 
+/* Pieces of a row that begin and end with a group of eight, and others, are the same pieces of the whole. */
+static void assert_rectangles(const tn_source *src, const float *whole, size_t n, size_t d)
+{
+    static const size_t from[] = {0, 8, 16, 264, 3}, width[] = {8, 16, 256, 320, 5};
+    float *out = ref_alloc(n * d, sizeof *out);
+    for (size_t f = 0; f < 5; ++f)
+        for (size_t w = 0; w < 5; ++w) {
+            if (from[f] + width[w] > d)
+                continue;
+            assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 1, n - 1, from[f], width[w], out));
+            for (size_t i = 0; i < n - 1; ++i)
+                assert_memory_equal(out + i * width[w], whole + (i + 1) * d + from[f], width[w] * sizeof *out);
+        }
+    free(out);
+}
+
 /* Groups of eight have a way of their own: through files of every width, against the centroids written beside. */
 static void a_quantiser_and_its_codes_as_files(void **state)
 {
@@ -117,6 +133,7 @@ static void a_quantiser_and_its_codes_as_files(void **state)
             error += (p.x[i] - (double)out[i]) * (p.x[i] - (double)out[i]);
             energy += p.x[i] * p.x[i];
         }
+        assert_rectangles(coded, out, p.n, d);
         assert_near(info.error, error, 1e-5); /* distances are sums of 8 in float */
         assert_near(info.energy, energy, 1e-12);
         /* What is decoded is its own nearest centroid: encoded again nothing is lost. */
