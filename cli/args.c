@@ -179,7 +179,7 @@ static bool is_one_of(const char *words, const char *word)
 static int check_action(const cli_app *app)
 {
     const char *actions = app->command->actions;
-    if (!actions || app->arg_count == 0 || is_one_of(actions, app->args[0]))
+    if (!actions || app->options.help || app->arg_count == 0 || is_one_of(actions, app->args[0]))
         return EXIT_FINE;
     return cli_fail(app, EXIT_USAGE, "got %s, expected %s", app->args[0], actions);
 }
