@@ -186,6 +186,25 @@ static int check_arity(cli_app *app)
                     command->arguments);
 }
 
+static bool is_one_of(const char *words, const char *word)
+{
+    size_t length = strlen(word), n;
+    for (; *words; words += n + (words[n] != 0)) {
+        n = strcspn(words, "|");
+        if (n == length && memcmp(words, word, n) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_action(const cli_app *app)
+{
+    const char *actions = app->command->actions;
+    if (!actions || app->options.help || app->arg_count == 0 || is_one_of(actions, app->args[0]))
+        return EXIT_FINE;
+    return cli_fail(app, EXIT_USAGE, "got %s, expected %s", app->args[0], actions);
+}
+
 int cli_parse(cli_app *app, int argc, char **argv)
 {
     bool options_over = false;
@@ -202,5 +221,6 @@ int cli_parse(cli_app *app, int argc, char **argv)
             app->args[app->arg_count++] = argv[i];
         }
     }
-    return check_arity(app);
+    int code = check_action(app);
+    return code != 0 ? code : check_arity(app);
 }

@@ -33,6 +33,7 @@ typedef struct cli_options {
     size_t top;
     bool per_class, proba;
     tn_fit_options fit;
+    tn_pq_options pq;
 } cli_options;
 
 void cli_options_default(cli_options *options);
@@ -53,6 +54,7 @@ typedef struct cli_command {
     const char *arguments; /* after the name in the usage line */
     const char *examples;  /* one a line */
     const char *details;   /* paragraphs separated by an empty line; may be NULL */
+    const char *actions;   /* "train|apply": words that the first argument must be one of; NULL: it is free */
     size_t min_args, max_args;
     const cli_table *tables;
     int (*run)(cli_app *app);
@@ -107,6 +109,7 @@ int cmd_rank(cli_app *app);
 int cmd_fit(cli_app *app);
 int cmd_predict(cli_app *app);
 int cmd_eval(cli_app *app);
+int cmd_pq(cli_app *app);
 int cmd_info(cli_app *app);
 int cmd_doctor(cli_app *app);
 int cmd_help(cli_app *app);
@@ -151,6 +154,8 @@ int cli_sources_open(cli_app *app, const char *const *reps, size_t count, cli_so
 void cli_sources_close(cli_sources *sources);
 /* The same list as the library takes it. */
 const tn_source *const *cli_sources_view(const cli_sources *sources);
+/* Refuses a command line without -o, or one whose output cannot be written. */
+int cli_need_output(const cli_app *app);
 /* Refuses a command line without --labels. */
 int cli_need_labels(const cli_app *app);
 

@@ -15,11 +15,9 @@ static int check_line(const cli_app *app)
 {
     const cli_options *options = &app->options;
     int code = cli_need_labels(app);
-    if (code == 0 && !options->output)
-        code = cli_fail(app, EXIT_USAGE, "-o is missing; usage: tenon fit %s", app->command->arguments);
     if (code == 0 && (options->valid.count != 0) != (options->valid_labels != NULL))
         code = cli_fail(app, EXIT_USAGE, "--valid REP... and --valid-labels FILE go together, got one of them");
-    return code != 0 ? code : cli_check(app, tn_output_check(app->ctx, options->output));
+    return code != 0 ? code : cli_need_output(app);
 }
 
 static int open_validation(cli_app *app, inputs *in)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tenon info: what is in a file. A container that calls itself tenon-head is a head, text is labels, everything
- * else a representation; a .npy of one column of integers is labels too. All files are looked at before anything is
- * printed, so that a failure leaves no half object on standard output. */
+ * tenon info: what is in a file. A container that calls itself tenon-head is a head, tenon-pq a quantiser, text is
+ * labels, everything else a representation; a .npy of one column of integers is labels too. All files are looked at
+ * before anything is printed, so that a failure leaves no half object on standard output. */
 #define _POSIX_C_SOURCE 200809L
 #include "info.h"
 
@@ -20,16 +20,17 @@ static bool ends_with(const char *text, const char *end)
 /* The metadata stand in the header at the beginning of the file; this much of it is looked at. */
 enum { SNIFF = 1 << 16 };
 
-static bool calls_itself_head(const char *path)
+static bool calls_itself(const char *path, const char *format)
 {
-    static const char word[] = "\"tenon-head\"";
+    char word[40];
+    size_t length = (size_t)snprintf(word, sizeof word, "\"%s\"", format);
     bool found = false;
     FILE *file = fopen(path, "rb");
     char *bytes = malloc(SNIFF);
     size_t count = file && bytes ? fread(bytes, 1, SNIFF, file) : 0;
     bool is_container = count > 8 && bytes[8] == '{'; /* 8 bytes of length, then JSON */
-    for (size_t i = 8; is_container && !found && i + sizeof word - 1 <= count; ++i)
-        found = memcmp(bytes + i, word, sizeof word - 1) == 0;
+    for (size_t i = 8; is_container && !found && i + length <= count; ++i)
+        found = memcmp(bytes + i, word, length) == 0;
     free(bytes);
     if (file)
         fclose(file);
@@ -58,8 +59,10 @@ static bool is_label_array(const cli_app *app, const tn_source *source)
 
 static int one_file(cli_app *app, FILE *out, const char *path)
 {
-    if (calls_itself_head(path))
+    if (calls_itself(path, "tenon-head"))
         return info_head(app, out, path);
+    if (calls_itself(path, "tenon-pq"))
+        return info_pq(app, out, path);
     if (looks_like_labels(path))
         return info_labels(app, out, path);
     tn_source *source = NULL;

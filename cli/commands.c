@@ -28,6 +28,7 @@ void cli_options_default(cli_options *options)
     memset(options, 0, sizeof *options);
     options->task = TN_TASK_AUTO;
     tn_fit_options_default(&options->fit);
+    tn_pq_options_default(&options->pq);
 }
 
 /* ---- options of the program itself ---- */
@@ -85,6 +86,9 @@ static const tn_field eval_fields[] = {
     {"per-class", TN_FIELD_FLAG, AT(per_class), 0, 0, NULL, "print a line a class too; --json always has them"},
     NAN_POLICY,
 };
+static const tn_field pq_fields[] = {
+    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the quantiser or the codes to write, .safetensors"},
+};
 static const tn_field info_fields[] = {
     {"task", TN_FIELD_CHOICE, AT(task), 0, 0, "auto|multiclass|multilabel|regression",
      "look at a .npy as labels of this kind; auto: only when it is one column of integers"},
@@ -114,6 +118,12 @@ static const cli_table fit_tables[] = {
 };
 static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), END};
 static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), END};
+static const cli_table pq_tables[] = {
+    COMMON,
+    LIST("Options", pq_fields),
+    LIBRARY("Training", tn_pq_fields, pq),
+    END,
+};
 static const cli_table info_tables[] = {COMMON, LIST("Options", info_fields), END};
 static const cli_table plain_tables[] = {COMMON, END};
 static const cli_table help_tables[] = {COMMON, LIST("Options", help_fields), END};
@@ -208,8 +218,29 @@ const cli_command cli_commands[] = {
      .max_args = SIZE_MAX,
      .tables = eval_tables,
      .run = cmd_eval},
+    {.name = "pq",
+     .summary = "product quantisation: a representation as codes of one byte for every 8 columns",
+     .arguments = "train REP -o PQ | apply PQ REP -o FILE [options]",
+     .examples = "tenon pq train vgg.train.npy -o vgg.pq.safetensors\n"
+                 "tenon pq apply vgg.pq.safetensors vgg.train.npy -o vgg.train.safetensors\n"
+                 "tenon fit vgg.train.safetensors --labels labels.train.txt -o head.safetensors\n"
+                 "tenon predict head.safetensors vgg.test.npy\n"
+                 "tenon pq train fisher.npy -o fisher.pq.safetensors --sub 4 --sample 50000 --seed 1",
+     .details = "train clusters every group of --sub columns by k-means, over a sample of the rows as they are stored. "
+                "apply writes the number of the nearest centroid of each group, a byte, together with the centroids: a "
+                "representation that every command reads like any other, decoding the rows it asks for. A head trained "
+                "on codes takes rows as they are: those that need not be stored small are better left alone, for rows "
+                "that the quantiser was not trained on lose more.\n\n"
+                "The relative error is the sum of squared differences between rows and decoded rows over the sum of "
+                "squares of the rows: of the sample for train, of all rows for apply. Rows with NaN or infinity are "
+                "refused.",
+     .actions = "train|apply",
+     .min_args = 2,
+     .max_args = 3,
+     .tables = pq_tables,
+     .run = cmd_pq},
     {.name = "info",
-     .summary = "tells what is in a file: a representation, labels or a head",
+     .summary = "tells what is in a file: a representation, labels, a head or a quantiser",
      .arguments = "FILE... [options]",
      .examples = "tenon info vgg.train.npy\n"
                  "tenon info head.safetensors labels.txt --json",
@@ -237,6 +268,7 @@ const cli_command cli_commands[] = {
      .summary = "prints the completion script of a shell",
      .arguments = "bash|zsh",
      .examples = "source <(tenon completion bash)\ntenon completion zsh > ~/.zfunc/_tenon",
+     .actions = "bash|zsh",
      .min_args = 1,
      .max_args = 1,
      .tables = plain_tables,

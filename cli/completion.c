@@ -71,7 +71,14 @@ static void bash_script(void)
         each_field(c, bash_choice);
     printf("    help:help) words='");
     print_command_names();
-    printf("' ;;\n    completion:completion) words='bash zsh' ;;\n    esac\n"
+    printf("' ;;\n");
+    for (const cli_command *c = cli_commands; c->name; ++c)
+        if (c->actions) {
+            printf("    %s:%s) words='", c->name, c->name);
+            print_words(c->actions);
+            printf("' ;;\n");
+        }
+    printf("    esac\n"
            "    if [ -z \"$words\" ] && [[ $current == -* ]]; then\n"
            "        case ${COMP_WORDS[1]} in\n");
     for (const cli_command *c = cli_commands; c->name; ++c) {
@@ -138,9 +145,12 @@ static void zsh_script(void)
             printf(" \\\n            '1:command:(");
             print_command_names();
             printf(")'");
-        } else if (strcmp(c->name, "completion") == 0) {
-            printf(" \\\n            '1:shell:(bash zsh)'");
-        } else {
+        } else if (c->actions) {
+            printf(" \\\n            '1:action:(");
+            print_words(c->actions);
+            printf(")'");
+        }
+        if (c->max_args > 1) {
             printf(" \\\n            '*:file:_files'");
         }
         printf("\n        ;;\n");
@@ -152,9 +162,7 @@ int cmd_completion(cli_app *app)
 {
     if (strcmp(app->args[0], "bash") == 0)
         bash_script();
-    else if (strcmp(app->args[0], "zsh") == 0)
-        zsh_script();
     else
-        return cli_fail(app, EXIT_USAGE, "got %s, expected bash|zsh", app->args[0]);
+        zsh_script();
     return EXIT_FINE;
 }

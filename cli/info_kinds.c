@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tenon info, kind by kind: a representation is read once for its norms, labels are counted, a head is quoted. */
+ * tenon info, kind by kind: a representation is read once for its norms, labels are counted, a head and a quantiser are quoted. */
 #include "info.h"
 
 #include <math.h>
@@ -91,7 +91,10 @@ static void source_json(FILE *out, const tn_source *source, const figures *f)
 static void source_lines(FILE *out, const tn_source *source, const figures *f)
 {
     fprintf(out, "%s: representation %s\n", tn_source_path(source), tn_source_name(source));
-    fprintf(out, "  format  %s, %s\n", tn_source_format(source), tn_dtype_name(tn_source_dtype(source)));
+    if (strcmp(tn_source_format(source), "codes") == 0)
+        fprintf(out, "  format  codes of a product quantiser, decoded to float32 as they are read\n");
+    else
+        fprintf(out, "  format  %s, %s\n", tn_source_format(source), tn_dtype_name(tn_source_dtype(source)));
     fprintf(out, "  shape   %zu rows x %zu columns\n", f->rows, tn_source_cols(source));
     if (f->finite == f->rows)
         fprintf(out, "  finite  every row\n");
@@ -286,4 +289,28 @@ int info_head(cli_app *app, FILE *out, const char *path)
         head_lines(out, path, head);
     tn_head_free(head);
     return code;
+}
+
+/* ---- a product quantiser ---- */
+
+int info_pq(cli_app *app, FILE *out, const char *path)
+{
+    tn_pq *pq = NULL;
+    int code = cli_check(app, tn_pq_load(app->ctx, path, &pq));
+    if (code != 0)
+        return code;
+    size_t dim = tn_pq_dim(pq), sub = tn_pq_sub(pq), groups = tn_pq_groups(pq), centroids = tn_pq_centroids(pq);
+    if (app->options.json) {
+        json_text(out, "{path", path);
+        json_text(out, "kind", "quantiser");
+        fprintf(out, ",\"dim\":%zu,\"sub\":%zu,\"groups\":%zu,\"centroids\":%zu}", dim, sub, groups, centroids);
+    } else {
+        fprintf(out, "%s: product quantiser\n", path);
+        fprintf(out, "  columns    %zu, %zu a code\n", dim, sub);
+        fprintf(out, "  codes      %zu bytes a row, %.4g times smaller than float32\n", groups,
+                (double)(4 * dim) / (double)groups);
+        fprintf(out, "  centroids  %zu a code\n", centroids);
+    }
+    tn_pq_free(pq);
+    return EXIT_FINE;
 }

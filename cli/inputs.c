@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The representations of a command line. */
+ * The representations of a command line, and the files it must name. */
 #include "cli.h"
 
 #include <stdlib.h>
@@ -36,6 +36,14 @@ void cli_sources_close(cli_sources *sources)
 const tn_source *const *cli_sources_view(const cli_sources *sources)
 {
     return (const tn_source *const *)sources->items;
+}
+
+int cli_need_output(const cli_app *app)
+{
+    if (!app->options.output)
+        return cli_fail(app, EXIT_USAGE, "-o is missing; usage: tenon %s %s", app->command->name,
+                        app->command->arguments);
+    return cli_check(app, tn_output_check(app->ctx, app->options.output));
 }
 
 int cli_need_labels(const cli_app *app)

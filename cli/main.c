@@ -29,6 +29,7 @@ static void apply_common(cli_app *app)
     const char *no_color = getenv("NO_COLOR");
     app->color = !options->no_color && !(no_color && *no_color) && isatty(STDOUT_FILENO);
     app->options.fit.rank.seed = options->seed;
+    app->options.pq.seed = options->seed;
     tn_ctx_set_threads(app->ctx, options->threads);
     size_t budget = options->mem;
     if (budget == 0) {

@@ -10,6 +10,7 @@ const cli_topic cli_topics[] = {
      "  FILE.npy -- half, single, double precision or integers, C or Fortran order\n"
      "  FILE.npz:KEY -- a member of an archive\n"
      "  FILE.safetensors:KEY -- a tensor: F16, BF16, F32, F64\n"
+     "  FILE.safetensors -- of tenon pq apply: codes, decoded as they are read\n"
      "  FILE.fvecs, FILE.svm, FILE.csv -- vectors, LIBSVM text, comma-separated values\n"
      "  FOLDER -- of .npy shards, taken in name order"},
     {"Labels",

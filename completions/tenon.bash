@@ -3,7 +3,7 @@ _tenon() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=''
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'rank fit predict eval info doctor help completion --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'rank fit predict eval pq info doctor help completion --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]}:$previous in
@@ -29,7 +29,8 @@ _tenon() {
     eval:--nan) words='error drop zero' ;;
     info:--task) words='auto multiclass multilabel regression' ;;
     help:--format) words='text markdown man' ;;
-    help:help) words='rank fit predict eval info doctor help completion' ;;
+    help:help) words='rank fit predict eval pq info doctor help completion' ;;
+    pq:pq) words='train apply' ;;
     completion:completion) words='bash zsh' ;;
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
@@ -38,6 +39,7 @@ _tenon() {
         fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --top --proba --scores --nan' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --scores --proba --per-class --nan' ;;
+        pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --sub --centroids --sample --iterations' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;
         doctor) words=' --json --quiet --progress --no-color --threads --seed --mem --help' ;;
         help) words=' --json --quiet --progress --no-color --threads --seed --mem --help --format' ;;

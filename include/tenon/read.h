@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Stage 1, read: representations and labels from files. A representation is opened by its REP text,
- * [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key, .fvecs, .svm/.libsvm, .csv, or a
- * directory of .npy shards taken in name order. Files are mapped, not copied, whenever their bytes allow. */
+ * [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key, the codes of a product quantiser (.safetensors,
+ * decoded as they are read), .fvecs, .svm/.libsvm, .csv, or a directory of .npy shards taken in name order. Files are
+ * mapped, not copied, whenever their bytes allow. */
 #ifndef TENON_READ_H
 #define TENON_READ_H
 
@@ -28,7 +29,7 @@ TN_API const char *tn_source_path(const tn_source *src);
 TN_API size_t tn_source_rows(const tn_source *src);
 TN_API size_t tn_source_cols(const tn_source *src);
 TN_API tn_dtype tn_source_dtype(const tn_source *src);
-/* Short name of the container: "npy", "npz", "safetensors", "fvecs", "libsvm", "csv", "shards". */
+/* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "shards". */
 TN_API const char *tn_source_format(const tn_source *src);
 /* Row identifiers when the file carries them (CSV column named id, npz member ids), else NULL. rows strings. */
 TN_API const char *const *tn_source_ids(const tn_source *src);

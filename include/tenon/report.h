@@ -5,6 +5,7 @@
 #ifndef TENON_REPORT_H
 #define TENON_REPORT_H
 
+#include "tenon/encode.h"
 #include "tenon/evaluate.h"
 #include "tenon/select.h"
 
@@ -21,6 +22,15 @@ TN_API tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out);
 /* Statistics as .safetensors: gram, shift, sum, xty, ysum, yy, exact to the last bit. Failures as for heads. */
 TN_API tn_status tn_stats_save(tn_ctx *ctx, const tn_stats *stats, const char *path);
 TN_API tn_status tn_stats_load(tn_ctx *ctx, const char *path, tn_stats **out);
+
+/* A product quantiser as .safetensors, layout in docs/formats.md. Failures as for heads. */
+TN_API tn_status tn_pq_save(tn_ctx *ctx, const tn_pq *pq, const char *command, const char *path);
+TN_API tn_status tn_pq_load(tn_ctx *ctx, const char *path, tn_pq **out);
+/* Every row of src as codes, with the centroids they stand for: a representation that tn_source_open reads without another
+ * file. Rows are read, encoded and written in blocks. info may be NULL. Besides TN_ERR_OUTPUT: TN_ERR_SHAPE when src has
+ * other columns than the quantiser, TN_ERR_DATA for a row with NaN or infinity. */
+TN_API tn_status tn_codes_save(tn_ctx *ctx, const tn_pq *pq, const tn_source *src, const char *command,
+                               const char *path, tn_pq_info *info);
 
 /* A float32 .npy written row block by row block. */
 typedef struct tn_npy_writer tn_npy_writer;

@@ -10,7 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum { TNP_LANES = 8 }; /* right-hand sides that one tridiagonal solve carries side by side */
+enum { TNP_LANES = 8 };   /* right-hand sides that one tridiagonal solve carries side by side */
+enum { TNP_CODES = 256 }; /* centroids that a code of one byte can name */
 
 /* Results of one tridiagonal solve, one value a lane; u = (T + lambda I)^-1 h. */
 typedef struct tnp_tri_out {
@@ -47,6 +48,11 @@ typedef struct tnp_kernels {
      * times as fast. */
     void (*tri_solve_known)(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
                             double *u, tnp_tri_out *out);
+    /* For n rows of d values, `stride` apart: which of `count` centroids is nearest, the first of equals, and its squared
+     * distance. Value j of centroid c is lanes[j * TNP_CODES + c]; count is a multiple of 16, and centroids that are none
+     * hold infinity. Codes are written `step` bytes apart. A row with NaN gets code 0. */
+    void (*nearest)(const float *x, size_t stride, size_t n, size_t d, const float *lanes, size_t count, uint8_t *code,
+                    size_t step, float *distance);
 } tnp_kernels;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

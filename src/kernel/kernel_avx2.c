@@ -243,11 +243,70 @@ static void tri_solve_known(size_t n, const double *diag, const double *off, con
         known_half(n, diag, off, inverse, h + half, u + half, out->hu + half, out->uu + half, out->utu + half);
 }
 
+/* The lowest code among the lanes that hold the least distance. */
+static void take_nearest(__m256 best, __m256i at, uint8_t *code, float *distance)
+{
+    float far[8];
+    int32_t place[8];
+    _mm256_storeu_ps(far, best);
+    _mm256_storeu_si256((__m256i *)(void *)place, at);
+    size_t least = 0;
+    for (size_t l = 1; l < 8; ++l)
+        if (far[l] < far[least] || (far[l] == far[least] && place[l] < place[least]))
+            least = l;
+    *code = (uint8_t)place[least];
+    *distance = far[least];
+}
+
+/* Two rows at a time, so that a centroid's values are loaded once for both; the second repeats the last row of an odd
+ * number of them. */
+static void nearest(const float *x, size_t stride, size_t n, size_t d, const float *lanes, size_t count, uint8_t *code,
+                    size_t step, float *distance)
+{
+    const __m256i first = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
+    for (size_t i = 0; i < n; i += 2) {
+        const float *row[2] = {x + i * stride, x + (i + 1 < n ? i + 1 : i) * stride};
+        __m256 best[2] = {_mm256_set1_ps(INFINITY), _mm256_set1_ps(INFINITY)};
+        __m256i at[2] = {first, first};
+        for (size_t c = 0; c < count; c += 8) {
+            __m256 far[2] = {_mm256_setzero_ps(), _mm256_setzero_ps()};
+            for (size_t j = 0; j < d; ++j) {
+                __m256 center = _mm256_loadu_ps(lanes + j * TNP_CODES + c);
+                for (size_t r = 0; r < 2; ++r) {
+                    __m256 gap = _mm256_sub_ps(_mm256_set1_ps(row[r][j]), center);
+                    far[r] = _mm256_fmadd_ps(gap, gap, far[r]);
+                }
+            }
+            __m256 here = _mm256_castsi256_ps(_mm256_add_epi32(first, _mm256_set1_epi32((int)c)));
+            for (size_t r = 0; r < 2; ++r) {
+                __m256 nearer = _mm256_cmp_ps(far[r], best[r], _CMP_LT_OQ);
+                best[r] = _mm256_blendv_ps(best[r], far[r], nearer);
+                at[r] = _mm256_castps_si256(_mm256_blendv_ps(_mm256_castsi256_ps(at[r]), here, nearer));
+            }
+        }
+        for (size_t r = 0; r < 2 && i + r < n; ++r)
+            take_nearest(best[r], at[r], code + (i + r) * step, distance + i + r);
+    }
+}
+
 const tnp_kernels *tnp_kernels_avx2(void)
 {
-    static const tnp_kernels table = {"avx2",      half_to_float, sum_squares,      sum_abs,    add_to_double,
-                                      shift_scale, dot,           weighted_squares, add_scaled, confident_move,
-                                      all_finite,  tri_solve,     tri_solve_known};
+    static const tnp_kernels table = {
+        .name = "avx2",
+        .half_to_float = half_to_float,
+        .sum_squares = sum_squares,
+        .sum_abs = sum_abs,
+        .add_to_double = add_to_double,
+        .shift_scale = shift_scale,
+        .dot = dot,
+        .weighted_squares = weighted_squares,
+        .add_scaled = add_scaled,
+        .confident_move = confident_move,
+        .all_finite = all_finite,
+        .tri_solve = tri_solve,
+        .tri_solve_known = tri_solve_known,
+        .nearest = nearest,
+    };
     return &table;
 }
 #else

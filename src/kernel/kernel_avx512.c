@@ -210,11 +210,64 @@ static void tri_solve_known(size_t n, const double *diag, const double *off, con
     _mm512_storeu_pd(out->utu, utu);
 }
 
+/* Four rows at a time, so that a centroid's values are loaded once for them; of a lane the first of equals stays, and of
+ * the lanes the lowest code. Rows beyond n repeat the last one. */
+static void nearest(const float *x, size_t stride, size_t n, size_t d, const float *lanes, size_t count, uint8_t *code,
+                    size_t step, float *distance)
+{
+    const __m512i first = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
+    for (size_t i = 0; i < n; i += 4) {
+        const float *row[4];
+        __m512 best[4];
+        __m512i at[4];
+        for (size_t r = 0; r < 4; ++r) {
+            row[r] = x + (i + r < n ? i + r : n - 1) * stride;
+            best[r] = _mm512_set1_ps(__builtin_inff());
+            at[r] = first;
+        }
+        for (size_t c = 0; c < count; c += 16) {
+            __m512 far[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
+            for (size_t j = 0; j < d; ++j) {
+                __m512 center = _mm512_loadu_ps(lanes + j * TNP_CODES + c);
+                for (size_t r = 0; r < 4; ++r) {
+                    __m512 gap = _mm512_sub_ps(_mm512_set1_ps(row[r][j]), center);
+                    far[r] = _mm512_fmadd_ps(gap, gap, far[r]);
+                }
+            }
+            __m512i here = _mm512_add_epi32(first, _mm512_set1_epi32((int)c));
+            for (size_t r = 0; r < 4; ++r) {
+                __mmask16 nearer = _mm512_cmp_ps_mask(far[r], best[r], _CMP_LT_OQ);
+                best[r] = _mm512_mask_mov_ps(best[r], nearer, far[r]);
+                at[r] = _mm512_mask_mov_epi32(at[r], nearer, here);
+            }
+        }
+        for (size_t r = 0; r < 4 && i + r < n; ++r) {
+            float least = _mm512_reduce_min_ps(best[r]);
+            __mmask16 equal = _mm512_cmp_ps_mask(best[r], _mm512_set1_ps(least), _CMP_EQ_OQ);
+            code[(i + r) * step] = (uint8_t)_mm512_mask_reduce_min_epu32(equal, at[r]);
+            distance[i + r] = least;
+        }
+    }
+}
+
 const tnp_kernels *tnp_kernels_avx512(void)
 {
-    static const tnp_kernels table = {"avx512",    half_to_float, sum_squares,      sum_abs,    add_to_double,
-                                      shift_scale, dot,           weighted_squares, add_scaled, confident_move,
-                                      all_finite,  tri_solve,     tri_solve_known};
+    static const tnp_kernels table = {
+        .name = "avx512",
+        .half_to_float = half_to_float,
+        .sum_squares = sum_squares,
+        .sum_abs = sum_abs,
+        .add_to_double = add_to_double,
+        .shift_scale = shift_scale,
+        .dot = dot,
+        .weighted_squares = weighted_squares,
+        .add_scaled = add_scaled,
+        .confident_move = confident_move,
+        .all_finite = all_finite,
+        .tri_solve = tri_solve,
+        .tri_solve_known = tri_solve_known,
+        .nearest = nearest,
+    };
     return &table;
 }
 #else

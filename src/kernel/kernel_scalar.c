@@ -146,10 +146,46 @@ static void tri_solve_known(size_t n, const double *diag, const double *off, con
     }
 }
 
+/* sum_j (x[j] - c[j])^2 and not |c|^2/2 - x'c, which costs half as much: far from zero that difference has no digits
+ * left. The centroids are the inner loop: a distance each, side by side. */
+static void nearest(const float *x, size_t stride, size_t n, size_t d, const float *lanes, size_t count, uint8_t *code,
+                    size_t step, float *distance)
+{
+    float far[TNP_CODES];
+    for (size_t i = 0; i < n; ++i) {
+        for (size_t c = 0; c < count; ++c)
+            far[c] = 0;
+        for (size_t j = 0; j < d; ++j)
+            for (size_t c = 0; c < count; ++c) {
+                float gap = x[i * stride + j] - lanes[j * TNP_CODES + c];
+                far[c] += gap * gap;
+            }
+        size_t best = 0;
+        for (size_t c = 1; c < count; ++c)
+            if (far[c] < far[best])
+                best = c;
+        code[i * step] = (uint8_t)best;
+        distance[i] = far[best];
+    }
+}
+
 const tnp_kernels *tnp_kernels_scalar(void)
 {
-    static const tnp_kernels table = {"scalar",    half_to_float, sum_squares,      sum_abs,    add_to_double,
-                                      shift_scale, dot,           weighted_squares, add_scaled, confident_move,
-                                      all_finite,  tri_solve,     tri_solve_known};
+    static const tnp_kernels table = {
+        .name = "scalar",
+        .half_to_float = half_to_float,
+        .sum_squares = sum_squares,
+        .sum_abs = sum_abs,
+        .add_to_double = add_to_double,
+        .shift_scale = shift_scale,
+        .dot = dot,
+        .weighted_squares = weighted_squares,
+        .add_scaled = add_scaled,
+        .confident_move = confident_move,
+        .all_finite = all_finite,
+        .tri_solve = tri_solve,
+        .tri_solve_known = tri_solve_known,
+        .nearest = nearest,
+    };
     return &table;
 }

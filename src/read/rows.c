@@ -7,7 +7,7 @@
  * pages as there are columns for every row. The lengths of the files are asked again before the bytes are
  * touched, so that a file truncated meanwhile is an error and not SIGBUS. */
 #include "matrix/convert.h"
-#include "read/source.h"
+#include "read/codes.h"
 
 enum { BLOCK = 64 };
 
@@ -63,6 +63,13 @@ static void convert_columns(const task *job, const tnp_part *part, size_t row, s
     }
 }
 
+/* n consecutive rows of codes. */
+static void decode(const task *job, const tnp_part *part, size_t row, size_t n, size_t out)
+{
+    tnp_codes_decode(&job->src->book, part->base + row * part->row_step, n, job->col0, job->cols,
+                     job->narrow ? job->narrow + out : NULL, job->wide ? job->wide + out : NULL);
+}
+
 static void read_block(void *arg, size_t block)
 {
     const task *job = arg;
@@ -74,7 +81,9 @@ static void read_block(void *arg, size_t block)
         row -= part->first;
         run = job->index ? 1 : tnp_min(end - i, part->rows - row);
         bool compact = part->col_step == size && part->row_step == job->cols * size;
-        if (compact)
+        if (job->src->book.table)
+            decode(job, part, row, run, out);
+        else if (compact)
             convert(job, part, row, run * job->cols, out);
         else if (part->col_step != size && run > 1)
             convert_columns(job, part, row, run, out);

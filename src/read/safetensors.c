@@ -12,6 +12,7 @@
 #include "read/safetensors.h"
 
 #include "matrix/convert.h"
+#include "read/codes.h"
 
 #include <jansson.h>
 #include <string.h>
@@ -172,6 +173,11 @@ const char *tnp_safetensors_name(const tnp_safetensors *file, size_t i)
     return NULL;
 }
 
+const tnp_map *tnp_safetensors_bytes(const tnp_safetensors *file)
+{
+    return &file->map;
+}
+
 tn_status tnp_safetensors_still_there(tn_ctx *ctx, const tnp_safetensors *file)
 {
     return tnp_map_still_there(ctx, file->path, file->map.size);
@@ -210,16 +216,15 @@ tn_status tnp_safetensors_open(tn_ctx *ctx, tn_source *src, const char *file, co
     size_t index = 0;
     src->format = "safetensors";
     TN_TRY(tnp_safetensors_load(ctx, file, &tensors));
+    const char *format = tnp_safetensors_meta(tensors, "format");
+    if (!key && format && strcmp(format, "tenon-codes") == 0) {
+        TN_TRY(tnp_codes_open(ctx, src, file, tensors));
+        goto done;
+    }
     if (!key)
         TN_TRY(only_tensor(ctx, tensors, &key));
     TN_TRY(tnp_safetensors_find(ctx, tensors, key, &array));
-    /* The source keeps a map of its own: the header is not needed any more. */
-    TN_TRY(tnp_source_map(ctx, src, file, &index));
-    const tnp_map *map = &src->files[index].map;
-    size_t at = (size_t)(array.data - tensors->map.data);
-    if (map->size != tensors->map.size)
-        TN_TRY(tnp_fail(ctx, TN_ERR_IO, "%s: changed while it was opened", file));
-    array.data = map->data + at;
+    TN_TRY(tnp_source_keep(ctx, src, file, &tensors->map, &array, &index));
     TN_TRY(tnp_source_add(ctx, src, src->path, &array, index));
 done:
     tnp_safetensors_close(tensors);

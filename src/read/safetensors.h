@@ -22,6 +22,8 @@ bool tnp_safetensors_has(const tnp_safetensors *file, const char *name);
 const char *tnp_safetensors_meta(const tnp_safetensors *file, const char *key);
 /* Name of tensor i in the file's order, or NULL from their number on. */
 const char *tnp_safetensors_name(const tnp_safetensors *file, size_t i);
+/* The whole file, borrowed while `file` lives. */
+const tnp_map *tnp_safetensors_bytes(const tnp_safetensors *file);
 /* TN_ERR_IO when the file is shorter now than when it was mapped; ask before values are read. */
 tn_status tnp_safetensors_still_there(tn_ctx *ctx, const tnp_safetensors *file);
 

@@ -97,6 +97,20 @@ tn_status tnp_source_map(tn_ctx *ctx, tn_source *src, const char *path, size_t *
     return tnp_map_open(ctx, path, &src->files[n].map);
 }
 
+tn_status tnp_source_keep(tn_ctx *ctx, tn_source *src, const char *path, const tnp_map *from, tnp_array *array,
+                          size_t *index)
+{
+    size_t at = (size_t)(array->data - from->data);
+    tn_status st = tnp_source_map(ctx, src, path, index);
+    if (st != TN_OK)
+        return st;
+    const tnp_map *map = &src->files[*index].map;
+    if (map->size != from->size)
+        return tnp_fail(ctx, TN_ERR_IO, "%s: changed while it was opened", path);
+    array->data = map->data + at;
+    return TN_OK;
+}
+
 const char *tnp_shape_text(const tnp_array *array, char buf[TNP_SHAPE_TEXT])
 {
     size_t at = 1;
@@ -261,6 +275,7 @@ void tn_source_close(tn_source *src)
     tnp_free(src->files);
     tnp_free(src->parts);
     tnp_free(src->owned);
+    tnp_free(src->book.table);
     tnp_free(src->ids);
     tnp_free(src->name);
     tnp_free(src->path);

@@ -35,6 +35,12 @@ typedef struct tnp_part {
     size_t file; /* index into files, or TNP_NO_FILE */
 } tnp_part;
 
+/* Values stored as codes, a byte for every `sub` columns: see codes.c. table NULL: values are stored as they are. */
+typedef struct tnp_codebook {
+    size_t dim, sub, groups, count; /* groups = ceil(dim / sub); count: centroids of a group */
+    float *table;                   /* group after group (256, columns of the group): room for every byte there is */
+} tnp_codebook;
+
 typedef struct tnp_file {
     char *path;
     tnp_map map;
@@ -50,6 +56,7 @@ struct tn_source {
     tnp_part *parts;
     size_t file_count, part_count;
     void *owned; /* inflated or parsed values, or NULL */
+    tnp_codebook book;
 };
 
 /* Opens PATH (with its key), no NAME= before it; name NULL: the default. */
@@ -79,6 +86,10 @@ tn_status tnp_source_add(tn_ctx *ctx, tn_source *src, const char *label, const t
 tn_status tnp_source_own(tn_ctx *ctx, tn_source *src, tn_dtype dtype, size_t rows, size_t cols);
 /* "(5, 5, 2)" into buf; returns buf. */
 const char *tnp_shape_text(const tnp_array *array, char buf[TNP_SHAPE_TEXT]);
+/* Maps `path` for good and points array->data, which lies in the map `from` of the same file, into the new one: the
+ * container's own map and header are not needed any more. */
+tn_status tnp_source_keep(tn_ctx *ctx, tn_source *src, const char *path, const tnp_map *from, tnp_array *array,
+                          size_t *index);
 /* Bytes that an array's shape needs; false when that is more than size_t holds. */
 bool tnp_array_bytes(const tnp_array *array, size_t *bytes);
 

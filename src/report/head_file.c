@@ -45,14 +45,6 @@ static tn_status reps_json(tn_ctx *ctx, const tn_head *head, char **out)
     return tnp_text_take(&text, out);
 }
 
-static tn_status created_by_text(tn_ctx *ctx, const char *command, char **out)
-{
-    tnp_text text;
-    tnp_text_init(&text, ctx);
-    tnp_text_add(&text, "tenon %s%s%s", tn_version(), command ? ": " : "", command ? command : "");
-    return tnp_text_take(&text, out);
-}
-
 static size_t list_tensors(const tn_head *head, tnp_tensor *t)
 {
     size_t n = 0, k = head->classes, d = head->dim;
@@ -77,7 +69,7 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
     tnp_tensor tensors[7];
     TN_TRY(classes_json(ctx, head, &classes));
     TN_TRY(reps_json(ctx, head, &reps));
-    TN_TRY(created_by_text(ctx, command, &created));
+    TN_TRY(tnp_store_created_by(ctx, command, &created));
     tnp_format(evidence, sizeof evidence, "%.17g", head->log_evidence);
     tnp_format(threshold, sizeof threshold, "%.17g", head->threshold);
     tnp_format(temperature, sizeof temperature, "%.17g", head->temperature);

@@ -20,6 +20,11 @@ static size_t tensor_bytes(const tnp_tensor *t)
     return n;
 }
 
+static const char *type_name(tn_dtype type)
+{
+    return type == TN_F64 ? "F64" : type == TN_U8 ? "U8" : "F32";
+}
+
 static void write_header(tnp_text *text, const tnp_meta *meta, size_t meta_count, const tnp_tensor *tensors,
                          size_t tensor_count)
 {
@@ -34,8 +39,7 @@ static void write_header(tnp_text *text, const tnp_meta *meta, size_t meta_count
     tnp_text_add(text, "}");
     for (size_t i = 0; i < tensor_count; ++i) {
         const tnp_tensor *t = &tensors[i];
-        tnp_text_add(text, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%zu", t->name, t->dtype == TN_F64 ? "F64" : "F32",
-                     t->shape[0]);
+        tnp_text_add(text, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%zu", t->name, type_name(t->dtype), t->shape[0]);
         if (t->ndim == 2)
             tnp_text_add(text, ",%zu", t->shape[1]);
         tnp_text_add(text, "],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor_bytes(t));
@@ -48,8 +52,8 @@ static void write_header(tnp_text *text, const tnp_meta *meta, size_t meta_count
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "report/store.c writes the machine's own byte order");
 
-tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
-                         const tnp_tensor *tensors, size_t tensor_count)
+tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
+                         const tnp_tensor *tensors, size_t tensor_count, tnp_output **out)
 {
     tn_status st = TN_OK;
     tnp_output *output = NULL;
@@ -63,6 +67,20 @@ tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, si
     TN_TRY(tnp_output_open(ctx, path, &output));
     TN_TRY(tnp_output_write(ctx, output, length, sizeof length));
     TN_TRY(tnp_output_write(ctx, output, text.data, text.used));
+    *out = output;
+    output = NULL;
+done:
+    tnp_output_close(output);
+    tnp_text_destroy(&text);
+    return st;
+}
+
+tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
+                         const tnp_tensor *tensors, size_t tensor_count)
+{
+    tn_status st = TN_OK;
+    tnp_output *output = NULL;
+    TN_TRY(tnp_store_open(ctx, path, meta, meta_count, tensors, tensor_count, &output));
     for (size_t i = 0; i < tensor_count; ++i) {
         TN_TRY(tnp_cancelled(ctx));
         TN_TRY(tnp_output_write(ctx, output, tensors[i].data, tensor_bytes(&tensors[i])));
@@ -70,8 +88,15 @@ tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, si
     TN_TRY(tnp_output_commit(ctx, output));
 done:
     tnp_output_close(output);
-    tnp_text_destroy(&text);
     return st;
+}
+
+tn_status tnp_store_created_by(tn_ctx *ctx, const char *command, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "tenon %s%s%s", tn_version(), command ? ": " : "", command ? command : "");
+    return tnp_text_take(&text, out);
 }
 
 tn_status tnp_store_check(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *format,

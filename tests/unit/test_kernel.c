@@ -7,6 +7,7 @@
 #include "kernel/kernel.h"
 #include "near.h"
 #include "ref_dense.h"
+#include "ref_pq.h"
 #include "ref_random.h"
 
 #include <float.h>
@@ -249,6 +250,48 @@ static void test_tri_solve(void **state)
             }
 }
 
+/* Whole numbers of one digit: sums are exact, ties are frequent, so the code must be the oracle's. Else each of d squares
+ * is rounded three times at most and added once: the distance is within 4 d eps of the exact one, and that of the chosen
+ * centroid within twice that of the least. Centroids of 3, 16, 17, 250 and 256 leave every kind of rest. */
+static void test_nearest(void **state)
+{
+    (void)state;
+    static const size_t counts[] = {1, 3, 16, 17, 250, 256};
+    enum { ROWS = 11, WIDEST = 9, STRIDE = 13, STEP = 3 };
+    static float x[ROWS * STRIDE], centers[TNP_CODES * WIDEST], lanes[WIDEST * TNP_CODES];
+    for (size_t t = 0; t < count; ++t)
+        for (size_t k = 0; k < sizeof counts / sizeof *counts; ++k)
+            for (size_t d = 1; d <= WIDEST; ++d)
+                for (size_t n = 0; n <= ROWS; ++n) {
+                    bool whole = n % 2 == 0;
+                    uint8_t code[ROWS * STEP + 1];
+                    float distance[ROWS + 1];
+                    memset(code, 99, sizeof code);
+                    distance[n] = -77;
+                    fill(x, ROWS * STRIDE, false, n);
+                    fill(centers, counts[k] * d, false, d);
+                    for (size_t i = 0; whole && i < ROWS * STRIDE; ++i)
+                        x[i] = (float)((int)(fabsf(x[i]) * 1000) % 4);
+                    for (size_t i = 0; whole && i < counts[k] * d; ++i)
+                        centers[i] = (float)((int)(fabsf(centers[i]) * 1000) % 4);
+                    for (size_t j = 0; j < d; ++j)
+                        for (size_t c = 0; c < TNP_CODES; ++c)
+                            lanes[j * TNP_CODES + c] = c < counts[k] ? centers[c * d + j] : INFINITY;
+                    tables[t]->nearest(x, STRIDE, n, d, lanes, (counts[k] + 15) / 16 * 16, code, STEP, distance);
+                    for (size_t i = 0; i < n; ++i) {
+                        size_t want = ref_nearest(x + i * STRIDE, centers, counts[k], d), got = code[i * STEP];
+                        ref_real least = ref_distance(x + i * STRIDE, centers + want * d, d),
+                                 slack = 4 * (ref_real)d * FLT_EPSILON;
+                        assert_true(got < counts[k]);
+                        assert_true(!whole || got == want);
+                        assert_true(ref_distance(x + i * STRIDE, centers + got * d, d) <= least * (1 + 2 * slack));
+                        assert_true(fabsl(distance[i] - least) <= (whole ? 0 : slack) * least);
+                        assert_int_equal(code[i * STEP + 1], 99);
+                    }
+                    assert_true(distance[n] == -77);
+                }
+}
+
 /* TN_SIMD lowers the level and never raises it. The choice is remembered for the life of the process: each wish gets a
  * process of its own, and nothing else here asks for the choice. */
 static void check_pick(const char *wish, const char *want)
@@ -283,7 +326,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),       cmocka_unit_test(test_add_to_double), cmocka_unit_test(test_shift_scale),
         cmocka_unit_test(test_all_finite), cmocka_unit_test(test_half),          cmocka_unit_test(test_tri_solve),
-        cmocka_unit_test(test_pick),
+        cmocka_unit_test(test_nearest),    cmocka_unit_test(test_pick),
     };
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

@@ -1,0 +1,9 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Fuzz target of the reader of codes; its corpus begins where the metadata are right. */
+#include "fuzz.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    return fuzz_source("safetensors", data, size);
+}
