@@ -124,11 +124,15 @@ static bool is_option(const char *word)
     return word[0] == '-' && word[1] != 0;
 }
 
-/* All words up to the next option: --valid a.npy b.npy --quiet. */
+/* All words up to the next option: --valid a.npy b.npy --quiet; or the one behind the sign, where the option's word then
+ * begins: --valid=a.npy. */
 static int take_words(cli_app *app, const cli_table *table, const tn_field *field, int left, char **word, int *used)
 {
-    tn_words words = {(const char *const *)word + 1, 0};
-    while (*used < left && !is_option(word[*used])) {
+    char *sign = strchr(word[0], '=');
+    tn_words words = {(const char *const *)word + (sign ? 0 : 1), sign ? 1 : 0};
+    if (sign)
+        word[0] = sign + 1;
+    while (!sign && *used < left && !is_option(word[*used])) {
         ++words.count;
         ++*used;
     }
@@ -159,7 +163,7 @@ static int take_option(cli_app *app, int left, char **word, int *used)
                    ? unknown_option(app, name, length)
                    : cli_fail(app, EXIT_USAGE, "unknown option %s; see tenon help %s", word[0], app->command->name);
     *used = 1;
-    if (field->kind == TN_FIELD_WORDS && name[length] != '=')
+    if (field->kind == TN_FIELD_WORDS)
         return take_words(app, table, field, left, word, used);
     if (name[length] == '=') {
         value = name + length + 1;

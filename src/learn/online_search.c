@@ -106,7 +106,8 @@ static bool has_ended(const tnp_online_plan *plan, const tnp_online_search *s, s
     return plan->measure && plan->patience > 0 && s->passes - s->trials[trial].best_pass >= plan->patience;
 }
 
-/* Weights after a pass: measured, and kept when they are the best so far. */
+/* Weights after a pass: measured, and kept when they are the best so far. Of trials that are as good as each other the first
+ * is best, whichever of them came there earlier: how many learn side by side must not decide. */
 static tn_status judge(tn_ctx *ctx, const tnp_online_plan *plan, tnp_online_search *s, size_t i, float *w)
 {
     tnp_online_trial *trial = &s->trials[s->first + i];
@@ -125,7 +126,7 @@ static tn_status judge(tn_ctx *ctx, const tnp_online_plan *plan, tnp_online_sear
         trial->value = account->value;
         trial->best_pass = s->passes;
     }
-    if (account->value > best) {
+    if (account->value > best || (account->value == best && s->first + i < s->best_trial)) {
         s->best_trial = s->first + i;
         memcpy(s->best, w, s->size * sizeof *w);
     }

@@ -177,14 +177,31 @@ static bool whole_below(double value, double end)
     return value >= 0 && value < end && value == (double)(size_t)value;
 }
 
-/* Where the run was, within bounds: the numbers that decide about memory. */
-static tn_status check_progress(tn_ctx *ctx, const char *path, const tnp_online_search *s, const double *progress)
+/* Where the run was, within bounds: the numbers that decide about memory. It was written after a pass, so that with
+ * validation there is a best trial. */
+static tn_status check_progress(tn_ctx *ctx, const char *path, const tnp_online_plan *plan, const tnp_online_search *s,
+                                const double *progress)
 {
     double trials = (double)s->trial_count;
     bool fine = whole_below(progress[0], trials) && whole_below(progress[1], trials - progress[0] + 1) &&
-                progress[1] > 0 && whole_below(progress[2], (double)s->epochs + 1) &&
-                whole_below(progress[3], trials + 1) && progress[4] == (double)s->size;
+                progress[1] > 0 && whole_below(progress[2], (double)s->epochs + 1) && progress[2] > 0 &&
+                whole_below(progress[3], plan->measure ? trials : trials + 1) && progress[4] == (double)s->size;
     return fine ? TN_OK : damaged(ctx, path, "its progress is out of bounds");
+}
+
+/* The trials are the plan's, and what becomes a whole number is one. */
+static tn_status check_numbers(tn_ctx *ctx, const char *path, const tnp_online_search *s, const numbers *n)
+{
+    const double exact = 9007199254740992; /* 2^53 */
+    bool fine = true;
+    for (size_t i = 0; i < s->trial_count; ++i) {
+        const double *row = n->trials + i * PER_TRIAL;
+        fine = fine && row[0] == s->trials[i].cost && row[1] == s->trials[i].eta &&
+               whole_below(row[3], (double)s->epochs + 1);
+    }
+    for (size_t i = 0; i < s->group * COUNTS; ++i)
+        fine = fine && whole_below(n->counts[i], exact);
+    return fine ? TN_OK : damaged(ctx, path, "its trials or counts are out of bounds");
 }
 
 tn_status tnp_checkpoint_load(tn_ctx *ctx, const char *path, const char *run, const tnp_online_plan *plan,
@@ -207,7 +224,7 @@ tn_status tnp_checkpoint_load(tn_ctx *ctx, const char *path, const char *run, co
                         "%s: a checkpoint of another run (its options or data differ); remove it to begin anew", path));
     TN_TRY(tnp_safetensors_still_there(ctx, file));
     TN_TRY(read_slot(ctx, file, path, &progress));
-    TN_TRY(check_progress(ctx, path, s, n.progress));
+    TN_TRY(check_progress(ctx, path, plan, s, n.progress));
     s->first = (size_t)n.progress[0];
     TN_TRY(tnp_online_search_group(ctx, plan, (size_t)n.progress[1], s));
     TN_TRY(numbers_alloc(ctx, s, s->group, &n));
@@ -215,6 +232,7 @@ tn_status tnp_checkpoint_load(tn_ctx *ctx, const char *path, const char *run, co
     count = list_slots(s, &n, slots);
     for (size_t i = 0; i < count; ++i)
         TN_TRY(read_slot(ctx, file, path, &slots[i]));
+    TN_TRY(check_numbers(ctx, path, s, &n));
     give_numbers(&n, s);
 done:
     tnp_safetensors_close(file);

@@ -9,10 +9,20 @@
 
 typedef struct learner {
     ref_rule rule;
-    double c, phi;
-    size_t d, k; /* d with the constant */
+    double c, phi; /* c: of the present sample */
+    size_t d, k;   /* d with the constant */
     double *mu, *sigma;
+    size_t close; /* decisions that hang on rounding */
 } learner;
+
+/* Steps of C on values of few bits are exact; so are weights that are all 0. */
+static void note_close(learner *l, double m, double v)
+{
+    bool wide = l->rule == REF_CW || l->rule == REF_SCW || l->rule == REF_SCW2;
+    double asked = wide ? l->phi * sqrt(v) : l->rule == REF_PERCEPTRON ? 0 : 1;
+    bool exact = m == 0 || (l->rule <= REF_SGD && m == asked);
+    l->close += !exact && fabs(m - asked) < 1e-5 * fmax(1, asked);
+}
 
 static bool step(const learner *l, double m, double v, double length, double *a, double *b)
 {
@@ -22,7 +32,7 @@ static bool step(const learner *l, double m, double v, double length, double *a,
         *a = c;
     if (l->rule == REF_SGD && m < 1)
         *a = c;
-    if (l->rule == REF_PA && m < 1)
+    if (l->rule == REF_PA && m < 1 && length > 0)
         *a = fmin(c, (1 - m) / length);
     if (l->rule == REF_PA2 && m < 1)
         *a = (1 - m) / (length + 1 / (2 * c));
@@ -30,12 +40,12 @@ static bool step(const learner *l, double m, double v, double length, double *a,
         *a = (1 - m) / (v + 1 / c);
         *b = l->rule == REF_AROW ? c : 2 * c + c * c * v;
     }
-    if ((l->rule == REF_CW || l->rule == REF_SCW) && m < phi * sqrt(v)) {
+    if ((l->rule == REF_CW || l->rule == REF_SCW) && v > 0 && m < phi * sqrt(v)) {
         *a = fmax(0, (-m * psi + sqrt(m * m * pow(phi, 4) / 4 + v * phi * phi * zeta)) / (v * zeta));
         if (l->rule == REF_SCW)
             *a = fmin(c, *a);
     }
-    if (l->rule == REF_SCW2 && m < phi * sqrt(v)) {
+    if (l->rule == REF_SCW2 && v > 0 && m < phi * sqrt(v)) {
         double n = v + 1 / (2 * c), g = phi * sqrt(phi * phi * m * m * v * v + 4 * n * v * (n + v * phi * phi));
         *a = fmax(0, (-(2 * m * n + phi * phi * m * v) + g) / (2 * (n * n + n * v * phi * phi)));
     }
@@ -80,6 +90,7 @@ static size_t one_multiclass(learner *l, const double *x, const bool *positive, 
             best = score(l, c, x);
             r = c;
         }
+    note_close(l, score(l, y, x) - best, spread(l, y, x) + spread(l, r, x));
     if (!step(l, score(l, y, x) - best, spread(l, y, x) + spread(l, r, x), 2 * length, &a, &b))
         return 0;
     move(l, y, x, a, b);
@@ -94,6 +105,7 @@ static size_t one_against_rest(learner *l, const double *x, const bool *positive
         double sign = positive[c] ? 1 : -1, a, b;
         if (skip && skip[c])
             continue;
+        note_close(l, sign * score(l, c, x), spread(l, c, x));
         if (!step(l, sign * score(l, c, x), spread(l, c, x), length, &a, &b))
             continue;
         move(l, c, x, sign * a, b);
@@ -102,27 +114,38 @@ static size_t one_against_rest(learner *l, const double *x, const bool *positive
     return updates;
 }
 
-size_t ref_online(ref_rule rule, double cost, double phi, bool ovr, bool average, const double *x, const bool *positive,
-                  const bool *skip, size_t n, size_t d, size_t k, double *w)
+static size_t one_sample(learner *l, const ref_online_job *j, size_t t, double *row)
 {
-    size_t width = d + 1, size = k * width, updates = 0;
-    learner l = {rule, cost, phi, width, k, calloc(size, sizeof(double)), malloc(size * sizeof(double))};
+    const bool *positive = j->positive + t * j->k, *skip = j->skip ? j->skip + t * j->k : NULL;
+    double length = 0;
+    memcpy(row, j->x + t * j->d, j->d * sizeof *row);
+    row[j->d] = j->bias ? 1 : 0;
+    for (size_t i = 0; i <= j->d; ++i)
+        length += row[i] * row[i];
+    l->c = j->cost * (j->weight ? j->weight[t] : 1);
+    if (l->c == 0)
+        return 0;
+    return j->ovr ? one_against_rest(l, row, positive, skip, length) : one_multiclass(l, row, positive, length);
+}
+
+size_t ref_online(const ref_online_job *j, double *w, size_t *close)
+{
+    size_t width = j->d + 1, size = j->k * width, updates = 0;
+    learner l = {j->rule, 0, j->phi, width, j->k, calloc(size, sizeof(double)), malloc(size * sizeof(double)), 0};
     double *sum = calloc(size, sizeof *sum), *row = malloc(width * sizeof *row);
     for (size_t i = 0; i < size; ++i)
         l.sigma[i] = 1;
-    for (size_t t = 0; t < n; ++t) {
-        double length = 0;
-        memcpy(row, x + t * d, d * sizeof *row);
-        row[d] = 1;
-        for (size_t i = 0; i < width; ++i)
-            length += row[i] * row[i];
-        updates += ovr ? one_against_rest(&l, row, positive + t * k, skip ? skip + t * k : NULL, length)
-                       : one_multiclass(&l, row, positive + t * k, length);
-        for (size_t i = 0; i < size; ++i)
-            sum[i] += l.mu[i];
-    }
+    if (j->start)
+        memcpy(l.mu, j->start, size * sizeof *l.mu);
+    for (size_t pass = 0; pass < j->passes; ++pass)
+        for (size_t t = 0; t < j->n; ++t) {
+            updates += one_sample(&l, j, t, row);
+            for (size_t i = 0; i < size; ++i)
+                sum[i] += l.mu[i];
+        }
     for (size_t i = 0; i < size; ++i)
-        w[i] = average ? sum[i] / (double)n : l.mu[i];
+        w[i] = j->average ? sum[i] / (double)(j->n * j->passes) : l.mu[i];
+    *close = l.close;
     free(l.mu);
     free(l.sigma);
     free(sum);

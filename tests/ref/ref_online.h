@@ -19,10 +19,21 @@ typedef enum ref_rule {
     REF_SCW2
 } ref_rule;
 
-/* x (n,d); positive (n,k): the sample's classes; skip (n,k) or NULL: one-vs-rest pairs that are not seen. w (k,d+1) receives
- * the weights, intercept last: the mean over all samples, or the last. Returns the number of updates. eta_phi is the normal
- * quantile of eta. */
-size_t ref_online(ref_rule rule, double cost, double phi, bool ovr, bool average, const double *x, const bool *positive,
-                  const bool *skip, size_t n, size_t d, size_t k, double *w);
+/* n samples of d features and k classes; rows of w and start are (k, d + 1), the intercept last. */
+typedef struct ref_online_job {
+    ref_rule rule;
+    double cost, phi; /* phi: the normal quantile of eta */
+    bool ovr, average, bias;
+    size_t n, d, k, passes;
+    const double *x;      /* (n,d) */
+    const bool *positive; /* (n,k): the sample's classes */
+    const bool *skip;     /* (n,k) or NULL: one-vs-rest pairs that are not seen */
+    const double *weight; /* n or NULL: multiplies the cost */
+    const double *start;  /* NULL: zeros */
+} ref_online_job;
+
+/* w receives the mean of the weights after every sample of every pass, or the last. Returns the number of updates. *close
+ * counts decisions m < E that 1e-5 of max(1, |E|) would turn: float state may take them otherwise. */
+size_t ref_online(const ref_online_job *job, double *w, size_t *close);
 
 #endif

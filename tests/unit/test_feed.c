@@ -6,6 +6,7 @@
 #include "ref_random.h"
 #include "spectrum_of.h"
 #include "tenon/transform.h"
+#include "transform/feed.h"
 
 #include <float.h>
 #include <stdlib.h>
@@ -292,6 +293,60 @@ static void test_too_many_rows(void **state)
     fixture_free(&t);
 }
 
+/* Rows picked in any order are the bytes that reading them one by one gives, advice or not; the gap of a wider stride stays. */
+static void test_pick(void **state)
+{
+    (void)state;
+    enum { ROWS = 90, COLS = 37, STRIDE = 41, TAKEN = 70, PICKED = 33 };
+    static float out[PICKED * STRIDE], one[COLS];
+    for (int kind = TN_NORM_L2; kind <= TN_NORM_NONE; ++kind)
+        for (int form = 0; form < 4; ++form) {
+            fixture t = fixture_of(ROWS, COLS, form & 1, 0, 1);
+            size_t index[TAKEN], picked[PICKED], stride = kind & 1 ? STRIDE : COLS;
+            tn_feed *feed = NULL;
+            fixture_open(&t, form & 1);
+            for (size_t i = 0; i < TAKEN; ++i)
+                index[i] = i + i / 4;
+            for (size_t i = 0; i < PICKED; ++i)
+                picked[i] = i * 53 % TAKEN;
+            picked[7] = picked[8];
+            assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, form & 2 ? index : NULL, TAKEN, (tn_normalize)kind,
+                                           TN_NAN_ERROR, &feed));
+            for (size_t i = 0; i < PICKED * STRIDE; ++i)
+                out[i] = -77;
+            tnp_feed_expect(feed, 0, TAKEN, true);
+            tnp_feed_expect(feed, TAKEN - 1, 1, false);
+            tnp_feed_expect(feed, 5, 0, true);
+            tnp_feed_expect(feed, 0, TAKEN, false);
+            assert_fine(t.ctx, tnp_feed_pick(t.ctx, feed, picked, PICKED, out, stride));
+            for (size_t i = 0; i < PICKED; ++i) {
+                assert_fine(t.ctx, tn_feed_read(t.ctx, feed, picked[i], 1, one, COLS));
+                assert_memory_equal(out + i * stride, one, sizeof one);
+                for (size_t j = COLS; j < stride; ++j)
+                    assert_true(out[i * stride + j] == -77);
+            }
+            tn_feed_free(feed);
+            fixture_free(&t);
+        }
+}
+
+/* A picked row with NaN is named by its place in the file. */
+static void test_pick_bad_row(void **state)
+{
+    (void)state;
+    fixture t = fixture_of(20, 3, false, 0, 1);
+    const size_t index[] = {2, 4, 11, 19}, picked[] = {3, 2};
+    float out[6];
+    tn_feed *feed = NULL;
+    t.x[11 * 3 + 1] = NAN;
+    fixture_open(&t, false);
+    assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, index, 4, TN_NORM_NONE, TN_NAN_ERROR, &feed));
+    assert_fails(t.ctx, TN_ERR_DATA, "row 11 ", tnp_feed_pick(t.ctx, feed, picked, 2, out, 3));
+    assert_fine(t.ctx, tnp_feed_pick(t.ctx, feed, picked, 1, out, 3));
+    tn_feed_free(feed);
+    fixture_free(&t);
+}
+
 /* Rows do not depend on each other: any number of threads gives the same bits. 1500 x 300 is work for four. */
 static void test_threads(void **state)
 {
@@ -343,7 +398,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_rows_and_stride), cmocka_unit_test(test_zscore),    cmocka_unit_test(test_set_zscore),
         cmocka_unit_test(test_bad_rows),        cmocka_unit_test(test_nan_zero),  cmocka_unit_test(test_too_many_rows),
-        cmocka_unit_test(test_threads),         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_threads),         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_pick),
+        cmocka_unit_test(test_pick_bad_row),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }

@@ -105,6 +105,110 @@ static void test_shift_scale(void **state)
             }
 }
 
+/* Positive weights beside values of both signs; whole: so small that sums of 67 products stay below 2^24. */
+static void fill_pair(float *x, float *w, bool whole, uint64_t seed)
+{
+    fill(x, ROOM, whole, seed);
+    fill(w, ROOM, whole, seed + 5000);
+    for (size_t i = 0; i < ROOM; ++i) {
+        x[i] = whole ? fmodf(x[i], 41) : x[i];
+        w[i] = whole ? fmodf(fabsf(w[i]), 41) + 1 : fabsf(w[i]);
+    }
+}
+
+/* Lanes of 8 floats or more, two of them joined: at most n / 16 + 2 additions of products that were rounded at most twice, each
+ * within half an eps of the sum of magnitudes; the rest is double. */
+static void test_products(void **state)
+{
+    (void)state;
+    float left[ROOM], right[ROOM];
+    for (size_t t = 0; t < count; ++t)
+        for (size_t n = 0; n <= MOST; ++n)
+            for (size_t offset = 0; offset < 5; ++offset)
+                for (int whole = 0; whole < 2; ++whole) {
+                    const float *x = left + offset, *w = right + 3;
+                    ref_real dot = 0, squares = 0, size = 0;
+                    fill_pair(left, right, whole, n * 10 + offset);
+                    for (size_t i = 0; i < n; ++i) {
+                        dot += (ref_real)x[i] * w[i];
+                        size += fabsl((ref_real)x[i] * w[i]);
+                        squares += (ref_real)x[i] * x[i] * w[i];
+                    }
+                    double slack = whole ? 0 : ((double)n / 16 + 4) * (double)FLT_EPSILON / 2;
+                    assert_true(fabsl(tables[t]->dot(x, w, n) - dot) <= slack * size);
+                    assert_true(fabsl(tables[t]->weighted_squares(x, w, n) - squares) <= slack * squares);
+                }
+}
+
+/* A product and a sum, or both in one rounding; nothing outside n is touched. */
+static void test_add_scaled(void **state)
+{
+    (void)state;
+    float x[ROOM], y[ROOM], before[ROOM];
+    for (size_t t = 0; t < count; ++t)
+        for (size_t n = 0; n <= MOST; ++n)
+            for (size_t offset = 0; offset < 5; ++offset)
+                for (int whole = 0; whole < 2; ++whole) {
+                    float a = whole ? -3.0f : 0.3f;
+                    fill(x, ROOM, whole, n);
+                    fill(before, ROOM, whole, n + 1000);
+                    memcpy(y, before, sizeof y);
+                    tables[t]->add_scaled(a, x + 1, y + offset, n);
+                    for (size_t i = 0; i < ROOM; ++i) {
+                        bool inside = i >= offset && i < offset + n;
+                        ref_real move = inside ? (ref_real)a * x[1 + i - offset] : 0, want = before[i] + move;
+                        ref_real slack = whole || !inside ? 0 : (ref_real)FLT_EPSILON / 2 * (fabsl(move) + fabsl(want));
+                        assert_true(fabsl(y[i] - want) <= slack * 1.0001L);
+                    }
+                }
+}
+
+typedef struct confident {
+    float x[ROOM], mu[ROOM], u[ROOM], sigma[ROOM];
+} confident;
+
+/* d has two roundings, mu three, u four; sigma is divided by a number of at most four, and rounded. Half an eps each, of what is
+ * added. Whole numbers are exact but for the quotient, which is rounded once. */
+static void check_confident(const confident *was, const confident *is, float a, float b, float late, size_t offset,
+                            size_t n, bool whole, bool averaged)
+{
+    const ref_real half = whole ? 0 : (ref_real)FLT_EPSILON / 2 * 1.0001L;
+    for (size_t i = 0; i < ROOM; ++i) {
+        bool inside = i >= offset && i < offset + n;
+        ref_real x = inside ? was->x[i] : 0, d = a * (ref_real)was->sigma[i] * x;
+        ref_real mu = was->mu[i] + d, u = was->u[i] + (averaged ? late * d : 0);
+        ref_real sigma = 1 / (1 / (ref_real)was->sigma[i] + b * x * x);
+        assert_true(fabsl(is->mu[i] - mu) <= half * (2 * fabsl(d) + (inside ? fabsl(mu) : 0)));
+        assert_true(fabsl(is->u[i] - u) <= half * (3 * fabsl(late * d) + (inside && averaged ? fabsl(u) : 0)));
+        if (whole || !inside)
+            assert_true(is->sigma[i] == (float)sigma);
+        else
+            assert_true(fabsl(is->sigma[i] - sigma) <= 5 * half * sigma);
+    }
+}
+
+static void test_confident_move(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < count; ++t)
+        for (size_t n = 0; n <= MOST; ++n)
+            for (size_t mode = 0; mode < 8; ++mode) {
+                bool whole = mode & 1, averaged = mode & 2;
+                size_t offset = mode & 4 ? 3 : 1;
+                float a = whole ? -3.0f : 0.7f, b = whole ? 2.0f : 0.4f, late = 12345;
+                confident was, is;
+                fill_pair(was.x, was.sigma, whole, n);
+                fill_pair(was.mu, was.u, whole, n + 300);
+                for (size_t i = 0; whole && i < ROOM; ++i)
+                    was.sigma[i] = 1;
+                is = was;
+                tables[t]->confident_move(is.x + offset, a, b, late, is.mu + offset, averaged ? is.u + offset : NULL,
+                                          is.sigma + offset, n);
+                assert_memory_equal(is.x, was.x, sizeof was.x);
+                check_confident(&was, &is, a, b, late, offset, n, whole, averaged);
+            }
+}
+
 /* One bad value at every place of every size, and bad values just outside that must not be seen. */
 static void test_all_finite(void **state)
 {
@@ -324,9 +428,10 @@ int main(void)
 {
     unsetenv("TN_SIMD");
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sums),       cmocka_unit_test(test_add_to_double), cmocka_unit_test(test_shift_scale),
-        cmocka_unit_test(test_all_finite), cmocka_unit_test(test_half),          cmocka_unit_test(test_tri_solve),
-        cmocka_unit_test(test_nearest),    cmocka_unit_test(test_pick),
+        cmocka_unit_test(test_sums),       cmocka_unit_test(test_add_to_double),  cmocka_unit_test(test_shift_scale),
+        cmocka_unit_test(test_all_finite), cmocka_unit_test(test_half),           cmocka_unit_test(test_tri_solve),
+        cmocka_unit_test(test_nearest),    cmocka_unit_test(test_pick),           cmocka_unit_test(test_products),
+        cmocka_unit_test(test_add_scaled), cmocka_unit_test(test_confident_move),
     };
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

@@ -282,6 +282,54 @@ static void regression_maps_by_count(void **state)
     tn_labels_free(labels);
 }
 
+/* Known classes keep their place, new ones come behind in their own order; a class of the head that no row has stays. */
+static void new_classes_are_appended(void **state)
+{
+    (void)state;
+    const char *const names[] = {"zebra", "cat", "cow"};
+    tn_labels *labels = text_labels("dog\ncat\n\nant\ncow\n", TN_TASK_AUTO);
+    assert_fine(test_ctx, tn_labels_join(test_ctx, labels, names, 3));
+    check(labels, TN_TASK_MULTICLASS, "zebra cat cow ant dog", "4 1 ? 3 2");
+    labels = text_labels("dog|cat\nowl\nzebra|ant|cat\n", TN_TASK_AUTO);
+    assert_fine(test_ctx, tn_labels_join(test_ctx, labels, names, 3));
+    check(labels, TN_TASK_MULTILABEL, "zebra cat cow ant dog owl", "1,4 5 0,1,3");
+    labels = text_labels("cow\ncat\n", TN_TASK_AUTO); /* nothing new */
+    assert_fine(test_ctx, tn_labels_join(test_ctx, labels, names, 3));
+    check(labels, TN_TASK_MULTICLASS, "zebra cat cow", "2 1");
+    labels = text_labels("cow\ncat\n", TN_TASK_AUTO); /* nothing known */
+    assert_fine(test_ctx, tn_labels_join(test_ctx, labels, names, 1));
+    check(labels, TN_TASK_MULTICLASS, "zebra cat cow", "2 1");
+    labels = text_labels("cow\ncat\n", TN_TASK_AUTO); /* no names at all */
+    assert_fine(test_ctx, tn_labels_join(test_ctx, labels, names, 0));
+    check(labels, TN_TASK_MULTICLASS, "cat cow", "1 0");
+}
+
+static void joining_that_fails_changes_nothing(void **state)
+{
+    (void)state;
+    const char *const names[] = {"zebra", "cat"};
+    size_t blocks = tnp_live_blocks(test_ctx);
+    tn_labels *labels = text_labels("dog|cat\ncat\n", TN_TASK_AUTO);
+    size_t alive = tnp_live_blocks(test_ctx), k = 1;
+    for (;; ++k) {
+        tnp_fail_allocation(test_ctx, k);
+        tn_status st = tn_labels_join(test_ctx, labels, names, 2);
+        tnp_fail_allocation(test_ctx, 0);
+        if (st == TN_OK)
+            break;
+        assert_int_equal(st, TN_ERR_MEMORY);
+        assert_int_equal(tnp_live_blocks(test_ctx), alive);
+        check_names(labels, "cat dog");
+        check_rows(labels, "0,1 0");
+    }
+    assert_true(k > 3);
+    check(labels, TN_TASK_MULTILABEL, "zebra cat dog", "1,2 1");
+    labels = text_labels("1\n2\n", TN_TASK_REGRESSION);
+    assert_fails(test_ctx, TN_ERR_SHAPE, "1 values a row", tn_labels_join(test_ctx, labels, names, 2));
+    tn_labels_free(labels);
+    assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+}
+
 static void survives(const char *path, tn_task task)
 {
     size_t blocks = tnp_live_blocks(test_ctx), k = 1;
@@ -352,6 +400,8 @@ int main(void)
         cmocka_unit_test(labels_are_mapped_by_name),
         cmocka_unit_test(label_that_the_head_does_not_know),
         cmocka_unit_test(regression_maps_by_count),
+        cmocka_unit_test(new_classes_are_appended),
+        cmocka_unit_test(joining_that_fails_changes_nothing),
         cmocka_unit_test(labels_survive_failing_allocations),
         cmocka_unit_test(names_of_tasks),
     };
