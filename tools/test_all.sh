@@ -30,14 +30,9 @@ run_part() {
         ;;
     valgrind)
         # valgrind 3.19 does not know AVX-512: both our kernels and those of OpenBLAS are held to AVX2.
-        build dev && for program in build-dev/tests/test_*; do
-            case $program in *.* | */test_memory) continue ;; esac # test_memory measures what valgrind's own memory would hide
-            echo "valgrind $(basename "$program")"
-            TN_VALGRIND=1 TN_SIMD=avx2 OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=1 valgrind --quiet --error-exitcode=9 \
-                --leak-check=full --errors-for-leak-kinds=definite "$program" >build-dev/valgrind.log 2>&1
-            code=$?
-            [ $code = 0 ] || [ $code = 77 ] || { cat build-dev/valgrind.log; return 1; }
-        done
+        build dev && rm -f build-dev/valgrind-*.log &&
+            find build-dev/tests -maxdepth 1 -name "test_*" -type f ! -name "*.*" ! -name test_memory |
+            TN_VALGRIND=1 TN_SIMD=avx2 OPENBLAS_CORETYPE=Haswell OPENBLAS_NUM_THREADS=1 xargs -P "$jobs" -n 1 tools/valgrind_one.sh
         ;;
     fuzz)
         build fuzz && for program in build-fuzz/tests/fuzz_*; do
