@@ -250,11 +250,12 @@ static size_t reserve(const tnp_chosen *c, size_t dim)
 {
     const tn_learn_options *learn = &c->options->learn;
     bool logistic = c->options->method == TN_METHOD_LOGISTIC, cv = c->options->method == TN_METHOD_SVM_CV;
-    bool newton = tnp_linear_is_newton(learn, logistic, c->options->rank.evidence.intercept);
+    tnp_linear_method method =
+        tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->bench->task->kind);
     bool folds = cv || learn->calibrate == TN_CALIBRATE_YES;
     size_t rows = c->bench->task->y.rows, k = c->info->classes, columns = k * (folds ? learn->folds : 1);
     size_t kept = folds ? 4 * (3 * rows * k + columns * (dim + 1) + (cv ? rows * columns : 0)) : 0;
-    return tnp_linear_bytes(rows, dim, columns, newton) + kept;
+    return tnp_linear_bytes(rows, dim, method == TNP_BY_SOFTMAX ? k : columns, method) + kept;
 }
 
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
