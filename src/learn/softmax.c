@@ -7,10 +7,10 @@
  *
  *   round   G = W + R'X (a product)   D = -H G   Z = X D' (a product)   step searched on S + t Z   subspace
  *
- * With C = 1 and rows of length 1 this takes 9 to 12 products to a certified 1e-3, where Newton's method with conjugate
- * gradients and a sketch of X'X as preconditioner takes about 45, and L-BFGS from zero 38 (to a 1e-3 that nothing
- * certifies). The subspace also makes the certificate sharp: 1/2 |G|^2 overstates the distance by the curvature along G, and
- * the strongly curved part of G is gone.
+ * At C = 1, rows of length 1, N 6049 to 19850, D 1024 to 4096, K 51 to 397 this takes 5 products, and the work of 2 to 5 more in
+ * the subspace, to a certified 1e-3. Newton's method with conjugate gradients and a sketch of X'X as preconditioner takes
+ * about 45, and L-BFGS from zero 38 to a 1e-3 that nothing certifies. The subspace also makes the certificate sharp: 1/2 |G|^2
+ * overstates the distance by the curvature along G, and the strongly curved part of G is gone.
  *
  * W, S and directions are float, as the products are; inner products, slopes and objectives are double. Oracle: ref_logistic. */
 #include "learn/softmax.h"
