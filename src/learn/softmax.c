@@ -230,11 +230,11 @@ size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
 static tn_status solver_init(solver *v, const tnp_softmax *loss)
 {
     tn_status st = TN_OK;
-    float **long_[] = {&v->s, &v->p, &v->z}, **wide[] = {&v->w, &v->g, &v->d};
+    float **scores[] = {&v->s, &v->p, &v->z}, **wide[] = {&v->w, &v->g, &v->d};
     double **small[] = {&v->dot, &v->bias_slope, &v->weight};
     TN_TRY(tnp_softmax_rows_init(v->ctx, loss, &v->rows));
     for (size_t i = 0; i < 3; ++i) {
-        TN_TRY(tnp_alloc(v->ctx, v->x->rows * v->k, sizeof(float), long_[i]));
+        TN_TRY(tnp_alloc_raw(v->ctx, v->x->rows * v->k, sizeof(float), scores[i]));
         TN_TRY(tnp_alloc(v->ctx, v->k * v->width, sizeof(float), wide[i]));
         TN_TRY(tnp_alloc(v->ctx, v->k, sizeof(double), small[i]));
     }
@@ -268,7 +268,9 @@ static tn_status begin(solver *v, const float *w)
     for (size_t i = 0; i < v->k * v->width; ++i)
         cold &= w[i] == 0;
     memcpy(v->w, w, v->k * v->width * sizeof *w);
-    if (!cold) {
+    if (cold) {
+        memset(v->s, 0, v->x->rows * v->k * sizeof *v->s);
+    } else {
         TN_TRY(forward(v, v->w, v->s));
         for (size_t i = 0; v->opt->bias && i < v->x->rows * v->k; ++i)
             v->s[i] += v->w[i % v->k * v->width + v->x->dim];
