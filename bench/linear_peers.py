@@ -10,8 +10,9 @@ Usage: linear_peers.py liblinear-s1|liblinear-s2 X.npy Y.npy REFERENCE.safetenso
              of EPSILONS whose objectives are in sum within 1e-3 of the best known: those of the reference head, or
              its own where they are lower.
   lbfgs      scikit-learn LogisticRegression, multinomial, C = 1, from np.load, with L2 normalisation, until its loss
-             is within 1e-3 of LOSS; the loss is watched from outside, at every evaluation. float32 or float64 input:
-             what gives the faster evaluations. After SECONDS it is stopped, and the time to go extrapolated.
+             is within 1e-3 of LOSS, the best known; the loss is watched from outside, at every evaluation. float32 or
+             float64 input: what gives the faster evaluations. After SECONDS it is stopped, and the time to go
+             extrapolated.
 """
 import ctypes
 import ctypes.util

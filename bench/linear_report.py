@@ -31,8 +31,8 @@ def note_text(entry):
         return "stopped"
     words = [entry["note"], f"best of {entry['runs']}" if entry["runs"] > 1 else "one run"]
     if "excess" in entry:
-        words.insert(1, f"{entry['excess']:.1e} above " + (f"the best known, worst class {entry['worst']:.1e}"
-                                                           if "worst" in entry else "tenon's loss"))
+        words.insert(1, f"{entry['excess']:.1e} above the best known"
+                     + (f", worst class {entry['worst']:.1e}" if "worst" in entry else ""))
     return "; ".join(words)
 
 
@@ -140,15 +140,15 @@ def head_lines(facts, found):
             "- Data: max(0, class mixture of rank 64 + noise - offset), about 62 % zeros, float32 `.npy` in the page "
             "cache; rows of length 1, C = 1. Zeros are free for LIBLINEAR, which is given sparse rows.",
             "- tenon: wall time of the whole process, `tenon fit a=x.npy --labels y.npy --C 1 --select all --loo 0` "
-            f"with `--method svm --loss squared-hinge --gap {found['gaps'][0]}` (every class certainly that close to "
-            "its optimum), or with `--method logistic` and its default gap.",
+            f"with `--method svm --loss squared-hinge --gap {found['gaps'][0]}` or `--method logistic --gap "
+            f"{found['gaps'][0]}`: it ends when it has certified to be that close to the optimum (svm: every class).",
+            f"- Best known: a tenon head with gap {found['gaps'][1]}, or the peer's own where that is lower.",
             "- LIBLINEAR: train() alone, one class against the rest at a time, bias 1; eps is the loosest with which "
             "the objectives are in sum within 0.1 % of the best known. It trains for about "
             f"{found['budgets'][0]} s, then the time is scaled to all classes; the note says from how many, and how "
-            f"far above the best known they are. Best known: a tenon head with gap {found['gaps'][1]}, or LIBLINEAR's "
-            "own where that is lower. The better of -s 1 and -s 2 counts.",
-            "- scikit-learn: from `np.load` until its loss is within 0.1 % of the one tenon reached, at most "
-            f"{found['budgets'][1]} s, then extrapolated; imports not counted.",
+            "far above the best known they are. The better of -s 1 and -s 2 counts.",
+            "- scikit-learn: from `np.load` until its loss is within 0.1 % of the best known, when it is stopped from "
+            f"outside; at most {found['budgets'][1]} s, then extrapolated; imports not counted.",
             "- Runs: the best of two; one for peers whose process took long, as the note says, and for the hinge.",
             f"- Limits in seconds: {limits}; one that needed more says so.",
             "- anon MB: highest resident memory not backed by a file, asked every 5 ms, 10^6 bytes.", ""]

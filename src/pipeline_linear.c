@@ -15,42 +15,25 @@ static const char *metric_name(tn_task task)
     return task == TN_TASK_MULTICLASS ? "accuracy" : task == TN_TASK_MULTILABEL ? "mean_ap" : "r2";
 }
 
-/* Labels of some of the task's rows, as the metrics want them: lists into the task's own arrays cannot be cut, so they
- * are copied. */
-static tn_status labels_of_rows(tn_ctx *ctx, const tnp_targets *y, const size_t *rows, size_t count, tn_labels *out)
-{
-    tn_status st = TN_OK;
-    size_t total = 0;
-    TN_TRY(tnp_alloc(ctx, count, sizeof *out->known, &out->known));
-    memset(out->known, true, count);
-    out->rows = count;
-    out->classes = y->classes;
-    if (y->values) {
-        TN_TRY(tnp_alloc(ctx, count * y->classes, sizeof *out->values, &out->values));
-        for (size_t i = 0; i < count; ++i)
-            memcpy(out->values + i * y->classes, y->values + rows[i] * y->classes, y->classes * sizeof *out->values);
-        return TN_OK;
-    }
-    for (size_t i = 0; i < count; ++i)
-        total += y->first[rows[i] + 1] - y->first[rows[i]];
-    TN_TRY(tnp_alloc(ctx, count + 1, sizeof *out->first, &out->first));
-    TN_TRY(tnp_alloc(ctx, total, sizeof *out->cls, &out->cls));
-    for (size_t i = 0, at = 0; i < count; out->first[++i] = at)
-        for (size_t p = y->first[rows[i]]; p < y->first[rows[i] + 1]; ++p)
-            out->cls[at++] = y->cls[p];
-done:
-    return st;
-}
-
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
     tn_status st = TN_OK;
     const tnp_task *task = arg;
-    const tnp_targets *y = &task->y;
-    tn_labels labels = {.task = task->kind};
+    size_t k = task->y.classes;
+    tnp_picked picked = {0};
+    bool *known = NULL;
     tn_metrics *metrics = NULL;
-    tn_view view = {scores, count, y->classes, y->classes};
-    TN_TRY(labels_of_rows(ctx, y, rows, count, &labels));
+    tn_view view = {scores, count, k, k};
+    TN_TRY(tnp_alloc(ctx, count, sizeof *known, &known));
+    memset(known, true, count);
+    TN_TRY(tnp_picked_init(ctx, &task->y, rows, count, &picked));
+    tn_labels labels = {.task = task->kind,
+                        .rows = count,
+                        .classes = k,
+                        .known = known,
+                        .first = picked.first,
+                        .cls = picked.cls,
+                        .values = picked.values};
     TN_TRY(tn_metrics_compute(ctx, view, &labels, 0.5, &metrics));
     *value = labels.task == TN_TASK_MULTICLASS   ? metrics->accuracy
              : labels.task == TN_TASK_MULTILABEL ? metrics->mean_ap
@@ -59,10 +42,8 @@ tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t co
         *value = 0;
 done:
     tn_metrics_free(metrics);
-    tnp_free(labels.known);
-    tnp_free(labels.first);
-    tnp_free(labels.cls);
-    tnp_free(labels.values);
+    tnp_picked_destroy(&picked);
+    tnp_free(known);
     return st;
 }
 
@@ -250,11 +231,12 @@ static size_t reserve(const tnp_chosen *c, size_t dim)
 {
     const tn_learn_options *learn = &c->options->learn;
     bool logistic = c->options->method == TN_METHOD_LOGISTIC, cv = c->options->method == TN_METHOD_SVM_CV;
-    bool newton = tnp_linear_is_newton(learn, logistic, c->options->rank.evidence.intercept);
+    tnp_linear_method method =
+        tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->bench->task->kind);
     bool folds = cv || learn->calibrate == TN_CALIBRATE_YES;
     size_t rows = c->bench->task->y.rows, k = c->info->classes, columns = k * (folds ? learn->folds : 1);
     size_t kept = folds ? 4 * (3 * rows * k + columns * (dim + 1) + (cv ? rows * columns : 0)) : 0;
-    return tnp_linear_bytes(rows, dim, columns, newton) + kept;
+    return tnp_linear_bytes(rows, dim, method == TNP_BY_SOFTMAX ? k : columns, method) + kept;
 }
 
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)

@@ -81,10 +81,10 @@ typedef struct tn_learn_options {
     const char *sample_weight; /* .npy of one weight a row of the files; "" for none */
     bool penalise_bias;        /* the intercept as one more weight; yes, as LIBLINEAR */
     double gap;                /* stop when the certified distance from the optimum is below this part of it; 1e-4 */
-    size_t max_passes; /* over the rows (Newton steps of logistic); 1000: only the hinge at a large C comes near */
-    size_t folds;      /* of a cross-validation; 5, as in the evidence paper */
-    const char *grid;  /* values tried by a cross-validation, joined by commas; "" for the paper's */
-    int calibrate;     /* tn_calibrate; auto: where held-out scores are there anyway */
+    size_t max_passes;         /* over the rows (steps of logistic); 1000: only the hinge at a large C comes near */
+    size_t folds;              /* of a cross-validation; 5, as in the evidence paper */
+    const char *grid;          /* values tried by a cross-validation, joined by commas; "" for the paper's */
+    int calibrate;             /* tn_calibrate; auto: where held-out scores are there anyway */
 } tn_learn_options;
 
 TN_API void tn_learn_options_default(tn_learn_options *options);

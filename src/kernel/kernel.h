@@ -40,6 +40,11 @@ typedef struct tnp_kernels {
     void (*confident_move)(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n);
     /* True when no value is NaN or infinite. */
     bool (*all_finite)(const float *x, size_t n);
+    /* p = softmax(s), in place allowed, n > 0; returns log sum exp s. exp is within 4 units in the last place; below exp(-87) of
+     * the largest it stays there instead of falling to 0. */
+    double (*softmax)(const float *s, float *p, size_t n);
+    /* out[0] = sum p z, out[1] = sum p z^2, summed in double. */
+    void (*moments)(const float *p, const float *z, size_t n, double *out);
     /* Solves (T + lambda[l] I) u[.,l] = h[.,l] for eight lanes. diag (n), off (n-1); h, u (n, 8); pivot (n, 8) is
      * scratch. Positive definiteness is the caller's promise. */
     void (*tri_solve)(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,

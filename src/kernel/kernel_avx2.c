@@ -172,6 +172,89 @@ static bool all_finite(const float *x, size_t n)
     return true;
 }
 
+/* exp of x <= 0: 2^k exp(r) with |r| <= ln 2 / 2; Taylor's polynomial of degree 7 leaves 5e-9. */
+static __m256 exp_below(__m256 x)
+{
+    x = _mm256_max_ps(x, _mm256_set1_ps(-87));
+    __m256 k =
+        _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m256 r = _mm256_fnmadd_ps(k, _mm256_set1_ps(0x1.62e43p-1f), x);
+    r = _mm256_fnmadd_ps(k, _mm256_set1_ps(-0x1.05c610p-29f), r);
+    __m256 e = _mm256_set1_ps(1.0f / 5040);
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 720));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 120));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 24));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 6));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(0.5f));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1));
+    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1));
+    __m256i power = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(k), _mm256_set1_epi32(127)), 23);
+    return _mm256_mul_ps(e, _mm256_castsi256_ps(power));
+}
+
+static float largest(const float *s, size_t n)
+{
+    __m256 wide = _mm256_set1_ps(s[0]);
+    float lanes[8];
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        wide = _mm256_max_ps(wide, _mm256_loadu_ps(s + i));
+    _mm256_storeu_ps(lanes, wide);
+    float most = lanes[0];
+    for (size_t l = 1; l < 8; ++l)
+        most = lanes[l] > most ? lanes[l] : most;
+    for (; i < n; ++i)
+        most = s[i] > most ? s[i] : most;
+    return most;
+}
+
+static double softmax(const float *s, float *p, size_t n)
+{
+    float most = largest(s, n), rest[8];
+    const __m256 shift = _mm256_set1_ps(most);
+    __m256d a = _mm256_setzero_pd(), b = _mm256_setzero_pd();
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 e = exp_below(_mm256_sub_ps(_mm256_loadu_ps(s + i), shift));
+        _mm256_storeu_ps(p + i, e);
+        a = _mm256_add_pd(a, low_half(e));
+        b = _mm256_add_pd(b, high_half(e));
+    }
+    double sum = add_up(_mm256_add_pd(a, b));
+    for (size_t l = 0; l < 8; ++l)
+        rest[l] = i + l < n ? s[i + l] : most;
+    _mm256_storeu_ps(rest, exp_below(_mm256_sub_ps(_mm256_loadu_ps(rest), shift)));
+    for (size_t l = 0; i + l < n; ++l) {
+        p[i + l] = rest[l];
+        sum += (double)rest[l];
+    }
+    float scale = (float)(1 / sum);
+    for (i = 0; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(p + i, _mm256_mul_ps(_mm256_loadu_ps(p + i), _mm256_set1_ps(scale)));
+    for (; i < n; ++i)
+        p[i] *= scale;
+    return (double)most + log(sum);
+}
+
+static void moments(const float *p, const float *z, size_t n, double *out)
+{
+    __m256d a = _mm256_setzero_pd(), b = _mm256_setzero_pd();
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(z + i)),
+                first = _mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(p + i)), x);
+        a = _mm256_add_pd(a, first);
+        b = _mm256_fmadd_pd(first, x, b);
+    }
+    out[0] = add_up(a);
+    out[1] = add_up(b);
+    for (; i < n; ++i) {
+        double first = (double)p[i] * (double)z[i];
+        out[0] += first;
+        out[1] += first * (double)z[i];
+    }
+}
+
 /* One half of the lanes; the recurrences are in kernel_scalar.c. */
 static void solve_half(size_t n, const double *diag, const double *off, const double *lambda, const double *h,
                        double *u, double *pivot, double *out_hu, double *out_uu, double *out_utu)
@@ -303,6 +386,8 @@ const tnp_kernels *tnp_kernels_avx2(void)
         .add_scaled = add_scaled,
         .confident_move = confident_move,
         .all_finite = all_finite,
+        .softmax = softmax,
+        .moments = moments,
         .tri_solve = tri_solve,
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,

@@ -6,6 +6,7 @@
 
 #if defined(__AVX512F__)
 #include <immintrin.h>
+#include <math.h>
 
 static __mmask16 tail_mask(size_t left)
 {
@@ -154,6 +155,71 @@ static bool all_finite(const float *x, size_t n)
     return true;
 }
 
+/* exp of x <= 0: 2^k exp(r) with |r| <= ln 2 / 2; Taylor's polynomial of degree 7 leaves 5e-9. */
+static __m512 exp_below(__m512 x)
+{
+    x = _mm512_max_ps(x, _mm512_set1_ps(-87));
+    __m512 k = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)),
+                                    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m512 r = _mm512_fnmadd_ps(k, _mm512_set1_ps(0x1.62e43p-1f), x);
+    r = _mm512_fnmadd_ps(k, _mm512_set1_ps(-0x1.05c610p-29f), r);
+    __m512 e = _mm512_set1_ps(1.0f / 5040);
+    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1.0f / 720));
+    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1.0f / 120));
+    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1.0f / 24));
+    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1.0f / 6));
+    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(0.5f));
+    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1));
+    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1));
+    return _mm512_scalef_ps(e, k);
+}
+
+static __mmask16 lanes_of(size_t left)
+{
+    return left >= 16 ? (__mmask16)0xffff : tail_mask(left);
+}
+
+static double softmax(const float *s, float *p, size_t n)
+{
+    __m512 wide = _mm512_set1_ps(s[0]);
+    for (size_t i = 0; i < n; i += 16)
+        wide = _mm512_max_ps(wide, _mm512_mask_loadu_ps(wide, lanes_of(n - i), s + i));
+    float most = _mm512_reduce_max_ps(wide);
+    const __m512 shift = _mm512_set1_ps(most);
+    __m512d a = _mm512_setzero_pd(), b = _mm512_setzero_pd();
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 mask = lanes_of(n - i);
+        __m512 e = _mm512_maskz_mov_ps(mask, exp_below(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, s + i), shift)));
+        _mm512_mask_storeu_ps(p + i, mask, e);
+        a = _mm512_add_pd(a, low_half(e));
+        b = _mm512_add_pd(b, high_half(e));
+    }
+    double sum = _mm512_reduce_add_pd(_mm512_add_pd(a, b));
+    const __m512 scale = _mm512_set1_ps((float)(1 / sum));
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 mask = lanes_of(n - i);
+        _mm512_mask_storeu_ps(p + i, mask, _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, p + i), scale));
+    }
+    return (double)most + log(sum);
+}
+
+static void moments(const float *p, const float *z, size_t n, double *out)
+{
+    __m512d a = _mm512_setzero_pd(), b = a, c = a, d = a;
+    for (size_t i = 0; i < n; i += 16) {
+        __m512 weight = _mm512_maskz_loadu_ps(lanes_of(n - i), p + i),
+               x = _mm512_maskz_loadu_ps(lanes_of(n - i), z + i);
+        __m512d low = _mm512_mul_pd(low_half(weight), low_half(x)),
+                high = _mm512_mul_pd(high_half(weight), high_half(x));
+        a = _mm512_add_pd(a, low);
+        b = _mm512_add_pd(b, high);
+        c = _mm512_fmadd_pd(low, low_half(x), c);
+        d = _mm512_fmadd_pd(high, high_half(x), d);
+    }
+    out[0] = _mm512_reduce_add_pd(_mm512_add_pd(a, b));
+    out[1] = _mm512_reduce_add_pd(_mm512_add_pd(c, d));
+}
+
 /* The recurrences are in kernel_scalar.c. The division's latency bounds the way down; the way back is free of it. */
 static void tri_solve(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
                       double *pivot, tnp_tri_out *out)
@@ -264,6 +330,8 @@ const tnp_kernels *tnp_kernels_avx512(void)
         .add_scaled = add_scaled,
         .confident_move = confident_move,
         .all_finite = all_finite,
+        .softmax = softmax,
+        .moments = moments,
         .tri_solve = tri_solve,
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,

@@ -95,6 +95,31 @@ static bool all_finite(const float *x, size_t n)
     return fine;
 }
 
+static double softmax(const float *s, float *p, size_t n)
+{
+    float most = s[0];
+    double sum = 0;
+    for (size_t i = 1; i < n; ++i)
+        most = s[i] > most ? s[i] : most;
+    for (size_t i = 0; i < n; ++i) {
+        p[i] = expf(fmaxf(s[i] - most, -87.0f));
+        sum += (double)p[i];
+    }
+    for (size_t i = 0; i < n; ++i)
+        p[i] *= (float)(1 / sum);
+    return (double)most + log(sum);
+}
+
+static void moments(const float *p, const float *z, size_t n, double *out)
+{
+    out[0] = out[1] = 0;
+    for (size_t i = 0; i < n; ++i) {
+        double first = (double)p[i] * (double)z[i];
+        out[0] += first;
+        out[1] += first * (double)z[i];
+    }
+}
+
 /* T + lambda I = L D L' with unit lower bidiagonal L: d[i] = diag[i] + lambda - off[i-1]^2 / d[i-1].
  * Forward: g[i] = h[i] - off[i-1]/d[i-1] g[i-1];  back: u[i] = (g[i] - off[i] u[i+1]) / d[i].
  * h'u = sum g^2/d: a sum of squares, so it never cancels. pivot keeps 1/d; u keeps g until the way back. */
@@ -183,6 +208,8 @@ const tnp_kernels *tnp_kernels_scalar(void)
         .add_scaled = add_scaled,
         .confident_move = confident_move,
         .all_finite = all_finite,
+        .softmax = softmax,
+        .moments = moments,
         .tri_solve = tri_solve,
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,

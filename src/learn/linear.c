@@ -4,13 +4,13 @@
  *
  *   svm, penalised intercept or none   dual coordinate descent, svm_dual.c (both losses)
  *   svm, free intercept                Newton, newton.c (squared hinge only: the hinge has no second derivative)
- *   logistic, multi-class              Newton on the softmax
+ *   logistic, multi-class              two levels, softmax.c
  *   logistic, multi-label              Newton, a binary logistic model a class
  *
  * A held-out class that has no positive row left is trained like any other: it learns to say no. */
 #include "learn/linear.h"
 #include "base/blas.h"
-#include "learn/softmax_loss.h"
+#include "learn/softmax.h"
 #include "learn/svm_dual.h"
 
 #include <math.h>
@@ -40,7 +40,7 @@ const tn_field *tn_learn_fields(size_t *count)
         {"gap", TN_FIELD_REAL, offsetof(tn_learn_options, gap), 1e-12, 1, "X",
          "stop svm and logistic when they are certainly this close to the optimum, relatively"},
         {"max-passes", TN_FIELD_INT, offsetof(tn_learn_options, max_passes), 1, 1e9, "N",
-         "most passes over the rows, or Newton steps of logistic"},
+         "most passes over the rows, or steps of logistic"},
         {"folds", TN_FIELD_INT, offsetof(tn_learn_options, folds), 2, 1e6, "N", "folds of svm-cv and ridge-cv"},
         {"grid", TN_FIELD_TEXT, offsetof(tn_learn_options, grid), 0, 0, "X,X,...",
          "values of C or lambda that svm-cv or ridge-cv tries"},
@@ -170,27 +170,35 @@ done:
     return st;
 }
 
-static double softmax_cost(const tnp_linear *l, double cost)
+static tnp_newton_options newton_options(const tnp_linear *l)
 {
-    return l->options->mean_cost ? cost / (double)l->task->y.rows : cost;
+    return (tnp_newton_options){l->options->gap, tnp_min(l->options->max_passes, 200), l->bias,
+                                l->options->penalise_bias && !l->logistic, l->seed};
 }
 
-static tn_status by_newton(tn_ctx *ctx, const tnp_linear *l, double cost, const tnp_columns *columns, float *w,
-                           double *objective, double *gap, tnp_training *out)
+static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
 {
-    bool softmax = l->logistic && l->task->kind == TN_TASK_MULTICLASS;
-    tnp_softmax soft = {&l->task->y, (float)softmax_cost(l, cost), l->row_weight};
-    tnp_loss loss = softmax       ? tnp_softmax_loss(&soft)
-                    : l->logistic ? tnp_binary_logistic(columns)
-                                  : tnp_squared_hinge(columns);
-    tnp_newton_options options = {l->options->gap, tnp_min(l->options->max_passes, 200), l->bias,
-                                  l->options->penalise_bias && !l->logistic, l->seed};
+    double c = l->options->mean_cost ? cost / (double)l->task->y.rows : cost;
+    tnp_softmax loss = {&l->task->y, (float)c, l->row_weight};
+    tnp_newton_options options = newton_options(l);
+    tnp_newton_info info = {0};
+    tn_status st = tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info);
+    out->passes = info.products;
+    out->converged = info.converged;
+    return st;
+}
+
+static tn_status by_newton(tn_ctx *ctx, const tnp_linear *l, const tnp_columns *columns, float *w, double *objective,
+                           double *gap, tnp_training *out)
+{
+    tnp_loss loss = l->logistic ? tnp_binary_logistic(columns) : tnp_squared_hinge(columns);
+    tnp_newton_options options = newton_options(l);
     tnp_newton_info info = {0};
     tn_status st = tnp_newton_solve(ctx, l->design, columns->count, &loss, &options, w, objective, gap, &info);
     out->passes = info.products;
     out->converged = info.converged;
     out->objective = out->gap = 0;
-    for (size_t j = 0; j < (softmax ? 1 : columns->count); ++j) {
+    for (size_t j = 0; j < columns->count; ++j) {
         out->objective += objective[j];
         out->gap += gap[j];
     }
@@ -220,14 +228,16 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     column_room room = {0};
     tnp_columns columns;
     double *objective = NULL, *gap = NULL;
-    bool newton = tnp_linear_is_newton(l->options, l->logistic, l->bias);
-    if (!l->logistic && newton && l->options->loss == TN_SVM_HINGE)
+    tnp_linear_method method = tnp_linear_method_of(l->options, l->logistic, l->bias, l->task->kind);
+    if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TN_SVM_HINGE)
         return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
+    if (method == TNP_BY_SOFTMAX)
+        return by_softmax(ctx, l, cost, w, out);
     TN_TRY(make_columns(ctx, l, cost, &room, &columns));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *objective, &objective));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *gap, &gap));
-    if (newton)
-        TN_TRY(by_newton(ctx, l, cost, &columns, w, objective, gap, out));
+    if (method == TNP_BY_NEWTON)
+        TN_TRY(by_newton(ctx, l, &columns, w, objective, gap, out));
     else
         TN_TRY(by_dual(ctx, l, &columns, w, objective, gap, out));
 done:
@@ -271,12 +281,16 @@ done:
     return st;
 }
 
-size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, bool newton)
+size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method)
 {
-    return newton ? tnp_newton_bytes(rows, dim, columns) : tnp_dual_bytes(rows, dim, columns);
+    return method == TNP_BY_SOFTMAX  ? tnp_softmax_bytes(rows, dim, columns)
+           : method == TNP_BY_NEWTON ? tnp_newton_bytes(rows, dim, columns)
+                                     : tnp_dual_bytes(rows, dim, columns);
 }
 
-bool tnp_linear_is_newton(const tn_learn_options *options, bool logistic, bool bias)
+tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool logistic, bool bias, tn_task task)
 {
-    return logistic || (bias && !options->penalise_bias);
+    if (logistic)
+        return task == TN_TASK_MULTICLASS ? TNP_BY_SOFTMAX : TNP_BY_NEWTON;
+    return bias && !options->penalise_bias ? TNP_BY_NEWTON : TNP_BY_DUAL;
 }

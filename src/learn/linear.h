@@ -40,9 +40,10 @@ tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tn_learn_opti
 /* Values of --grid, or the default's when it is empty; each positive. Owned by the caller, free with tnp_free. */
 tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, size_t standard_count, double **out,
                        size_t *count);
-/* Bytes that a training of these columns needs besides the design, by Newton's method or in the dual. */
-size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, bool newton);
-/* Newton's method is for logistic losses and for an intercept that is not penalised. */
-bool tnp_linear_is_newton(const tn_learn_options *options, bool logistic, bool bias);
+/* Which method trains: the softmax its own, Newton's is for other logistic losses and for an intercept that is not penalised. */
+typedef enum tnp_linear_method { TNP_BY_DUAL, TNP_BY_NEWTON, TNP_BY_SOFTMAX } tnp_linear_method;
+tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool logistic, bool bias, tn_task task);
+/* Bytes that a training of these columns needs besides the design. */
+size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method);
 
 #endif

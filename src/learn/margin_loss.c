@@ -76,7 +76,7 @@ static void weight(const void *arg, size_t row, const size_t *cols, size_t k, co
 
 tnp_loss tnp_squared_hinge(const tnp_columns *columns)
 {
-    return (tnp_loss){columns, false, slope, curve, weight};
+    return (tnp_loss){columns, slope, curve, weight};
 }
 
 /* 1 / (1 + exp(y s)): the probability given to the wrong side. */
@@ -123,5 +123,5 @@ static void logistic_weight(const void *arg, size_t row, const size_t *cols, siz
 
 tnp_loss tnp_binary_logistic(const tnp_columns *columns)
 {
-    return (tnp_loss){columns, false, logistic_slope, logistic_curve, logistic_weight};
+    return (tnp_loss){columns, logistic_slope, logistic_curve, logistic_weight};
 }

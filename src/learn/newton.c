@@ -134,16 +134,11 @@ static void dot_column(void *arg, size_t j)
     job->out[j] = part[0] + part[1] + part[2] + part[3];
 }
 
-/* Inner products of columns; of everything together when the loss couples them. */
+/* Inner products of columns. */
 static void dots(const solver *v, const float *a, const float *b, double *out)
 {
     dot_job job = {a, b, out, v->width};
-    double sum = 0;
     tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 2.0 * (double)(v->k * v->width)), v->k, dot_column, &job);
-    for (size_t j = 0; v->loss->coupled && j < v->k; ++j)
-        sum += out[j];
-    for (size_t j = 0; v->loss->coupled && j < v->k; ++j)
-        out[j] = sum;
 }
 
 /* a[j,] += t[j] b[j,] */
@@ -211,8 +206,6 @@ static tn_status sweep_gradient(solver *v)
         if (st != TN_OK)
             return st;
     }
-    for (size_t j = 0; v->loss->coupled && j < v->k; ++j)
-        v->f[j] = v->f[0];
     for (size_t j = 0; j < v->k; ++j) {
         double square = 0;
         for (size_t i = 0; i < v->width; ++i) {
@@ -220,13 +213,8 @@ static tn_status sweep_gradient(solver *v)
             v->g[j * v->width + i] += (float)w;
             square += w * (double)v->w[j * v->width + i];
         }
-        v->dot[j] = square / 2;
+        v->f[j] += square / 2;
     }
-    double all = 0;
-    for (size_t j = 0; j < v->k; ++j)
-        all += v->dot[j];
-    for (size_t j = 0; j < v->k; ++j)
-        v->f[j] += v->loss->coupled ? all : v->dot[j];
     return TN_OK;
 }
 
@@ -374,7 +362,6 @@ static void pack(solver *v, const bool *keep)
  * estimate, g_b^2 / h_b with h_b the sum of curvatures. */
 static void certify(solver *v, double *gap)
 {
-    double all = 0;
     bool free_bias = v->opt->bias && !v->opt->bias_penalised;
     if (free_bias)
         mean_curvature(v);
@@ -386,10 +373,7 @@ static void certify(solver *v, double *gap)
         gap[j] = square / 2 + (free_bias ? 0 : last * last / 2);
         if (free_bias && last != 0)
             gap[j] += last * last / (v->rho[j] * (double)v->x->rows);
-        all += gap[j];
     }
-    for (size_t j = 0; v->loss->coupled && j < v->k; ++j)
-        gap[j] = all;
 }
 
 /* Hands solved columns to the caller and drops them. Everything is handed over when `all`. */

@@ -4,8 +4,8 @@
  *
  *   f(W) = 1/2 sum_k (|w_k|^2 + [b_k^2]) + sum_i loss_i(scores of row i),   scores = X W' + b
  *
- * either as K separate problems (one-vs-rest) or as one (a loss that couples the classes, softmax). The optimiser knows no
- * loss: a loss is three functions of one row. */
+ * as K separate problems (one-vs-rest). The optimiser knows no loss: a loss is three functions of one row. The softmax, whose
+ * classes are one problem, has learn/softmax.c. */
 #ifndef TNP_NEWTON_H
 #define TNP_NEWTON_H
 
@@ -15,7 +15,6 @@
  * are its scores, scratch (k) is free to use. Called from many threads at once. */
 typedef struct tnp_loss {
     const void *arg;
-    bool coupled; /* one problem: value[0] takes everything */
     /* Adds the loss to value (k) and writes its derivative into g (k). */
     void (*slope)(const void *arg, size_t row, const size_t *cols, size_t k, const float *s, float *scratch, float *g,
                   double *value);
@@ -41,8 +40,7 @@ typedef struct tnp_newton_info {
 
 /* w (K, dim + 1), intercept last: the start (zeros, or a warm start) and the result. objective and gap (K) receive f and what
  * it can be above its minimum: certain when all variables are penalised (f is 1-strongly convex, so f - f* <= 1/2
- * |gradient|^2), an estimate on the safe side for the part of a free intercept. In a coupled problem both stand in every
- * column. */
+ * |gradient|^2), an estimate on the safe side for the part of a free intercept. */
 tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, const tnp_loss *loss,
                            const tnp_newton_options *options, float *w, double *objective, double *gap,
                            tnp_newton_info *info);

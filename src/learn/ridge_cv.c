@@ -9,6 +9,7 @@
 #include "base/blas.h"
 #include "learn/cross.h"
 #include "learn/ridge.h"
+#include "learn/task.h"
 
 #include <string.h>
 
@@ -51,36 +52,6 @@ static tn_status split(tn_ctx *ctx, cv_job *job, uint32_t f)
         }
     }
     return TN_OK;
-}
-
-/* Targets of chosen rows; the lists and values are the caller's to free. */
-static tn_status pick_targets(tn_ctx *ctx, const tnp_targets *y, const size_t *rows, size_t count, size_t **first,
-                              uint32_t **cls, double **values, tnp_targets *out)
-{
-    tn_status st = TN_OK;
-    size_t total = 0;
-    *out = (tnp_targets){count, y->classes, NULL, NULL, NULL};
-    if (y->values) {
-        TN_TRY(tnp_alloc(ctx, count * y->classes, sizeof **values, values));
-        for (size_t i = 0; i < count; ++i)
-            memcpy(*values + i * y->classes, y->values + rows[i] * y->classes, y->classes * sizeof **values);
-        out->values = *values;
-        return TN_OK;
-    }
-    for (size_t i = 0; i < count; ++i)
-        total += y->first[rows[i] + 1] - y->first[rows[i]];
-    TN_TRY(tnp_alloc(ctx, count + 1, sizeof **first, first));
-    TN_TRY(tnp_alloc(ctx, total, sizeof **cls, cls));
-    for (size_t i = 0, at = 0; i < count; ++i) {
-        (*first)[i] = at;
-        for (size_t p = y->first[rows[i]]; p < y->first[rows[i] + 1]; ++p)
-            (*cls)[at++] = y->cls[p];
-        (*first)[i + 1] = at;
-    }
-    out->first = *first;
-    out->cls = *cls;
-done:
-    return st;
 }
 
 /* Scores of the held-out rows for one lambda, from the fold's ridge problem. */
@@ -164,26 +135,22 @@ static tn_status held_stats(tn_ctx *ctx, const cv_job *job, tnp_stats **out)
 {
     tn_status st = TN_OK;
     tnp_stats *stats = NULL;
-    tnp_targets y;
-    size_t *first = NULL, dim = job->x->dim, block = tnp_stats_block(dim, false);
-    uint32_t *cls = NULL;
-    double *values = NULL;
+    tnp_picked held = {0};
+    size_t dim = job->x->dim, block = tnp_stats_block(dim, false);
     float *copy = NULL;
-    TN_TRY(pick_targets(ctx, job->y, job->rows, job->count, &first, &cls, &values, &y));
-    TN_TRY(tnp_stats_new(ctx, dim, y.classes, false, &stats));
+    TN_TRY(tnp_picked_init(ctx, job->y, job->rows, job->count, &held));
+    TN_TRY(tnp_stats_new(ctx, dim, job->y->classes, false, &stats));
     TN_TRY(tnp_alloc_raw(ctx, tnp_min(block, job->count) * dim, sizeof *copy, &copy));
     for (size_t start = 0; start < job->count; start += block) {
         size_t n = tnp_min(block, job->count - start);
         memcpy(copy, job->held + start * dim, n * dim * sizeof *copy);
-        TN_TRY(tnp_stats_add(ctx, stats, copy, &y, start, n));
+        TN_TRY(tnp_stats_add(ctx, stats, copy, &held.y, start, n));
     }
     *out = stats;
     stats = NULL;
 done:
     tn_stats_free(stats);
-    tnp_free(first);
-    tnp_free(cls);
-    tnp_free(values);
+    tnp_picked_destroy(&held);
     tnp_free(copy);
     return st;
 }
@@ -211,16 +178,15 @@ static tn_status dual_fold(tn_ctx *ctx, cv_job *job, size_t f)
 {
     tn_status st = TN_OK;
     tnp_ridge *ridge = NULL;
-    tnp_targets y;
-    size_t *first = NULL, m = job->inside_count, n = job->x->rows;
-    uint32_t *cls = NULL;
-    double *values = NULL, *inside = NULL;
-    TN_TRY(pick_targets(ctx, job->y, job->inside, m, &first, &cls, &values, &y));
+    tnp_picked picked = {0};
+    size_t m = job->inside_count, n = job->x->rows;
+    double *inside = NULL;
+    TN_TRY(tnp_picked_init(ctx, job->y, job->inside, m, &picked));
     TN_TRY(tnp_alloc_raw(ctx, m * m, sizeof *inside, &inside));
     for (size_t i = 0; i < m; ++i)
         for (size_t j = 0; j < m; ++j)
             inside[i * m + j] = job->products[job->inside[i] * n + job->inside[j]];
-    st = tnp_ridge_dual(ctx, inside, &y, job->x->dim, job->intercept, &ridge);
+    st = tnp_ridge_dual(ctx, inside, &picked.y, job->x->dim, job->intercept, &ridge);
     inside = NULL; /* taken over, also on failure */
     if (st == TN_OK)
         st = dual_fold_products(ctx, job);
@@ -231,9 +197,7 @@ done:
     tnp_free(job->mean_product);
     job->outside = job->mean_product = NULL;
     tnp_ridge_free(ridge);
-    tnp_free(first);
-    tnp_free(cls);
-    tnp_free(values);
+    tnp_picked_destroy(&picked);
     tnp_free(inside);
     return st;
 }

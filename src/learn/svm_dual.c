@@ -18,8 +18,8 @@
 #include <math.h>
 #include <string.h>
 
-static const double TIGHT = 5e-5;
-enum { B = 128, LANES = 32, FEW = 64, SOME = 192, FIRST_CHECK = 4, CHECK_EVERY = 3 };
+static const double TIGHT = 5e-5, PASS = 0.6; /* PASS: what a pass leaves of a gap, about */
+enum { B = 128, LANES = 32, FEW = 64, SOME = 192, FIRST_CHECK = 4, LONGEST_WAIT = 6 };
 
 typedef struct solver {
     tn_ctx *ctx;
@@ -280,6 +280,18 @@ static void retire(solver *v, bool all, float *alpha, float *w, double *objectiv
     v->k = to;
 }
 
+/* Passes until the next check: until the column that is closest may be done; a check costs nearly half a pass, so that with most
+ * columns still there two passes are the least. */
+static size_t next_wait(const solver *v)
+{
+    double least = INFINITY;
+    for (size_t j = 0; j < v->k; ++j)
+        least = fmin(least, (v->primal[j] - v->dual[j]) / v->primal[j]);
+    double wait = fmin(log(least / v->opt->tolerance) / log(1 / PASS), LONGEST_WAIT);
+    size_t shortest = 2 * v->k < v->columns->count ? 1 : 2;
+    return wait > (double)shortest ? (size_t)wait : shortest;
+}
+
 /* ---- the whole ---- */
 
 size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns)
@@ -324,7 +336,7 @@ tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *col
     tn_status st = TN_OK;
     solver v = {
         .ctx = ctx, .x = design, .columns = columns, .opt = options, .k = columns->count, .width = design->dim + 1};
-    size_t number = 0;
+    size_t number = 0, due = FIRST_CHECK;
     TN_TRY(solver_alloc(ctx, &v));
     if (alpha) {
         memcpy(v.alpha, alpha, design->rows * v.k * sizeof *alpha);
@@ -333,10 +345,10 @@ tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *col
     while (v.k > 0 && number < options->max_passes) {
         TN_TRY(tnp_progress(ctx, "training", columns->count - v.k, columns->count));
         TN_TRY(pass(&v, number++));
-        bool last = number == options->max_passes;
-        if (last || (number >= FIRST_CHECK && (number - FIRST_CHECK) % CHECK_EVERY == 0)) {
+        if (number == due || number == options->max_passes) {
             TN_TRY(check(&v));
             retire(&v, false, alpha, w, objective, gap);
+            due = number + next_wait(&v);
         }
     }
     info->passes = number;

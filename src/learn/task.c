@@ -154,3 +154,35 @@ void tnp_task_free(tnp_task *task)
     tnp_free(task->values);
     tnp_free(task);
 }
+
+tn_status tnp_picked_init(tn_ctx *ctx, const tnp_targets *y, const size_t *rows, size_t count, tnp_picked *out)
+{
+    tn_status st = TN_OK;
+    size_t total = 0, k = y->classes;
+    *out = (tnp_picked){.y = {.rows = count, .classes = k}};
+    if (y->values) {
+        TN_TRY(tnp_alloc(ctx, count * k, sizeof *out->values, &out->values));
+        for (size_t i = 0; i < count; ++i)
+            memcpy(out->values + i * k, y->values + rows[i] * k, k * sizeof *out->values);
+    } else {
+        for (size_t i = 0; i < count; ++i)
+            total += y->first[rows[i] + 1] - y->first[rows[i]];
+        TN_TRY(tnp_alloc(ctx, count + 1, sizeof *out->first, &out->first));
+        TN_TRY(tnp_alloc(ctx, total, sizeof *out->cls, &out->cls));
+        for (size_t i = 0, at = 0; i < count; out->first[++i] = at)
+            for (size_t p = y->first[rows[i]]; p < y->first[rows[i] + 1]; ++p)
+                out->cls[at++] = y->cls[p];
+    }
+    out->y.first = out->first;
+    out->y.cls = out->cls;
+    out->y.values = out->values;
+done:
+    return st;
+}
+
+void tnp_picked_destroy(tnp_picked *picked)
+{
+    tnp_free(picked->first);
+    tnp_free(picked->cls);
+    tnp_free(picked->values);
+}

@@ -28,4 +28,16 @@ tn_status tnp_task_rows(tn_ctx *ctx, const tn_source *const *sources, size_t cou
                         tn_nan_policy nan, tnp_task **out);
 void tnp_task_free(tnp_task *task);
 
+/* Targets of some rows: lists into another's arrays cannot be cut, so they are copied. */
+typedef struct tnp_picked {
+    tnp_targets y;
+    size_t *first; /* storage of y */
+    uint32_t *cls;
+    double *values;
+} tnp_picked;
+
+/* Destroy is legal after failure, and on zeros. */
+tn_status tnp_picked_init(tn_ctx *ctx, const tnp_targets *y, const size_t *rows, size_t count, tnp_picked *out);
+void tnp_picked_destroy(tnp_picked *picked);
+
 #endif

@@ -368,7 +368,7 @@ static void streamed_within_a_budget(void **state)
         opt.learn.gap = 1e-5;
         size_t whole = (size_t)N * D * sizeof(float), now = tn_ctx_memory_now(test_ctx);
         size_t block = 256 * (size_t)D * sizeof(float), spare = (whole - block) / 2;
-        tn_ctx_set_memory(test_ctx, tight ? now + tnp_linear_bytes(N, D, 3, false) + block + spare : 0);
+        tn_ctx_set_memory(test_ctx, tight ? now + tnp_linear_bytes(N, D, 3, TNP_BY_DUAL) + block + spare : 0);
         tn_status st = tn_fit(test_ctx, sources, 1, labels, &opt, &info, &head);
         tn_ctx_set_memory(test_ctx, 0);
         if (st != TN_OK)

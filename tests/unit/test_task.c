@@ -249,6 +249,30 @@ static void rows_must_agree(void **state)
     tn_source_close(src[1]);
 }
 
+/* Any rows, in any order, some twice: their lists or values, one by one. */
+static void picked_rows_keep_their_targets(void **state)
+{
+    (void)state;
+    static const size_t starts[5] = {0, 2, 2, 3, 6}, rows[5] = {3, 0, 1, 3, 2};
+    static const uint32_t cls[6] = {0, 2, 1, 0, 1, 2};
+    static const double values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
+    const tnp_targets lists = {4, 3, starts, cls, NULL}, numbers = {4, 2, NULL, NULL, values};
+    for (size_t count = 0; count <= 5; ++count) {
+        tnp_picked p;
+        assert_fine(test_ctx, tnp_picked_init(test_ctx, &lists, rows, count, &p));
+        assert_true(p.y.rows == count && p.y.classes == 3 && !p.y.values && p.y.first[0] == 0);
+        for (size_t i = 0; i < count; ++i)
+            for (size_t c = 0; c < 3; ++c)
+                assert_true(tnp_target(&p.y, i, c) == tnp_target(&lists, rows[i], c));
+        tnp_picked_destroy(&p);
+        assert_fine(test_ctx, tnp_picked_init(test_ctx, &numbers, rows, count, &p));
+        assert_true(p.y.rows == count && p.y.classes == 2 && !p.y.first);
+        for (size_t i = 0; i < 2 * count; ++i)
+            assert_true(p.y.values[i] == values[rows[i / 2] * 2 + i % 2]);
+        tnp_picked_destroy(&p);
+    }
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -289,6 +313,7 @@ int main(void)
         cmocka_unit_test(multi_label_rows_keep_their_lists),
         cmocka_unit_test(regression_targets_lose_their_mean),
         cmocka_unit_test(rows_must_agree),
+        cmocka_unit_test(picked_rows_keep_their_targets),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
