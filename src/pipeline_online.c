@@ -2,6 +2,7 @@
  *
  * Training of online learners on a chosen set: values to try, validation rows, checkpoints, then the head. */
 #include "pipeline_parts.h"
+#include "base/blas.h"
 #include "learn/online_search.h"
 #include "report/checkpoint.h"
 #include "report/text.h"
@@ -108,7 +109,7 @@ done:
 static tn_status make_start(tn_ctx *ctx, online_job *job)
 {
     const tn_head *from = job->chosen->options->from;
-    size_t width = tnp_online_width(job->plan.shape.dim);
+    size_t width = tnp_row_stride(job->plan.shape.dim + 1);
     tn_status st = from ? tnp_alloc(ctx, job->plan.shape.classes * width, sizeof *job->start, &job->start) : TN_OK;
     for (size_t k = 0; st == TN_OK && from && k < from->classes; ++k) {
         memcpy(job->start + k * width, from->weight + k * from->dim, from->dim * sizeof *job->start);
@@ -122,7 +123,7 @@ static tn_status make_start(tn_ctx *ctx, online_job *job)
 
 static void fill_head(const tnp_online_shape *shape, const float *w, tn_head *head)
 {
-    size_t width = tnp_online_width(shape->dim);
+    size_t width = tnp_row_stride(shape->dim + 1);
     for (size_t k = 0; k < shape->classes; ++k) {
         memcpy(head->weight + k * shape->dim, w + k * width, shape->dim * sizeof *w);
         head->bias[k] = w[k * width + shape->dim];
@@ -217,7 +218,7 @@ static tn_status hash_data(tn_ctx *ctx, const online_job *job, const float *row_
     *hash = hash_bytes(*hash, y->cls, y->first[y->rows] * sizeof *y->cls);
     *hash = row_weight ? hash_bytes(*hash, row_weight, y->rows * sizeof *row_weight) : *hash;
     *hash = job->start ? hash_bytes(*hash, job->start,
-                                    job->plan.shape.classes * tnp_online_width(job->plan.shape.dim) * sizeof(float))
+                                    job->plan.shape.classes * tnp_row_stride(job->plan.shape.dim + 1) * sizeof(float))
                        : *hash;
     for (size_t p = 0; p < sizeof probes / sizeof *probes; ++p)
         for (size_t m = 0; m < c->count; ++m) {

@@ -38,6 +38,12 @@ static tn_status fits(tn_ctx *ctx, size_t a, size_t b, size_t c)
     return TN_OK;
 }
 
+size_t tnp_row_stride(size_t values)
+{
+    size_t stride = (values + 15) / 16 * 16;
+    return stride % 256 < 32 ? stride + 32 : stride;
+}
+
 tn_status tnp_ssyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const float *x, size_t ldx, float *g)
 {
     tn_status st = fits(ctx, rows, n, ldx);

@@ -24,14 +24,6 @@ size_t tnp_online_block(tnp_online_rule rule, size_t classes)
     return classes <= 64 ? 32 : classes <= 256 ? 64 : 128;
 }
 
-/* Whole cache lines, and no multiple of 1 KB: rows of 4097 floats begin in the same set of the cache, which makes the matrix
- * product's packing a third slower. */
-size_t tnp_online_width(size_t dim)
-{
-    size_t width = (dim + 1 + 15) / 16 * 16;
-    return width % 256 < 32 ? width + 32 : width;
-}
-
 static bool needs_variances(const tnp_rule *rule, const tnp_online_shape *shape)
 {
     return shape->scheme == TNP_OVR && tnp_rule_margin_needs_variance(rule->kind);
@@ -39,7 +31,7 @@ static bool needs_variances(const tnp_rule *rule, const tnp_online_shape *shape)
 
 size_t tnp_online_bytes(const tnp_rule *rule, const tnp_online_shape *shape)
 {
-    size_t rows = shape->block, state = shape->classes * tnp_online_width(shape->dim) * sizeof(float);
+    size_t rows = shape->block, state = shape->classes * tnp_row_stride(shape->dim + 1) * sizeof(float);
     size_t parts = 1 + (size_t)shape->average + (size_t)tnp_rule_second_order(rule->kind);
     size_t squares = needs_variances(rule, shape) ? rows * shape->dim : 0;
     return parts * state + sizeof(float) * (4 * rows * shape->classes + rows * rows + squares);
@@ -95,11 +87,11 @@ tn_status tnp_online_new(tn_ctx *ctx, const tnp_rule *rule, const tnp_online_sha
     tn_status st = TN_OK;
     tnp_online *o = NULL;
     size_t size = 0;
-    TN_TRY(tnp_mul(ctx, shape->classes, tnp_online_width(shape->dim), &size));
+    TN_TRY(tnp_mul(ctx, shape->classes, tnp_row_stride(shape->dim + 1), &size));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *o, &o));
     o->rule = *rule;
     o->shape = *shape;
-    o->width = tnp_online_width(shape->dim);
+    o->width = tnp_row_stride(shape->dim + 1);
     TN_TRY(tnp_alloc(ctx, size, sizeof *o->mu, &o->mu));
     if (shape->average)
         TN_TRY(tnp_alloc(ctx, size, sizeof *o->u, &o->u));

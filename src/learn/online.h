@@ -20,16 +20,13 @@ typedef struct tnp_online_shape {
 /* The block that is fastest for a rule and this many classes. */
 size_t tnp_online_block(tnp_online_rule rule, size_t classes);
 
-/* Distance of two classes in the arrays below, at least dim + 1. */
-size_t tnp_online_width(size_t dim);
-
 struct tnp_online_room;
 
 /* The state of a learner: with its rule and shape, everything that a checkpoint must hold. */
 typedef struct tnp_online {
     tnp_rule rule;
     tnp_online_shape shape;
-    size_t width;  /* see tnp_online_width; value dim of a row is the weight of a constant 1, or 0 without bias */
+    size_t width;  /* tnp_row_stride(dim + 1); value dim of a row is the weight of a constant 1, or 0 without bias */
     float *mu;     /* (classes, width) */
     float *u;      /* (classes, width), averaging: mean = mu - u / seen */
     float *sigma;  /* (classes, width), second-order rules */

@@ -4,6 +4,7 @@
  * that was best on the validation rows, and ends when `patience` passes brought nothing better. Whether it has ended follows
  * from what is in its state, so that a run that was killed goes on as if it had not been. */
 #include "learn/online_search.h"
+#include "base/blas.h"
 
 #include <math.h>
 #include <string.h>
@@ -48,7 +49,7 @@ tn_status tnp_online_search_new(tn_ctx *ctx, const tnp_online_plan *plan, tnp_on
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
     s->trial_count = s->best_trial = plan->trials;
     s->epochs = plan->epochs;
-    TN_TRY(tnp_mul(ctx, plan->shape.classes, tnp_online_width(plan->shape.dim), &s->size));
+    TN_TRY(tnp_mul(ctx, plan->shape.classes, tnp_row_stride(plan->shape.dim + 1), &s->size));
     TN_TRY(tnp_alloc(ctx, plan->trials, sizeof *s->trials, &s->trials));
     TN_TRY(tnp_alloc(ctx, plan->trials * plan->epochs, sizeof *s->accounts, &s->accounts));
     TN_TRY(tnp_alloc(ctx, s->size, sizeof *s->best, &s->best));

@@ -25,7 +25,7 @@ typedef struct tnp_online_search {
     tnp_account *accounts;       /* (trial_count, epochs) */
     size_t first, group, passes; /* trials [first, first + group) are at work and have done so many passes */
     tnp_online **learners;       /* group */
-    size_t size;                 /* values in the weights: classes * tnp_online_width */
+    size_t size;                 /* values in the weights: classes padded rows, see tnp_online */
     float *best;                 /* weights of the best trial so far, at its best pass */
     size_t best_trial;           /* trial_count: none yet */
 } tnp_online_search;

@@ -26,7 +26,7 @@ typedef struct solver {
     tnp_design *x;
     const tnp_columns *columns;
     const tnp_dual_options *opt;
-    size_t k, width;
+    size_t k, width;       /* columns at work; tnp_row_stride(dim + 1) */
     size_t *cols;          /* k: their numbers in the caller's order */
     float *alpha;          /* (rows, k) */
     float *w;              /* (k, width) */
@@ -259,7 +259,7 @@ static void retire(solver *v, bool all, float *alpha, float *w, double *objectiv
         keep[j] = !all && distance > v->opt->tolerance * v->primal[j];
         if (keep[j])
             continue;
-        memcpy(w + v->cols[j] * v->width, v->w + j * v->width, v->width * sizeof *w);
+        memcpy(w + v->cols[j] * (v->x->dim + 1), v->w + j * v->width, (v->x->dim + 1) * sizeof *w);
         objective[v->cols[j]] = v->primal[j];
         gap[v->cols[j]] = distance;
         if (alpha)
@@ -296,8 +296,8 @@ static size_t next_wait(const solver *v)
 
 size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns)
 {
-    return 4 * (rows * columns + columns * (dim + 1) + 3 * B * columns + B * (dim + B)) + 16 * rows + 8 * B +
-           24 * columns;
+    return 4 * (rows * columns + columns * tnp_row_stride(dim + 1) + 3 * B * columns + B * (dim + B)) + 16 * rows +
+           8 * B + 24 * columns;
 }
 
 static tn_status solver_alloc(tn_ctx *ctx, solver *v)
@@ -334,8 +334,12 @@ tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *col
                          float *alpha, float *w, double *objective, double *gap, tnp_dual_info *info)
 {
     tn_status st = TN_OK;
-    solver v = {
-        .ctx = ctx, .x = design, .columns = columns, .opt = options, .k = columns->count, .width = design->dim + 1};
+    solver v = {.ctx = ctx,
+                .x = design,
+                .columns = columns,
+                .opt = options,
+                .k = columns->count,
+                .width = tnp_row_stride(design->dim + 1)};
     size_t number = 0, due = FIRST_CHECK;
     TN_TRY(solver_alloc(ctx, &v));
     if (alpha) {

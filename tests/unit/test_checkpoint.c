@@ -4,6 +4,8 @@
  * files that are cut, damaged or someone else's are refused; a full disk leaves the last one. */
 #include "fixtures/problems.h"
 #include "fixtures/tensors.h"
+
+#include "base/blas.h"
 #include "report/checkpoint.h"
 
 #include <signal.h>
@@ -32,7 +34,7 @@ typedef struct job {
 static tn_status accuracy(tn_ctx *ctx, void *arg, const float *w, double *value)
 {
     const job *j = arg;
-    size_t width = tnp_online_width(D), right = 0;
+    size_t width = tnp_row_stride(D + 1), right = 0;
     (void)ctx;
     for (size_t i = 0; i < N; ++i) {
         double s[K];

@@ -4,6 +4,8 @@
  * the number of feeds matters. */
 #include "online_of.h"
 
+#include "base/blas.h"
+
 enum { ROWS = 61, CLASSES = 4, BLOCK = 7 };
 
 static const double STEP = 1.0 / 1024;
@@ -202,7 +204,7 @@ static void types_and_several_feeds(void **state)
     }
     tn_labels *labels = labels_of(q.y, N, CLASSES, TN_TASK_MULTICLASS);
     tnp_targets y = targets_of(labels);
-    size_t whole = CLASSES * tnp_online_width(D) * sizeof(float);
+    size_t whole = CLASSES * tnp_row_stride(D + 1) * sizeof(float);
     float *want = NULL;
     for (int kind = TN_NORM_L2; kind <= TN_NORM_NONE; kind += TN_NORM_NONE - TN_NORM_L2) {
         for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {

@@ -4,6 +4,8 @@
  * up by what the weights themselves tell (online_of.h); the search is played again by its definition. */
 #include "online_of.h"
 
+#include "base/blas.h"
+
 enum { ROWS = 20, CLASSES = 2, MOST_TRIALS = 5, MOST_PASSES = 9, BLOCK = 6 };
 
 /* Costs UNIT (1 + 64 i): p passes of trial i give p (1 + 64 i) units, which is p modulo 64. */
@@ -216,7 +218,7 @@ static void warm_start(void **state)
 {
     (void)state;
     setting *s = setting_of(3, 2, 0);
-    size_t width = tnp_online_width(ROWS);
+    size_t width = tnp_row_stride(ROWS + 1);
     float *start = ref_alloc(CLASSES * width, sizeof *start);
     for (size_t c = 0; c < CLASSES; ++c)
         for (size_t j = 0; j <= ROWS; ++j)
