@@ -144,12 +144,13 @@ static tn_status one_pass(tn_ctx *ctx, const tnp_online_plan *plan, tnp_passes *
     for (size_t i = 0; i < s->group; ++i) {
         at_work[i] = has_ended(plan, s, s->first + i) ? NULL : s->learners[i];
         count += at_work[i] != NULL;
-        tnp_account *account = &s->accounts[(s->first + i) * s->epochs + s->passes];
-        *account = (tnp_account){-(double)s->learners[i]->updates, -(double)s->learners[i]->mistakes, NAN, 0};
     }
     *any = count > 0;
     if (count == 0)
         return TN_OK;
+    for (size_t i = 0; i < s->group; ++i)
+        s->accounts[(s->first + i) * s->epochs + s->passes] =
+            (tnp_account){-(double)s->learners[i]->updates, -(double)s->learners[i]->mistakes, NAN, 0};
     TN_TRY(tnp_passes_run(ctx, passes, s->passes, at_work, s->group));
     ++s->passes;
     for (size_t i = 0; i < s->group; ++i) {

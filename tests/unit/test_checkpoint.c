@@ -27,7 +27,7 @@ typedef struct job {
     tnp_online_plan plan;
     double cost[TRIALS], eta[TRIALS];
     char path[512];
-    size_t saved, stop_at;
+    size_t passed, stop_at; /* passes of this run; one is saved and ends the run */
 } job;
 
 /* Accuracy on the rows themselves, by plain loops. */
@@ -54,8 +54,10 @@ static tn_status accuracy(tn_ctx *ctx, void *arg, const float *w, double *value)
 static tn_status save_and_stop(tn_ctx *ctx, void *arg, const tnp_online_search *search)
 {
     job *j = arg;
+    if (++j->passed != j->stop_at)
+        return TN_OK;
     tn_status st = tnp_checkpoint_save(ctx, j->path, RUN, search);
-    return st == TN_OK && ++j->saved == j->stop_at ? TN_ERR_INTERRUPTED : st;
+    return st == TN_OK ? TN_ERR_INTERRUPTED : st;
 }
 
 static job *job_of(tnp_online_rule rule, tnp_online_scheme scheme, bool average, bool validated)
@@ -107,7 +109,7 @@ static tnp_online_search *new_search(job *j)
 
 static tn_status go(job *j, tnp_online_search *s, size_t stop_at)
 {
-    j->saved = 0;
+    j->passed = 0;
     j->stop_at = stop_at;
     return tnp_online_search_run(test_ctx, &j->plan, j->passes, s);
 }
@@ -181,13 +183,13 @@ static void no_file_is_no_error(void **state)
     job_free(j);
 }
 
-/* Stopped after every pass there is, groups of every size. */
+/* Stopped after every pass there is. */
 static void check_resumed(job *j, size_t group)
 {
     tnp_online_search *whole = new_search(j);
     assert_fine(test_ctx, tnp_online_search_group(test_ctx, &j->plan, group, whole));
     assert_fine(test_ctx, go(j, whole, SIZE_MAX));
-    size_t passes = j->saved;
+    size_t passes = j->passed;
     assert_true(passes > j->plan.patience);
     for (size_t stop = 1; stop <= passes; ++stop) {
         bool found = false;
@@ -197,7 +199,7 @@ static void check_resumed(job *j, size_t group)
         assert_fine(test_ctx, tnp_checkpoint_load(test_ctx, j->path, RUN, &j->plan, s, &found));
         assert_true(found);
         assert_fine(test_ctx, go(j, s, SIZE_MAX));
-        assert_int_equal(j->saved, passes - stop);
+        assert_int_equal(j->passed, passes - stop);
         same_search(s, whole, false);
         tnp_online_search_free(s);
     }
@@ -210,7 +212,7 @@ static void a_stopped_run_ends_as_any_other(void **state)
     (void)state;
     static const tnp_online_rule rules[] = {TNP_PERCEPTRON, TNP_PA, TNP_CW, TNP_AROW, TNP_SCW2};
     for (size_t r = 0; r < sizeof rules / sizeof *rules; ++r)
-        for (int mode = 0; mode < 8; ++mode) {
+        for (int mode = r % 2 ? 1 : 0; mode < 8; mode += 3) { /* each rule in three ways, each way by several rules */
             bool validated = mode & 4;
             job *j = job_of(rules[r], mode & 1 ? TNP_OVR : TNP_MUL, mode & 2, validated);
             for (size_t group = 1; group <= (validated ? TRIALS : 1); ++group)
@@ -359,7 +361,7 @@ static void full_disk_leaves_the_last_checkpoint(void **state)
     small.rlim_cur = size / 2;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    tn_status st = go(j, s, SIZE_MAX);
+    tn_status st = go(j, s, 1);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(st, TN_ERR_OUTPUT);

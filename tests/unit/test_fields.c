@@ -11,6 +11,7 @@ typedef struct options {
     double real, any;
     int choice;
     const char *text;
+    tn_words words;
 } options;
 
 static const tn_field fields[] = {
@@ -23,6 +24,7 @@ static const tn_field fields[] = {
     {"any", TN_FIELD_REAL, offsetof(options, any), 0, 0, "X", "a number without bounds"},
     {"kind", TN_FIELD_CHOICE, offsetof(options, choice), 0, 0, "aitken|mackay|em", "a choice"},
     {"file", TN_FIELD_TEXT, offsetof(options, text), 0, 0, "FILE", "a file"},
+    {"files", TN_FIELD_WORDS, offsetof(options, words), 0, 0, "FILE...", "files"},
 };
 
 static const tn_field *field(const char *name)
@@ -115,6 +117,8 @@ static void refuses_with_a_reason(void **state)
         {"flag", "1", "flag: got 1, expected no value"},
         {"file", "", "file: got nothing, expected a value"},
         {"kind", "", "kind: got nothing"},
+        {"files", "a.npy", "files: got one text, expected words"},
+        {"files", "", "files: got one text, expected words"},
     };
     tn_ctx *ctx = *state;
     options before = {.count = 3, .real = 0.25, .choice = 1, .text = "kept"}, o = before;
@@ -127,6 +131,7 @@ static void refuses_with_a_reason(void **state)
     assert_true(o.real == before.real && o.any == 0);
     assert_int_equal(o.choice, before.choice);
     assert_ptr_equal(o.text, before.text);
+    assert_true(!o.words.items && o.words.count == 0);
 }
 
 static void text_reads_back(void **state)
@@ -142,7 +147,8 @@ static void text_reads_back(void **state)
         assert_fine(ctx, tn_field_set(ctx, field(cases[i][0]), &o, cases[i][1]));
         assert_string_equal(tn_field_text(field(cases[i][0]), &o, buf, sizeof buf), cases[i][1]);
     }
-    options none = {0};
+    options none = {.words = {cases[0], 2}};
+    assert_string_equal(tn_field_text(field("files"), &none, buf, sizeof buf), ""); /* words have no one text */
     assert_string_equal(tn_field_text(field("file"), &none, buf, sizeof buf), "");
     assert_string_equal(tn_field_text(field("flag"), &none, buf, sizeof buf), "no");
 }

@@ -113,7 +113,7 @@ static void check_by_definition(const setting *s, const tnp_online_search *got)
         for (size_t p = done + 1; p <= s->plan.epochs; ++p) {
             const tnp_account *a = &got->accounts[i * s->plan.epochs + p - 1];
             assert_false(s->script.asked[i][p]);
-            assert_true(a->seconds == 0 && !(a->updates > 0));
+            assert_true(a->seconds == 0 && a->updates == 0 && a->mistakes == 0);
         }
         assert_true(got->trials[i].value == own && got->trials[i].best_pass == at);
         if (own > best) {

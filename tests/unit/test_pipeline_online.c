@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tn_fit with the online methods: the head against the literal loop over the rows of both representations in file order, and
+ * what happens with little memory, at an interrupt, and after one. */
+#include "scene_of.h"
+#include "learn/head.h"
+#include "learn/online.h"
+#include "ref_online.h"
+
+static void *const untouched = (void *)test_folder;
+
+static tn_fit_options options_of(int method)
+{
+    tn_fit_options opt;
+    tn_fit_options_default(&opt);
+    opt.method = method;
+    opt.select = TN_SEARCH_ALL;
+    opt.rank.normalize = "none";
+    opt.online.shuffle = false;
+    opt.online.epochs = 3;
+    opt.online.eta = 0.8;
+    opt.learn.cost = 0.5;
+    return opt;
+}
+
+/* What the head must be: weights (K, d + 1), intercepts last. start (K, d + 1) or NULL. Owned by the test. */
+static double *literal(const scene *s, const tn_fit_options *opt, const double *weight, const double *start)
+{
+    size_t d = s->cols[0] + s->cols[1], close = 0;
+    double *x = beside(s->x[0], s->cols[0], s->x[1], s->cols[1], s->n), *w = ref_alloc(K * (d + 1), sizeof *w);
+    bool *positive = ref_alloc(s->n * K, sizeof *positive);
+    int rule = opt->method - TN_METHOD_PERCEPTRON;
+    for (size_t i = 0; i < s->n * K; ++i)
+        positive[i] = s->y[i] > 0.5;
+    const ref_online_job job = {
+        .rule = (ref_rule)rule,
+        .cost = opt->learn.cost,
+        .phi = tnp_rule_new((tnp_online_rule)rule, 1, opt->online.eta).phi,
+        .ovr = opt->online.multiclass == TN_ONLINE_U_OVR || s->task == TN_TASK_MULTILABEL,
+        .average = !opt->online.no_average,
+        .bias = opt->rank.evidence.intercept,
+        .n = s->n,
+        .d = d,
+        .k = K,
+        .passes = opt->online.epochs,
+        .x = x,
+        .positive = positive,
+        .weight = weight,
+        .start = start,
+    };
+    assert_true(ref_online(&job, w, &close) > 0);
+    free(x);
+    free(positive);
+    return w;
+}
+
+/* 1e-5 of the largest weight, as in test_online.c. */
+static void check_head(const tn_head *head, const double *want)
+{
+    size_t d = head->dim;
+    double most = 0;
+    for (size_t i = 0; i < K * (d + 1); ++i)
+        most = fmax(most, fabs(want[i]));
+    for (size_t i = 0; i < K * (d + 1); ++i) {
+        size_t c = i / (d + 1), j = i % (d + 1);
+        double got = (double)(j < d ? head->weight[c * d + j] : head->bias[c]);
+        assert_near_at(i, got / most, want[i] / most, 1e-5);
+    }
+}
+
+static tn_head *fitted(const scene *s, const tn_fit_options *opt)
+{
+    tn_fit_info *info = NULL;
+    tn_head *head = NULL;
+    assert_fine(test_ctx, fit(s, opt, &info, &head));
+    assert_int_equal(info->epoch_count, opt->online.epochs);
+    tn_fit_info_free(info);
+    return head;
+}
+
+static void heads_of_the_literal_loop(void **state)
+{
+    (void)state;
+    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method)
+        for (int mode = 0; mode < 6; ++mode) {
+            scene s = scene_of(60, 9, 20, mode == 4 ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS, AS_F32);
+            tn_fit_options opt = options_of(method);
+            opt.online.multiclass = mode == 1 ? TN_ONLINE_U_OVR : TN_ONLINE_MUL;
+            opt.online.no_average = mode == 2;
+            opt.rank.evidence.intercept = mode != 3;
+            opt.online.epochs =
+                mode == 4 && method == TN_METHOD_CW ? 1 : 3; /* CW on labels that contradict each other */
+            double *want = literal(&s, &opt, NULL, NULL);
+            tn_head *head = fitted(&s, &opt);
+            check_head(head, want);
+            tn_head_free(head);
+            free(want);
+            scene_free(&s);
+        }
+}
+
+/* From a head: its weights are where the loop begins; its classes are all of them. */
+static void going_on_from_a_head(void **state)
+{
+    (void)state;
+    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method) {
+        scene s = scene_of(60, 9, 20, TN_TASK_MULTICLASS, AS_F32);
+        tn_fit_options opt = options_of(TN_METHOD_PA);
+        opt.online.epochs = 1;
+        tn_head *from = fitted(&s, &opt);
+        size_t d = from->dim;
+        double *start = ref_alloc(K * (d + 1), sizeof *start);
+        for (size_t i = 0; i < K * (d + 1); ++i)
+            start[i] =
+                (double)(i % (d + 1) < d ? from->weight[i / (d + 1) * d + i % (d + 1)] : from->bias[i / (d + 1)]);
+        opt = options_of(method);
+        opt.from = from;
+        double *want = literal(&s, &opt, NULL, start);
+        tn_head *head = fitted(&s, &opt);
+        check_head(head, want);
+        tn_head_free(head);
+        tn_head_free(from);
+        free(want);
+        free(start);
+        scene_free(&s);
+    }
+}
+
+/* Weights of rows multiply C: quarters, exact in the file. */
+static void weights_of_rows(void **state)
+{
+    (void)state;
+    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method) {
+        scene s = scene_of(60, 9, 20, TN_TASK_MULTICLASS, AS_F32);
+        tn_fit_options opt = options_of(method);
+        double weight[60];
+        char text[60 * 8] = "";
+        for (size_t i = 0; i < 60; ++i) {
+            weight[i] = (double)(i * 7 % 5) / 4;
+            snprintf(text + strlen(text), sizeof text - strlen(text), "%.2f\n", weight[i]);
+        }
+        opt.learn.sample_weight = write_text("weights.csv", text);
+        double *want = literal(&s, &opt, weight, NULL);
+        tn_head *head = fitted(&s, &opt);
+        check_head(head, want);
+        tn_head_free(head);
+        free(want);
+        scene_free(&s);
+    }
+}
+
+/* ---- when something is wrong ---- */
+
+/* Validation on the rows themselves, --tune, a head to go on from, a checkpoint: everything that allocates. */
+typedef struct whole {
+    scene s;
+    tn_labels *labels;
+    tn_valid valid;
+    tn_head *from;
+    tn_fit_options opt;
+    char checkpoint[512];
+} whole;
+
+static whole *whole_of(tn_task task)
+{
+    whole *w = ref_alloc(1, sizeof *w);
+    char text[60 * 24] = "";
+    w->s = scene_of(30, 4, 5, task, AS_F16);
+    for (size_t i = 0; i < w->s.n; ++i) {
+        bool any = false;
+        for (size_t c = 0; c < K; ++c)
+            if (w->s.y[i * K + c] > 0.5) {
+                size_t used = strlen(text);
+                snprintf(text + used, sizeof text - used, "%sclass%zu", any ? "|" : "", c);
+                any = true;
+            }
+        strcat(text, "\n");
+    }
+    assert_fine(test_ctx, tn_labels_open(test_ctx, write_text("valid.txt", text), task, &w->labels));
+    w->opt = options_of(TN_METHOD_PA);
+    w->opt.online.epochs = 1;
+    w->from = fitted(&w->s, &w->opt);
+    w->valid = (tn_valid){(const tn_source *const *)w->s.src, REPS, w->labels};
+    snprintf(w->checkpoint, sizeof w->checkpoint, "%s", file_path("run.ckpt"));
+    w->opt = options_of(TN_METHOD_SCW);
+    w->opt.online.epochs = 2;
+    w->opt.online.tune = true;
+    w->opt.online.multiclass = TN_ONLINE_W_OVR;
+    w->opt.online.checkpoint = w->checkpoint;
+    w->opt.valid = &w->valid;
+    w->opt.from = w->from;
+    return w;
+}
+
+static void whole_free(whole *w)
+{
+    unlink(w->checkpoint);
+    tn_head_free(w->from);
+    tn_labels_free(w->labels);
+    scene_free(&w->s);
+    free(w);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    whole *w = whole_of(TN_TASK_MULTILABEL);
+    size_t blocks = tnp_live_blocks(test_ctx);
+    w->opt.method = TN_METHOD_AROW; /* five trials */
+    tn_ctx_set_threads(test_ctx, 1);
+    for (size_t k = 1, step = 1;; k += step) {
+        tn_fit_info *info = untouched;
+        tn_head *head = untouched;
+        unlink(w->checkpoint);
+        tnp_fail_allocation(test_ctx, k);
+        tn_status st = fit(&w->s, &w->opt, &info, &head);
+        tnp_fail_allocation(test_ctx, 0);
+        if (st == TN_OK) {
+            assert_true(k > 100);
+            tn_fit_info_free(info);
+            tn_head_free(head);
+            break;
+        }
+        assert_int_equal(st, TN_ERR_MEMORY);
+        assert_ptr_equal(info, untouched);
+        assert_ptr_equal(head, untouched);
+        assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+        step = k < 200 ? 1 : 1 + k / 50; /* the passes repeat themselves */
+    }
+    tn_ctx_set_threads(test_ctx, 0);
+    whole_free(w);
+}
+
+typedef struct interrupt {
+    tn_ctx *ctx;
+    size_t calls, at;
+} interrupt;
+
+static void cancel_at(void *user, const char *stage, size_t done, size_t total)
+{
+    interrupt *i = user;
+    (void)stage;
+    assert_true(done <= total);
+    if (++i->calls == i->at)
+        tn_ctx_cancel(i->ctx);
+}
+
+/* Cancelled at the n-th progress call, over and over until the run ends: each time it goes on from its checkpoint, or begins
+ * anew, and the head has the bytes of one that was never cancelled. */
+static void interrupted_again_and_again(void **state)
+{
+    (void)state;
+    whole *w = whole_of(TN_TASK_MULTICLASS);
+    tn_ctx *usual = test_ctx;
+    tn_fit_info *info = NULL;
+    tn_head *want = NULL;
+    size_t rounds = 2, n = 1;
+    w->opt.online.epochs = 6;
+    w->opt.online.patience = 0;
+    assert_fine(test_ctx, fit(&w->s, &w->opt, &info, &want));
+    tn_fit_info_free(info);
+    for (; rounds > 1; ++n) {
+        tn_head *head = NULL;
+        size_t reached = n;
+        rounds = 0;
+        unlink(w->checkpoint);
+        for (tn_status st = TN_ERR_INTERRUPTED; st != TN_OK; ++rounds) {
+            interrupt i = {NULL, 0, reached};
+            info = NULL;
+            assert_int_equal(tn_ctx_new(&i.ctx), TN_OK);
+            assert_fine(i.ctx, tn_labels_open(i.ctx, file_path("valid.txt"), w->s.task, &w->valid.labels));
+            tn_ctx_set_progress(i.ctx, cancel_at, &i);
+            test_ctx = i.ctx;
+            st = fit(&w->s, &w->opt, &info, &head);
+            test_ctx = usual;
+            assert_true(st == TN_OK || (st == TN_ERR_INTERRUPTED && !head && !info));
+            if (st == TN_OK) {
+                size_t bytes_of = want->classes * want->dim * sizeof *want->weight;
+                assert_memory_equal(head->weight, want->weight, bytes_of);
+                assert_memory_equal(head->bias, want->bias, want->classes * sizeof *want->bias);
+                assert_string_equal(head->options, want->options);
+            }
+            tn_fit_info_free(info);
+            tn_head_free(head);
+            tn_labels_free(w->valid.labels);
+            assert_int_equal(tnp_live_blocks(i.ctx), 0);
+            tn_ctx_free(i.ctx);
+            reached += access(w->checkpoint, F_OK) == 0 ? 0 : 1; /* too early for a pass: later next time */
+        }
+    }
+    assert_true(n > 6); /* each pass tells its progress */
+    tn_head_free(want);
+    whole_free(w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(heads_of_the_literal_loop),
+        cmocka_unit_test(going_on_from_a_head),
+        cmocka_unit_test(weights_of_rows),
+        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(interrupted_again_and_again),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
