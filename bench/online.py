@@ -12,12 +12,12 @@ import online_report as report
 from measure import HERE, SEED, ask, cached, compile_program, machine, make_data, measure, measure_peaks
 
 PAGE = "bench-online.md"
-LIMIT_SECONDS = 300
+LIMIT_SECONDS = 300  # a peer that needs more counts with that
 SHAPE, PLAIN = (50_000, 4096, 1000), (4000, 4096, 1000)
 QUICK_SHAPE, QUICK_PLAIN = (4000, 1024, 100), (1000, 1024, 100)
 TARGETED, OTHERS = ("pa", "arow", "scw"), ("perceptron", "sgd", "pa2", "cw", "nherd", "scw2")
 PEERS = ("sklearn-pa", "sklearn-sgd")
-RUNS, PEER_ROWS, QUICK_PEER_ROWS = 3, 1000, 200
+RUNS, PEER_ROWS, QUICK_PEER_ROWS = 3, 500, 200
 LARGE_BYTES, QUICK_LARGE_BYTES, LARGE_DIM, LARGE_CLASSES = 20 * 10 ** 9, 10 ** 9, 4096, 10
 
 
@@ -56,9 +56,8 @@ def time_plain(loop, paths, shape, environment):
 def time_peer(name, paths, rows, threads, environment, directory):
     command = [sys.executable, HERE / "online_peers.py", name, *paths, str(rows), str(threads)]
     seconds, peak, output = measure(command, environment, directory, LIMIT_SECONDS)
-    if output is None:
-        sys.exit(f"bench: {rows} rows took {name} more than {seconds} s")
-    return {"contestant": name, "runs": 1, "anon_mb": peak} | output
+    entry = {"contestant": name, "runs": 1, "anon_mb": peak, "stopped": output is None}
+    return entry | (output or {"rows": rows, "seconds": seconds})
 
 
 def npy_header(kind, shape):

@@ -35,6 +35,7 @@ def process_text(entry):
 
 def note_text(entry):
     words = [f"{entry['rows']} rows"] if entry["contestant"] in NAMES else []
+    words += ["stopped, it needs longer"] if entry.get("stopped") else []
     return "; ".join(words + [f"best of {entry['runs']}" if entry["runs"] > 1 else "one run"])
 
 
@@ -98,9 +99,10 @@ def print_targets(found):
 # ---- CSV ----
 
 def versions(facts, found):
-    peer = by_name(found["entries"])["sklearn-pa"]
-    words = [f"tenon {facts['version']}"] + [f"{name} {peer[name]}" for name in ("python", "numpy", "scipy", "sklearn")]
-    return ", ".join(words), peer["kernels"]
+    peer = next((entry for entry in found["entries"] if "sklearn" in entry), {})
+    words = [f"tenon {facts['version']}"] + [f"{name} {peer[name]}" for name in ("python", "numpy", "scipy", "sklearn")
+                                             if name in peer]
+    return ", ".join(words), peer.get("kernels", "unknown")
 
 
 def csv_rows(facts, found):
