@@ -47,14 +47,17 @@ def find_program():
     return program
 
 
-def write(text, options):
-    """A page of everything goes to its place; one of a part to standard output, unless told where."""
+def write(text, options, picture=None):
+    """A page of everything goes to its place; one of a part to standard output, unless told where. The picture, SVG, goes
+    beside it."""
     target = options.output or (options.page if options.whole else None)
     if target is None:
         print(text)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
+    if picture:
+        target.with_suffix(".svg").write_text(picture, encoding="utf-8")
     print(f"written: {target}")
 
 

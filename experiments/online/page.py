@@ -3,6 +3,7 @@
 import statistics
 
 import claims
+import curves
 import figures
 from common import claim_lines, machine_lines, metric, table
 from learners import CHECKED, METHODS, PASSES, SEEDS, schemes
@@ -75,6 +76,13 @@ def pass_lines(studies):
     return lines
 
 
+def picture_lines():
+    shown = " and ".join(curves.SHOWN)
+    return ["## Curves (Figures 8 and 9)", "",
+            f"Test score of {shown}, mean over networks and seeds: against passes, averaged and not; against the "
+            "milliseconds of a network, averaged, for every scheme.", "", "![curves](online.svg)", ""]
+
+
 def seconds_to(study, kind, at):
     """Sum over networks of the mean seconds of so many passes."""
     return sum(figures.mean_curve(kinds[kind], "seconds")[at - 1] for kinds in study["cells"].values())
@@ -131,5 +139,5 @@ def choice_lines(studies):
 
 def render(doctor, studies, seconds):
     sections = [head(doctor, studies, seconds), claim_lines("## The paper's guidelines", claims.verdicts(studies)),
-                average_lines(studies), pass_lines(studies), scheme_lines(studies), choice_lines(studies)]
+                average_lines(studies), picture_lines(), pass_lines(studies), scheme_lines(studies), choice_lines(studies)]
     return "\n".join(line for section in sections for line in section)
