@@ -104,8 +104,10 @@ def multiclass(studies):
     found = multiclass_pairs(several)
     means, times = zip(*(ovr_figures(found, ovr) for ovr in OVRS))
     near, late = [mean >= -CLOSE for mean in means], [time > 1 for time in times]
+    both = sum(mean >= -CLOSE and time > 1 for mean, time in found.values())
     return [("3. Investigate multi-class first: as accurate as each one-vs-rest, and sooner there",
-             verdict(sum(map(all, zip(near, late))), len(OVRS)), "3a and 3b together, means over the learners", []),
+             verdict(sum(map(all, zip(near, late))), len(OVRS)),
+             f"3a and 3b together, means over the learners; learner by learner {both} of {len(found)} pairs", []),
             (f"3a. It is at most {CLOSE:g} point below one-vs-rest", verdict(sum(near), len(OVRS)),
              f"multi-class less one-vs-rest: {min(means):+.2f} to {max(means):+.2f} points", []),
             (f"3b. One-vs-rest takes longer to a score {figures.GOAL_BELOW:g} points below what both reach",
