@@ -16,10 +16,13 @@ import evidence_report
 import linear
 import linear_report
 import measure
+import online
+import online_report
 import report
 
-SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report)}
-USAGE = "usage: bench/run PROGRAM [evidence|linear]... [--quick] [--into FOLDER]"
+SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report),
+            "online": (online, online_report)}
+USAGE = "usage: bench/run PROGRAM [evidence|linear|online]... [--quick] [--into FOLDER]"
 
 
 def parse(arguments):

@@ -1,25 +1,16 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The section on evidence: `tenon rank` as a whole process against peers and the machine's floor."""
 import json
-import os
-import subprocess
 import sys
 
 import evidence_report as report
-from measure import HERE, SEED, ask, make_data, measure
+from measure import HERE, SEED, ask, compile_program, make_data, measure
 
 PAGE = "bench-evidence.md"
 LIMIT_SECONDS = 120
 SHAPES = [(5011, 1024, 20), (5011, 4096, 20), (19850, 1024, 397), (19850, 4096, 397)]
 MEMORY_SHAPE, MEMORY_LIMIT_MB = (200_000, 1024, 100), 400
 PEERS = ["logme", "logme-eigh", "ridge-loo", "ridge-5fold"]
-
-
-def compile_floor(directory):
-    program = directory / "floor"
-    flags = ask(["pkg-config", "--cflags", "--libs", "openblas"]).split()
-    subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-O2", HERE / "floor.c", "-o", program, *flags], check=True)
-    return program
 
 
 def rank_command(program, paths, *more):
@@ -85,7 +76,7 @@ def bench_memory(program, environment, directory):
 
 def run(program, environment, directory, quick):
     """Everything the report of this section needs."""
-    floor = compile_floor(directory)
+    floor = compile_program("floor", directory)
     shapes = [shape for shape in SHAPES if not quick or shape[1] <= 1024]
     results = [bench_shape(program, floor, shape, environment, directory) for shape in shapes]
     memory = bench_memory(program, environment, directory)

@@ -20,14 +20,18 @@ HERE = pathlib.Path(__file__).resolve().parent
 SEED, POLL_SECONDS = 0, 0.005
 
 
-def anonymous_mb(pid):
-    """Resident memory that is not backed by a file, in MB (10^6 bytes); 0 when the process is gone."""
+MEMORY = {"RssAnon:": "anon_mb", "VmHWM:": "resident_mb"}
+
+
+def memory_mb(pid):
+    """In MB (10^6 bytes): resident memory that is not backed by a file, and the most that was ever resident, mapped files with
+    it; nothing when the process is gone."""
     try:
         status = pathlib.Path(f"/proc/{pid}/status").read_text()
     except OSError:
-        return 0.0
-    lines = [line.split() for line in status.splitlines() if line.startswith("RssAnon:")]
-    return int(lines[0][1]) * 1024 / 1e6 if lines else 0.0
+        return {}
+    words = [line.split() for line in status.splitlines()]
+    return {MEMORY[w[0]]: int(w[1]) * 1024 / 1e6 for w in words if w and w[0] in MEMORY}
 
 
 def wait(process, limit):
@@ -40,32 +44,47 @@ def wait(process, limit):
     return process.returncode != -signal.SIGKILL
 
 
-def measure(command, environment, directory, limit, watch=True):
-    """(seconds, peak anonymous MB, parsed output); output None and seconds the limit when it took too long. Without `watch` the
+def measure_peaks(command, environment, directory, limit, watch=True):
+    """(seconds, peaks of memory_mb, parsed output); output None and seconds the limit when it took too long. Without `watch` the
     memory is not asked for, and the time is exact."""
     with open(directory / "out", "w+") as out:
         start = time.perf_counter()
         process = subprocess.Popen(command, env=environment, stdout=out)
-        peak = 0.0
+        peaks = dict.fromkeys(MEMORY.values(), 0.0)
         if not watch and not wait(process, limit):
-            return limit, peak, None
+            return limit, peaks, None
         while process.poll() is None:
-            peak = max(peak, anonymous_mb(process.pid))
+            peaks |= {name: max(peaks[name], mb) for name, mb in memory_mb(process.pid).items()}
             if time.perf_counter() - start > limit:
                 process.kill()
                 process.wait()
-                return limit, peak, None
+                return limit, peaks, None
             time.sleep(POLL_SECONDS)
         seconds = time.perf_counter() - start
         if process.returncode != 0:
             sys.exit(f"bench: {shlex.join(map(str, command))} ended with {process.returncode}")
         out.seek(0)
-        return seconds, peak, json.load(out)
+        return seconds, peaks, json.load(out)
+
+
+def measure(command, environment, directory, limit, watch=True):
+    """As measure_peaks, of the memory only what is anonymous."""
+    seconds, peaks, output = measure_peaks(command, environment, directory, limit, watch)
+    return seconds, peaks["anon_mb"], output
 
 
 def ask(command, environment=None):
     """Standard output of a short command."""
     return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+
+
+def compile_program(name, directory):
+    """A C program of this folder, with OpenBLAS."""
+    program = directory / name
+    flags = ask(["pkg-config", "--cflags", "--libs", "openblas"]).split()
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-O2", HERE / f"{name}.c", "-o", program, *flags, "-lm"],
+                   check=True)
+    return program
 
 
 def cached(path):

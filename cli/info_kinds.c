@@ -210,7 +210,10 @@ static void lambda_range(const tn_head *head, double *low, double *high)
 static double cost_of(const tn_head *head)
 {
     const char *method = tn_head_method(head), *found = strstr(tn_head_options(head), "\"C\":\"");
-    bool has = strncmp(method, "svm", 3) == 0 || strcmp(method, "logistic") == 0;
+    static const char *const without[] = {"evidence", "ridge-cv", "perceptron", "cw"};
+    bool has = true;
+    for (size_t i = 0; i < sizeof without / sizeof *without; ++i)
+        has &= strcmp(method, without[i]) != 0;
     return has && found ? strtod(found + 5, NULL) : (double)NAN;
 }
 
@@ -272,7 +275,7 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
     if (tn_head_temperature(head) > 0)
         fprintf(out, "  probabilities    yes, temperature %.4g\n", tn_head_temperature(head));
     else if (tn_head_task(head) != TN_TASK_REGRESSION)
-        fprintf(out, "  probabilities    no: fit it with --calibrate yes\n");
+        fprintf(out, "  probabilities    no; see fit --calibrate\n");
     if (!isnan(tn_head_log_evidence(head)))
         fprintf(out, "  log evidence     %.2f\n", tn_head_log_evidence(head));
     fprintf(out, "  options          %s\n", tn_head_options(head));

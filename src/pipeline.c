@@ -18,15 +18,17 @@ typedef struct setting {
     tnp_bench bench;
 } setting;
 
+/* part: the rows go on from others, and need not have two classes of their own. */
 static tn_status set_up(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
-                        const tn_rank_options *options, setting *s)
+                        const tn_rank_options *options, bool part, setting *s)
 {
     tn_status st = TN_OK;
     size_t loo_rows = 0;
     TN_TRY(tnp_check_names(ctx, sources, count, labels));
     TN_TRY(tnp_parse_loo(ctx, options->loo, &loo_rows));
-    TN_TRY(
-        tnp_task_new(ctx, sources, count, labels, (tn_nan_policy)options->nan, options->evidence.intercept, &s->task));
+    tn_nan_policy nan = (tn_nan_policy)options->nan;
+    TN_TRY(part ? tnp_task_rows(ctx, sources, count, labels, nan, &s->task)
+                : tnp_task_new(ctx, sources, count, labels, nan, options->evidence.intercept, &s->task));
     TN_TRY(tnp_candidates_new(ctx, sources, count, s->task, options, &s->candidates));
     if (loo_rows > 0)
         TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, loo_rows, options->seed, &s->sample));
@@ -91,7 +93,7 @@ tn_status tn_rank(tn_ctx *ctx, const tn_source *const *sources, size_t count, co
     tn_ranking *ranking = NULL;
     double begin = tnp_seconds();
     TN_TRY(tnp_check_rank(ctx, options));
-    TN_TRY(set_up(ctx, sources, count, labels, options, &s));
+    TN_TRY(set_up(ctx, sources, count, labels, options, false, &s));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
     TN_TRY(rank_all(ctx, &s.bench, ranking));
     tnp_ranking_sort(ranking);
@@ -186,7 +188,7 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
     const tn_feed **feeds = NULL;
     double begin = tnp_seconds();
     TN_TRY(tnp_check_fit(ctx, options));
-    TN_TRY(set_up(ctx, sources, count, labels, &options->rank, &s));
+    TN_TRY(set_up(ctx, sources, count, labels, &options->rank, options->from != NULL, &s));
     TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
                             options, &info));
     TN_TRY(choose(ctx, &s, options, info, &ensemble, &search, &ridge, &evidence));

@@ -308,8 +308,9 @@ static tn_status keep_account(tn_ctx *ctx, const online_job *job)
     if (s->trial_count > 1) {
         TN_TRY(tnp_alloc(ctx, s->trial_count, sizeof *info->trials, &info->trials));
         for (size_t i = 0; i < s->trial_count; ++i)
-            info->trials[i] =
-                (tn_trial){s->trials[i].cost, s->trials[i].eta, s->trials[i].value, s->trials[i].best_pass};
+            info->trials[i] = (tn_trial){uses_cost(job->plan.rule) ? s->trials[i].cost : NAN,
+                                         uses_eta(job->plan.rule) ? s->trials[i].eta : NAN, s->trials[i].value,
+                                         s->trials[i].best_pass};
         info->trial_count = s->trial_count;
         info->trial_best = s->best_trial;
     }

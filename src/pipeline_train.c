@@ -68,6 +68,7 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         used.learn.cost = c->info->cost;
     if (!isnan(c->info->eta))
         used.online.eta = c->info->eta;
+    used.online.average = !used.online.no_average;
     TN_TRY(tnp_options_json(ctx, &used, &head->options));
     head->log_evidence = c->info->chosen.log_evidence;
     *out = head;

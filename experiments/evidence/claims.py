@@ -4,6 +4,7 @@ import math
 import statistics
 
 import table2
+from common import in_words
 
 
 def kendall(a, b):
@@ -113,13 +114,6 @@ def lambdas(studies):
     return lines
 
 
-def in_words(hits, count):
-    """Whether a claim holds, from how many of the cases agree with it."""
-    if hits == count:
-        return f"yes, {hits} of {count}"
-    return f"{'no' if hits == 0 else 'mostly' if 2 * hits > count else 'mostly not'}, {hits} of {count}"
-
-
 def same_sets(studies, one, other):
     return sum(frozenset(one(s)) == frozenset(other(s)) for s in studies)
 
@@ -155,4 +149,4 @@ def verdicts(studies):
              in_words(sum(gap >= -0.6 for gap in gaps), len(gaps)),
              f"shared minus per-class: {min(gaps):+.1f} to {max(gaps):+.1f} points, mean {statistics.fmean(gaps):+.2f}",
              lambdas(studies)))
-    return found + table2.verdicts(studies, in_words)
+    return found + table2.verdicts(studies)

@@ -1,34 +1,14 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Asks the program and collects its answers. A study is everything the page needs to know about one data set."""
 import itertools
-import json
-import subprocess
 import sys
+
+from common import call, networks, test_score
 
 OPTIMIZERS = ["aitken", "mackay", "em", "newton"]
 SEARCHES = ["best", "greedy", "forward", "exhaustive", "all"]
 NOISE_FREE = 1e-6  # of rows of length 1: a lambda below is the search's lower bound, not an optimum
 START, TOLERANCE, MOST_ITERATIONS = "1", "1e-5", "500"
-LIMIT_SECONDS = 300
-
-
-def call(program, *words):
-    """One run of the program, its JSON parsed."""
-    try:
-        done = subprocess.run([str(program), *map(str, words), "--json", "--quiet"], stdout=subprocess.PIPE,
-                              check=False, timeout=LIMIT_SECONDS)
-    except subprocess.TimeoutExpired:
-        sys.exit(f"experiments/evidence/run: tenon {words[0]} took more than {LIMIT_SECONDS} s")
-    if done.returncode != 0:
-        sys.exit(f"experiments/evidence/run: tenon {words[0]} ended with {done.returncode}")
-    return json.loads(done.stdout)
-
-
-def networks(folder):
-    """Representations of a set, by name; *_scores are the outputs of classifiers, sources for transfer."""
-    names = [path.name.split(".")[0] for path in sorted(folder.glob("*.train.npy"))]
-    return [name for name in names if name != "labels" and not name.endswith("_scores")
-            and (folder / f"{name}.test.npy").is_file()]
 
 
 def files(folder, names, part):
@@ -42,8 +22,7 @@ def fit_and_test(program, folder, scratch, names, *options):
                "--loo", "0", "-o", head, *options)
     tested = call(program, "eval", head, *files(folder, fit["selected"], "test"),
                   "--labels", folder / "labels.test.npy")
-    key = "mean_ap" if tested["task"] == "multilabel" else "accuracy"
-    return fit | {"score": 100 * tested["metrics"][key], "test_rows": tested["rows"]}
+    return fit | {"score": test_score(tested), "test_rows": tested["rows"]}
 
 
 def iterations(program, folder, names):
@@ -69,7 +48,7 @@ def every_subset(program, folder, scratch, names):
 
 def study(program, folder, scratch, wanted=None):
     """wanted: networks to which the study is limited."""
-    names = [name for name in networks(folder) if wanted is None or name in wanted]
+    names = networks(folder, wanted)
     ranked = call(program, "rank", *files(folder, names, "train"), "--labels", folder / "labels.train.npy")
     singles = []
     for candidate in ranked["candidates"]:

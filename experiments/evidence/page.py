@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page: tables of the studies and what they mean for the paper's claims."""
-import platform
-
 import claims
 import measure
 import table2
-from table2 import table
+from common import claim_lines, machine_lines, metric, table
 
 # Gain in nats a label and test score of an independent NumPy program, on the float32 features before they were stored
 # as float16: L2-normalised rows, intercept, a lambda for every class.
@@ -21,30 +19,14 @@ REFERENCE = {
 }
 
 
-def metric(study):
-    return "mean AP" if study["task"] == "multilabel" else "accuracy"
-
-
 def head(doctor, seconds):
     return [
         "# Evidence: networks and ensembles", "",
         f"Made by `experiments/evidence/run` in {seconds:.0f} s; nothing here is edited by hand. Every figure comes "
         "from the JSON of `tenon rank`, `fit` and `eval` with their defaults where nothing else is said.", "",
-        f"- Machine: {doctor['cpu']}, {doctor['cores']} cores, {doctor['threads']} threads; SIMD {doctor['simd']}; "
-        f"BLAS {doctor['blas']}, kernels {doctor['blas_kernels']} (chosen by {doctor['blas_kernels_chosen_by']}).",
-        f"- Versions: tenon {doctor['version']}, Python {platform.python_version()} (orchestration only). Seed 0.",
+        *machine_lines(doctor, "Seed 0"),
         "- Data: float16 activations of small public networks, L2-normalised rows, intercept. Test scores are "
         "accuracy in percent, mean average precision for flickr8k, each on the set's own test rows.", ""]
-
-
-def claim_lines(studies):
-    lines = ["## The paper's claims", ""]
-    found = claims.verdicts(studies)
-    lines += table(["claim", "holds here?", "figures"], [row[:3] for row in found])
-    for claim, _, _, sentences in found:
-        if sentences:
-            lines += [f"**{claim}.**", ""] + [f"- {sentence}" for sentence in sentences] + [""]
-    return lines
 
 
 def single_lines(study):
@@ -115,7 +97,7 @@ def reference_lines(studies):
 
 
 def render(doctor, studies, seconds):
-    lines = head(doctor, seconds) + claim_lines(studies) + [
+    lines = head(doctor, seconds) + claim_lines("## The paper's claims", claims.verdicts(studies)) + [
         "## Networks (the paper's Table 2, evidence)", "",
         "Columns λ → 0 and λ = ∞ count the classes whose own optimum lies at that end. λ → 0 happens for N < D: the "
         "class is fitted without noise. Where training rows repeat, F then has no maximum, and the evidence of that "

@@ -7,17 +7,14 @@ the paper gives no numbers for these words.
 import math
 import statistics
 
+from common import in_words, metric, table
+
 COLUMNS = {"best-ridge": "best ridge (oracle)", "bayes": "Bayesian", "bayes-per-class": "Bayesian, λ a class",
            "cv-ridge": "CV ridge", "best-svm": "best SVM (oracle)", "svm": "SVM, C = 1", "cv-svm": "CV SVM",
            "logistic": "logistic, C = 1"}
 ORACLES = ("best-ridge", "best-svm")
 TIMED = [name for name in COLUMNS if name not in ORACLES]
 CLOSE, MUCH = 1.0, 3.0
-
-
-def table(head, rows):
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return lines + ["| " + " | ".join(map(str, row)) + " |" for row in rows] + [""]
 
 
 def cells(studies):
@@ -57,7 +54,7 @@ def close_sentence(study, other):
             f"{sum(gap > 0 for gap in gaps)} of {len(gaps)} networks, worse on {sum(gap < 0 for gap in gaps)}.")
 
 
-def close_claim(studies, other, in_words):
+def close_claim(studies, other):
     gaps = differences(studies, "bayes", other)
     return (f"The Bayesian choice of λ is competitive with {COLUMNS[other]} (at most {CLOSE:g} point below)",
             in_words(sum(gap >= -CLOSE for gap in gaps), len(gaps)),
@@ -65,7 +62,7 @@ def close_claim(studies, other, in_words):
             f"{statistics.fmean(gaps):+.2f}", [close_sentence(study, other) for study in studies])
 
 
-def faster_claim(studies, other, in_words):
+def faster_claim(studies, other):
     times = slower(studies, other)
     middle = math.exp(statistics.fmean(math.log(value) for value in times))
     sums = [sum(methods[name]["seconds"] for _, _, methods in cells(studies)) for name in ("bayes", other)]
@@ -94,11 +91,11 @@ def many_classes_claim(studies):
              sentences)]
 
 
-def verdicts(studies, in_words):
+def verdicts(studies):
     """Rows as those of claims.verdicts."""
     found = []
     for other in ("cv-ridge", "cv-svm"):
-        found += [close_claim(studies, other, in_words), faster_claim(studies, other, in_words)]
+        found += [close_claim(studies, other), faster_claim(studies, other)]
     return found + many_classes_claim(studies)
 
 
@@ -130,8 +127,7 @@ def time_rows(study):
 
 
 def set_lines(study):
-    measure = "mean AP" if study["task"] == "multilabel" else "accuracy"
-    return [f"### {study['name']}: classifiers", "", f"Test {measure}, percent:", "",
+    return [f"### {study['name']}: classifiers", "", f"Test {metric(study)}, percent:", "",
             *table(["network", *COLUMNS.values()], score_rows(study)), "Seconds of `fit`:", "",
             *table(["network", *(COLUMNS[name] for name in TIMED)], time_rows(study))]
 

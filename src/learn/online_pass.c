@@ -64,16 +64,24 @@ static void draw_negatives(tnp_passes *p, const size_t *first, size_t n)
 
 /* ---- rows ---- */
 
-/* Advice about the runs of a stretch. */
-static void expect(const tnp_passes *p, size_t stretch, bool soon)
+/* The runs of a stretch will be read. */
+static void expect(const tnp_passes *p, size_t stretch)
 {
     const tnp_visit_order *o = &p->order;
     size_t per = o->stretch / o->run, from = stretch * per, to = tnp_min(o->run_count, from + per);
     for (size_t r = from; r < to; ++r) {
         size_t start = o->runs[r] * o->run, count = tnp_min(o->run, o->rows - start);
         for (size_t f = 0; f < p->data.feed_count; ++f)
-            tnp_feed_expect(p->data.feeds[f], start, count, soon);
+            tnp_feed_expect(p->data.feeds[f], start, count, true);
     }
+}
+
+/* Nothing that was read is needed again in this pass. The whole file, not the runs of the last stretch: a fault maps pages
+ * of neighbouring runs too, and left alone they add up to the file. */
+static void forget(const tnp_passes *p)
+{
+    for (size_t f = 0; f < p->data.feed_count; ++f)
+        tnp_feed_expect(p->data.feeds[f], 0, p->order.rows, false);
 }
 
 /* Rows order[start ..] with their labels. */
@@ -131,9 +139,8 @@ tn_status tnp_passes_run(tn_ctx *ctx, tnp_passes *p, size_t pass, tnp_online *co
         size_t stretch = start / o->stretch;
         n = tnp_min(p->chunk, o->rows - start);
         if (o->runs && stretch != reached) {
-            expect(p, stretch + 1, true);
-            if (stretch > 0)
-                expect(p, stretch - 1, false);
+            expect(p, stretch + 1);
+            forget(p);
             reached = stretch;
         }
         TN_TRY(read_chunk(ctx, p, start, n));

@@ -139,7 +139,7 @@ static tn_status one_pass(tn_ctx *ctx, const tnp_online_plan *plan, tnp_passes *
                           tnp_online **at_work, float *w, bool *any)
 {
     tn_status st = TN_OK;
-    double begin = tnp_seconds();
+    double begin = tnp_seconds(), share;
     size_t count = 0;
     for (size_t i = 0; i < s->group; ++i) {
         at_work[i] = has_ended(plan, s, s->first + i) ? NULL : s->learners[i];
@@ -152,6 +152,7 @@ static tn_status one_pass(tn_ctx *ctx, const tnp_online_plan *plan, tnp_passes *
         s->accounts[(s->first + i) * s->epochs + s->passes] =
             (tnp_account){-(double)s->learners[i]->updates, -(double)s->learners[i]->mistakes, NAN, 0};
     TN_TRY(tnp_passes_run(ctx, passes, s->passes, at_work, s->group));
+    share = (tnp_seconds() - begin) / (double)count;
     ++s->passes;
     for (size_t i = 0; i < s->group; ++i) {
         tnp_account *account = &s->accounts[(s->first + i) * s->epochs + s->passes - 1];
@@ -159,7 +160,7 @@ static tn_status one_pass(tn_ctx *ctx, const tnp_online_plan *plan, tnp_passes *
         account->mistakes += (double)s->learners[i]->mistakes;
         if (!at_work[i])
             continue;
-        account->seconds = (tnp_seconds() - begin) / (double)count; /* its share of the common pass */
+        account->seconds = share; /* of the common pass */
         TN_TRY(judge(ctx, plan, s, i, w));
     }
     if (plan->after_pass)

@@ -112,7 +112,9 @@ static void add_training(tnp_text *text, const tn_fit_info *info)
     add_number(text, "C", info->cost);
     add_number(text, "objective", info->objective);
     add_number(text, "gap", info->gap);
-    if (isnan(info->objective))
+    if (isnan(info->objective) && info->passes > 0)
+        tnp_text_add(text, ",\"passes\":%zu,\"converged\":null", info->passes);
+    else if (isnan(info->objective))
         tnp_text_add(text, ",\"passes\":null,\"converged\":null");
     else
         tnp_text_add(text, ",\"passes\":%zu,\"converged\":%s", info->passes, info->converged ? "true" : "false");

@@ -239,6 +239,15 @@ static void add_passes(tnp_text *text, const tn_fit_info *info, bool color)
     tnp_text_add(text, "\n");
 }
 
+/* Blank where a rule has no such value. */
+static void value_cell(tnp_table *table, double value)
+{
+    if (isnan(value))
+        tnp_table_cell(table, "%s", "");
+    else
+        tnp_table_cell(table, "%.4g", value);
+}
+
 static void add_trials(tnp_text *text, const tn_fit_info *info, bool color)
 {
     tnp_table table;
@@ -248,8 +257,8 @@ static void add_trials(tnp_text *text, const tn_fit_info *info, bool color)
         tnp_table_cell(&table, "%s", head[i]);
     for (size_t i = 0; i < info->trial_count; ++i) {
         const tn_trial *t = &info->trials[i];
-        tnp_table_cell(&table, "%.4g", t->cost);
-        tnp_table_cell(&table, "%.2g", t->eta);
+        value_cell(&table, t->cost);
+        value_cell(&table, t->eta);
         tnp_table_cell(&table, "%zu", t->epochs);
         tnp_table_cell(&table, "%.4f%s", t->valid, i == info->trial_best ? " *" : "  ");
     }

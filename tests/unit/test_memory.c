@@ -117,17 +117,19 @@ static void memory_does_not_grow_with_rows(void **state)
 /* ---- what the process really holds ---- */
 
 typedef struct meter {
+    const char *field; /* RssAnon: not backed by a file; VmRSS: mapped pages with it */
     atomic_bool stop;
-    size_t kilobytes; /* the highest RssAnon seen */
+    size_t kilobytes; /* the most seen */
+    pthread_t thread;
 } meter;
 
-static size_t anonymous_kilobytes(void)
+static size_t status_kilobytes(const char *field)
 {
     char line[256];
-    size_t found = 0;
+    size_t found = 0, length = strlen(field);
     FILE *file = fopen("/proc/self/status", "r");
     while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "RssAnon: %zu", &found) == 1)
+        if (strncmp(line, field, length) == 0 && sscanf(line + length, ": %zu", &found) == 1)
             break;
     if (file)
         fclose(file);
@@ -139,33 +141,84 @@ static void *watch(void *arg)
     meter *m = arg;
     const struct timespec pause = {0, 3000000};
     while (!atomic_load(&m->stop)) {
-        size_t now = anonymous_kilobytes();
+        size_t now = status_kilobytes(m->field);
         m->kilobytes = now > m->kilobytes ? now : m->kilobytes;
         nanosleep(&pause, NULL);
     }
     return NULL;
 }
 
+/* Skips the test where the system tells nothing. */
+static void meter_start(meter *m, const char *field)
+{
+    *m = (meter){.field = field};
+    if (status_kilobytes(field) == 0)
+        skip();
+    assert_int_equal(pthread_create(&m->thread, NULL, watch, m), 0);
+}
+
+static void meter_stop(meter *m)
+{
+    atomic_store(&m->stop, true);
+    pthread_join(m->thread, NULL);
+}
+
+static void assert_at_most_megabytes(const meter *m, size_t most)
+{
+    if (m->kilobytes > most * 1024)
+        print_error("%s: %zu kB\n", m->field, m->kilobytes);
+    assert_true(m->kilobytes <= most * 1024);
+}
+
 /* 200,000 x 1024 floats are 800 MB; ranking them with all defaults stays within 400 MB, threads, BLAS and test included. */
 static void two_hundred_thousand_rows_in_400_megabytes(void **state)
 {
     (void)state;
-    meter m = {.kilobytes = 0};
-    pthread_t thread;
+    meter m;
     size_t rows = SANITIZED ? 20000 : 200000;
-    if (anonymous_kilobytes() == 0)
-        skip();
-    assert_int_equal(pthread_create(&thread, NULL, watch, &m), 0);
+    meter_start(&m, "RssAnon");
     size_t peak = peak_of(rows, 1024, "2000", "l2", 0);
-    atomic_store(&m.stop, true);
-    pthread_join(thread, NULL);
+    meter_stop(&m);
     assert_true(peak < (size_t)200 << 20);
     if (!SANITIZED) {
         assert_true(m.kilobytes > peak / 1024 / 2); /* the meter saw the work */
-        if (m.kilobytes > 400 * 1024)
-            print_error("%zu kB of anonymous memory\n", m.kilobytes);
-        assert_true(m.kilobytes <= 400 * 1024);
+        assert_at_most_megabytes(&m, 400);
     }
+}
+
+/* One pass of PA over 300,000 x 1024 floats, 1.2 GB, shuffled: two stretches of 256 MB are mapped in at a time and given
+ * back; what is ours stays within a budget of 32 MB. */
+static void an_online_pass_holds_two_stretches_of_its_file(void **state)
+{
+    (void)state;
+    meter m;
+    size_t rows = SANITIZED ? 20000 : 300000;
+    meter_start(&m, "VmRSS");
+    tn_source *src = sparse_file("m.npy", rows, 1024);
+    tn_labels *labels = cyclic_labels(rows);
+    tn_ctx *ctx = NULL;
+    tn_fit_options opt;
+    tn_fit_info *info = NULL;
+    tn_head *head = NULL;
+    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx_set_memory(ctx, (size_t)32 << 20);
+    tn_fit_options_default(&opt);
+    opt.method = TN_METHOD_PA;
+    opt.select = TN_SEARCH_ALL;
+    opt.online.epochs = 1;
+    assert_fine(ctx, tn_fit(ctx, (const tn_source *const *)&src, 1, labels, &opt, &info, &head));
+    meter_stop(&m);
+    assert_true(info->epochs[0].updates > 0);
+    if (!SANITIZED) {
+        assert_true(m.kilobytes > 256 * 1024); /* the meter saw a stretch */
+        assert_at_most_megabytes(&m, 700);
+    }
+    tn_head_free(head);
+    tn_fit_info_free(info);
+    tn_ctx_free(ctx);
+    labels_done(labels);
+    tn_source_close(src);
+    unlink(file_path("m.npy"));
 }
 
 /* The dual holds N x N, not N x D: a wide file in memory that is a fraction of it. */
@@ -183,6 +236,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_does_not_grow_with_rows),
         cmocka_unit_test(two_hundred_thousand_rows_in_400_megabytes),
+        cmocka_unit_test(an_online_pass_holds_two_stretches_of_its_file),
         cmocka_unit_test(the_dual_does_not_hold_the_file),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

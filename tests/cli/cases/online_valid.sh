@@ -37,4 +37,4 @@ grep -o '^"epochs" [0-9]* "C" [0-9.]* "eta" 0.8[0-9]* "valid_accuracy" [0-9.e-]*
     [ "$(passes | sort -k2,2 -g | tail -n 1 | cut -d' ' -f2)" = "$value" ] && echo "C $c by itself: the same"
 done
 "$TENON" fit darknet.train.npy --labels labels.train.txt -o h.safetensors --method arow --tune $valid --no-color |
-    grep -cE '^ *[0-9.]+ +[0-9.]+ +[0-9]+ +0\.[0-9]{4} +\*?$'
+    grep -cE '^ *[0-9.]+ +[0-9]+ +0\.[0-9]{4} *\*?$'
