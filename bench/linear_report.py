@@ -140,8 +140,9 @@ def head_lines(facts, found):
             "- Data: max(0, class mixture of rank 64 + noise - offset), about 62 % zeros, float32 `.npy` in the page "
             "cache; rows of length 1, C = 1. Zeros are free for LIBLINEAR, which is given sparse rows.",
             "- tenon: wall time of the whole process, `tenon fit a=x.npy --labels y.npy --C 1 --select all --loo 0` "
-            f"with `--method svm --loss squared-hinge --gap {found['gaps'][0]}` or `--method logistic --gap "
-            f"{found['gaps'][0]}`: it ends when it has certified to be that close to the optimum (svm: every class).",
+            f"with `--method svm --loss squared-hinge --gap {found['gaps'][0]}`, which ends when every class has certified to be "
+            f"that close to its optimum, or `--method logistic` with the loosest gap of {', '.join(found['loose'])} that "
+            "brings its loss within 1e-3 of the best known, as the peers have the loosest of theirs.",
             f"- Best known: a tenon head with gap {found['gaps'][1]}, or the peer's own where that is lower.",
             "- LIBLINEAR: train() alone, one class against the rest at a time, bias 1; eps is the loosest with which "
             "the objectives are in sum within 0.1 % of the best known. It trains for about "
