@@ -188,8 +188,10 @@ static tn_status walk(tn_ctx *ctx, scan_job *job, const state *s, double delta, 
     score_prefix(p, s, path);
     while (path->count < most) {
         TN_TRY(tnp_cancelled(ctx));
-        if (path->count == path->room)
+        if (path->count == path->room) {
             TN_TRY(more_room(ctx, path));
+            job->q = path->q + (path->count - 1) * p->rows; /* moved */
+        }
         tnp_parallel(ctx, threads, runs, scan_run, job);
         if (!next_pick(job, runs, path->count, &pick) || !take(job, s, pick, delta, path))
             break;

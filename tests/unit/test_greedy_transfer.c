@@ -66,6 +66,17 @@ static void picks_follow_the_literal_criterion(void **state)
     ctx_done(ctx);
 }
 
+/* More picks than the path has room for at first, and more than rows. */
+static void long_paths(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    ref_transfer r = ref_transfer_of(REF_PLAIN, 30, 40, true, 17);
+    check_path(ctx, &r, 0.5, 0, 40);
+    ref_transfer_free(&r);
+    ctx_done(ctx);
+}
+
 /* lambda = 0: least squares, and a column that has become dependent is not picked, so m - 1 columns are the most. */
 static void forward_regression(void **state)
 {
@@ -367,6 +378,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(picks_follow_the_literal_criterion),
+        cmocka_unit_test(long_paths),
         cmocka_unit_test(forward_regression),
         cmocka_unit_test(leave_one_out_is_a_refit),
         cmocka_unit_test(best_prefix),
