@@ -8,9 +8,8 @@
 
 typedef enum tnp_ball { TNP_BALL_L1, TNP_BALL_L2 } tnp_ball;
 
-/* The nearest point of |b| <= tau, in place; room (n) is scratch of the first. */
+/* The nearest point of |b|_1 <= tau, in place; room (n) is scratch. */
 void tnp_project_l1(size_t n, double tau, double *b, double *room);
-void tnp_project_l2(size_t n, double tau, double *b);
 
 /* lambda and tau from the grids by leave-one-out score; of equals the larger lambda, then the smaller tau. The weights of the
  * sources are beta. TN_ERR_ARG without features or without sources. Owned by the caller. Thread counts agree

@@ -15,20 +15,19 @@ static double norm_of(tnp_ball ball, size_t n, const double *b)
     return ball == TNP_BALL_L1 ? sum : sqrt(sum);
 }
 
-/* |b_j| shrunk by theta (l1), or all by one factor (l2): the parameter that meets the ball by bisection. */
-static void bisected(tnp_ball ball, size_t n, double tau, const double *b, double *out)
+/* |b_j| shrunk by the theta that meets the ball, by bisection. */
+static void bisected(size_t n, double tau, const double *b, double *out)
 {
-    long double low = 0, high = 1e6L; /* tau is at least 1e-2, no |b| above 10 */
+    long double low = 0, high = 10; /* above every |b| */
     memcpy(out, b, n * sizeof *out);
-    for (int step = 0; step < 200 && norm_of(ball, n, b) > tau; ++step) {
+    for (int step = 0; step < 200 && norm_of(TNP_BALL_L1, n, b) > tau; ++step) {
         long double middle = (low + high) / 2, size = 0;
         for (size_t j = 0; j < n; ++j) {
-            long double v = ball == TNP_BALL_L1 ? fmaxl(fabsl((long double)b[j]) - middle, 0)
-                                                : fabsl((long double)b[j]) / (1 + middle);
+            long double v = fmaxl(fabsl((long double)b[j]) - middle, 0);
             out[j] = copysign((double)v, b[j]);
-            size += ball == TNP_BALL_L1 ? v : v * v;
+            size += v;
         }
-        if ((ball == TNP_BALL_L1 ? size : sqrtl(size)) > tau)
+        if (size > tau)
             low = middle;
         else
             high = middle;
@@ -45,17 +44,12 @@ static void projections(void **state)
         double tau = pow(10, 4 * ref_unit(&rng) - 2);
         for (size_t j = 0; j < n; ++j)
             b[j] = seed % 3 == 0 ? (double)ref_below(&rng, 3) - 1 : ref_normal(&rng); /* with ties, and without */
-        for (size_t k = 0; k < 2; ++k) {
-            memcpy(got, b, sizeof got);
-            if (balls[k] == TNP_BALL_L1)
-                tnp_project_l1(n, tau, got, room);
-            else
-                tnp_project_l2(n, tau, got);
-            bisected(balls[k], n, tau, b, want);
-            for (size_t j = 0; j < n; ++j)
-                assert_near_at(j, got[j], want[j], 1e-13);
-            assert_true(norm_of(balls[k], n, got) <= tau * (1 + 1e-13));
-        }
+        memcpy(got, b, sizeof got);
+        tnp_project_l1(n, tau, got, room);
+        bisected(n, tau, b, want);
+        for (size_t j = 0; j < n; ++j)
+            assert_near_at(j, got[j], want[j], 1e-13);
+        assert_true(norm_of(TNP_BALL_L1, n, got) <= tau * (1 + 1e-13));
     }
 }
 
@@ -141,7 +135,7 @@ static void leave_one_out_is_a_refit(void **state)
 
 /* One source: predictions are a line in beta, the hinge is piecewise linear, and its minimum within +-tau is at a corner or an
  * end. T normalised steps of tau/sqrt(t) from within tau of it come to G tau (1 + sum 1/t)/(2 sum 1/sqrt t) of the minimum, which is
- * 0.07 G tau at T = 1000, with G the hinge's steepest slope. */
+ * 0.11 G tau at T = 300, with G the hinge's steepest slope. */
 static void one_source_is_minimised(void **state)
 {
     (void)state;
@@ -167,7 +161,7 @@ static void one_source_is_minimised(void **state)
             steepest += (double)r.share[i] * fabs(at1[i] - at0[i]);
         double got = hinge_of(&r, model->loo);
         assert_true(got >= least - 1e-9);
-        assert_true(got <= least + 0.073 * steepest * model->tau + 1e-9);
+        assert_true(got <= least + 0.11 * steepest * model->tau + 1e-9);
         tnp_transfer_model_free(model);
         tnp_transfer_problem_free(p);
         ref_transfer_free(&r);
