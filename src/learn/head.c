@@ -40,6 +40,13 @@ done:
     return st;
 }
 
+tn_status tnp_head_add_sources(tn_ctx *ctx, tn_head *h, size_t count)
+{
+    tn_status st = tnp_alloc(ctx, count, sizeof *h->sources, &h->sources);
+    h->source_count = st == TN_OK ? count : 0;
+    return st;
+}
+
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *h)
 {
     tn_status st = TN_OK;
@@ -59,6 +66,11 @@ void tn_head_free(tn_head *h)
         tnp_free(h->names[k]);
     for (size_t r = 0; h->reps && r < h->rep_count; ++r)
         tnp_free(h->reps[r].name);
+    for (size_t i = 0; i < h->source_count; ++i) {
+        tnp_free(h->sources[i].name);
+        tnp_free(h->sources[i].label);
+    }
+    tnp_free(h->sources);
     tnp_free(h->names);
     tnp_free(h->reps);
     tnp_free(h->weight);
@@ -102,6 +114,17 @@ size_t tn_head_rep_count(const tn_head *head)
 tn_rep tn_head_rep(const tn_head *head, size_t i)
 {
     return (tn_rep){head->reps[i].name, head->reps[i].dim, head->reps[i].normalize};
+}
+
+size_t tn_head_source_count(const tn_head *head)
+{
+    return head->source_count;
+}
+
+tn_head_source tn_head_source_at(const tn_head *head, size_t i)
+{
+    const tnp_head_source *s = &head->sources[i];
+    return (tn_head_source){s->name, s->label, s->column, s->is_head};
 }
 
 const float *tn_head_weight(const tn_head *head)
