@@ -215,38 +215,14 @@ done:
     return st;
 }
 
-static tn_status head_reps(tn_ctx *ctx, const transfer_job *job, tn_head *head)
-{
-    tn_status st = TN_OK;
-    for (size_t t = 0, at = 0; t < head->rep_count; at += head->reps[t++].dim) {
-        const tn_feed *feed = job->feeds[t];
-        TN_TRY(tnp_strdup(ctx, tn_source_name(tn_feed_source(feed)), &head->reps[t].name));
-        head->reps[t].dim = tn_feed_cols(feed);
-        head->reps[t].normalize = tn_feed_normalize(feed);
-        if (!tn_feed_means(feed))
-            continue;
-        if (!head->means)
-            TN_TRY(tnp_head_add_zscore(ctx, head));
-        memcpy(head->means + at, tn_feed_means(feed), head->reps[t].dim * sizeof(double));
-        memcpy(head->scales + at, tn_feed_scales(feed), head->reps[t].dim * sizeof(double));
-    }
-done:
-    return st;
-}
-
 static tn_status options_json(tn_ctx *ctx, const tn_transfer_options *options, char **out)
 {
     size_t count = 0;
     const tn_field *fields = tn_transfer_fields(&count);
-    char buffer[256];
     tnp_text text;
     tnp_text_init(&text, ctx);
-    for (size_t i = 0; i < count; ++i) {
-        tnp_text_add(&text, "%s", i ? "," : "{");
-        tnp_text_quote(&text, fields[i].name);
-        tnp_text_add(&text, ":");
-        tnp_text_quote(&text, tn_field_text(&fields[i], options, buffer, sizeof buffer));
-    }
+    tnp_text_add(&text, "{");
+    tnp_text_fields(&text, fields, count, options, true);
     tnp_text_add(&text, "}");
     return tnp_text_take(&text, out);
 }
@@ -284,7 +260,7 @@ static tn_status make_head(tn_ctx *ctx, const transfer_job *job, const tn_transf
                         job->options->features ? job->target_count : 0, method, &head));
     TN_TRY(tnp_head_add_sources(ctx, head, used));
     TN_TRY(name_sources(ctx, job, place, head));
-    TN_TRY(head_reps(ctx, job, head));
+    TN_TRY(tnp_head_set_reps(ctx, (const tn_feed *const *)job->feeds, head));
     TN_TRY(options_json(ctx, job->options, &head->options));
     for (size_t r = 0; r < info->count; ++r)
         fill_row(job, place, job->weights + r * job->cols, job->intercepts[r], 1, info->count == 1 ? 1 : r, head);

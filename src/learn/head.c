@@ -3,6 +3,8 @@
  * The head object: storage and look. Applying it is scorer.c, files are report/head_file.c. */
 #include "learn/head.h"
 
+#include <string.h>
+
 tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
                        size_t rep_count, const char *method, tn_head **out)
 {
@@ -36,6 +38,25 @@ tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *h)
     TN_TRY(tnp_alloc(ctx, h->classes, sizeof(double), &h->lambda));
     TN_TRY(tnp_alloc(ctx, h->classes, sizeof(double), &h->alpha));
     TN_TRY(tnp_alloc(ctx, h->classes, sizeof(double), &h->beta));
+done:
+    return st;
+}
+
+tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *h)
+{
+    tn_status st = TN_OK;
+    for (size_t r = 0, at = 0; r < h->rep_count; at += h->reps[r++].dim) {
+        const tn_feed *feed = feeds[r];
+        TN_TRY(tnp_strdup(ctx, tn_source_name(tn_feed_source(feed)), &h->reps[r].name));
+        h->reps[r].dim = tn_feed_cols(feed);
+        h->reps[r].normalize = tn_feed_normalize(feed);
+        if (!tn_feed_means(feed))
+            continue;
+        if (!h->means)
+            TN_TRY(tnp_head_add_zscore(ctx, h));
+        memcpy(h->means + at, tn_feed_means(feed), h->reps[r].dim * sizeof(double));
+        memcpy(h->scales + at, tn_feed_scales(feed), h->reps[r].dim * sizeof(double));
+    }
 done:
     return st;
 }

@@ -39,6 +39,8 @@ struct tn_head {
 /* An empty head with room for its numbers: names are copied; reps have room for rep_count, names NULL. */
 tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
                        size_t rep_count, const char *method, tn_head **out);
+/* Names, widths, normalisations and z-scores of its representations, from the feeds (rep_count) they were trained on. */
+tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *head);
 /* Room for sources: the last `count` columns of its dim. */
 tn_status tnp_head_add_sources(tn_ctx *ctx, tn_head *head, size_t count);
 /* Room for lambda, alpha, beta; for means and scales (0 and 1). */
