@@ -28,11 +28,12 @@ typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
     const char *labels, *output, *scores, *valid_labels, *from;
-    tn_words valid;
+    tn_words valid, target, source;
     int task, format;
     size_t top;
     bool per_class, proba;
     tn_fit_options fit;
+    tn_transfer_options transfer;
     tn_pq_options pq;
 } cli_options;
 
@@ -107,6 +108,7 @@ bool cli_is_near(const char *word, size_t distance);
 
 int cmd_rank(cli_app *app);
 int cmd_fit(cli_app *app);
+int cmd_transfer(cli_app *app);
 int cmd_predict(cli_app *app);
 int cmd_eval(cli_app *app);
 int cmd_pq(cli_app *app);
@@ -156,6 +158,17 @@ void cli_sources_close(cli_sources *sources);
 const tn_source *const *cli_sources_view(const cli_sources *sources);
 /* Refuses a command line without -o, or one whose output cannot be written. */
 int cli_need_output(const cli_app *app);
+/* Sources of a transfer (donors.c): files of scores, heads, folders of heads. */
+typedef struct cli_donors {
+    tn_donor *list;
+    char **names; /* count: of heads; NULL for files, which know their own */
+    size_t count;
+} cli_donors;
+
+/* Owned by the caller, also after a failure: free with cli_donors_close. */
+int cli_donors_open(cli_app *app, const tn_words *words, cli_donors *out);
+void cli_donors_close(cli_donors *donors);
+
 /* Refuses a command line without --labels. */
 int cli_need_labels(const cli_app *app);
 

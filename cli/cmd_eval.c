@@ -37,8 +37,11 @@ static int score_head(cli_app *app, const cli_sources *sources, measured *m)
     int code = EXIT_FINE;
     const tn_head *head = m->head;
     tn_scorer *scorer = NULL;
+    cli_donors donors = {NULL, NULL, 0};
     tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
-    CLI_TRY(cli_check(app, tn_scorer_new(app->ctx, head, cli_sources_view(sources), sources->count, nan, &scorer)));
+    CLI_TRY(cli_donors_open(app, &app->options.source, &donors));
+    CLI_TRY(cli_check(app, tn_scorer_new_transfer(app->ctx, head, cli_sources_view(sources), sources->count,
+                                                  donors.list, donors.count, nan, &scorer)));
     size_t rows = tn_scorer_rows(scorer), classes = tn_head_classes(head);
     CLI_TRY(cli_check(app, tn_mat_new(app->ctx, rows, classes, &m->scores)));
     for (size_t start = 0; start < rows; start += BLOCK) {
@@ -49,6 +52,7 @@ static int score_head(cli_app *app, const cli_sources *sources, measured *m)
         forget_nan_rows(m);
 done:
     tn_scorer_free(scorer);
+    cli_donors_close(&donors);
     return code;
 }
 
@@ -111,7 +115,7 @@ static int check_line(const cli_app *app)
         return code;
     if (app->options.scores && app->arg_count != 0)
         return cli_fail(app, EXIT_USAGE, "got both --scores and %s, expected one of them", app->args[0]);
-    if (!app->options.scores && app->arg_count < 2)
+    if (!app->options.scores && app->arg_count < (app->options.source.count ? 1 : 2))
         return cli_fail(app, EXIT_USAGE, "expected HEAD and REP..., or --scores FILE.npy; usage: tenon eval %s",
                         app->command->arguments);
     if (app->options.proba && !app->options.scores)

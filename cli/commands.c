@@ -28,6 +28,7 @@ void cli_options_default(cli_options *options)
     memset(options, 0, sizeof *options);
     options->task = TN_TASK_AUTO;
     tn_fit_options_default(&options->fit);
+    tn_transfer_options_default(&options->transfer);
     tn_pq_options_default(&options->pq);
 }
 
@@ -71,7 +72,19 @@ static const tn_field fit_fields[] = {
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD",
      "online methods: go on from this head; classes that it does not know are added"},
 };
+#define SOURCE(help)                                                                                                   \
+    {                                                                                                                  \
+        "source", TN_FIELD_WORDS, AT(source), 0, 0, "REP_OR_HEAD...", help                                             \
+    }
+static const tn_field transfer_fields[] = {
+    {"target", TN_FIELD_WORDS, AT(target), 0, 0, "REP...", "features of the rows to learn from"},
+    LABELS,
+    TASK,
+    SOURCE("other classifiers: files of scores, one row a row of the target; heads; folders of heads"),
+    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
+};
 static const tn_field predict_fields[] = {
+    SOURCE("the sources that a transfer head names"),
     {"top", TN_FIELD_INT, AT(top), 0, 1e9, "N", "print the N best classes as name:score; 0: the decision only"},
     {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL,
      "probabilities instead of scores, also in --scores and --top; the head must have been calibrated"},
@@ -81,6 +94,7 @@ static const tn_field predict_fields[] = {
 static const tn_field eval_fields[] = {
     LABELS,
     TASK,
+    SOURCE("the sources that a transfer head names"),
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "measure these scores (rows x classes) instead of a head"},
     {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL, "those scores are probabilities: nll and ece too"},
     {"per-class", TN_FIELD_FLAG, AT(per_class), 0, 0, NULL, "print a line a class too; --json always has them"},
@@ -114,6 +128,12 @@ static const cli_table fit_tables[] = {
     LIBRARY("Online methods", tn_online_fields, fit.online),
     LIBRARY("Candidates", tn_rank_fields, fit.rank),
     LIBRARY("Evidence", tn_evidence_fields, fit.rank.evidence),
+    END,
+};
+static const cli_table transfer_tables[] = {
+    COMMON,
+    LIST("Options", transfer_fields),
+    LIBRARY("Transfer", tn_transfer_fields, transfer),
     END,
 };
 static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), END};
@@ -182,6 +202,34 @@ const cli_command cli_commands[] = {
      .max_args = SIZE_MAX,
      .tables = fit_tables,
      .run = cmd_fit},
+    {.name = "transfer",
+     .summary = "learns from few rows with the help of other people's classifiers",
+     .arguments = "--target REP... --labels FILE --source REP_OR_HEAD... -o HEAD [options]",
+     .examples =
+         "tenon transfer --target few.npy --labels y.txt --source imagenet_scores.npy -o head.safetensors\n"
+         "tenon transfer --target dino=few.npy --labels y.txt --source library/ --k loo -o head.safetensors\n"
+         "tenon transfer --target few.npy --labels y.txt --source a.npy cats.safetensors --method greedytl --json "
+         "-o head.safetensors\n"
+         "tenon predict head.safetensors dino=new.npy --source library/",
+     .details =
+         "Sources are black boxes: a matrix of scores that any program wrote, one row a row of the target; a head of "
+         "tenon, which is applied to the target's representations; or a folder of heads. Two classes are one "
+         "task, the second class against the first; more are one task each, one against the rest.\n\n"
+         "  auto -- the one of none, rls and greedytl with the lowest leave-one-out error\n"
+         "  greedytl -- features and sources picked one by one for a ridge model, by what each adds\n"
+         "  none -- ridge on the features: no transfer\n"
+         "  average -- the mean of the source scores\n"
+         "  rls -- ridge on features and sources\n"
+         "  forward -- as greedytl without regularisation\n"
+         "  l1-logistic, elastic-net -- logistic regression on all columns with a sparse penalty\n"
+         "  multikt-l2, multikt-l1 -- a least-squares machine on top of a weighted sum of the sources\n"
+         "  dam -- ridge on the features, drawn to the sources' mean score\n\n"
+         "Their hyper-parameters are chosen by leave-one-out error, from few rows that is all there is. The error "
+         "of multikt is optimistic: its weights are fitted to the same predictions.",
+     .min_args = 0,
+     .max_args = 0,
+     .tables = transfer_tables,
+     .run = cmd_transfer},
     {.name = "predict",
      .summary = "applies a head: one line a row",
      .arguments = "HEAD REP... [options]",
@@ -196,7 +244,7 @@ const cli_command cli_commands[] = {
                 "With --proba a line is the class, a tab and its probability; with --top N pairs name:probability; for "
                 "multi-label heads such pairs of the classes over the threshold, separated by tabs. In --json each is "
                 "an object of class and probability.",
-     .min_args = 2,
+     .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = predict_tables,
      .run = cmd_predict},

@@ -217,6 +217,53 @@ static double cost_of(const tn_head *head)
     return has && found ? strtod(found + 5, NULL) : (double)NAN;
 }
 
+/* Sources of a transfer head with their largest weight: of the second class where there are two, else of the class that
+ * leans on it most. */
+static double source_weight(const tn_head *head, size_t i, size_t *class)
+{
+    size_t classes = tn_head_classes(head), dim = tn_head_dim(head), column = dim - tn_head_source_count(head) + i;
+    const float *w = tn_head_weight(head);
+    *class = classes == 2 ? 1 : 0;
+    for (size_t k = 0; classes > 2 && k < classes; ++k)
+        if (fabsf(w[k * dim + column]) > fabsf(w[*class * dim + column]))
+            *class = k;
+    return (double)w[*class * dim + column];
+}
+
+static void sources_json(FILE *out, const tn_head *head)
+{
+    fputs(",\"sources\":[", out);
+    for (size_t i = 0; i < tn_head_source_count(head); ++i) {
+        tn_head_source source = tn_head_source_at(head, i);
+        size_t class = 0;
+        double weight = source_weight(head, i, &class);
+        fputs(i ? "," : "", out);
+        json_text(out, "{kind", source.is_head ? "head" : "scores");
+        json_text(out, "name", source.name);
+        json_text(out, "label", source.label);
+        fprintf(out, ",\"column\":%zu", source.column);
+        json_text(out, "class", tn_head_class_names(head)[class]);
+        json_number(out, "weight", weight);
+        fputc('}', out);
+    }
+    fputc(']', out);
+}
+
+static void sources_lines(FILE *out, const tn_head *head)
+{
+    size_t count = tn_head_source_count(head);
+    for (size_t i = 0; i < count && i < SHOWN; ++i) {
+        tn_head_source source = tn_head_source_at(head, i);
+        size_t class = 0;
+        double weight = source_weight(head, i, &class);
+        fprintf(out, "  source: '%s'%s%s%s %.3g for '%s'\n", source.is_head ? source.label : source.name,
+                source.is_head ? " of " : "[", source.is_head ? source.name : source.label, source.is_head ? "" : "]",
+                weight, tn_head_class_names(head)[class]);
+    }
+    if (count > SHOWN)
+        fprintf(out, "  and %zu more sources\n", count - SHOWN);
+}
+
 static void head_json(FILE *out, const char *path, const tn_head *head)
 {
     double low = 0, high = 0;
@@ -240,6 +287,8 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         fputc('}', out);
     }
     fputc(']', out);
+    if (tn_head_source_count(head) > 0)
+        sources_json(out, head);
     json_number(out, "lambda_min", low);
     json_number(out, "lambda_max", high);
     json_number(out, "C", cost_of(head));
@@ -266,6 +315,7 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
         fprintf(out, "  %s  %s, %zu columns, normalised %s\n", i ? "               " : "representations", rep.name,
                 rep.dim, tn_normalize_name(rep.normalize));
     }
+    sources_lines(out, head);
     if (low < high)
         fprintf(out, "  lambda           %.4g to %.4g\n", low, high);
     else if (!isnan(low))

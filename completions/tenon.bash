@@ -3,7 +3,7 @@ _tenon() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=''
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'rank fit predict eval pq info doctor help completion --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'rank fit transfer predict eval pq info doctor help completion --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]}:$previous in
@@ -24,12 +24,17 @@ _tenon() {
     fit:--nan) words='error drop zero' ;;
     fit:--optimizer) words='aitken mackay em newton' ;;
     fit:--intercept) words='yes no' ;;
+    transfer:--task) words='auto multiclass multilabel regression' ;;
+    transfer:--method) words='auto greedytl none average rls forward l1-logistic elastic-net multikt-l2 multikt-l1 dam' ;;
+    transfer:--features) words='yes no' ;;
+    transfer:--class-weight) words='none balanced' ;;
+    transfer:--nan) words='error drop zero' ;;
     predict:--nan) words='error drop zero' ;;
     eval:--task) words='auto multiclass multilabel regression' ;;
     eval:--nan) words='error drop zero' ;;
     info:--task) words='auto multiclass multilabel regression' ;;
     help:--format) words='text markdown man' ;;
-    help:help) words='rank fit predict eval pq info doctor help completion' ;;
+    help:help) words='rank fit transfer predict eval pq info doctor help completion' ;;
     pq:pq) words='train apply' ;;
     completion:completion) words='bash zsh' ;;
     esac
@@ -37,8 +42,9 @@ _tenon() {
         case ${COMP_WORDS[1]} in
         rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --top --proba --scores --nan' ;;
-        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --scores --proba --per-class --nan' ;;
+        transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --task --source --output --method --lambda --k --delta --features --class-weight --normalize --nan' ;;
+        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --nan' ;;
+        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --source --scores --proba --per-class --nan' ;;
         pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --sub --centroids --sample --iterations' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;
         doctor) words=' --json --quiet --progress --no-color --threads --seed --mem --help' ;;

@@ -14,7 +14,6 @@ tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **ou
 {
     enum { TABLES = 5 };
     tnp_text text;
-    char buffer[256];
     size_t counts[TABLES];
     const tn_field *tables[TABLES] = {tn_fit_fields(&counts[0]), tn_learn_fields(&counts[1]),
                                       tn_rank_fields(&counts[2]), tn_evidence_fields(&counts[3]),
@@ -23,33 +22,9 @@ tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **ou
     tnp_text_init(&text, ctx);
     tnp_text_add(&text, "{");
     for (size_t t = 0; t < TABLES; ++t)
-        for (size_t i = 0; i < counts[t]; ++i) {
-            tnp_text_add(&text, t + i ? "," : "");
-            tnp_text_quote(&text, tables[t][i].name);
-            tnp_text_add(&text, ":");
-            tnp_text_quote(&text, tn_field_text(&tables[t][i], bases[t], buffer, sizeof buffer));
-        }
+        tnp_text_fields(&text, tables[t], counts[t], bases[t], t == 0);
     tnp_text_add(&text, ",\"seed\":\"%zu\"}", options->rank.seed);
     return tnp_text_take(&text, out);
-}
-
-static tn_status head_reps(tn_ctx *ctx, const tnp_candidates *c, const size_t *members, size_t count, tn_head *head)
-{
-    tn_status st = TN_OK;
-    for (size_t m = 0, at = 0; m < count; at += head->reps[m++].dim) {
-        const tn_feed *feed = c->feeds[members[m]];
-        TN_TRY(tnp_strdup(ctx, tn_source_name(tn_feed_source(feed)), &head->reps[m].name));
-        head->reps[m].dim = tn_feed_cols(feed);
-        head->reps[m].normalize = tn_feed_normalize(feed);
-        if (!tn_feed_means(feed))
-            continue;
-        if (!head->means)
-            TN_TRY(tnp_head_add_zscore(ctx, head));
-        memcpy(head->means + at, tn_feed_means(feed), head->reps[m].dim * sizeof(double));
-        memcpy(head->scales + at, tn_feed_scales(feed), head->reps[m].dim * sizeof(double));
-    }
-done:
-    return st;
 }
 
 tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
@@ -62,7 +37,7 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         dim += tn_feed_cols(c->feeds[m]);
     TN_TRY(tnp_head_new(ctx, task->kind, (const char *const *)c->labels->names, task->y.classes, dim, c->count,
                         c->info->method, &head));
-    TN_TRY(head_reps(ctx, c->bench->candidates, c->members, c->count, head));
+    TN_TRY(tnp_head_set_reps(ctx, c->feeds, head));
     tn_fit_options used = *c->options;
     if (!isnan(c->info->cost)) /* what a cross-validation chose */
         used.learn.cost = c->info->cost;

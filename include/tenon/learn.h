@@ -20,6 +20,14 @@ typedef struct tn_rep {
     tn_normalize normalize;
 } tn_rep;
 
+/* A column of scores by another classifier, behind the representations of a transfer head. */
+typedef struct tn_head_source {
+    const char *name;  /* of the file of scores, or of the head */
+    const char *label; /* the class of that head, or the number of the column */
+    size_t column;
+    bool is_head;
+} tn_head_source;
+
 TN_API void tn_head_free(tn_head *head);
 
 /* Everything returned is borrowed while the head lives. */
@@ -29,6 +37,8 @@ TN_API const char *const *tn_head_class_names(const tn_head *head);
 TN_API size_t tn_head_dim(const tn_head *head);
 TN_API size_t tn_head_rep_count(const tn_head *head);
 TN_API tn_rep tn_head_rep(const tn_head *head, size_t i);
+TN_API size_t tn_head_source_count(const tn_head *head); /* the last columns of dim; 0 but for transfer heads */
+TN_API tn_head_source tn_head_source_at(const tn_head *head, size_t i);
 TN_API const float *tn_head_weight(const tn_head *head); /* classes x dim */
 TN_API const float *tn_head_bias(const tn_head *head);   /* classes */
 /* Ridge heads: classes values each, else NULL. Infinite lambda: the null model, no weights. */
@@ -143,6 +153,17 @@ typedef struct tn_scorer tn_scorer;
  * while the scorer lives. Owned by the caller, free with tn_scorer_free. */
 TN_API tn_status tn_scorer_new(tn_ctx *ctx, const tn_head *head, const tn_source *const *sources, size_t count,
                                tn_nan_policy nan, tn_scorer **out);
+/* One that gives scores to a transfer head: a matrix of them, or a head that is applied to the same representations. */
+typedef struct tn_donor {
+    const char *name;
+    const tn_source *scores; /* one of the two */
+    const tn_head *head;
+} tn_donor;
+
+/* The same for a head that names sources: its donors, matched by name, borrowed while the scorer lives; a file of scores may
+ * also be among the sources. A missing one is TN_ERR_ARG. */
+TN_API tn_status tn_scorer_new_transfer(tn_ctx *ctx, const tn_head *head, const tn_source *const *sources, size_t count,
+                                        const tn_donor *donors, size_t donor_count, tn_nan_policy nan, tn_scorer **out);
 TN_API void tn_scorer_free(tn_scorer *scorer);
 TN_API size_t tn_scorer_rows(const tn_scorer *scorer);
 /* Scores of rows [start, start+count) into out (count x classes). With TN_NAN_DROP a bad row gets NaN scores.

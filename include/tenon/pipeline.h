@@ -64,6 +64,46 @@ TN_API tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t cou
                         const tn_fit_options *options, tn_fit_info **info, tn_head **head);
 TN_API void tn_fit_info_free(tn_fit_info *info);
 
+/* ---- transfer from other classifiers, for few rows: docs/math.md, section 5 ---- */
+
+typedef enum tn_transfer_method {
+    TN_TRANSFER_AUTO, /* none, rls or greedytl, by leave-one-out error */
+    TN_TRANSFER_GREEDYTL,
+    TN_TRANSFER_NONE,
+    TN_TRANSFER_AVERAGE,
+    TN_TRANSFER_RLS,
+    TN_TRANSFER_FORWARD,
+    TN_TRANSFER_L1_LOGISTIC,
+    TN_TRANSFER_ELASTIC_NET,
+    TN_TRANSFER_MULTIKT_L2,
+    TN_TRANSFER_MULTIKT_L1,
+    TN_TRANSFER_DAM
+} tn_transfer_method;
+#define TN_TRANSFER_METHOD_WORDS                                                                                       \
+    "auto|greedytl|none|average|rls|forward|l1-logistic|elastic-net|multikt-l2|multikt-l1|dam"
+
+typedef struct tn_transfer_options {
+    int method;            /* tn_transfer_method; auto: the paper's winner is not always the best */
+    double lambda;         /* of greedytl, on columns of unit variance; 1, the paper's */
+    const char *k;         /* columns at most: a number, "all", or "loo" for the best leave-one-out error; "all" */
+    double delta;          /* a column must gain this much; 1e-4, the paper's */
+    bool features;         /* use the target's own columns beside the sources; yes */
+    int class_weight;      /* tn_class_weight; none */
+    const char *normalize; /* of the target's representations, one word; "l2" */
+    int nan;               /* tn_nan_policy; error */
+} tn_transfer_options;
+
+TN_API void tn_transfer_options_default(tn_transfer_options *options);
+TN_API const tn_field *tn_transfer_fields(size_t *count);
+
+/* Trains a head for `labels` on the target's representations and the scores of the donors, which must have as many rows or
+ * be heads that apply to the representations. The head names the donors that it uses: tn_scorer_new_transfer needs them.
+ * Owned by the caller, free with tn_transfer_info_free and tn_head_free. TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA. */
+TN_API tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_t count, const tn_labels *labels,
+                             const tn_donor *donors, size_t donor_count, const tn_transfer_options *options,
+                             tn_transfer_info **info, tn_head **head);
+TN_API void tn_transfer_info_free(tn_transfer_info *info);
+
 #ifdef __cplusplus
 }
 #endif

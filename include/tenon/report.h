@@ -44,6 +44,7 @@ TN_API void tn_npy_writer_close(tn_npy_writer *writer);
 /* One JSON object in the keys of the command-line contract, no newline at the end; NaN and infinity as null. */
 TN_API tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out);
 TN_API tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, char **out);
+TN_API tn_status tn_transfer_json(tn_ctx *ctx, const tn_transfer_info *info, const char *model, char **out);
 TN_API tn_status tn_metrics_json(tn_ctx *ctx, const tn_metrics *metrics, const char *const *class_names, char **out);
 
 /* For JSON of your own: the character at `text` as it stands in a JSON string, into out, terminated; returns the bytes
@@ -54,6 +55,8 @@ TN_API size_t tn_json_char(const char *text, char out[8]);
 /* The same for people: a table and a sentence; color adds terminal colours. */
 TN_API tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool color, char **out);
 TN_API tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, bool color, char **out);
+TN_API tn_status tn_transfer_table(tn_ctx *ctx, const tn_transfer_info *info, const char *model, bool color,
+                                   char **out);
 TN_API tn_status tn_metrics_table(tn_ctx *ctx, const tn_metrics *metrics, const char *const *class_names,
                                   bool per_class, bool color, char **out);
 

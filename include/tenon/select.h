@@ -155,6 +155,37 @@ typedef struct tn_fit_info {
     double seconds;
 } tn_fit_info;
 
+/* A column with a weight. */
+typedef struct tn_pick {
+    bool is_source;
+    size_t index; /* among the features, or among the columns of all sources */
+    char *name;   /* "vgg[17]", or the source's "wolf", "scores[3]" */
+    double weight;
+} tn_pick;
+
+/* What was found for one class against the rest. */
+typedef struct tn_transfer_class {
+    const char *name;   /* of the positive class; borrowed from the info */
+    const char *method; /* that was used */
+    size_t pick_count;
+    tn_pick
+        *picks; /* greedytl, forward: in their order; others: what has a weight, of dense methods the sources only */
+    size_t step_count;
+    double *objective;        /* (step_count): greedytl and forward, after each pick */
+    double *path;             /* (step_count + 1): their leave-one-out error with so many picks */
+    double loo_error;         /* class-balanced share of wrong leave-one-out predictions */
+    double none, rls, greedy; /* of the candidates of auto; NaN where it was not tried */
+    double lambda, tau;       /* 0 where the method has none */
+} tn_transfer_class;
+
+typedef struct tn_transfer_info {
+    size_t rows, features, source_columns, classes;
+    size_t count; /* results: 1 for two classes (the second against the first), else one a class */
+    tn_transfer_class *results;
+    char **names; /* classes */
+    double seconds;
+} tn_transfer_info;
+
 #ifdef __cplusplus
 }
 #endif

@@ -3,6 +3,8 @@
  * The head object: storage and look. Applying it is scorer.c, files are report/head_file.c. */
 #include "learn/head.h"
 
+#include <string.h>
+
 tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
                        size_t rep_count, const char *method, tn_head **out)
 {
@@ -40,6 +42,32 @@ done:
     return st;
 }
 
+tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *h)
+{
+    tn_status st = TN_OK;
+    for (size_t r = 0, at = 0; r < h->rep_count; at += h->reps[r++].dim) {
+        const tn_feed *feed = feeds[r];
+        TN_TRY(tnp_strdup(ctx, tn_source_name(tn_feed_source(feed)), &h->reps[r].name));
+        h->reps[r].dim = tn_feed_cols(feed);
+        h->reps[r].normalize = tn_feed_normalize(feed);
+        if (!tn_feed_means(feed))
+            continue;
+        if (!h->means)
+            TN_TRY(tnp_head_add_zscore(ctx, h));
+        memcpy(h->means + at, tn_feed_means(feed), h->reps[r].dim * sizeof(double));
+        memcpy(h->scales + at, tn_feed_scales(feed), h->reps[r].dim * sizeof(double));
+    }
+done:
+    return st;
+}
+
+tn_status tnp_head_add_sources(tn_ctx *ctx, tn_head *h, size_t count)
+{
+    tn_status st = tnp_alloc(ctx, count, sizeof *h->sources, &h->sources);
+    h->source_count = st == TN_OK ? count : 0;
+    return st;
+}
+
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *h)
 {
     tn_status st = TN_OK;
@@ -59,6 +87,11 @@ void tn_head_free(tn_head *h)
         tnp_free(h->names[k]);
     for (size_t r = 0; h->reps && r < h->rep_count; ++r)
         tnp_free(h->reps[r].name);
+    for (size_t i = 0; i < h->source_count; ++i) {
+        tnp_free(h->sources[i].name);
+        tnp_free(h->sources[i].label);
+    }
+    tnp_free(h->sources);
     tnp_free(h->names);
     tnp_free(h->reps);
     tnp_free(h->weight);
@@ -102,6 +135,17 @@ size_t tn_head_rep_count(const tn_head *head)
 tn_rep tn_head_rep(const tn_head *head, size_t i)
 {
     return (tn_rep){head->reps[i].name, head->reps[i].dim, head->reps[i].normalize};
+}
+
+size_t tn_head_source_count(const tn_head *head)
+{
+    return head->source_count;
+}
+
+tn_head_source tn_head_source_at(const tn_head *head, size_t i)
+{
+    const tnp_head_source *s = &head->sources[i];
+    return (tn_head_source){s->name, s->label, s->column, s->is_head};
 }
 
 const float *tn_head_weight(const tn_head *head)

@@ -13,11 +13,21 @@ typedef struct tnp_rep {
     tn_normalize normalize;
 } tnp_rep;
 
+/* A column of scores that another classifier gives. */
+typedef struct tnp_head_source {
+    char *name;    /* of the file of scores, or of the head, that gives it */
+    char *label;   /* class of that head, or the column's number */
+    size_t column; /* in it */
+    bool is_head;
+} tnp_head_source;
+
 struct tn_head {
     tn_task task;
     size_t classes, dim, rep_count;
-    char **names;                  /* classes */
-    tnp_rep *reps;                 /* rep_count, in column order; their dims sum to dim */
+    char **names;        /* classes */
+    tnp_rep *reps;       /* rep_count, in column order; their dims and source_count sum to dim */
+    size_t source_count; /* columns of the weights behind those of the representations; 0 but for transfer */
+    tnp_head_source *sources;
     float *weight, *bias;          /* (classes, dim), (classes) */
     double *lambda, *alpha, *beta; /* classes; NULL unless a ridge head */
     double *means, *scales;        /* (dim): z-scores, 0 and 1 in other columns; NULL when no representation has them */
@@ -29,6 +39,10 @@ struct tn_head {
 /* An empty head with room for its numbers: names are copied; reps have room for rep_count, names NULL. */
 tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
                        size_t rep_count, const char *method, tn_head **out);
+/* Names, widths, normalisations and z-scores of its representations, from the feeds (rep_count) they were trained on. */
+tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *head);
+/* Room for sources: the last `count` columns of its dim. */
+tn_status tnp_head_add_sources(tn_ctx *ctx, tn_head *head, size_t count);
 /* Room for lambda, alpha, beta; for means and scales (0 and 1). */
 tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *head);
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *head);

@@ -2,15 +2,28 @@
  *
  * Applying a head: representations are matched by name, prepared as in training, laid side by side, multiplied.
  *
- *   scores (rows, K) = [x_1 | x_2 | ...] W' + b                one matrix product a block of rows */
+ *   scores (rows, K) = [x_1 | x_2 | ... | h] W' + b            one matrix product a block of rows
+ *
+ * h are the scores of the donors that a transfer head names: columns of a file, or of another head's scorer. */
 #include "base/blas.h"
 #include "learn/head.h"
 
 #include <math.h>
 #include <string.h>
 
+/* One that gives columns of h. */
+typedef struct giver {
+    tn_feed *feed;     /* a file of scores, */
+    tn_scorer *scorer; /* or a head on the same rows */
+    size_t cols;
+    float *block; /* (block_rows, cols) */
+} giver;
+
 struct tn_scorer {
     const tn_head *head;
+    giver *givers; /* as many as the head has sources at most */
+    size_t giver_count;
+    size_t *from;    /* sources of the head: which giver */
     tn_feed **feeds; /* one a representation of the head */
     size_t rows;
     bool *keep; /* rows without NaN; NULL when no row is to be dropped */
@@ -79,16 +92,129 @@ done:
     return st;
 }
 
+/* ---- donors ---- */
+
+typedef struct offer {
+    const tn_source *const *sources;
+    size_t count;
+    const tn_donor *donors;
+    size_t donor_count;
+    tn_nan_policy nan;
+} offer;
+
+/* The donor of this name, or a file among the sources. */
+static tn_status find_donor(tn_ctx *ctx, const tnp_head_source *wanted, const offer *o, tn_donor *out)
+{
+    for (size_t i = 0; i < o->donor_count; ++i)
+        if (strcmp(o->donors[i].name, wanted->name) == 0 && (o->donors[i].head != NULL) == wanted->is_head) {
+            *out = o->donors[i];
+            return TN_OK;
+        }
+    for (size_t i = 0; !wanted->is_head && i < o->count; ++i)
+        if (strcmp(tn_source_name(o->sources[i]), wanted->name) == 0) {
+            *out = (tn_donor){wanted->name, o->sources[i], NULL};
+            return TN_OK;
+        }
+    return tnp_fail(ctx, TN_ERR_ARG, "the head needs the source '%s' (%s); give it with --source", wanted->name,
+                    wanted->is_head ? "a head" : "a file of scores");
+}
+
+static tn_status bind_giver(tn_ctx *ctx, tn_scorer *s, const tnp_head_source *wanted, const offer *o)
+{
+    tn_status st = TN_OK;
+    tn_donor donor = {NULL, NULL, NULL};
+    giver *g = &s->givers[s->giver_count];
+    TN_TRY(find_donor(ctx, wanted, o, &donor));
+    ++s->giver_count;
+    if (donor.head) {
+        if (donor.head->source_count > 0)
+            TN_TRY(tnp_fail(ctx, TN_ERR_UNSUPPORTED, "source '%s' is a transfer head itself", wanted->name));
+        TN_TRY(tn_scorer_new(ctx, donor.head, o->sources, o->count, o->nan, &g->scorer));
+        g->cols = donor.head->classes;
+    } else {
+        tn_nan_policy reading = o->nan == TN_NAN_DROP ? TN_NAN_ZERO : o->nan;
+        TN_TRY(tn_feed_new(ctx, donor.scores, NULL, tn_source_rows(donor.scores), TN_NORM_NONE, reading, &g->feed));
+        g->cols = tn_source_cols(donor.scores);
+    }
+    size_t rows = donor.head ? g->scorer->rows : tn_source_rows(donor.scores);
+    if (s->head->rep_count == 0 && s->giver_count == 1)
+        s->rows = rows;
+    if (rows != s->rows)
+        TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "source '%s': %zu rows, but there are %zu", wanted->name, rows, s->rows));
+    if (wanted->column >= g->cols)
+        TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "source '%s': %zu columns, but the head uses column %zu", wanted->name,
+                        g->cols, wanted->column));
+done:
+    return st;
+}
+
+static tn_status bind_givers(tn_ctx *ctx, tn_scorer *s, const offer *o)
+{
+    tn_status st = TN_OK;
+    const tn_head *head = s->head;
+    size_t n = head->source_count;
+    const tnp_head_source **first = NULL; /* giver_count: the source it was bound for */
+    TN_TRY(tnp_alloc(ctx, n, sizeof *s->givers, &s->givers));
+    TN_TRY(tnp_alloc(ctx, n, sizeof *s->from, &s->from));
+    TN_TRY(tnp_alloc(ctx, n, sizeof *first, &first));
+    for (size_t i = 0; i < n; ++i) {
+        const tnp_head_source *wanted = &head->sources[i];
+        size_t g = 0;
+        while (g < s->giver_count &&
+               (strcmp(first[g]->name, wanted->name) != 0 || first[g]->is_head != wanted->is_head))
+            ++g;
+        if (g == s->giver_count) {
+            first[g] = wanted;
+            TN_TRY(bind_giver(ctx, s, wanted, o));
+        } else if (wanted->column >= s->givers[g].cols) {
+            TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "source '%s': %zu columns, but the head uses column %zu", wanted->name,
+                            s->givers[g].cols, wanted->column));
+        }
+        s->from[i] = g;
+    }
+done:
+    tnp_free(first);
+    return st;
+}
+
+/* Columns of h for rows [start, start + n) into the end of the block's rows. */
+static tn_status give(tn_ctx *ctx, tn_scorer *s, size_t start, size_t n)
+{
+    tn_status st = TN_OK;
+    const tn_head *head = s->head;
+    size_t at = head->dim - head->source_count;
+    for (size_t g = 0; g < s->giver_count; ++g)
+        TN_TRY(s->givers[g].feed ? tn_feed_read(ctx, s->givers[g].feed, start, n, s->givers[g].block, s->givers[g].cols)
+                                 : tn_scorer_read(ctx, s->givers[g].scorer, start, n, s->givers[g].block));
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < head->source_count; ++j) {
+            const giver *g = &s->givers[s->from[j]];
+            s->block[i * head->dim + at + j] = g->block[i * g->cols + head->sources[j].column];
+        }
+done:
+    return st;
+}
+
 tn_status tn_scorer_new(tn_ctx *ctx, const tn_head *head, const tn_source *const *sources, size_t count,
                         tn_nan_policy nan, tn_scorer **out)
 {
+    return tn_scorer_new_transfer(ctx, head, sources, count, NULL, 0, nan, out);
+}
+
+tn_status tn_scorer_new_transfer(tn_ctx *ctx, const tn_head *head, const tn_source *const *sources, size_t count,
+                                 const tn_donor *donors, size_t donor_count, tn_nan_policy nan, tn_scorer **out)
+{
     tn_status st = TN_OK;
     tn_scorer *s = NULL;
+    const offer o = {sources, count, donors, donor_count, nan};
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
     s->head = head;
     TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *s->feeds, &s->feeds));
     TN_TRY(bind_all(ctx, s, sources, count, nan));
+    TN_TRY(bind_givers(ctx, s, &o));
     s->block_rows = tnp_max(1, tnp_min(1024, s->rows));
+    for (size_t g = 0; g < s->giver_count; ++g)
+        TN_TRY(tnp_alloc_raw(ctx, s->block_rows * s->givers[g].cols, sizeof(float), &s->givers[g].block));
     TN_TRY(tnp_alloc_raw(ctx, s->block_rows * head->dim, sizeof *s->block, &s->block));
     *out = s;
     s = NULL;
@@ -103,6 +229,13 @@ void tn_scorer_free(tn_scorer *s)
         return;
     for (size_t r = 0; s->feeds && r < s->head->rep_count; ++r)
         tn_feed_free(s->feeds[r]);
+    for (size_t g = 0; g < s->giver_count; ++g) {
+        tn_feed_free(s->givers[g].feed);
+        tn_scorer_free(s->givers[g].scorer);
+        tnp_free(s->givers[g].block);
+    }
+    tnp_free(s->givers);
+    tnp_free(s->from);
     tnp_free(s->feeds);
     tnp_free(s->keep);
     tnp_free(s->block);
@@ -119,6 +252,11 @@ static tn_status score_block(tn_ctx *ctx, tn_scorer *s, size_t start, size_t n, 
     const tn_head *head = s->head;
     for (size_t r = 0, at = 0; r < head->rep_count; at += head->reps[r++].dim) {
         tn_status st = tn_feed_read(ctx, s->feeds[r], start, n, s->block + at, head->dim);
+        if (st != TN_OK)
+            return st;
+    }
+    if (s->giver_count > 0) {
+        tn_status st = give(ctx, s, start, n);
         if (st != TN_OK)
             return st;
     }

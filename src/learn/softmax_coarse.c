@@ -5,8 +5,8 @@
  *   f(A) = 1/2 |W + A U|^2 + loss(S + V'A' + b),   gradient  (W + A U) U' + R'V',   product  P + C(V'P')'V'
  *
  * Newton's method with conjugate gradients, preconditioned by the diagonal 1 + rho_k |v_j|^2, rho_k the mean weight of
- * class k; the step is searched on kept scores. 32 directions: with 64 the steps after the first gain nothing, and with 16 there are
- * more of them. */
+ * class k; the step is searched on kept scores. 48 directions: with 32 the steps after the first are
+ * as many or one more, with 64 none is saved and each costs more. */
 #include "learn/softmax_coarse.h"
 #include "base/blas.h"
 #include "learn/class_space.h"
@@ -14,7 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MOST_RANK = 32, CG_MOST = 12 };
+enum { MOST_RANK = 48, CG_MOST = 12 };
 static const double FORCING = 0.15, LEFT = 1e-4; /* of the residual a step; of the squared gradient in all */
 
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k)

@@ -45,6 +45,23 @@ static tn_status reps_json(tn_ctx *ctx, const tn_head *head, char **out)
     return tnp_text_take(&text, out);
 }
 
+static tn_status sources_json(tn_ctx *ctx, const tn_head *head, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "[");
+    for (size_t i = 0; i < head->source_count; ++i) {
+        const tnp_head_source *s = &head->sources[i];
+        tnp_text_add(&text, "%s{\"kind\":\"%s\",\"name\":", i ? "," : "", s->is_head ? "head" : "scores");
+        tnp_text_quote(&text, s->name);
+        tnp_text_add(&text, ",\"column\":%zu,\"label\":", s->column);
+        tnp_text_quote(&text, s->label);
+        tnp_text_add(&text, "}");
+    }
+    tnp_text_add(&text, "]");
+    return tnp_text_take(&text, out);
+}
+
 static size_t list_tensors(const tn_head *head, tnp_tensor *t)
 {
     size_t n = 0, k = head->classes, d = head->dim;
@@ -65,10 +82,12 @@ static size_t list_tensors(const tn_head *head, tnp_tensor *t)
 tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, const char *path)
 {
     tn_status st = TN_OK;
-    char *classes = NULL, *reps = NULL, *created = NULL, evidence[40], threshold[40], temperature[40];
+    char *classes = NULL, *reps = NULL, *sources = NULL, *created = NULL;
+    char evidence[40], threshold[40], temperature[40];
     tnp_tensor tensors[7];
     TN_TRY(classes_json(ctx, head, &classes));
     TN_TRY(reps_json(ctx, head, &reps));
+    TN_TRY(sources_json(ctx, head, &sources));
     TN_TRY(tnp_store_created_by(ctx, command, &created));
     tnp_format(evidence, sizeof evidence, "%.17g", head->log_evidence);
     tnp_format(threshold, sizeof threshold, "%.17g", head->threshold);
@@ -85,11 +104,14 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
         {"threshold", threshold},
         {"temperature", temperature},
         {"created_by", created},
+        {"sources", sources}, /* last, because only transfer heads have them */
     };
-    TN_TRY(tnp_store_save(ctx, path, meta, sizeof meta / sizeof *meta, tensors, list_tensors(head, tensors)));
+    size_t count = sizeof meta / sizeof *meta - (head->source_count == 0);
+    TN_TRY(tnp_store_save(ctx, path, meta, count, tensors, list_tensors(head, tensors)));
 done:
     tn_text_free(classes);
     tn_text_free(reps);
+    tn_text_free(sources);
     tn_text_free(created);
     return st;
 }
@@ -115,7 +137,8 @@ static tn_status json_list(tn_ctx *ctx, const tnp_safetensors *file, const char 
     if (st != TN_OK)
         return st;
     json_t *list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
-    if (!json_is_array(list) || json_array_size(list) == 0) {
+    bool may_be_empty = strcmp(key, "representations") == 0 && tnp_safetensors_meta(file, "sources");
+    if (!json_is_array(list) || (json_array_size(list) == 0 && !may_be_empty)) {
         json_decref(list);
         return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: '%s' is no list", path, key);
     }
@@ -186,11 +209,42 @@ static tn_status load_reps(tn_ctx *ctx, const char *path, const json_t *list, tn
         if (st != TN_OK)
             return st;
         head->reps[r].dim = (size_t)json_integer_value(dim);
-        if (head->reps[r].dim > head->dim - sum)
+        if (head->reps[r].dim > head->dim - head->source_count - sum)
             return bad(ctx, path, "its representations are wider than its weights");
         sum += head->reps[r].dim;
     }
-    return sum == head->dim ? TN_OK : bad(ctx, path, "its representations are narrower than its weights");
+    return sum + head->source_count == head->dim ? TN_OK
+                                                 : bad(ctx, path, "its representations are narrower than its weights");
+}
+
+/* The sources of a transfer head, whose weights are its last columns; other heads have none. */
+static tn_status load_sources(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
+{
+    tn_status st = TN_OK;
+    json_t *list = NULL;
+    if (!tnp_safetensors_meta(file, "sources"))
+        return TN_OK;
+    TN_TRY(json_list(ctx, file, path, "sources", &list));
+    if (json_array_size(list) > head->dim)
+        TN_TRY(bad(ctx, path, "it has more sources than weights"));
+    TN_TRY(tnp_head_add_sources(ctx, head, json_array_size(list)));
+    for (size_t i = 0; i < head->source_count; ++i) {
+        const json_t *entry = json_array_get(list, i), *column = json_object_get(entry, "column");
+        const char *name = json_string_value(json_object_get(entry, "name"));
+        const char *label = json_string_value(json_object_get(entry, "label"));
+        const char *kind = json_string_value(json_object_get(entry, "kind"));
+        bool is_head = kind && strcmp(kind, "head") == 0;
+        bool known = is_head || (kind && strcmp(kind, "scores") == 0);
+        if (!known || !name || !label || !json_is_integer(column) || json_integer_value(column) < 0)
+            TN_TRY(bad(ctx, path, "a source lacks kind, name, column or label"));
+        TN_TRY(tnp_strdup(ctx, name, &head->sources[i].name));
+        TN_TRY(tnp_strdup(ctx, label, &head->sources[i].label));
+        head->sources[i].column = (size_t)json_integer_value(column);
+        head->sources[i].is_head = is_head;
+    }
+done:
+    json_decref(list);
+    return st;
 }
 
 static tn_status load_task(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_task *task)
@@ -272,6 +326,7 @@ tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
     TN_TRY(json_list(ctx, file, path, "classes", &classes));
     TN_TRY(json_list(ctx, file, path, "representations", &reps));
     TN_TRY(begin_head(ctx, file, path, classes, json_array_size(reps), &head));
+    TN_TRY(load_sources(ctx, file, path, head));
     TN_TRY(load_reps(ctx, path, reps, head));
     TN_TRY(load_texts(ctx, file, path, head));
     TN_TRY(load_numbers(ctx, file, path, head));

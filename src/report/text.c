@@ -112,6 +112,17 @@ void tnp_text_number(tnp_text *text, double value)
         tnp_text_bytes(text, "null", 4);
 }
 
+void tnp_text_fields(tnp_text *text, const tn_field *fields, size_t count, const void *options, bool first)
+{
+    char buffer[256];
+    for (size_t i = 0; i < count; ++i) {
+        tnp_text_add(text, first && i == 0 ? "" : ",");
+        tnp_text_quote(text, fields[i].name);
+        tnp_text_add(text, ":");
+        tnp_text_quote(text, tn_field_text(&fields[i], options, buffer, sizeof buffer));
+    }
+}
+
 tn_status tnp_text_take(tnp_text *text, char **out)
 {
     tnp_text_bytes(text, "", 0);

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A transfer at work: shared by its frame (pipeline_transfer.c) and what is done for one class (pipeline_transfer_class.c). */
+#ifndef TNP_PIPELINE_TRANSFER_H
+#define TNP_PIPELINE_TRANSFER_H
+
+#include "learn/task.h"
+#include "tenon/pipeline.h"
+
+typedef struct transfer_job {
+    const tn_source *const *targets;
+    size_t target_count;
+    const tn_labels *labels;
+    const tn_donor *donors;
+    size_t donor_count;
+    const tn_transfer_options *options;
+    tn_normalize normalize;
+    size_t most; /* picks of the greedy methods */
+    bool by_loo; /* their number by leave-one-out */
+    tnp_task *task;
+    tn_feed **feeds;             /* target_count */
+    size_t rows, cols, features; /* labelled rows; columns in all, of them features */
+    double *x;                   /* (rows, cols), raw: features, then the donors' scores */
+    double *weights;             /* (results, cols), raw */
+    double *intercepts;          /* results */
+} transfer_job;
+
+/* Class k against the rest, as result number r. */
+tn_status tnp_transfer_class(tn_ctx *ctx, transfer_job *job, size_t k, size_t r, tn_transfer_class *out);
+/* "wolf" of a head, "3" or "scores[3]" of a file. Free with tn_text_free. */
+tn_status tnp_transfer_source_name(tn_ctx *ctx, const transfer_job *job, size_t j, bool with_donor, char **out);
+
+#endif

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Results of a transfer, as JSON and for people. */
+#include "report/text.h"
+#include "tenon/report.h"
+
+#include <math.h>
+
+/* ---- JSON ---- */
+
+static void add_numbers(tnp_text *text, const char *key, const double *values, size_t count)
+{
+    tnp_text_add(text, ",\"%s\":[", key);
+    for (size_t i = 0; i < count; ++i) {
+        tnp_text_add(text, i ? "," : "");
+        tnp_text_number(text, values[i]);
+    }
+    tnp_text_add(text, "]");
+}
+
+static void add_number(tnp_text *text, const char *key, double value)
+{
+    tnp_text_add(text, ",\"%s\":", key);
+    tnp_text_number(text, value);
+}
+
+/* Members of one result, the first without a comma. */
+static void add_result(tnp_text *text, const tn_transfer_class *c)
+{
+    tnp_text_add(text, "\"class\":");
+    tnp_text_quote(text, c->name);
+    tnp_text_add(text, ",\"method\":\"%s\",\"selected\":[", c->method);
+    for (size_t i = 0; i < c->pick_count; ++i) {
+        const tn_pick *p = &c->picks[i];
+        tnp_text_add(text, "%s{\"kind\":\"%s\",\"index\":%zu,\"name\":", i ? "," : "",
+                     p->is_source ? "source" : "feature", p->index);
+        tnp_text_quote(text, p->name);
+        add_number(text, "weight", p->weight);
+        tnp_text_add(text, "}");
+    }
+    tnp_text_add(text, "]");
+    add_numbers(text, "objective", c->objective, c->step_count);
+    add_number(text, "loo_error", c->loo_error);
+    add_numbers(text, "loo_path", c->path, c->step_count ? c->step_count + 1 : 0);
+    tnp_text_add(text, ",\"candidates\":{\"none\":");
+    tnp_text_number(text, c->none);
+    add_number(text, "rls", c->rls);
+    add_number(text, "greedytl", c->greedy);
+    tnp_text_add(text, "}");
+    add_number(text, "lambda", c->lambda);
+    add_number(text, "tau", c->tau);
+}
+
+tn_status tn_transfer_json(tn_ctx *ctx, const tn_transfer_info *info, const char *model, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "{\"command\":\"transfer\",");
+    if (info->count == 1) {
+        add_result(&text, &info->results[0]);
+    } else {
+        tnp_text_add(&text, "\"per_class\":[");
+        for (size_t r = 0; r < info->count; ++r) {
+            tnp_text_add(&text, r ? ",{" : "{");
+            add_result(&text, &info->results[r]);
+            tnp_text_add(&text, "}");
+        }
+        tnp_text_add(&text, "]");
+    }
+    tnp_text_add(&text, ",\"rows\":%zu,\"features\":%zu,\"sources\":%zu,\"classes\":%zu", info->rows, info->features,
+                 info->source_columns, info->classes);
+    add_number(&text, "seconds", info->seconds);
+    tnp_text_add(&text, ",\"model\":");
+    if (model)
+        tnp_text_quote(&text, model);
+    else
+        tnp_text_add(&text, "null");
+    tnp_text_add(&text, "}");
+    return tnp_text_take(&text, out);
+}
+
+/* ---- for people ---- */
+
+enum { SHOWN = 20 }; /* picks a class */
+
+static void add_candidate(tnp_text *text, const char *name, double error)
+{
+    if (!isnan(error))
+        tnp_text_add(text, "  %-10s %5.1f %%\n", name, 100 * error);
+}
+
+static void add_picks(tnp_text *text, const tn_transfer_class *c)
+{
+    for (size_t i = 0; i < c->pick_count && i < SHOWN; ++i) {
+        const tn_pick *p = &c->picks[i];
+        tnp_text_add(text, "  %s: '%s' %.3g", p->is_source ? "source" : "feature", p->name, p->weight);
+        if (c->step_count)
+            tnp_text_add(text, "   (leave-one-out error with it %.1f %%)", 100 * c->path[i + 1]);
+        tnp_text_add(text, "\n");
+    }
+    if (c->pick_count > SHOWN)
+        tnp_text_add(text, "  and %zu more\n", c->pick_count - SHOWN);
+}
+
+/* What transfer was worth, where the candidates tell. */
+static void add_verdict(tnp_text *text, const tn_transfer_class *c)
+{
+    if (isnan(c->none))
+        return;
+    double gain = 100 * (c->none - c->loo_error);
+    if (gain > 0)
+        tnp_text_add(text, "The sources help: %.1f points of leave-one-out error less than without transfer.\n", gain);
+    else
+        tnp_text_add(text, "The sources do not lower the leave-one-out error of the features alone.\n");
+}
+
+static void add_class(tnp_text *text, const tn_transfer_class *c, bool color)
+{
+    tnp_text_add(text, "%s%s%s: %s, leave-one-out error %.1f %%\n", tnp_bold(color), c->name, tnp_plain(color),
+                 c->method, 100 * c->loo_error);
+    add_candidate(text, "none", c->none);
+    add_candidate(text, "rls", c->rls);
+    add_candidate(text, "greedytl", c->greedy);
+    add_picks(text, c);
+    add_verdict(text, c);
+    tnp_text_add(text, "\n");
+}
+
+tn_status tn_transfer_table(tn_ctx *ctx, const tn_transfer_info *info, const char *model, bool color, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "%zu rows, %zu features, %zu source columns\n\n", info->rows, info->features,
+                 info->source_columns);
+    for (size_t r = 0; r < info->count; ++r)
+        add_class(&text, &info->results[r], color);
+    if (model)
+        tnp_text_add(&text, "model         %s\n", model);
+    tnp_text_add(&text, "seconds       %.2f\n", info->seconds);
+    return tnp_text_take(&text, out);
+}

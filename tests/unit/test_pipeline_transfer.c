@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tn_transfer: representation a is the target, b a file of scores. Picks and objectives against the literal criterion, the
+ * saved head's scores against sums written out, heads as sources against files of their scores, and what is refused. */
+#include "scene_of.h"
+#include "learn/head.h"
+#include "ref_transfer.h"
+#include "tenon/report.h"
+
+static void *const untouched = (void *)test_folder;
+
+enum { ROWS = 24, DA = 7, DB = 9 };
+
+static tn_transfer_options options_of(int method)
+{
+    tn_transfer_options opt;
+    tn_transfer_options_default(&opt);
+    opt.method = method;
+    opt.normalize = "none";
+    return opt;
+}
+
+static tn_status transfer(const scene *s, const tn_donor *donors, size_t count, const tn_transfer_options *opt,
+                          tn_transfer_info **info, tn_head **head)
+{
+    return tn_transfer(test_ctx, (const tn_source *const *)s->src, 1, s->labels, donors, count, opt, info, head);
+}
+
+/* The literal problem of class c: columns of both files. */
+static ref_transfer literal(const scene *s, size_t c)
+{
+    double *x = beside(s->x[0], DA, s->x[1], DB, s->n), *y = ref_alloc(s->n, sizeof *y);
+    for (size_t i = 0; i < s->n; ++i)
+        y[i] = s->y[i * K + c] > 0.5 ? 1 : -1;
+    return ref_transfer_from(s->n, DA + DB, x, y, NULL);
+}
+
+static void greedy_picks_are_the_literal_ones(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    const tn_donor donor = {"b", s.src[1], NULL};
+    tn_transfer_options opt = options_of(TN_TRANSFER_GREEDYTL);
+    tn_transfer_info *info = NULL;
+    tn_head *head = NULL;
+    opt.k = "5";
+    assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+    assert_int_equal(info->count, K);
+    for (size_t c = 0; c < K; ++c) {
+        const tn_transfer_class *got = &info->results[c];
+        ref_transfer r = literal(&s, c);
+        size_t picks[5];
+        ref_real objective[5];
+        assert_int_equal(got->pick_count, ref_transfer_greedy(&r, 1, 1e-4L, 5, picks, objective));
+        for (size_t i = 0; i < got->pick_count; ++i) {
+            assert_int_equal(got->picks[i].index + (got->picks[i].is_source ? DA : 0), picks[i]);
+            assert_near_at(i, got->objective[i], (double)objective[i], 1e-10);
+        }
+        ref_transfer_free(&r);
+    }
+    tn_transfer_info_free(info);
+    tn_head_free(head);
+    scene_free(&s);
+}
+
+/* Scores of a head from its picks: what the user reads is what the head does. Weights are float in the head: 1e-5. */
+static void check_scores(const scene *s, const tn_transfer_info *info, const tn_head *head, const tn_donor *donors,
+                         size_t count)
+{
+    tn_scorer *scorer = NULL;
+    float scores[ROWS * K];
+    assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, (const tn_source *const *)s->src, 1, donors, count,
+                                                 TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
+    for (size_t c = 0; c < K; ++c)
+        for (size_t i = 0; i < ROWS; ++i) {
+            double sum = (double)head->bias[c];
+            for (size_t p = 0; p < info->results[c].pick_count; ++p) {
+                const tn_pick *pick = &info->results[c].picks[p];
+                sum += pick->weight * (pick->is_source ? s->x[1][i * DB + pick->index] : s->x[0][i * DA + pick->index]);
+            }
+            assert_near_at(i, (double)scores[i * K + c], sum, 1e-5 * fmax(1, fabs(sum)));
+        }
+    tn_scorer_free(scorer);
+}
+
+static void a_saved_head_scores_as_its_picks_say(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    const tn_donor donor = {"b", s.src[1], NULL};
+    static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_FORWARD, TN_TRANSFER_L1_LOGISTIC,
+                                  TN_TRANSFER_ELASTIC_NET};
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
+        tn_transfer_options opt = options_of(methods[m]);
+        tn_transfer_info *info = NULL;
+        tn_head *head = NULL, *back = NULL;
+        opt.k = methods[m] == TN_TRANSFER_FORWARD ? "3" : "all";
+        assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+        check_scores(&s, info, head, &donor, 1);
+        assert_fine(test_ctx, tn_head_save(test_ctx, head, "test", file_path("t.safetensors")));
+        assert_fine(test_ctx, tn_head_load(test_ctx, file_path("t.safetensors"), &back));
+        check_scores(&s, info, back, &donor, 1);
+        tn_head_free(head);
+        tn_head_free(back);
+        tn_transfer_info_free(info);
+    }
+    scene_free(&s);
+}
+
+/* A head as source gives what a file of its scores gives. */
+static void heads_are_files_of_their_scores(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    tn_fit_options fit_opt;
+    tn_fit_info *fit_info = NULL;
+    tn_head *source = NULL, *by_head = NULL, *by_file = NULL;
+    tn_scorer *scorer = NULL;
+    float scores[ROWS * K];
+    double wide[ROWS * K];
+    tn_transfer_info *a = NULL, *b = NULL;
+    tn_fit_options_default(&fit_opt);
+    fit_opt.rank.loo = "0";
+    assert_fine(test_ctx, tn_fit(test_ctx, (const tn_source *const *)s.src, 1, s.labels, &fit_opt, &fit_info, &source));
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, source, (const tn_source *const *)s.src, 1, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
+    for (size_t i = 0; i < ROWS * K; ++i)
+        wide[i] = (double)scores[i];
+    tn_source *file = source_of("h", wide, ROWS, K, AS_F64);
+    const tn_donor head_donor = {"h", NULL, source}, file_donor = {"h", file, NULL};
+    static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_RLS, TN_TRANSFER_AUTO, TN_TRANSFER_AVERAGE};
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
+        tn_transfer_options opt = options_of(methods[m]);
+        assert_fine(test_ctx, transfer(&s, &head_donor, 1, &opt, &a, &by_head));
+        assert_fine(test_ctx, transfer(&s, &file_donor, 1, &opt, &b, &by_file));
+        assert_int_equal(by_head->dim, by_file->dim);
+        assert_memory_equal(by_head->weight, by_file->weight, K * by_head->dim * sizeof(float));
+        for (size_t i = 0; i < by_head->source_count; ++i) {
+            assert_true(by_head->sources[i].is_head && !by_file->sources[i].is_head);
+            assert_string_equal(by_head->sources[i].label, s.labels->names[by_head->sources[i].column]);
+        }
+        tn_transfer_info_free(a);
+        tn_transfer_info_free(b);
+        tn_head_free(by_head);
+        tn_head_free(by_file);
+    }
+    tn_source_close(file);
+    tn_scorer_free(scorer);
+    tn_fit_info_free(fit_info);
+    tn_head_free(source);
+    scene_free(&s);
+}
+
+/* auto takes the candidate whose leave-one-out error is lowest, and says all three. */
+static void auto_takes_the_lowest_error(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    const tn_donor donor = {"b", s.src[1], NULL};
+    tn_transfer_options opt = options_of(TN_TRANSFER_AUTO);
+    tn_transfer_info *info = NULL;
+    tn_head *head = NULL;
+    assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+    for (size_t c = 0; c < K; ++c) {
+        const tn_transfer_class *r = &info->results[c];
+        assert_true(r->loo_error <= r->none && r->loo_error <= r->rls && r->loo_error <= r->greedy);
+        double own = strcmp(r->method, "none") == 0 ? r->none : strcmp(r->method, "rls") == 0 ? r->rls : r->greedy;
+        assert_true(own == r->loo_error);
+    }
+    tn_transfer_info_free(info);
+    tn_head_free(head);
+    scene_free(&s);
+}
+
+static void expect_refused(const scene *s, const tn_donor *donors, size_t count, const tn_transfer_options *opt,
+                           tn_status status, const char *words)
+{
+    tn_transfer_info *info = untouched;
+    tn_head *head = untouched;
+    assert_int_equal(transfer(s, donors, count, opt, &info, &head), status);
+    assert_non_null(strstr(tn_ctx_message(test_ctx), words));
+    assert_true(info == untouched && head == untouched);
+}
+
+static void what_is_refused(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64),
+          other = scene_of(ROWS + 1, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    const tn_donor good = {"b", s.src[1], NULL}, longer = {"b", other.src[1], NULL}, twins[] = {good, good};
+    tn_transfer_options opt = options_of(TN_TRANSFER_GREEDYTL);
+    expect_refused(&s, NULL, 0, &opt, TN_ERR_ARG, "no source");
+    expect_refused(&s, twins, 2, &opt, TN_ERR_ARG, "two sources are called b");
+    expect_refused(&s, &longer, 1, &opt, TN_ERR_SHAPE, "25 rows");
+    opt.k = "0";
+    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--k: got 0");
+    opt = options_of(TN_TRANSFER_DAM);
+    opt.features = false;
+    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--features no");
+    opt = options_of(TN_TRANSFER_RLS);
+    opt.normalize = "l2,root";
+    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "expected one word");
+    scene_free(&s);
+    scene_free(&other);
+}
+
+static void a_missing_source_is_named(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    const tn_donor donor = {"b", s.src[1], NULL};
+    tn_transfer_options opt = options_of(TN_TRANSFER_RLS);
+    tn_transfer_info *info = NULL;
+    tn_head *head = NULL;
+    tn_scorer *scorer = untouched;
+    assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+    assert_int_equal(head->source_count, DB);
+    assert_int_equal(tn_scorer_new(test_ctx, head, (const tn_source *const *)s.src, 1, TN_NAN_ERROR, &scorer),
+                     TN_ERR_ARG);
+    assert_non_null(strstr(tn_ctx_message(test_ctx), "needs the source 'b'"));
+    assert_true(scorer == untouched);
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, (const tn_source *const *)s.src, 2, TN_NAN_ERROR, &scorer));
+    tn_scorer_free(scorer);
+    tn_transfer_info_free(info);
+    tn_head_free(head);
+    scene_free(&s);
+}
+
+static void every_allocation_may_fail(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    const tn_donor donor = {"b", s.src[1], NULL};
+    tn_transfer_options opt = options_of(TN_TRANSFER_AUTO);
+    size_t before = tnp_live_blocks(test_ctx);
+    for (size_t k = 1;; ++k) {
+        tn_transfer_info *info = untouched;
+        tn_head *head = untouched;
+        tnp_fail_allocation(test_ctx, k);
+        tn_status st = transfer(&s, &donor, 1, &opt, &info, &head);
+        tnp_fail_allocation(test_ctx, 0);
+        if (st == TN_OK) {
+            tn_transfer_info_free(info);
+            tn_head_free(head);
+            assert_true(k > 100);
+            break;
+        }
+        assert_int_equal(st, TN_ERR_MEMORY);
+        assert_true(info == untouched && head == untouched);
+        assert_int_equal(tnp_live_blocks(test_ctx), before);
+    }
+    scene_free(&s);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(greedy_picks_are_the_literal_ones),
+        cmocka_unit_test(a_saved_head_scores_as_its_picks_say),
+        cmocka_unit_test(heads_are_files_of_their_scores),
+        cmocka_unit_test(auto_takes_the_lowest_error),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(a_missing_source_is_named),
+        cmocka_unit_test(every_allocation_may_fail),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

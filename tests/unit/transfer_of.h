@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The library's transfer problem of a literal one. */
+#ifndef TN_TESTS_TRANSFER_OF_H
+#define TN_TESTS_TRANSFER_OF_H
+
+#include "near.h"
+#include "ref_transfer.h"
+#include "select/transfer_problem.h"
+
+#include <stdlib.h>
+
+static inline tn_ctx *ctx_of(size_t threads)
+{
+    tn_ctx *ctx = NULL;
+    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx_set_threads(ctx, threads);
+    return ctx;
+}
+
+/* Nothing may be left alive. */
+static inline void ctx_done(tn_ctx *ctx)
+{
+    assert_int_equal(tnp_live_blocks(ctx), 0);
+    tn_ctx_free(ctx);
+}
+
+static inline tnp_transfer_problem *problem_of(tn_ctx *ctx, const ref_transfer *r)
+{
+    tnp_transfer_problem *p = NULL;
+    assert_fine(ctx, tnp_transfer_problem_new(ctx, r->m, r->p, r->y, r->weights, &p));
+    assert_fine(ctx, tnp_transfer_problem_add(ctx, p, r->x, r->p, r->p));
+    return p;
+}
+
+#endif
