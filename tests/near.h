@@ -13,6 +13,7 @@
 /* clang-format on */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/base.h"
@@ -29,6 +30,9 @@
 static inline void check_near(double got, double want, double tolerance, size_t place, const char *file, int line)
 {
     double bound = tolerance * fmax(1.0, fabs(want));
+    if (getenv(
+            "TN_VALGRIND")) /* its long double has 53 bits, too few for many oracles: there only memory is looked at */
+        return;
     if (!(fabs(got - want) <= bound) && !(got == want)) {
         print_error("place %zu: got %.17g, want %.17g, difference %.3g > %.3g\n", place, got, want, fabs(got - want),
                     bound);
