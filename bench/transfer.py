@@ -66,11 +66,12 @@ def bench_shape(program, path, columns, peers, environment, directory):
     for file in paths:
         cached(file)
     report.print_shape(ROWS, columns)
-    entries = []
-    for entry in (lambda: time_path(path, paths, PATH_RUNS if columns == SMALL else WIDE_RUNS, environment),
-                  lambda: time_process(program, paths, directory),
-                  *(lambda name=name: time_peer(name, paths, environment, directory) for name in peers)):
-        entries.append(entry())
+    entries = [time_path(path, paths, PATH_RUNS if columns == SMALL else WIDE_RUNS, environment),
+               time_process(program, paths, directory)]
+    for entry in entries:
+        report.print_entry(entry, entries)
+    for name in peers:
+        entries.append(time_peer(name, paths, environment, directory))
         report.print_entry(entries[-1], entries)
     return {"rows": ROWS, "columns": columns, "entries": entries}
 

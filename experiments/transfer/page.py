@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page: tables of the cells and what they mean for the paper's claims."""
+import statistics
+
 import claims
 import figures
 import protocol
@@ -77,14 +79,17 @@ def winner_rows(found, places):
         for (_, size), here in columns.items():
             unbeaten = [p for p in here if all(figures.mark(found.lead(p, tasks.SVM, m, method, size)) < 1
                                                for m in METHODS)]
-            row.append(f"{sum(method in first[p, size] for p in here)}, {len(unbeaten)} of {len(here)}")
+            means = [statistics.fmean(found.values(p, tasks.SVM, method, size)) for p in here]
+            row.append(f"{statistics.fmean(means):.1f}; {sum(method in first[p, size] for p in here)}, {len(unbeaten)} "
+                       f"of {len(here)}" if here else "")
         yield row
 
 
 def winner_lines(found):
     return ["## Where each method wins", "",
-            "First: in how many pairs of set and network its mean is the highest, equals counted for both; then: in how "
-            "many no other method is above it by more than the interval of the difference.", "",
+            "Columns: features, positives. First the mean over pairs of set and network; then in how many of them the "
+            "method's mean is the highest, equals counted for both; then in how many no other method is above it by more "
+            "than the interval of the difference.", "",
             *table(["method", *(f"{word}, {size}" for word in ("strong", "weak") for size in SIZES)],
                    winner_rows(found, found.places(tasks.SVM)))]
 

@@ -29,7 +29,7 @@ def train(program, study, network, label, work, scratch):
          GRID, "--select", "all", "--loo", "0", "--calibrate", "no", "--threads", "1", "-o", head)
     for part, file in zip(PARTS, kept):
         call(program, "predict", head, f"f={study['folder']}/{network}.{part}.npy", "--scores", scores, "--threads", "1")
-        (rows, columns), values = npy.read_numbers(scores)
+        (_, columns), values = npy.read_numbers(scores)
         npy.write_floats(scores, [[value] for value in values[columns - 1::columns]])
         os.replace(scores, file)
 

@@ -3,11 +3,15 @@
 import hashlib
 import json
 import os
+import pathlib
 
 
 def folder(work, program):
-    """Of one program: what another one found is not mixed in."""
-    found = work / hashlib.sha256(program.read_bytes()).hexdigest()[:12]
+    """Of one program and one protocol: what others found is not mixed in."""
+    digest = hashlib.sha256(program.read_bytes())
+    for name in ("protocol", "sources", "tasks"):
+        digest.update(pathlib.Path(__file__).with_name(f"{name}.py").read_bytes())
+    found = work / digest.hexdigest()[:12]
     found.mkdir(parents=True, exist_ok=True)
     return found
 
