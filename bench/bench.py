@@ -19,10 +19,12 @@ import measure
 import online
 import online_report
 import report
+import transfer
+import transfer_report
 
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report),
-            "online": (online, online_report)}
-USAGE = "usage: bench/run PROGRAM [evidence|linear|online]... [--quick] [--into FOLDER]"
+            "online": (online, online_report), "transfer": (transfer, transfer_report)}
+USAGE = "usage: bench/run PROGRAM [evidence|linear|online|transfer]... [--quick] [--into FOLDER]"
 
 
 def parse(arguments):

@@ -78,12 +78,12 @@ def ask(command, environment=None):
     return subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
-def compile_program(name, directory):
-    """A C program of this folder, with OpenBLAS."""
+def compile_program(name, directory, more=(), packages=("openblas",)):
+    """A C program of this folder, with OpenBLAS and what more it needs."""
     program = directory / name
-    flags = ask(["pkg-config", "--cflags", "--libs", "openblas"]).split()
-    subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-O2", HERE / f"{name}.c", "-o", program, *flags, "-lm"],
-                   check=True)
+    flags = ask(["pkg-config", "--cflags", "--libs", *packages]).split()
+    subprocess.run([os.environ.get("CC", "cc"), "-std=c11", "-O2", HERE / f"{name}.c", *more, "-o", program, *flags,
+                    "-lpthread", "-lm"], check=True)
     return program
 
 

@@ -14,14 +14,16 @@ LIMIT_SECONDS = 300
 
 # ---- the command line ----
 
-def arguments(name, about, sets, words):
-    """data, sets, networks, output; name is the experiment's folder."""
+def arguments(name, about, sets, words, more=None):
+    """data, sets, networks, output, and more: {option: keywords of add_argument}; name is the experiment's folder."""
     parser = argparse.ArgumentParser(prog=f"experiments/{name}/run", description=about)
     parser.add_argument("data", nargs="?", type=pathlib.Path, default=ROOT.parent / "shared" / "data",
                         help="folder with features/SET/*.npy; default: shared/data beside the repository")
     parser.add_argument("--sets", type=lambda text: text.split(","), default=sets, help="only these, joined by commas")
     parser.add_argument("--networks", type=lambda text: text.split(","), help="only these, joined by commas")
     parser.add_argument("--output", type=pathlib.Path, help="where the page goes")
+    for option, keywords in (more or {}).items():
+        parser.add_argument(option, **keywords)
     options = parser.parse_args(words)
     if set(options.sets) - set(sets):
         parser.error(f"--sets knows {', '.join(sets)}")

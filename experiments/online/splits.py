@@ -1,28 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Some rows of .npy files as files of their own: a part to train on while values are chosen, and one to choose by."""
-import ast
 import random
-import struct
+
+from npy import read, write
 
 SHARE, SEED = 0.2, 0
-
-
-def read(path):
-    """(header, bytes of a row, values) of a .npy in C order, version 1."""
-    data = path.read_bytes()
-    start = 10 + struct.unpack("<H", data[8:10])[0]
-    header = ast.literal_eval(data[10:start].decode("latin-1"))
-    return header, (len(data) - start) // header["shape"][0], data[start:]
-
-
-def write(path, source, rows):
-    header, size, values = source
-    words = repr(header | {"shape": (len(rows), *header["shape"][1:])}).encode()
-    words += b" " * (-(10 + len(words) + 1) % 64) + b"\n"  # values begin at a multiple of 64
-    with open(path, "wb") as file:
-        file.write(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(words)) + words)
-        for row in rows:
-            file.write(values[row * size:(row + 1) * size])
 
 
 def held_out(labels):

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Figures made from the cells. What counts is a class: the mean of its draws, which share sources and most test rows.
+Intervals are those of Student's t over the classes of a set, 95 %.
+"""
+import math
+import statistics
+
+import protocol
+import tasks
+
+NORMAL = 1.959963984540054  # the normal distribution's quantile at 97.5 %
+
+
+def quantile(freedom):
+    """Of Student's t at 97.5 %, by its expansion in 1/freedom: 0.3 % off at 4, less above."""
+    z = NORMAL
+    terms = ((z ** 3 + z) / 4, (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
+             (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384)
+    return z + sum(term / freedom ** power for power, term in enumerate(terms, 1))
+
+
+def interval(values):
+    """(mean, half the width)"""
+    if len(values) < 2:
+        return statistics.fmean(values), math.nan
+    return statistics.fmean(values), quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+
+
+class Figures:
+    def __init__(self, entries):
+        """entries: lines of the store."""
+        self.scores = {}
+        for entry in entries:
+            name, network, label, kind, _ = entry["cell"]
+            self.scores.setdefault((name, network, kind), {})[label] = entry["scores"]
+
+    def places(self, kind):
+        """[(set, network)]"""
+        return [key[:2] for key in self.scores if key[2] == kind]
+
+    def values(self, place, kind, method, size, dims=0):
+        """[mean of the draws of a class]. Without noise, beside noise: the same draws of the cells that have none."""
+        if kind == tasks.NOISY and dims == 0:
+            classes, draws = self.scores[(*place, tasks.SVM)], protocol.FEWER_DRAWS
+        else:
+            classes, draws = self.scores[(*place, kind)], None
+        return [statistics.fmean(scores[tasks.name(method, size, dims)][:draws]) for scores in classes.values()]
+
+    def lead(self, place, kind, method, other, size):
+        """(mean, half the interval) of how far a method is above another, class by class."""
+        pairs = zip(self.values(place, kind, method, size), self.values(place, kind, other, size))
+        return interval([a - b for a, b in pairs])
+
+    def loss(self, place, method, size, dims):
+        """What every class loses by noise."""
+        return [a - b for a, b in zip(self.values(place, tasks.NOISY, method, size),
+                                      self.values(place, tasks.NOISY, method, size, dims))]
+
+
+def winners(values):
+    """Methods with the highest mean: values {method: [...]}. Means that differ by rounding only are equal."""
+    means = {method: statistics.fmean(numbers) for method, numbers in values.items()}
+    return [method for method, mean in means.items() if mean > max(means.values()) - 1e-9]
+
+
+def mark(lead):
+    """1, -1: certainly above, below; 0: not certain."""
+    mean, half = lead
+    return (mean > half) - (mean < -half)
+
+
+def text(values):
+    mean, half = interval(values)
+    return f"{mean:.1f}" if math.isnan(half) else f"{mean:.1f} ± {half:.1f}"
+
+
+def kind_of(network):
+    return "strong" if network in protocol.STRONG else "weak"

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The page: tables of the cells and what they mean for the paper's claims."""
+import statistics
+
+import claims
+import figures
+import protocol
+import tasks
+from common import claim_lines, machine_lines, table
+from protocol import METHODS, NEGATIVES, ORACLE, SIZES, TEST
+
+NAMES = {"greedytl": "GreedyTL", "auto": "auto (none, rls or greedytl)", "rls": "RLS src+feat", "none": "no transfer",
+         "average": "AverageKT", "dam": "DAM", "multikt-l2": "MultiKT l2", "multikt-l1": "MultiKT l1",
+         "l1-logistic": "l1 logistic", "elastic-net": "elastic net", "forward": "forward regression",
+         ORACLE: "best source (oracle)"}
+COMMAND = "tenon transfer --target f=x.npy --labels y.txt --source s=scores.npy --method METHOD"
+
+
+def draws(entries, kind):
+    return max((entry["cell"][4] for entry in entries if entry["cell"][3] == kind), default=0)
+
+
+def head(doctor, studies, entries, before, seconds):
+    kept = f", {before} of {len(entries)} targets kept from a run before" if before else ""
+    return [
+        "# Transfer from other classifiers", "",
+        f"Made by `experiments/transfer/run` in {seconds:.0f} s{kept}; nothing here is edited by hand. Every figure comes "
+        f"from the JSON of `{COMMAND}` and of `tenon eval`, with their defaults; only the best source is found by the "
+        "experiment. The paper is Kuzborskij, Orabona, Caputo, *Transfer Learning through Greedy Subset Selection*, 2015.",
+        "", *machine_lines(doctor, "Draws are seeded by set, class and number"),
+        "- Data: float16 activations of small public networks, L2-normalised rows; strong features: "
+        f"{', '.join(protocol.STRONG)}; weak ones: {', '.join(protocol.WEAK)}. "
+        "flickr8k is not here: its pictures have several labels, and no class is a negative one.",
+        f"- Protocol: {protocol.NEGATIVE_SHARE:.0%} of the classes, by lot, are the negative class, their training rows "
+        "split 90 to 10 into negatives of sources and of targets. Every other class is the target once; sources are linear "
+        "SVMs of all others against the negatives (`tenon fit --method svm-cv`, 5 folds, C from 10^-4 to 10^4). "
+        f"{{{', '.join(map(str, SIZES))}}} positives and {NEGATIVES} negatives to learn from; {TEST} + {TEST} of the set's "
+        "own test rows to test on, fewer positives where the class has fewer.",
+        f"- Scores: balanced accuracy in percent. A class counts as the mean of its draws: "
+        f"{draws(entries, tasks.SVM)} where the sources are SVMs, {protocol.FEWER_DRAWS} at most with noise or "
+        "off-the-shelf sources, which are also tried with fewer networks, to keep the whole within an hour. ± is half the "
+        "95 % interval (Student's t) of the mean over classes. Best of a column in bold, the oracle apart.",
+        "- GreedyTL: λ = 1, δ = 10^-4, k free, as in the paper. The others choose by leave-one-out.", "",
+        *table(["set", "classes", "targets", "networks", "test positives of a target"],
+               [[s["name"], s["classes"], len(s["targets"]), ", ".join(s["networks"]), positives_text(s)]
+                for s in studies])]
+
+
+def positives_text(study):
+    counts = [protocol.positives(study, label) for label in study["targets"]]
+    return f"{min(counts)} to {max(counts)}" if min(counts) < max(counts) else f"{counts[0]}"
+
+
+def best_table(head_words, methods, columns):
+    """columns: {head: {method: values}}; a row a method, the best mean of a column bold."""
+    best = {name: figures.winners({m: values[m] for m in methods if m != ORACLE}) for name, values in columns.items()}
+    rows = [[NAMES[m], *(f"**{figures.text(values[m])}**" if m in best[name] else figures.text(values[m])
+                         for name, values in columns.items())] for m in methods]
+    return table([head_words, *columns], rows)
+
+
+def main_lines(found, studies):
+    lines = ["## Sources of the same set (Figure 1)", "", "Columns: network and number of positives.", ""]
+    for study in studies:
+        methods = (*METHODS, ORACLE)
+        columns = {f"{network}, {size}": {m: found.values((study["name"], network), tasks.SVM, m, size) for m in methods}
+                   for network in study["networks"] for size in SIZES}
+        lines += [f"### {study['name']}", "", *best_table("method", methods, columns)]
+    return lines
+
+
+def winner_rows(found, places):
+    columns = {(word, size): [place for place in places if figures.kind_of(place[1]) == word]
+               for word in ("strong", "weak") for size in SIZES}
+    first = {(place, size): figures.winners({m: found.values(place, tasks.SVM, m, size) for m in METHODS})
+             for place in places for size in SIZES}
+    for method in METHODS:
+        row = [NAMES[method]]
+        for (_, size), here in columns.items():
+            unbeaten = [p for p in here if all(figures.mark(found.lead(p, tasks.SVM, m, method, size)) < 1
+                                               for m in METHODS)]
+            means = [statistics.fmean(found.values(p, tasks.SVM, method, size)) for p in here]
+            row.append(f"{statistics.fmean(means):.1f}; {sum(method in first[p, size] for p in here)}, {len(unbeaten)} "
+                       f"of {len(here)}" if here else "")
+        yield row
+
+
+def winner_lines(found):
+    return ["## Where each method wins", "",
+            "Columns: features, positives. First the mean over pairs of set and network; then in how many of them the "
+            "method's mean is the highest, equals counted for both; then in how many no other method is above it by more "
+            "than the interval of the difference.", "",
+            *table(["method", *(f"{word}, {size}" for word in ("strong", "weak") for size in SIZES)],
+                   winner_rows(found, found.places(tasks.SVM)))]
+
+
+def noise_lines(found):
+    places = found.places(tasks.NOISY)
+    if not places:
+        return []
+    lines = ["## Noise (Figure 2a)", "",
+             f"{', '.join(map(str, protocol.NOISE))} columns of standard normal numbers beside features and sources, the "
+             "same numbers for all targets. Columns: positives, dimensions of noise.", ""]
+    for place in places:
+        columns = {f"{size}, {dims}": {m: found.values(place, tasks.NOISY, m, size, dims) for m in protocol.NOISE_METHODS}
+                   for size in protocol.NOISE_SIZES for dims in (0, *protocol.NOISE)}
+        lines += [f"### {place[0]}, {place[1]}", "", *best_table("method", protocol.NOISE_METHODS, columns)]
+    return lines
+
+
+def shelf_lines(found):
+    lines = []
+    for kind in protocol.SHELF:
+        places = found.places(kind)
+        columns = {f"{name}, {network}, {size}": {m: found.values((name, network), kind, m, size) for m in METHODS}
+                   for name, network in places for size in SIZES}
+        if places:
+            lines += [f"### Sources: {kind}", "", *best_table("method", METHODS, columns)]
+    if not lines:
+        return []
+    return ["## Sources off the shelf (Figures 2b to 2f)", "",
+            "Scores of classifiers that never saw the set: 1000 ImageNet classes, 365 places. Columns: set, network, "
+            "positives. Raw scores have no threshold, so there is no best source by sign, and their average is no "
+            "classifier either.", "", *lines]
+
+
+def render(doctor, studies, entries, before, seconds):
+    found = figures.Figures(entries)
+    sections = [head(doctor, studies, entries, before, seconds),
+                claim_lines("## The paper's claims", claims.verdicts(found)),
+                ["A case is a set, a network, a number of positives and a rival. It is won when GreedyTL is above by more "
+                 "than the 95 % interval of the difference, class by class, lost when it is below by more, else tied; in "
+                 "claim 4 what is compared is the loss by noise. Counted as agreeing with a claim are the cases won.", ""],
+                winner_lines(found), main_lines(found, studies), noise_lines(found), shelf_lines(found)]
+    return "\n".join(line for section in sections for line in section)
