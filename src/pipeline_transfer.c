@@ -87,31 +87,73 @@ static tn_status check_donors(tn_ctx *ctx, const transfer_job *job)
 
 /* ---- raw columns ---- */
 
-/* Columns of a feed into x at column `at`. */
-static tn_status read_feed(tn_ctx *ctx, transfer_job *job, const tn_feed *feed, size_t at)
+/* The next `count` columns, piece (rows, count): to the problem, or to x at column `at`. */
+static tn_status hand_over(tn_ctx *ctx, transfer_job *job, tnp_transfer_problem *problem, const double *piece,
+                           size_t count, size_t at)
 {
-    return tn_feed_read_wide(ctx, feed, 0, job->rows, job->x + at, job->cols);
+    if (problem)
+        return tnp_transfer_problem_add(ctx, problem, piece, count, count);
+    for (size_t i = 0; i < job->rows; ++i)
+        memcpy(job->x + i * job->cols + at, piece + i * count, count * sizeof *piece);
+    return TN_OK;
+}
+
+/* Columns of a feed. Rows must be whole to be normalised; floats stay floats until a piece of their columns is handed over. */
+static tn_status read_feed(tn_ctx *ctx, transfer_job *job, const tn_feed *feed, tnp_transfer_problem *problem,
+                           size_t at)
+{
+    enum { PIECE = 4096 };
+    tn_status st = TN_OK;
+    bool wide = tn_source_is_wide(tn_feed_source(feed));
+    size_t cols = tn_feed_cols(feed), size = 0, piece = wide ? cols : tnp_min(PIECE, cols);
+    double *values = NULL;
+    float *raw = NULL;
+    TN_TRY(tnp_mul(ctx, job->rows, cols, &size));
+    TN_TRY(tnp_alloc_raw(ctx, job->rows * piece, sizeof *values, &values));
+    if (wide) {
+        TN_TRY(tn_feed_read_wide(ctx, feed, 0, job->rows, values, cols));
+        TN_TRY(hand_over(ctx, job, problem, values, cols, at));
+    } else {
+        TN_TRY(tnp_alloc_raw(ctx, size, sizeof *raw, &raw));
+        TN_TRY(tn_feed_read(ctx, feed, 0, job->rows, raw, cols));
+    }
+    for (size_t from = 0, n; !wide && from < cols; from += n) {
+        n = tnp_min(piece, cols - from);
+        for (size_t i = 0; i < job->rows; ++i)
+            for (size_t c = 0; c < n; ++c)
+                values[i * n + c] = (double)raw[i * cols + from + c];
+        TN_TRY(hand_over(ctx, job, problem, values, n, at + from));
+    }
+done:
+    tnp_free(values);
+    tnp_free(raw);
+    return st;
 }
 
 /* Scores of a head for the labelled rows; the file's other rows are passed over. */
-static tn_status read_head(tn_ctx *ctx, transfer_job *job, const tn_head *head, size_t at)
+static tn_status read_head(tn_ctx *ctx, transfer_job *job, const tn_head *head, tnp_transfer_problem *problem,
+                           size_t at)
 {
     enum { BLOCK = 1024 };
     tn_status st = TN_OK;
     tn_scorer *scorer = NULL;
     float *scores = NULL;
+    double *values = NULL;
     size_t k = head->classes, done = 0;
     TN_TRY(tn_scorer_new(ctx, head, job->targets, job->target_count, (tn_nan_policy)job->options->nan, &scorer));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK * k, sizeof *scores, &scores));
+    TN_TRY(tnp_alloc_raw(ctx, job->rows * k, sizeof *values, &values));
     for (size_t start = 0, n; start < tn_scorer_rows(scorer); start += n) {
         n = tnp_min(BLOCK, tn_scorer_rows(scorer) - start);
         TN_TRY(tn_scorer_read(ctx, scorer, start, n, scores));
         for (; done < job->rows && job->task->rows[done] < start + n; ++done)
             for (size_t c = 0; c < k; ++c)
-                job->x[done * job->cols + at + c] = (double)scores[(job->task->rows[done] - start) * k + c];
+                values[done * k + c] = (double)scores[(job->task->rows[done] - start) * k + c];
     }
+    TN_TRY(hand_over(ctx, job, problem, values, k, at));
 done:
     tnp_free(scores);
+    tnp_free(values);
     tn_scorer_free(scorer);
     return st;
 }
@@ -121,31 +163,42 @@ static size_t donor_cols(const tn_donor *donor)
     return donor->head ? donor->head->classes : tn_source_cols(donor->scores);
 }
 
-static tn_status read_columns(tn_ctx *ctx, transfer_job *job)
+tn_status tnp_transfer_columns(tn_ctx *ctx, transfer_job *job, tnp_transfer_problem *problem)
 {
     tn_status st = TN_OK;
     tn_feed *feed = NULL;
-    size_t size = 0, at = 0;
-    for (size_t d = 0; d < job->donor_count; ++d)
-        job->cols += donor_cols(&job->donors[d]);
-    job->cols += job->features;
-    TN_TRY(tnp_mul(ctx, job->rows, job->cols, &size));
-    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *job->x, &job->x));
+    size_t at = 0;
+    if (problem && job->x)
+        return tnp_transfer_problem_add(ctx, problem, job->x, job->cols, job->cols);
     for (size_t t = 0; job->options->features && t < job->target_count; at += tn_feed_cols(job->feeds[t++]))
-        TN_TRY(read_feed(ctx, job, job->feeds[t], at));
+        TN_TRY(read_feed(ctx, job, job->feeds[t], problem, at));
     for (size_t d = 0; d < job->donor_count; at += donor_cols(&job->donors[d++])) {
         const tn_donor *donor = &job->donors[d];
         if (donor->head) {
-            TN_TRY(read_head(ctx, job, donor->head, at));
+            TN_TRY(read_head(ctx, job, donor->head, problem, at));
             continue;
         }
         TN_TRY(tn_feed_new(ctx, donor->scores, job->task->rows, job->rows, TN_NORM_NONE, TN_NAN_ERROR, &feed));
-        TN_TRY(read_feed(ctx, job, feed, at));
+        TN_TRY(read_feed(ctx, job, feed, problem, at));
         tn_feed_free(feed);
         feed = NULL;
     }
 done:
     tn_feed_free(feed);
+    return st;
+}
+
+/* Several classes read the columns once and keep them; one class hands them on as they are read. */
+static tn_status keep_columns(tn_ctx *ctx, transfer_job *job, size_t results)
+{
+    tn_status st = TN_OK;
+    size_t size = 0;
+    if (results == 1)
+        return TN_OK;
+    TN_TRY(tnp_mul(ctx, job->rows, job->cols, &size));
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *job->x, &job->x));
+    TN_TRY(tnp_transfer_columns(ctx, job, NULL));
+done:
     return st;
 }
 
@@ -162,6 +215,9 @@ static tn_status open_targets(tn_ctx *ctx, transfer_job *job)
         TN_TRY(tn_feed_new(ctx, job->targets[t], job->task->rows, job->rows, job->normalize, nan, &job->feeds[t]));
         job->features += tn_feed_cols(job->feeds[t]);
     }
+    job->cols = job->features;
+    for (size_t d = 0; d < job->donor_count; ++d)
+        job->cols += donor_cols(&job->donors[d]);
 done:
     return st;
 }
@@ -348,8 +404,8 @@ tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_t count
     TN_TRY(check_options(ctx, &job));
     TN_TRY(check_donors(ctx, &job));
     TN_TRY(open_targets(ctx, &job));
-    TN_TRY(read_columns(ctx, &job));
     TN_TRY(info_new(ctx, &job, &info));
+    TN_TRY(keep_columns(ctx, &job, info->count));
     TN_TRY(tnp_alloc(ctx, info->count * job.cols, sizeof *job.weights, &job.weights));
     TN_TRY(tnp_alloc(ctx, info->count, sizeof *job.intercepts, &job.intercepts));
     for (size_t r = 0; r < info->count; ++r) {

@@ -5,6 +5,7 @@
 #define TNP_PIPELINE_TRANSFER_H
 
 #include "learn/task.h"
+#include "select/transfer_problem.h"
 #include "tenon/pipeline.h"
 
 typedef struct transfer_job {
@@ -20,13 +21,15 @@ typedef struct transfer_job {
     tnp_task *task;
     tn_feed **feeds;             /* target_count */
     size_t rows, cols, features; /* labelled rows; columns in all, of them features */
-    double *x;                   /* (rows, cols), raw: features, then the donors' scores */
+    double *x;                   /* (rows, cols), raw: features, then the donors' scores; NULL: one class only */
     double *weights;             /* (results, cols), raw */
     double *intercepts;          /* results */
 } transfer_job;
 
 /* Class k against the rest, as result number r. */
 tn_status tnp_transfer_class(tn_ctx *ctx, transfer_job *job, size_t k, size_t r, tn_transfer_class *out);
+/* Adds all columns to a problem; without one, fills job->x. */
+tn_status tnp_transfer_columns(tn_ctx *ctx, transfer_job *job, tnp_transfer_problem *problem);
 /* "wolf" of a head, "3" or "scores[3]" of a file. Free with tn_text_free. */
 tn_status tnp_transfer_source_name(tn_ctx *ctx, const transfer_job *job, size_t j, bool with_donor, char **out);
 

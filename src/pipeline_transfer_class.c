@@ -36,7 +36,7 @@ static void found_destroy(found *f)
     f->path = NULL;
 }
 
-static tn_status new_problem(tn_ctx *ctx, const transfer_job *job, size_t k, tnp_transfer_problem **out)
+static tn_status new_problem(tn_ctx *ctx, transfer_job *job, size_t k, tnp_transfer_problem **out)
 {
     tn_status st = TN_OK;
     double *y = NULL, *weights = NULL;
@@ -51,7 +51,7 @@ static tn_status new_problem(tn_ctx *ctx, const transfer_job *job, size_t k, tnp
     tnp_transfer_balance(job->rows, y, weights);
     TN_TRY(tnp_transfer_problem_new(ctx, job->rows, job->cols, y,
                                     job->options->class_weight == TN_WEIGHT_BALANCED ? weights : NULL, &problem));
-    TN_TRY(tnp_transfer_problem_add(ctx, problem, job->x, job->cols, job->cols));
+    TN_TRY(tnp_transfer_columns(ctx, job, problem));
     *out = problem;
     problem = NULL;
 done:
