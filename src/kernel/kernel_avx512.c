@@ -159,8 +159,7 @@ static bool all_finite(const float *x, size_t n)
 static __m512 exp_below(__m512 x)
 {
     x = _mm512_max_ps(x, _mm512_set1_ps(-87));
-    __m512 k = _mm512_roundscale_ps(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f)),
-                                    _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+    __m512 k = _mm512_cvtepi32_ps(_mm512_cvtps_epi32(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f))));
     __m512 r = _mm512_fnmadd_ps(k, _mm512_set1_ps(0x1.62e43p-1f), x);
     r = _mm512_fnmadd_ps(k, _mm512_set1_ps(-0x1.05c610p-29f), r);
     __m512 e = _mm512_set1_ps(1.0f / 5040);
