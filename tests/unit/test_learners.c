@@ -8,6 +8,7 @@
 #include "learn/head.h"
 #include "tenon/pipeline.h"
 #include "tenon/report.h"
+#include "interrupt.h"
 
 static void *const untouched = (void *)test_folder;
 static const int methods[] = {TN_METHOD_RIDGE_CV, TN_METHOD_SVM, TN_METHOD_SVM_CV, TN_METHOD_LOGISTIC};
@@ -468,20 +469,6 @@ static void every_allocation_may_fail(void **state)
         setting_free(&s);
     }
     tn_ctx_set_threads(test_ctx, 0);
-}
-
-typedef struct interrupt {
-    tn_ctx *ctx;
-    size_t calls, at;
-} interrupt;
-
-static void cancel_at(void *user, const char *stage, size_t done, size_t total)
-{
-    interrupt *i = user;
-    (void)stage;
-    assert_true(done <= total);
-    if (++i->calls == i->at)
-        tn_ctx_cancel(i->ctx);
 }
 
 /* Cancelled at the n-th progress call, for every n. */

@@ -4,6 +4,7 @@
  * stay untouched and nothing is left behind. And that the number of threads changes no choice. */
 #include "scene_of.h"
 #include "learn/head.h"
+#include "interrupt.h"
 
 static void *const untouched = (void *)test_folder;
 
@@ -260,20 +261,6 @@ static void every_allocation_may_fail(void **state)
             scene_free(&s);
         }
     tn_ctx_set_threads(test_ctx, 0);
-}
-
-typedef struct interrupt {
-    tn_ctx *ctx;
-    size_t calls, at;
-} interrupt;
-
-static void cancel_at(void *user, const char *stage, size_t done, size_t total)
-{
-    interrupt *i = user;
-    (void)stage;
-    assert_true(done <= total);
-    if (++i->calls == i->at)
-        tn_ctx_cancel(i->ctx);
 }
 
 /* Cancelled at the n-th progress call, for every n: the call stops at once, in whatever stage. */

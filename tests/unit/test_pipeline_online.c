@@ -6,6 +6,7 @@
 #include "learn/head.h"
 #include "learn/online.h"
 #include "ref_online.h"
+#include "interrupt.h"
 
 static void *const untouched = (void *)test_folder;
 
@@ -229,20 +230,6 @@ static void every_allocation_may_fail(void **state)
     }
     tn_ctx_set_threads(test_ctx, 0);
     whole_free(w);
-}
-
-typedef struct interrupt {
-    tn_ctx *ctx;
-    size_t calls, at;
-} interrupt;
-
-static void cancel_at(void *user, const char *stage, size_t done, size_t total)
-{
-    interrupt *i = user;
-    (void)stage;
-    assert_true(done <= total);
-    if (++i->calls == i->at)
-        tn_ctx_cancel(i->ctx);
 }
 
 /* Cancelled at the n-th progress call, over and over until the run ends: each time it goes on from its checkpoint, or begins

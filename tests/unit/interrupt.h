@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A progress callback that cancels its context at the n-th call. */
+#ifndef TN_TESTS_INTERRUPT_H
+#define TN_TESTS_INTERRUPT_H
+
+#include "near.h"
+
+typedef struct interrupt {
+    tn_ctx *ctx;
+    size_t calls, at;
+} interrupt;
+
+static inline void cancel_at(void *user, const char *stage, size_t done, size_t total)
+{
+    interrupt *i = user;
+    (void)stage;
+    assert_true(done <= total);
+    if (++i->calls == i->at)
+        tn_ctx_cancel(i->ctx);
+}
+
+#endif
