@@ -4,6 +4,8 @@
  * learners make with it (X W' and then X'R), and large enough for them to run at full speed. */
 #include "learn/design.h"
 
+#include <string.h>
+
 enum { BLOCK_BYTES = 8 << 20, LEAST_ROWS = 256 };
 
 size_t tnp_design_block_rows(size_t rows, size_t dim)
@@ -80,5 +82,31 @@ tn_status tnp_design_block(tn_ctx *ctx, tnp_design *d, size_t b, const float **x
     if (st == TN_OK && !d->resident)
         st = read_rows(ctx, d, *start, *count, d->data);
     *x = d->resident ? d->data + *start * d->dim : d->data;
+    return st;
+}
+
+tn_status tnp_design_sample(tn_ctx *ctx, tnp_design *d, size_t stride, const float **x, size_t *ld, float **kept)
+{
+    tn_status st = TN_OK;
+    float *copy = NULL;
+    *kept = NULL;
+    if (d->resident) {
+        *x = d->data;
+        *ld = stride * d->dim;
+        return TN_OK;
+    }
+    TN_TRY(tnp_alloc_raw(ctx, (d->rows + stride - 1) / stride * d->dim, sizeof *copy, &copy));
+    for (size_t b = 0; b < d->blocks; ++b) {
+        const float *rows = NULL;
+        size_t start, n;
+        TN_TRY(tnp_design_block(ctx, d, b, &rows, &start, &n));
+        for (size_t i = (start + stride - 1) / stride; i * stride < start + n; ++i)
+            memcpy(copy + i * d->dim, rows + (i * stride - start) * d->dim, d->dim * sizeof *copy);
+    }
+    *x = *kept = copy;
+    *ld = d->dim;
+    copy = NULL;
+done:
+    tnp_free(copy);
     return st;
 }

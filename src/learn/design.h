@@ -26,5 +26,8 @@ void tnp_design_free(tnp_design *design);
 size_t tnp_design_block_rows(size_t rows, size_t dim);
 /* Rows [*start, *start + *count) as x (count, dim), valid until the next call. Safe for one thread at a time. */
 tn_status tnp_design_block(tn_ctx *ctx, tnp_design *design, size_t b, const float **x, size_t *start, size_t *count);
+/* Every stride-th row as x, ld apart, for as long as the design lives. *kept is NULL, or the caller's to free with tnp_free: a
+ * copy, when rows are not in memory. */
+tn_status tnp_design_sample(tn_ctx *ctx, tnp_design *design, size_t stride, const float **x, size_t *ld, float **kept);
 
 #endif

@@ -5,7 +5,7 @@
  *   f(A) = 1/2 |W + A U|^2 + loss(S + V'A' + b),   gradient  (W + A U) U' + R'V',   product  P + C(V'P')'V'
  *
  * Newton's method with conjugate gradients, preconditioned by the diagonal 1 + rho_k |v_j|^2, rho_k the mean weight of
- * class k; the step is searched on kept scores. 48 directions: with 32 the steps after the first are
+ * class k. Rows are visited block by block, so that of all that is (N, k) only the scores are kept. 48 directions: with 32 the steps after the first are
  * as many or one more, with 64 none is saved and each costs more. */
 #include "learn/softmax_coarse.h"
 #include "base/blas.h"
@@ -20,7 +20,7 @@ static const double FORCING = 0.15, LEFT = 1e-4; /* of the residual a step; of t
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k)
 {
     size_t q = tnp_min(MOST_RANK, dim) + 1;
-    return 4 * (q * dim + rows * q + 8 * k * q) + 8 * q + 16 * k + tnp_class_space_bytes(dim, k, MOST_RANK) +
+    return 4 * (q * dim + rows * q + 8 * k * q) + 8 * q + 8 * (1 + 2 * k) + tnp_class_space_bytes(dim, k, MOST_RANK) +
            8 * tnp_design_block_rows(rows, dim);
 }
 
@@ -58,8 +58,7 @@ tn_status tnp_coarse_init(tnp_design *design, const tnp_softmax_rows *rows, bool
         TN_TRY(tnp_alloc(ctx, c->k * c->q, sizeof(float), wide[i]));
     TN_TRY(tnp_alloc_raw(ctx, rows->rows * c->q, sizeof *c->xu, &c->xu));
     TN_TRY(tnp_alloc(ctx, c->q, sizeof *c->square, &c->square));
-    TN_TRY(tnp_alloc(ctx, c->k, sizeof *c->weight, &c->weight));
-    TN_TRY(tnp_alloc(ctx, c->k, sizeof *c->sums, &c->sums));
+    TN_TRY(tnp_alloc(ctx, 1 + 2 * c->k, sizeof *c->sums, &c->sums));
     TN_TRY(project(ctx, design, c));
 done:
     return st;
@@ -67,7 +66,7 @@ done:
 
 void tnp_coarse_destroy(tnp_coarse *c)
 {
-    void *all[] = {c->u, c->xu, c->square, c->now, c->moved, c->g, c->d, c->r, c->p, c->hp, c->m, c->weight, c->sums};
+    void *all[] = {c->u, c->xu, c->square, c->now, c->moved, c->g, c->d, c->r, c->p, c->hp, c->m, c->sums};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);
 }
@@ -86,37 +85,58 @@ static double dot(const tnp_coarse *c, const float *a, const float *b)
     return sum;
 }
 
-/* out (k, q) = z' xu + the penalty's part. */
-static tn_status back(const tnp_coarse *c, const float *z, const float *from, float *out)
+/* Which product of a pass over all rows, block by block. */
+typedef enum visit { GRADIENT, PRODUCT, LINE } visit;
+
+/* GRADIENT: out (k, q) = R'V', sums as tnp_softmax_slope has them. PRODUCT: out = C(V'a')'V'. LINE: sums (2) along a at t. */
+static tn_status on_blocks(const tnp_coarse *c, visit what, const float *s, const float *a, double t, float *out,
+                           double *sums)
 {
-    tn_status st = tnp_sgemm_tn(c->ctx, c->k, c->q, c->rows->rows, z, c->k, c->xu, c->q, 0, out, c->q);
+    const tnp_softmax_rows *r = c->rows;
+    for (size_t start = 0; start < r->rows; start += r->block) {
+        tnp_softmax_range range = {start, 1, tnp_min(r->block, r->rows - start)};
+        const float *v = c->xu + start * c->q;
+        tn_status st = TN_OK;
+        if (what == GRADIENT)
+            tnp_softmax_slope(r, range, s, r->z, sums);
+        else
+            st = tnp_sgemm_nt(c->ctx, range.count, c->k, c->q, v, c->q, a, c->q, 0, r->z, c->k);
+        if (what == PRODUCT && st == TN_OK)
+            tnp_softmax_curve(r, range, s, r->z);
+        if (what == LINE && st == TN_OK)
+            tnp_softmax_line(r, range, s, r->z, t, sums);
+        if (out && st == TN_OK)
+            st = tnp_sgemm_tn(c->ctx, c->k, c->q, range.count, r->z, c->k, v, c->q, start ? 1 : 0, out, c->q);
+        if (st != TN_OK)
+            return st;
+    }
+    return TN_OK;
+}
+
+/* a += the penalty's part, where the place is b. */
+static void add_ridge(const tnp_coarse *c, const float *b, float *a)
+{
     for (size_t i = 0; i < c->k * c->q; ++i)
-        out[i] += ridge(c, i) ? from[i] : 0;
-    return st;
+        a[i] += ridge(c, i) ? b[i] : 0;
 }
 
-static tn_status ahead(const tnp_coarse *c, const float *a, float *z)
+/* m = inverse of the diagonal, by the sums of the last gradient. */
+static void make_diagonal(tnp_coarse *c)
 {
-    return tnp_sgemm_nt(c->ctx, c->rows->rows, c->k, c->q, c->xu, c->q, a, c->q, 0, z, c->k);
-}
-
-/* m = inverse of the diagonal. */
-static void make_diagonal(tnp_coarse *c, const float *p)
-{
-    tnp_softmax_weight(c->rows, p, c->weight);
+    const double *weight = c->sums + 1 + c->k;
     for (size_t i = 0; i < c->k * c->q; ++i) {
-        double value = c->weight[i / c->q] / (double)c->rows->rows * c->square[i % c->q] + (ridge(c, i) ? 1 : 0);
+        double value = weight[i / c->q] / (double)c->rows->rows * c->square[i % c->q] + (ridge(c, i) ? 1 : 0);
         c->m[i] = value > 0 ? (float)(1 / value) : 0;
     }
 }
 
 /* d ~ -H^-1 g by conjugate gradients. */
-static tn_status direction(tnp_coarse *c, const float *p, float *z)
+static tn_status direction(tnp_coarse *c, const float *s)
 {
     tn_status st = TN_OK;
     size_t size = c->k * c->q;
     double rz = 0, target;
-    make_diagonal(c, p);
+    make_diagonal(c);
     for (size_t i = 0; i < size; ++i) {
         c->d[i] = 0;
         c->r[i] = -c->g[i];
@@ -125,9 +145,8 @@ static tn_status direction(tnp_coarse *c, const float *p, float *z)
     }
     target = FORCING * FORCING * rz;
     for (size_t round = 0; round < CG_MOST && rz > target; ++round) {
-        TN_TRY(ahead(c, c->p, z));
-        tnp_softmax_curve(c->rows, p, z);
-        TN_TRY(back(c, z, c->p, c->hp));
+        TN_TRY(on_blocks(c, PRODUCT, s, c->p, 0, c->hp, NULL));
+        add_ridge(c, c->p, c->hp);
         double bent = dot(c, c->p, c->hp), next = 0;
         if (!(bent > 0))
             break;
@@ -163,31 +182,58 @@ static tn_status give_back(tnp_coarse *c, float *w)
     return tnp_sgemm_nn(c->ctx, c->k, c->dim, c->rank, c->moved, c->q, c->u, c->dim, 1, w, width);
 }
 
-tn_status tnp_coarse_solve(tnp_coarse *c, size_t steps, double enough, float *w, float *s, float *p, float *z)
+typedef struct line_job {
+    const tnp_coarse *c;
+    const float *s;
+    double aside, stiff; /* the penalty's first derivative at 0, and its second */
+} line_job;
+
+static tn_status line(void *arg, double t, double *first, double *second)
+{
+    const line_job *job = arg;
+    double sums[2] = {0};
+    tn_status st = on_blocks(job->c, LINE, job->s, job->c->d, t, NULL, sums);
+    *first = sums[0] + job->aside + t * job->stiff;
+    *second = sums[1] + job->stiff;
+    return st;
+}
+
+/* Along d as far as the slope falls: scores, and the place in the subspace. */
+static tn_status take_step(tnp_coarse *c, float *s)
 {
     tn_status st = TN_OK;
-    size_t size = c->k * c->q;
-    memset(c->moved, 0, size * sizeof *c->moved);
+    line_job job = {.c = c, .s = s};
+    double t = 0;
+    for (size_t i = 0; i < c->k * c->q; ++i) {
+        job.aside += ridge(c, i) ? (double)c->now[i] * (double)c->d[i] : 0;
+        job.stiff += ridge(c, i) ? (double)c->d[i] * (double)c->d[i] : 0;
+    }
+    TN_TRY(tnp_line_search(line, &job, dot(c, c->g, c->d), &t));
+    for (size_t i = 0; i < c->k * c->q; ++i) {
+        c->d[i] *= (float)t;
+        c->now[i] += c->d[i];
+        c->moved[i] += c->d[i];
+    }
+    TN_TRY(tnp_sgemm_nt(c->ctx, c->rows->rows, c->k, c->q, c->xu, c->q, c->d, c->q, 1, s, c->k));
+done:
+    return st;
+}
+
+tn_status tnp_coarse_solve(tnp_coarse *c, size_t steps, double enough, float *w, float *s)
+{
+    tn_status st = TN_OK;
+    memset(c->moved, 0, c->k * c->q * sizeof *c->moved);
     TN_TRY(look(c, w));
     for (size_t step = 0; step < steps; ++step) {
-        double stiff = 0, t;
-        tnp_softmax_value(c->rows, s, p);
-        tnp_softmax_slope(c->rows, p, z, c->sums);
-        TN_TRY(back(c, z, c->now, c->g));
+        memset(c->sums, 0, (1 + 2 * c->k) * sizeof *c->sums);
+        TN_TRY(on_blocks(c, GRADIENT, s, NULL, 0, c->g, c->sums));
+        add_ridge(c, c->now, c->g);
         double square = dot(c, c->g, c->g);
         enough = step ? enough : fmax(enough, LEFT * square);
         if (square <= enough)
             break;
-        TN_TRY(direction(c, p, z));
-        TN_TRY(ahead(c, c->d, z));
-        for (size_t i = 0; i < size; ++i)
-            stiff += ridge(c, i) ? (double)c->d[i] * (double)c->d[i] : 0;
-        t = tnp_softmax_search(c->rows, s, z, dot(c, c->g, c->d), stiff);
-        tnp_softmax_move(c->rows, t, z, s);
-        for (size_t i = 0; i < size; ++i) {
-            c->now[i] += (float)t * c->d[i];
-            c->moved[i] += (float)t * c->d[i];
-        }
+        TN_TRY(direction(c, s));
+        TN_TRY(take_step(c, s));
         TN_TRY(tnp_cancelled(c->ctx));
     }
     TN_TRY(give_back(c, w));

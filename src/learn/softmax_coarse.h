@@ -16,7 +16,7 @@ typedef struct tnp_coarse {
     float *xu;                                   /* (rows, q): X u', then the constant, 0 without intercept */
     double *square;                              /* q: sums of squares of xu's columns */
     float *now, *moved, *g, *d, *r, *p, *hp, *m; /* (k, q) */
-    double *weight, *sums;                       /* k */
+    double *sums;                                /* 1 + 2 k: of the last gradient */
 } tnp_coarse;
 
 /* Borrows rows. Destroy is legal after failure, and on zeros. */
@@ -25,7 +25,7 @@ void tnp_coarse_destroy(tnp_coarse *coarse);
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k);
 
 /* Moves w (k, dim + 1) and the scores s with it, by at most `steps` steps of Newton, until the squared gradient in the subspace is
- * at most `enough`, or a ten-thousandth of what it was. p and z (rows, k) are scratch. */
-tn_status tnp_coarse_solve(tnp_coarse *coarse, size_t steps, double enough, float *w, float *s, float *p, float *z);
+ * at most `enough`, or a ten-thousandth of what it was. */
+tn_status tnp_coarse_solve(tnp_coarse *coarse, size_t steps, double enough, float *w, float *s);
 
 #endif
