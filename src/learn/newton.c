@@ -120,18 +120,22 @@ typedef struct dot_job {
     size_t width;
 } dot_job;
 
+double tnp_dot(const float *a, const float *b, size_t n)
+{
+    double part[8] = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (size_t l = 0; l < 8; ++l)
+            part[l] += (double)a[i + l] * (double)b[i + l];
+    for (; i < n; ++i)
+        part[0] += (double)a[i] * (double)b[i];
+    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
 static void dot_column(void *arg, size_t j)
 {
     const dot_job *job = arg;
-    const float *a = job->a + j * job->width, *b = job->b + j * job->width;
-    double part[4] = {0};
-    size_t i = 0;
-    for (; i + 4 <= job->width; i += 4)
-        for (size_t l = 0; l < 4; ++l)
-            part[l] += (double)a[i + l] * (double)b[i + l];
-    for (; i < job->width; ++i)
-        part[0] += (double)a[i] * (double)b[i];
-    job->out[j] = part[0] + part[1] + part[2] + part[3];
+    job->out[j] = tnp_dot(job->a + j * job->width, job->b + j * job->width, job->width);
 }
 
 /* Inner products of columns. */

@@ -46,5 +46,7 @@ tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, cons
                            tnp_newton_info *info);
 /* Bytes that a solve needs besides the design. */
 size_t tnp_newton_bytes(size_t rows, size_t dim, size_t columns);
+/* Inner product of floats in double, in lanes of fixed number. */
+double tnp_dot(const float *a, const float *b, size_t n);
 
 #endif

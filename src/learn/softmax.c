@@ -63,15 +63,7 @@ typedef struct wide_job {
 static void dot_row(void *arg, size_t j)
 {
     const wide_job *job = arg;
-    const float *a = job->a + j * job->width, *b = job->b + j * job->width;
-    double part[8] = {0};
-    size_t i = 0;
-    for (; i + 8 <= job->width; i += 8)
-        for (size_t l = 0; l < 8; ++l)
-            part[l] += (double)a[i + l] * (double)b[i + l];
-    for (; i < job->width; ++i)
-        part[0] += (double)a[i] * (double)b[i];
-    job->dot[j] = ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+    job->dot[j] = tnp_dot(job->a + j * job->width, job->b + j * job->width, job->width);
 }
 
 /* to = a + t b; to may be a or b. */

@@ -10,6 +10,7 @@
 #include "learn/softmax_coarse.h"
 #include "base/blas.h"
 #include "learn/class_space.h"
+#include "learn/newton.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,10 +80,7 @@ static bool ridge(const tnp_coarse *c, size_t i)
 
 static double dot(const tnp_coarse *c, const float *a, const float *b)
 {
-    double sum = 0;
-    for (size_t i = 0; i < c->k * c->q; ++i)
-        sum += (double)a[i] * (double)b[i];
-    return sum;
+    return tnp_dot(a, b, c->k * c->q);
 }
 
 /* Which product of a pass over all rows, block by block. */
