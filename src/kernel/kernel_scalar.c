@@ -194,6 +194,42 @@ static void nearest(const float *x, size_t stride, size_t n, size_t d, const flo
     }
 }
 
+/* Cell of size >= 0 and the place in it, 0 <= t <= 1. */
+static uint32_t cell_of(const tnp_knots *table, float size, float *t, size_t *outside)
+{
+    uint32_t bits, cell;
+    *t = 0;
+    if (!table->shift) {
+        float at = fminf(size, 1) * (float)table->cells;
+        cell = (uint32_t)at;
+        *t = at - (float)cell;
+        return cell;
+    }
+    memcpy(&bits, &size, sizeof bits);
+    cell = (bits >> table->shift) - table->first;
+    if (size == 0 || cell >= table->cells) {
+        *outside += size != 0;
+        return 0;
+    }
+    *t = (float)(bits & ((1u << table->shift) - 1)) / (float)(1u << table->shift);
+    return cell + 1;
+}
+
+static size_t map_entries(const tnp_knots *table, const float *x, float factor, size_t n, float *out)
+{
+    const size_t rank = table->rank, parts = table->split ? 2 : 1;
+    size_t outside = 0;
+    for (size_t j = 0; j < n; ++j)
+        for (size_t part = 0; part < parts; ++part, out += rank) {
+            float v = x[j] * factor, t, sign = !table->split && v < 0 ? -1.0f : 1.0f;
+            float size = !table->split ? fabsf(v) : part ? fmaxf(-v, 0) : fmaxf(v, 0);
+            const float *low = table->rows + cell_of(table, size, &t, &outside) * table->pad, *high = low + table->pad;
+            for (size_t k = 0; k < rank; ++k)
+                out[k] = sign * (low[k] + t * (high[k] - low[k]));
+        }
+    return outside;
+}
+
 const tnp_kernels *tnp_kernels_scalar(void)
 {
     static const tnp_kernels table = {
@@ -213,6 +249,7 @@ const tnp_kernels *tnp_kernels_scalar(void)
         .tri_solve = tri_solve,
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,
+        .map_entries = map_entries,
     };
     return &table;
 }
