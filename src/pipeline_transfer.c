@@ -188,12 +188,13 @@ done:
     return st;
 }
 
-/* Several classes read the columns once and keep them; one class hands them on as they are read. */
+/* Columns are read once. Weights that balance are other ones for every class, and so is what is standardised by them: raw
+ * columns are kept for that. Else the one standardised problem is all there is. */
 static tn_status keep_columns(tn_ctx *ctx, transfer_job *job, size_t results)
 {
     tn_status st = TN_OK;
     size_t size = 0;
-    if (results == 1)
+    if (results == 1 || job->options->class_weight != TN_WEIGHT_BALANCED)
         return TN_OK;
     TN_TRY(tnp_mul(ctx, job->rows, job->cols, &size));
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *job->x, &job->x));
@@ -340,6 +341,7 @@ static void job_destroy(transfer_job *job)
         tn_feed_free(job->feeds[t]);
     tnp_free(job->feeds);
     tnp_task_free(job->task);
+    tnp_transfer_drop_problem(job);
     tnp_free(job->x);
     tnp_free(job->weights);
     tnp_free(job->intercepts);
@@ -412,6 +414,7 @@ tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_t count
         TN_TRY(tnp_progress(ctx, "transfer", r, info->count));
         TN_TRY(tnp_transfer_class(ctx, &job, info->count == 1 ? 1 : r, r, &info->results[r]));
     }
+    tnp_transfer_drop_problem(&job);
     TN_TRY(make_head(ctx, &job, info, &head));
     info->seconds = tnp_seconds() - begin;
     *info_out = info;

@@ -69,7 +69,7 @@ static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ridge
     size_t n = method == TNP_TRANSFER_RLS ? r->p : features, *s = counted(n);
     ref_real *out = ref_alloc(r->m, sizeof *out), *w = ref_alloc(n, sizeof *w), b = 0;
     tnp_transfer_score score = literal(r, features, method, &lambda, &tau);
-    assert_fine(ctx, tnp_transfer_ridge(ctx, p, features, method, &model));
+    assert_fine(ctx, tnp_transfer_ridge(ctx, p, features, method, NULL, &model));
     assert_near(model->lambda, lambda, 1e-12);
     assert_near(model->tau, tau, 1e-12);
     double slack = slack_of(n, lambda / (1 + tau));
@@ -157,9 +157,9 @@ static void average_of_sources(void **state)
     tnp_transfer_model_free(model);
     model = NULL;
     assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_average(ctx, p, 9, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_ridge(ctx, p, 9, TNP_TRANSFER_DAM, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_DAM, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_NONE, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_ridge(ctx, p, 9, TNP_TRANSFER_DAM, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_DAM, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_NONE, NULL, &model));
     assert_null(model);
     tnp_transfer_problem_free(p);
     ref_transfer_free(&r);
@@ -181,7 +181,7 @@ static void failing_allocations(void **state)
                 tnp_fail_allocation(ctx, k);
                 tn_status st = method > TNP_TRANSFER_DAM
                                    ? tnp_transfer_average(ctx, p, features, &model)
-                                   : tnp_transfer_ridge(ctx, p, features, (tnp_ridge_method)method, &model);
+                                   : tnp_transfer_ridge(ctx, p, features, (tnp_ridge_method)method, NULL, &model);
                 tnp_fail_allocation(ctx, 0);
                 if (st == TN_OK)
                     break;
