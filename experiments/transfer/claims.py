@@ -13,7 +13,7 @@ from common import in_words
 
 GREEDY = "greedytl"
 RIVALS = tuple(method for method in protocol.METHODS if method not in (GREEDY, "auto"))
-SPARSE = ("l1-logistic", "elastic-net")
+SPARSE = ("l1-logistic balanced", "elastic-net balanced")
 
 
 def tally(leads):
@@ -55,16 +55,16 @@ def noise(found):
     if not places:
         return []
     losses = {(place, method, size): found.loss(place, method, size, dims) for place in places
-              for method in protocol.NOISE_METHODS for size in protocol.NOISE_SIZES}
+              for method in protocol.NOISE_METHODS for size in protocol.SIZES}
     leads = [figures.interval([a - b for a, b in zip(losses[place, rival, size], losses[place, GREEDY, size])])
-             for place in places for rival in SPARSE for size in protocol.NOISE_SIZES]
+             for place in places for rival in SPARSE for size in protocol.SIZES]
     above = [figures.interval([a - b for a, b in zip(found.values(place, tasks.NOISY, GREEDY, size, dims),
                                                      found.values(place, tasks.NOISY, rival, size, dims))])
-             for place in places for rival in SPARSE for size in protocol.NOISE_SIZES]
+             for place in places for rival in SPARSE for size in protocol.SIZES]
     sentences = [f"{size} positives: " + ", ".join(
         f"{method} loses {statistics.fmean(statistics.fmean(losses[place, method, size]) for place in places):.2f}"
         for method in protocol.NOISE_METHODS) + f" points to {dims} dimensions of noise, mean of sets and networks."
-        for size in protocol.NOISE_SIZES]
+        for size in protocol.SIZES]
     return [row(f"4. GreedyTL tolerates noise: {dims} dimensions cost it less than l1 and elastic net", leads, sentences),
             row(f"4a. With {dims} dimensions of noise it is above both", above, [])]
 

@@ -12,19 +12,17 @@ from protocol import METHODS, NEGATIVES, ORACLE, SIZES, TEST
 NAMES = {"greedytl": "GreedyTL", "auto": "auto (none, rls or greedytl)", "rls": "RLS src+feat", "none": "no transfer",
          "average": "AverageKT", "dam": "DAM", "multikt-l2": "MultiKT l2", "multikt-l1": "MultiKT l1",
          "l1-logistic": "l1 logistic", "elastic-net": "elastic net", "forward": "forward regression",
+         "l1-logistic balanced": "l1 logistic, class weights", "elastic-net balanced": "elastic net, class weights",
          ORACLE: "best source (oracle)"}
 COMMAND = "tenon transfer --target f=x.npy --labels y.txt --source s=scores.npy --method METHOD"
 
 
-def draws(entries, kind):
-    return max((entry["cell"][4] for entry in entries if entry["cell"][3] == kind), default=0)
-
-
-def head(doctor, studies, entries, before, seconds):
-    kept = f", {before} of {len(entries)} targets kept from a run before" if before else ""
+def head(doctor, studies, entries):
+    wall, cpu = (sum(entry[what] for entry in entries) for what in ("wall", "cpu"))
     return [
         "# Transfer from other classifiers", "",
-        f"Made by `experiments/transfer/run` in {seconds:.0f} s{kept}; nothing here is edited by hand. Every figure comes "
+        f"Made by `experiments/transfer/run` in {cpu:.0f} s of processor time and {wall:.0f} s on the clock; nothing here is "
+        "edited by hand. Every figure comes "
         f"from the JSON of `{COMMAND}` and of `tenon eval`, with their defaults; only the best source is found by the "
         "experiment. The paper is Kuzborskij, Orabona, Caputo, *Transfer Learning through Greedy Subset Selection*, 2015.",
         "", *machine_lines(doctor, "Draws are seeded by set, class and number"),
@@ -36,10 +34,9 @@ def head(doctor, studies, entries, before, seconds):
         "SVMs of all others against the negatives (`tenon fit --method svm-cv`, 5 folds, C from 10^-4 to 10^4). "
         f"{{{', '.join(map(str, SIZES))}}} positives and {NEGATIVES} negatives to learn from; {TEST} + {TEST} of the set's "
         "own test rows to test on, fewer positives where the class has fewer.",
-        f"- Scores: balanced accuracy in percent. A class counts as the mean of its draws: "
-        f"{draws(entries, tasks.SVM)} where the sources are SVMs, {protocol.FEWER_DRAWS} at most with noise or "
-        "off-the-shelf sources, which are also tried with fewer networks, to keep the whole within an hour. ± is half the "
-        "95 % interval (Student's t) of the mean over classes. Best of a column in bold, the oracle apart.",
+        "- Scores: balanced accuracy in percent. A class counts as the mean of its "
+        f"{max(entry['cell'][4] for entry in entries)} draws. ± is half the 95 % interval (Student's t) of the mean over "
+        "classes. Best of a column in bold, the oracle apart.",
         "- GreedyTL: λ = 1, δ = 10^-4, k free, as in the paper. The others choose by leave-one-out.", "",
         *table(["set", "classes", "targets", "networks", "test positives of a target"],
                [[s["name"], s["classes"], len(s["targets"]), ", ".join(s["networks"]), positives_text(s)]
@@ -103,7 +100,7 @@ def noise_lines(found):
              "same numbers for all targets. Columns: positives, dimensions of noise.", ""]
     for place in places:
         columns = {f"{size}, {dims}": {m: found.values(place, tasks.NOISY, m, size, dims) for m in protocol.NOISE_METHODS}
-                   for size in protocol.NOISE_SIZES for dims in (0, *protocol.NOISE)}
+                   for size in SIZES for dims in (0, *protocol.NOISE)}
         lines += [f"### {place[0]}, {place[1]}", "", *best_table("method", protocol.NOISE_METHODS, columns)]
     return lines
 
@@ -124,9 +121,9 @@ def shelf_lines(found):
             "classifier either.", "", *lines]
 
 
-def render(doctor, studies, entries, before, seconds):
+def render(doctor, studies, entries):
     found = figures.Figures(entries)
-    sections = [head(doctor, studies, entries, before, seconds),
+    sections = [head(doctor, studies, entries),
                 claim_lines("## The paper's claims", claims.verdicts(found)),
                 ["A case is a set, a network, a number of positives and a rival. It is won when GreedyTL is above by more "
                  "than the 95 % interval of the difference, class by class, lost when it is below by more, else tied; in "
