@@ -83,14 +83,19 @@ static void literal(const ref_transfer *r, size_t features, const double *beta, 
     free(out);
 }
 
+/* The second labels of the same columns and basis, as a class that is not the first has them. */
 static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ball ball)
 {
-    tnp_transfer_problem *p = problem_of(ctx, r);
+    tnp_transfer_problem *p = turned_problem_of(ctx, r);
     tnp_transfer_model *model = NULL;
+    tnp_ridge_basis *kept = NULL;
     double *rest = ref_alloc(r->m, sizeof *rest), *want = ref_alloc(r->m, sizeof *want);
     size_t *s = ref_alloc(features, sizeof *s);
     ref_real *w = ref_alloc(features, sizeof *w), b = 0;
-    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, NULL, &model));
+    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, &kept, &model));
+    tnp_transfer_model_free(model);
+    assert_fine(ctx, tnp_transfer_problem_relabel(ctx, p, r->y));
+    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, &kept, &model));
     const double *beta = model->weights + features;
     assert_true(norm_of(ball, r->p - features, beta) <= model->tau * (1 + 1e-12));
     literal(r, features, beta, model->lambda, rest, want);
@@ -114,6 +119,7 @@ static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ball 
     free(s);
     free(w);
     tnp_transfer_model_free(model);
+    tnp_ridge_basis_free(kept);
     tnp_transfer_problem_free(p);
 }
 

@@ -108,6 +108,53 @@ static void a_saved_head_scores_as_its_picks_say(void **state)
     scene_free(&s);
 }
 
+/* Class c of a transfer against the same class alone against the rest. */
+static void check_alone(const scene *s, size_t c, const tn_donor *donor, const tn_transfer_options *opt,
+                        const tn_transfer_info *all, const tn_head *head)
+{
+    double *y = ref_alloc(2 * s->n, sizeof *y);
+    tn_transfer_info *info = NULL;
+    tn_head *alone = NULL;
+    for (size_t i = 0; i < s->n; ++i)
+        y[2 * i + (s->y[i * K + c] > 0.5)] = 1;
+    scene two = *s;
+    two.labels = labels_of(y, s->n, 2, TN_TASK_MULTICLASS);
+    assert_fine(test_ctx, transfer(&two, donor, 1, opt, &info, &alone));
+    const tn_transfer_class *got = &all->results[c], *want = &info->results[0];
+    assert_string_equal(got->method, want->method);
+    assert_true(got->loo_error == want->loo_error && got->lambda == want->lambda && got->tau == want->tau);
+    assert_int_equal(got->pick_count, want->pick_count);
+    for (size_t i = 0; i < want->pick_count; ++i)
+        assert_true(got->picks[i].index == want->picks[i].index && got->picks[i].weight == want->picks[i].weight);
+    assert_memory_equal(head->weight + c * head->dim, alone->weight + alone->dim, DA * sizeof(float));
+    assert_true(head->bias[c] == alone->bias[1]);
+    tn_transfer_info_free(info);
+    tn_head_free(alone);
+    labels_done(two.labels);
+    free(y);
+}
+
+/* What classes share changes no bit of what each finds. */
+static void classes_are_problems_of_their_own(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    const tn_donor donor = {"b", s.src[1], NULL};
+    for (int method = TN_TRANSFER_AUTO; method <= TN_TRANSFER_DAM; ++method)
+        for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight) {
+            tn_transfer_options opt = options_of(method);
+            tn_transfer_info *info = NULL;
+            tn_head *head = NULL;
+            opt.class_weight = weight;
+            assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+            for (size_t c = 0; c < K; ++c)
+                check_alone(&s, c, &donor, &opt, info, head);
+            tn_transfer_info_free(info);
+            tn_head_free(head);
+        }
+    scene_free(&s);
+}
+
 /* A head as source gives what a file of its scores gives. */
 static void heads_are_files_of_their_scores(void **state)
 {
@@ -256,13 +303,10 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(greedy_picks_are_the_literal_ones),
-        cmocka_unit_test(a_saved_head_scores_as_its_picks_say),
-        cmocka_unit_test(heads_are_files_of_their_scores),
-        cmocka_unit_test(auto_takes_the_lowest_error),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(a_missing_source_is_named),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(greedy_picks_are_the_literal_ones), cmocka_unit_test(a_saved_head_scores_as_its_picks_say),
+        cmocka_unit_test(classes_are_problems_of_their_own), cmocka_unit_test(heads_are_files_of_their_scores),
+        cmocka_unit_test(auto_takes_the_lowest_error),       cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(a_missing_source_is_named),         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }
