@@ -46,16 +46,23 @@ static int set_name(cli_app *app, cli_donors *donors, const char *word, const ch
     return EXIT_FINE;
 }
 
-static int add_head(cli_app *app, cli_donors *donors, const char *word, const char *path)
+/* Takes the head over, also when it fails. */
+static int add_head(cli_app *app, cli_donors *donors, const char *word, const char *path, tn_head *head)
 {
-    int code = EXIT_FINE;
-    tn_head *head = NULL;
-    CLI_TRY(add_slot(app, donors));
-    CLI_TRY(cli_check(app, tn_head_load(app->ctx, path, &head)));
+    int code = add_slot(app, donors);
+    if (code != EXIT_FINE) {
+        tn_head_free(head);
+        return code;
+    }
     donors->list[donors->count - 1].head = head;
-    CLI_TRY(set_name(app, donors, word, path));
-done:
-    return code;
+    return set_name(app, donors, word, path);
+}
+
+static int load_head(cli_app *app, cli_donors *donors, const char *path)
+{
+    tn_head *head = NULL;
+    int code = cli_check(app, tn_head_load(app->ctx, path, &head));
+    return code == EXIT_FINE ? add_head(app, donors, path, path, head) : code;
 }
 
 static int add_scores(cli_app *app, cli_donors *donors, const char *word)
@@ -86,7 +93,7 @@ static int add_folder(cli_app *app, cli_donors *donors, const char *folder, bool
         char path[4096];
         int length = snprintf(path, sizeof path, "%s/%s", folder, entries[i]->d_name);
         code = length > 0 && (size_t)length < sizeof path
-                   ? add_head(app, donors, path, path)
+                   ? load_head(app, donors, path)
                    : cli_fail(app, EXIT_INPUT, "%s: the name is too long", folder);
     }
     for (int i = 0; i < count; ++i)
@@ -107,10 +114,8 @@ static int add_one(cli_app *app, cli_donors *donors, const char *word)
             return code;
     }
     tn_head *head = NULL;
-    if (ends_with_suffix(path) && tn_head_load(app->ctx, path, &head) == TN_OK) {
-        tn_head_free(head);
-        return add_head(app, donors, word, path);
-    }
+    if (ends_with_suffix(path) && tn_head_load(app->ctx, path, &head) == TN_OK)
+        return add_head(app, donors, word, path, head);
     return add_scores(app, donors, word);
 }
 

@@ -249,13 +249,29 @@ static void sources_json(FILE *out, const tn_head *head)
     fputc(']', out);
 }
 
+/* The source of the largest weight after number `last`, or of all when that is count; of equals the first. */
+static size_t next_source(const tn_head *head, size_t last)
+{
+    size_t count = tn_head_source_count(head), found = count, class = 0;
+    double limit = last < count ? fabs(source_weight(head, last, &class)) : INFINITY, most = -1;
+    for (size_t i = 0; i < count; ++i) {
+        double size = fabs(source_weight(head, i, &class));
+        if ((size < limit || (size == limit && i > last)) && size > most) {
+            most = size;
+            found = i;
+        }
+    }
+    return found;
+}
+
 static void sources_lines(FILE *out, const tn_head *head)
 {
-    size_t count = tn_head_source_count(head);
+    size_t count = tn_head_source_count(head), at = count;
     for (size_t i = 0; i < count && i < SHOWN; ++i) {
-        tn_head_source source = tn_head_source_at(head, i);
+        at = next_source(head, at);
+        tn_head_source source = tn_head_source_at(head, at);
         size_t class = 0;
-        double weight = source_weight(head, i, &class);
+        double weight = source_weight(head, at, &class);
         fprintf(out, "  source: '%s'%s%s%s %.3g for '%s'\n", source.is_head ? source.label : source.name,
                 source.is_head ? " of " : "[", source.is_head ? source.name : source.label, source.is_head ? "" : "]",
                 weight, tn_head_class_names(head)[class]);

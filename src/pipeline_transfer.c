@@ -130,31 +130,45 @@ done:
     return st;
 }
 
-/* Scores of a head for the labelled rows; the file's other rows are passed over. */
-static tn_status read_head(tn_ctx *ctx, transfer_job *job, const tn_head *head, tnp_transfer_problem *problem,
-                           size_t at)
+/* How many donors from the first on are heads that are scored together, and their columns. */
+static size_t alike_from(const transfer_job *job, size_t first, size_t *cols)
 {
-    enum { BLOCK = 1024 };
+    enum { MOST = 4096 }; /* columns at a time: weights of all heads are copied below one another */
+    const tn_head *head = job->donors[first].head;
+    size_t n = 1;
+    for (*cols = head->classes; first + n < job->donor_count; ++n) {
+        const tn_head *next = job->donors[first + n].head;
+        if (!next || *cols + next->classes > MOST || !tnp_heads_alike(head, next))
+            break;
+        *cols += next->classes;
+    }
+    return n;
+}
+
+/* Scores of `count` heads, `cols` in all, for the labelled rows. */
+static tn_status read_heads(tn_ctx *ctx, transfer_job *job, const tn_donor *donors, size_t count, size_t cols,
+                            tnp_transfer_problem *problem, size_t at)
+{
     tn_status st = TN_OK;
-    tn_scorer *scorer = NULL;
+    const tn_head **heads = NULL;
     float *scores = NULL;
     double *values = NULL;
-    size_t k = head->classes, done = 0;
-    TN_TRY(tn_scorer_new(ctx, head, job->targets, job->target_count, (tn_nan_policy)job->options->nan, &scorer));
-    TN_TRY(tnp_alloc_raw(ctx, BLOCK * k, sizeof *scores, &scores));
-    TN_TRY(tnp_alloc_raw(ctx, job->rows * k, sizeof *values, &values));
-    for (size_t start = 0, n; start < tn_scorer_rows(scorer); start += n) {
-        n = tnp_min(BLOCK, tn_scorer_rows(scorer) - start);
-        TN_TRY(tn_scorer_read(ctx, scorer, start, n, scores));
-        for (; done < job->rows && job->task->rows[done] < start + n; ++done)
-            for (size_t c = 0; c < k; ++c)
-                values[done * k + c] = (double)scores[(job->task->rows[done] - start) * k + c];
-    }
-    TN_TRY(hand_over(ctx, job, problem, values, k, at));
+    size_t size = 0;
+    TN_TRY(tnp_mul(ctx, job->rows, cols, &size));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *heads, &heads));
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *values, &values));
+    for (size_t h = 0; h < count; ++h)
+        heads[h] = donors[h].head;
+    TN_TRY(tnp_heads_score(ctx, heads, count, job->targets, job->target_count, job->task->rows, job->rows,
+                           (tn_nan_policy)job->options->nan, scores));
+    for (size_t i = 0; i < size; ++i)
+        values[i] = (double)scores[i];
+    TN_TRY(hand_over(ctx, job, problem, values, cols, at));
 done:
+    tnp_free(heads);
     tnp_free(scores);
     tnp_free(values);
-    tn_scorer_free(scorer);
     return st;
 }
 
@@ -172,10 +186,13 @@ tn_status tnp_transfer_columns(tn_ctx *ctx, transfer_job *job, tnp_transfer_prob
         return tnp_transfer_problem_add(ctx, problem, job->x, job->cols, job->cols);
     for (size_t t = 0; job->options->features && t < job->target_count; at += tn_feed_cols(job->feeds[t++]))
         TN_TRY(read_feed(ctx, job, job->feeds[t], problem, at));
-    for (size_t d = 0; d < job->donor_count; at += donor_cols(&job->donors[d++])) {
+    for (size_t d = 0, n, cols; d < job->donor_count; d += n, at += cols) {
         const tn_donor *donor = &job->donors[d];
+        n = 1;
+        cols = donor_cols(donor);
         if (donor->head) {
-            TN_TRY(read_head(ctx, job, donor->head, problem, at));
+            n = alike_from(job, d, &cols);
+            TN_TRY(read_heads(ctx, job, donor, n, cols, problem, at));
             continue;
         }
         TN_TRY(tn_feed_new(ctx, donor->scores, job->task->rows, job->rows, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed));
@@ -188,12 +205,13 @@ done:
     return st;
 }
 
-/* Several classes read the columns once and keep them; one class hands them on as they are read. */
+/* Columns are read once. Weights that balance are other ones for every class, and so is what is standardised by them: raw
+ * columns are kept for that. Else the one standardised problem is all there is. */
 static tn_status keep_columns(tn_ctx *ctx, transfer_job *job, size_t results)
 {
     tn_status st = TN_OK;
     size_t size = 0;
-    if (results == 1)
+    if (results == 1 || job->options->class_weight != TN_WEIGHT_BALANCED)
         return TN_OK;
     TN_TRY(tnp_mul(ctx, job->rows, job->cols, &size));
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *job->x, &job->x));
@@ -341,6 +359,7 @@ static void job_destroy(transfer_job *job)
         tn_feed_free(job->feeds[t]);
     tnp_free(job->feeds);
     tnp_task_free(job->task);
+    tnp_transfer_drop_problem(job);
     tnp_free(job->x);
     tnp_free(job->weights);
     tnp_free(job->intercepts);
@@ -413,6 +432,7 @@ tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_t count
         TN_TRY(tnp_progress(ctx, "transfer", r, info->count));
         TN_TRY(tnp_transfer_class(ctx, &job, info->count == 1 ? 1 : r, r, &info->results[r]));
     }
+    tnp_transfer_drop_problem(&job);
     TN_TRY(make_head(ctx, &job, info, &head));
     info->seconds = tnp_seconds() - begin;
     *info_out = info;

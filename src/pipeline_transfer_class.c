@@ -36,11 +36,21 @@ static void found_destroy(found *f)
     f->path = NULL;
 }
 
-static tn_status new_problem(tn_ctx *ctx, transfer_job *job, size_t k, tnp_transfer_problem **out)
+void tnp_transfer_drop_problem(transfer_job *job)
+{
+    tnp_transfer_problem_free(job->problem);
+    tnp_ridge_basis_free(job->of_features);
+    tnp_ridge_basis_free(job->of_all);
+    job->problem = NULL;
+    job->of_features = job->of_all = NULL;
+}
+
+/* job->problem for class k: other labels for the columns of the class before, or all made anew. */
+static tn_status set_problem(tn_ctx *ctx, transfer_job *job, size_t k)
 {
     tn_status st = TN_OK;
+    bool balanced = job->options->class_weight == TN_WEIGHT_BALANCED;
     double *y = NULL, *weights = NULL;
-    tnp_transfer_problem *problem = NULL;
     TN_TRY(tnp_alloc(ctx, job->rows, sizeof *y, &y));
     TN_TRY(tnp_alloc(ctx, job->rows, sizeof *weights, &weights));
     for (size_t i = 0; i < job->rows; ++i)
@@ -48,22 +58,24 @@ static tn_status new_problem(tn_ctx *ctx, transfer_job *job, size_t k, tnp_trans
     if (job->task->constant[k])
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: class '%s' is in all rows or in none", job->labels->path,
                         job->labels->names[k]));
-    tnp_transfer_balance(job->rows, y, weights);
-    TN_TRY(tnp_transfer_problem_new(ctx, job->rows, job->cols, y,
-                                    job->options->class_weight == TN_WEIGHT_BALANCED ? weights : NULL, &problem));
-    TN_TRY(tnp_transfer_columns(ctx, job, problem));
-    *out = problem;
-    problem = NULL;
+    if (job->problem && !balanced) {
+        TN_TRY(tnp_transfer_problem_relabel(ctx, job->problem, y));
+    } else {
+        tnp_transfer_drop_problem(job);
+        tnp_transfer_balance(job->rows, y, weights);
+        TN_TRY(tnp_transfer_problem_new(ctx, job->rows, job->cols, y, balanced ? weights : NULL, &job->problem));
+        TN_TRY(tnp_transfer_columns(ctx, job, job->problem));
+    }
 done:
-    tnp_transfer_problem_free(problem);
     tnp_free(y);
     tnp_free(weights);
     return st;
 }
 
-static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, const tnp_transfer_problem *problem, found *f)
+static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, found *f)
 {
     tn_status st = TN_OK;
+    const tnp_transfer_problem *problem = job->problem;
     double *w = NULL;
     bool forward = f->method == TN_TRANSFER_FORWARD;
     f->lambda = forward ? 0 : job->options->lambda;
@@ -80,19 +92,20 @@ done:
     return st;
 }
 
-static tn_status run_model(tn_ctx *ctx, const transfer_job *job, const tnp_transfer_problem *problem, found *f)
+static tn_status run_model(tn_ctx *ctx, transfer_job *job, found *f)
 {
     tn_status st = TN_OK;
+    const tnp_transfer_problem *problem = job->problem;
     tnp_transfer_model *m = NULL;
     switch (f->method) {
     case TN_TRANSFER_NONE:
-        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_NONE, &m);
+        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_NONE, &job->of_features, &m);
         break;
     case TN_TRANSFER_RLS:
-        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_RLS, &m);
+        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_RLS, &job->of_all, &m);
         break;
     case TN_TRANSFER_DAM:
-        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_DAM, &m);
+        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_DAM, &job->of_features, &m);
         break;
     case TN_TRANSFER_AVERAGE:
         st = tnp_transfer_average(ctx, problem, job->features, &m);
@@ -100,7 +113,7 @@ static tn_status run_model(tn_ctx *ctx, const transfer_job *job, const tnp_trans
     case TN_TRANSFER_MULTIKT_L1:
     case TN_TRANSFER_MULTIKT_L2:
         st = tnp_multikt(ctx, problem, job->features, f->method == TN_TRANSFER_MULTIKT_L1 ? TNP_BALL_L1 : TNP_BALL_L2,
-                         &m);
+                         &job->of_features, &m);
         break;
     default:
         st = tnp_transfer_logistic(ctx, problem, f->method == TN_TRANSFER_L1_LOGISTIC ? 1 : ELASTIC_MIX, &m);
@@ -117,16 +130,15 @@ static tn_status run_model(tn_ctx *ctx, const transfer_job *job, const tnp_trans
     return TN_OK;
 }
 
-static tn_status run_method(tn_ctx *ctx, const transfer_job *job, const tnp_transfer_problem *problem, found *f)
+static tn_status run_method(tn_ctx *ctx, transfer_job *job, found *f)
 {
     memset(f->w, 0, job->cols * sizeof *f->w);
     bool greedy = f->method == TN_TRANSFER_GREEDYTL || f->method == TN_TRANSFER_FORWARD;
-    return greedy ? run_greedy(ctx, job, problem, f) : run_model(ctx, job, problem, f);
+    return greedy ? run_greedy(ctx, job, f) : run_model(ctx, job, f);
 }
 
 /* The candidate of the lowest leave-one-out error, the simpler of equals; errors go to out. */
-static tn_status choose(tn_ctx *ctx, const transfer_job *job, const tnp_transfer_problem *problem, found *best,
-                        tn_transfer_class *out)
+static tn_status choose(tn_ctx *ctx, transfer_job *job, found *best, tn_transfer_class *out)
 {
     static const int candidates[] = {TN_TRANSFER_NONE, TN_TRANSFER_RLS, TN_TRANSFER_GREEDYTL};
     double *const errors[] = {&out->none, &out->rls, &out->greedy};
@@ -139,7 +151,7 @@ static tn_status choose(tn_ctx *ctx, const transfer_job *job, const tnp_transfer
         if (candidates[i] == TN_TRANSFER_NONE && job->features == 0)
             continue;
         trial = (found){.method = candidates[i], .w = w};
-        TN_TRY(run_method(ctx, job, problem, &trial));
+        TN_TRY(run_method(ctx, job, &trial));
         *errors[i] = trial.score.error;
         if (!any || tnp_transfer_better(trial.score, best->score)) {
             double *kept = best->w;
@@ -228,14 +240,13 @@ done:
 tn_status tnp_transfer_class(tn_ctx *ctx, transfer_job *job, size_t k, size_t r, tn_transfer_class *out)
 {
     tn_status st = TN_OK;
-    tnp_transfer_problem *problem = NULL;
     found f = {.method = job->options->method, .w = job->weights + r * job->cols};
     out->none = out->rls = out->greedy = NAN;
-    TN_TRY(new_problem(ctx, job, k, &problem));
+    TN_TRY(set_problem(ctx, job, k));
     if (f.method == TN_TRANSFER_AUTO)
-        TN_TRY(choose(ctx, job, problem, &f, out));
+        TN_TRY(choose(ctx, job, &f, out));
     else
-        TN_TRY(run_method(ctx, job, problem, &f));
+        TN_TRY(run_method(ctx, job, &f));
     job->intercepts[r] = f.intercept;
     out->method = words[f.method];
     out->loo_error = f.score.error;
@@ -245,6 +256,5 @@ tn_status tnp_transfer_class(tn_ctx *ctx, transfer_job *job, size_t k, size_t r,
     TN_TRY(list_steps(ctx, &f, out));
 done:
     found_destroy(&f);
-    tnp_transfer_problem_free(problem);
     return st;
 }

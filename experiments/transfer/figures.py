@@ -39,12 +39,9 @@ class Figures:
         return [key[:2] for key in self.scores if key[2] == kind]
 
     def values(self, place, kind, method, size, dims=0):
-        """[mean of the draws of a class]. Without noise, beside noise: the same draws of the cells that have none."""
-        if kind == tasks.NOISY and dims == 0:
-            classes, draws = self.scores[(*place, tasks.SVM)], protocol.FEWER_DRAWS
-        else:
-            classes, draws = self.scores[(*place, kind)], None
-        return [statistics.fmean(scores[tasks.name(method, size, dims)][:draws]) for scores in classes.values()]
+        """[mean of the draws of a class]. Without noise, beside noise: the cells that have none."""
+        classes = self.scores[(*place, tasks.SVM if kind == tasks.NOISY and dims == 0 else kind)]
+        return [statistics.fmean(scores[tasks.name(method, size, dims)]) for scores in classes.values()]
 
     def lead(self, place, kind, method, other, size):
         """(mean, half the interval) of how far a method is above another, class by class."""

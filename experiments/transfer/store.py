@@ -4,6 +4,8 @@ import hashlib
 import json
 import os
 import pathlib
+import resource
+import time
 
 
 def folder(work, program):
@@ -16,10 +18,16 @@ def folder(work, program):
     return found
 
 
+def spent():
+    """(seconds on the clock, seconds of processor time of this process and all that ended before it)"""
+    used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    return time.monotonic(), sum(use.ru_utime + use.ru_stime for use in used)
+
+
 class Store:
     def __init__(self, path):
         """A last line that was cut off is dropped."""
-        self.path, self.found = path, {}
+        self.path, self.found, self.last = path, {}, spent()
         lines = path.read_text().splitlines(keepends=True) if path.is_file() else []
         whole = [line for line in lines if line.endswith("\n")]
         for entry in map(json.loads, whole):
@@ -29,6 +37,9 @@ class Store:
         os.replace(beside, path)
 
     def add(self, cell, scores):
-        self.found[cell] = {"cell": cell, "scores": scores}
+        """With what was spent since the last one, on whatever: the sum over the cells is that of all runs."""
+        now, last = spent(), self.last
+        self.last = now
+        self.found[cell] = {"cell": cell, "scores": scores, "wall": now[0] - last[0], "cpu": now[1] - last[1]}
         with open(self.path, "a") as file:
             file.write(json.dumps(self.found[cell]) + "\n")

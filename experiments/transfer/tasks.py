@@ -18,18 +18,9 @@ SVM, NOISY = "svm", "noise"
 
 def cells(studies, options):
     """[(study, network, class, kind)]"""
-    found = []
-    for study in studies:
-        for network in study["networks"]:
-            kinds = [SVM]
-            if network in protocol.FEWER_NETWORKS:
-                kinds += [NOISY] + [name for name in protocol.SHELF if (study["folder"] / f"{name}.train.npy").is_file()]
-            found += [(study, network, label, kind) for kind in kinds for label in study["targets"][:options.classes]]
-    return found
-
-
-def draws(kind, options):
-    return options.draws if kind == SVM else min(options.draws, protocol.FEWER_DRAWS)
+    return [(study, network, label, kind) for kind in (SVM, *protocol.SHELF, NOISY) for study in studies
+            if kind not in protocol.SHELF or (study["folder"] / f"{kind}.train.npy").is_file()
+            for network in study["networks"] for label in study["targets"][:options.classes]]
 
 
 def write_common(studies, options, scratch):
@@ -40,7 +31,7 @@ def write_common(studies, options, scratch):
     for count in {protocol.positives(study, label) for study in studies for label in study["targets"]}:
         words = ["0"] * TEST + ["1"] * count + [""] * (TEST - count)
         (scratch / f"test.{count}.txt").write_text("\n".join([*words, ""]))
-    for number in range(draws(NOISY, options)):
+    for number in range(options.draws):
         for dims in protocol.NOISE:
             rng = random.Random(f"noise {dims} {number}")
             for part, rows in (("train", NEGATIVES + max(SIZES)), ("test", 2 * TEST)):
@@ -89,8 +80,10 @@ class Cell:
     def ask(self, method, size, number, dims=0):
         """Balanced accuracy in percent."""
         head = self.scratch / "head.safetensors"
+        word, weights = protocol.weighing(method)
         call(self.program, "transfer", "--target", *self.given("train", number, dims), "--labels",
-             self.common / f"train.{size}.txt", "--method", method, "--threads", "1", "-o", head)
+             self.common / f"train.{size}.txt", "--method", word, "--class-weight", weights,
+             "--threads", "1", "-o", head)
         tested = call(self.program, "eval", head, *self.given("test", number, dims), "--labels",
                       self.common / f"test.{self.count}.txt", "--threads", "1")
         return 100 * tested["metrics"]["balanced_accuracy"]
@@ -99,22 +92,27 @@ class Cell:
 def questions(kind):
     """[(method, size, dimensions of noise)]"""
     if kind == NOISY:
-        return [(method, size, dims) for dims in protocol.NOISE for size in protocol.NOISE_SIZES
-                for method in protocol.NOISE_METHODS]
+        return [(method, size, dims) for dims in protocol.NOISE for size in SIZES for method in protocol.NOISE_METHODS]
     return [(method, size, 0) for size in SIZES for method in protocol.METHODS]
+
+
+def answer(asked, number, found, method, size, dims):
+    """As many positives as negatives need no weights: then what was found without them is taken."""
+    plain = found.get(name(protocol.weighing(method)[0], size, dims), [])
+    return plain[number] if size == NEGATIVES and len(plain) > number else asked.ask(method, size, number, dims)
 
 
 def measure(program, cell, options, work, common, scratch):
     """{"method size noise": [balanced accuracy of every draw]}"""
     asked = Cell(program, cell, work, common, scratch)
     found = {}
-    for number in range(draws(cell[3], options)):
+    for number in range(options.draws):
         best = asked.draw(number)
         if cell[3] == SVM:
             for size in SIZES:
                 found.setdefault(name(protocol.ORACLE, size), []).append(best)
         for question in questions(cell[3]):
-            found.setdefault(name(*question), []).append(asked.ask(question[0], question[1], number, question[2]))
+            found.setdefault(name(*question), []).append(answer(asked, number, found, *question))
     return found
 
 

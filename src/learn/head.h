@@ -47,4 +47,11 @@ tn_status tnp_head_add_sources(tn_ctx *ctx, tn_head *head, size_t count);
 tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *head);
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *head);
 
+/* Whether two heads prepare their rows in the same way. Neither has sources. */
+bool tnp_heads_alike(const tn_head *a, const tn_head *b);
+/* out (row_count, sum of classes): scores of heads that are alike for some rows of the sources, which are matched by name; errors
+ * as of tn_scorer_new and its reading. Rows to be dropped are not among them. One matrix product for all. */
+tn_status tnp_heads_score(tn_ctx *ctx, const tn_head *const *heads, size_t head_count, const tn_source *const *sources,
+                          size_t count, const size_t *rows, size_t row_count, tn_nan_policy nan, float *out);
+
 #endif

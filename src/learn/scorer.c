@@ -4,7 +4,8 @@
  *
  *   scores (rows, K) = [x_1 | x_2 | ... | h] W' + b            one matrix product a block of rows
  *
- * h are the scores of the donors that a transfer head names: columns of a file, or of another head's scorer. */
+ * h are the scores of the donors that a transfer head names: columns of a file, or of another head's scorer. Heads that prepare
+ * their rows alike are one head with the classes of all: a library of them is one product too. */
 #include "base/blas.h"
 #include "learn/head.h"
 
@@ -48,14 +49,27 @@ static tn_status find(tn_ctx *ctx, const tn_head *head, size_t rep, const tn_sou
                     wanted->name, wanted->dim, wanted->name);
 }
 
+typedef struct offer {
+    const tn_source *const *sources;
+    size_t count;
+    const tn_donor *donors;
+    size_t donor_count;
+    tn_nan_policy nan;
+    const size_t *rows; /* (row_count): which are scored; NULL: all of the sources */
+    size_t row_count;
+} offer;
+
 static tn_status open_feed(tn_ctx *ctx, const tn_head *head, size_t rep, size_t offset, const tn_source *src,
-                           tn_nan_policy nan, tn_feed **out)
+                           const offer *o, tn_feed **out)
 {
     tn_status st = TN_OK;
     tn_feed *feed = NULL;
     tn_normalize kind = head->reps[rep].normalize;
     bool zscore = kind == TN_NORM_ZSCORE;
-    TN_TRY(tn_feed_new(ctx, src, NULL, tn_source_rows(src), zscore ? TN_NORM_NONE : kind, nan, NULL, &feed));
+    /* A dropped row is scored as zeros and overwritten: rows keep their places. */
+    tn_nan_policy nan = o->nan == TN_NAN_DROP ? TN_NAN_ZERO : o->nan;
+    size_t rows = o->rows ? o->row_count : tn_source_rows(src);
+    TN_TRY(tn_feed_new(ctx, src, o->rows, rows, zscore ? TN_NORM_NONE : kind, nan, NULL, &feed));
     if (zscore)
         TN_TRY(tn_feed_set_zscore(ctx, feed, head->means + offset, head->scales + offset));
     *out = feed;
@@ -65,23 +79,21 @@ done:
     return st;
 }
 
-static tn_status bind_all(tn_ctx *ctx, tn_scorer *s, const tn_source *const *sources, size_t count, tn_nan_policy nan)
+static tn_status bind_all(tn_ctx *ctx, tn_scorer *s, const offer *o)
 {
     tn_status st = TN_OK;
     const tn_head *head = s->head;
     const tn_source *first = NULL;
-    /* A dropped row is scored as zeros and overwritten: rows keep their places. */
-    tn_nan_policy reading = nan == TN_NAN_DROP ? TN_NAN_ZERO : nan;
     for (size_t r = 0, at = 0; r < head->rep_count; at += head->reps[r++].dim) {
         const tn_source *src = NULL;
-        TN_TRY(find(ctx, head, r, sources, count, &src));
+        TN_TRY(find(ctx, head, r, o->sources, o->count, &src));
         if (first && tn_source_rows(src) != tn_source_rows(first))
             TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu rows, but %s has %zu", tn_source_path(src), tn_source_rows(src),
                             tn_source_path(first), tn_source_rows(first)));
         first = first ? first : src;
-        s->rows = tn_source_rows(src);
-        TN_TRY(open_feed(ctx, head, r, at, src, reading, &s->feeds[r]));
-        if (nan == TN_NAN_DROP && !s->keep) {
+        TN_TRY(open_feed(ctx, head, r, at, src, o, &s->feeds[r]));
+        s->rows = tn_feed_rows(s->feeds[r]);
+        if (o->nan == TN_NAN_DROP && !o->rows && !s->keep) {
             TN_TRY(tnp_alloc(ctx, s->rows, sizeof *s->keep, &s->keep));
             memset(s->keep, true, s->rows);
         }
@@ -93,14 +105,6 @@ done:
 }
 
 /* ---- donors ---- */
-
-typedef struct offer {
-    const tn_source *const *sources;
-    size_t count;
-    const tn_donor *donors;
-    size_t donor_count;
-    tn_nan_policy nan;
-} offer;
 
 /* The donor of this name, or a file among the sources. */
 static tn_status find_donor(tn_ctx *ctx, const tnp_head_source *wanted, const offer *o, tn_donor *out)
@@ -207,11 +211,11 @@ tn_status tn_scorer_new_transfer(tn_ctx *ctx, const tn_head *head, const tn_sour
 {
     tn_status st = TN_OK;
     tn_scorer *s = NULL;
-    const offer o = {sources, count, donors, donor_count, nan};
+    const offer o = {sources, count, donors, donor_count, nan, NULL, 0};
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
     s->head = head;
     TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *s->feeds, &s->feeds));
-    TN_TRY(bind_all(ctx, s, sources, count, nan));
+    TN_TRY(bind_all(ctx, s, &o));
     TN_TRY(bind_givers(ctx, s, &o));
     s->block_rows = tnp_max(1, tnp_min(1024, s->rows));
     for (size_t g = 0; g < s->giver_count; ++g)
@@ -285,4 +289,64 @@ tn_status tn_scorer_read(tn_ctx *ctx, tn_scorer *s, size_t start, size_t count, 
             return st;
     }
     return TN_OK;
+}
+
+/* ---- several heads at once ---- */
+
+bool tnp_heads_alike(const tn_head *a, const tn_head *b)
+{
+    if (a->source_count + b->source_count > 0 || a->rep_count != b->rep_count || a->dim != b->dim ||
+        !a->means != !b->means)
+        return false;
+    for (size_t r = 0; r < a->rep_count; ++r)
+        if (strcmp(a->reps[r].name, b->reps[r].name) != 0 || a->reps[r].dim != b->reps[r].dim ||
+            a->reps[r].normalize != b->reps[r].normalize)
+            return false;
+    size_t size = a->dim * sizeof(double);
+    return !a->means || (memcmp(a->means, b->means, size) == 0 && memcmp(a->scales, b->scales, size) == 0);
+}
+
+/* weight (sum of classes, dim) and bias (sum of classes) of all heads, one below the other. */
+static void stack(const tn_head *const *heads, size_t head_count, float *weight, float *bias)
+{
+    for (size_t h = 0; h < head_count; ++h) {
+        size_t k = heads[h]->classes, dim = heads[h]->dim;
+        memcpy(weight, heads[h]->weight, k * dim * sizeof *weight);
+        memcpy(bias, heads[h]->bias, k * sizeof *bias);
+        weight += k * dim;
+        bias += k;
+    }
+}
+
+tn_status tnp_heads_score(tn_ctx *ctx, const tn_head *const *heads, size_t head_count, const tn_source *const *sources,
+                          size_t count, const size_t *rows, size_t row_count, tn_nan_policy nan, float *out)
+{
+    tn_status st = TN_OK;
+    const offer o = {sources, count, NULL, 0, nan, rows, row_count};
+    tn_scorer *s = NULL;
+    float *x = NULL, *weight = NULL, *bias = NULL;
+    size_t classes = 0, dim = heads[0]->dim, size = 0, weights = 0;
+    for (size_t h = 0; h < head_count; ++h)
+        classes += heads[h]->classes;
+    TN_TRY(tnp_mul(ctx, row_count, dim, &size));
+    TN_TRY(tnp_mul(ctx, classes, dim, &weights));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
+    s->head = heads[0];
+    TN_TRY(tnp_alloc(ctx, heads[0]->rep_count, sizeof *s->feeds, &s->feeds));
+    TN_TRY(bind_all(ctx, s, &o));
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *x, &x));
+    TN_TRY(tnp_alloc_raw(ctx, weights, sizeof *weight, &weight));
+    TN_TRY(tnp_alloc_raw(ctx, classes, sizeof *bias, &bias));
+    for (size_t r = 0, at = 0; r < heads[0]->rep_count; at += heads[0]->reps[r++].dim)
+        TN_TRY(tn_feed_read(ctx, s->feeds[r], 0, row_count, x + at, dim));
+    stack(heads, head_count, weight, bias);
+    for (size_t i = 0; i < row_count; ++i)
+        memcpy(out + i * classes, bias, classes * sizeof *out);
+    TN_TRY(tnp_sgemm_nt(ctx, row_count, classes, dim, x, dim, weight, dim, 1, out, classes));
+done:
+    tn_scorer_free(s);
+    tnp_free(x);
+    tnp_free(weight);
+    tnp_free(bias);
+    return st;
 }

@@ -13,7 +13,8 @@
  * P - D is the certificate that ends the work. Otherwise the columns that violate their optimality condition most, as many as
  * there are already or twice the rows, join the set, and the problem of the set is solved: a quadratic model of the loss,
  * minimised with the penalty by coordinate descent, then a step along the difference that is halved until P falls
- * enough. Rows are few, so everything within the set stays in cache and a pass over all columns is the cost.
+ * enough. Rows are few, so everything within the set stays in cache; its columns are padded with zeros to whole lanes, so that
+ * sums over rows are eight at a time instead of one chain of additions.
  * Refused: coordinate descent over all columns, whose passes are as dear and many times as many; screening rules, which
  * save less than the set does.
  * Oracles: tests/ref/ref_sparse_logistic.c, scikit-learn's optimum (tests/fixtures/make_sparse.py). */
@@ -23,7 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PASSES = 200, NEWTONS = 100, SWEEPS = 300, HALVINGS = 40, STALLS = 4 };
+enum { PASSES = 200, NEWTONS = 100, SWEEPS = 300, HALVINGS = 40, STALLS = 4, LANES = 8 };
 
 typedef struct member {
     size_t column;
@@ -34,15 +35,16 @@ typedef struct solver {
     const tnp_sparse_problem *p;
     tnp_sparse_fit *fit;
     size_t rows, cols;
+    size_t stride;                      /* rows, rounded up to whole lanes */
     double *t;                          /* (cols): A'theta */
     bool *inside;                       /* (cols) */
     size_t count, room;                 /* the set: columns, and how many there is memory for */
     size_t *set;                        /* (room) */
-    double *a;                          /* (room, rows) */
+    double *a, *bent;                   /* (room, stride): columns, and h times them */
     double *w, *next, *diag, *gradient; /* (room): of the set */
     member *heap;                       /* (heap_room): candidates, the smallest violation on top */
     size_t heap_room;
-    double *theta, *g, *h, *move, *trial; /* (rows) */
+    double *theta, *g, *h, *move, *trial; /* (stride) */
 } solver;
 
 tn_status tnp_sparse_fit_init(tn_ctx *ctx, size_t rows, size_t cols, tnp_sparse_fit *fit)
@@ -96,7 +98,8 @@ static tn_status more_room(tn_ctx *ctx, solver *s)
     tn_status st = TN_OK;
     size_t now = tnp_max(2 * s->room, 4 * s->rows), old = s->count;
     TN_TRY(tnp_grow(ctx, &s->set, old, now, sizeof *s->set));
-    TN_TRY(tnp_grow(ctx, &s->a, old * s->rows, now * s->rows, sizeof(double)));
+    TN_TRY(tnp_grow(ctx, &s->a, old * s->stride, now * s->stride, sizeof(double)));
+    TN_TRY(tnp_grow(ctx, &s->bent, old * s->stride, now * s->stride, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &s->w, old, now, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &s->next, old, now, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &s->diag, old, now, sizeof(double)));
@@ -111,7 +114,8 @@ static tn_status join(tn_ctx *ctx, solver *s, size_t column)
     tn_status st = TN_OK;
     if (s->count == s->room)
         TN_TRY(more_room(ctx, s));
-    double *a = s->a + s->count * s->rows;
+    double *a = s->a + s->count * s->stride;
+    memset(a, 0, s->stride * sizeof *a);
     tnp_tiles_column(s->p->z, column, a);
     for (size_t i = 0; i < s->rows; ++i)
         a[i] *= s->p->unscale[i];
@@ -133,7 +137,7 @@ static tn_status enter(tn_ctx *ctx, solver *s)
         s->fit->scores[i] = s->fit->intercept;
     for (size_t k = 0; k < s->count; ++k)
         for (size_t i = 0; i < s->rows; ++i)
-            s->fit->scores[i] += s->w[k] * s->a[k * s->rows + i];
+            s->fit->scores[i] += s->w[k] * s->a[k * s->stride + i];
 done:
     return st;
 }
@@ -183,7 +187,16 @@ done:
 
 /* ---- the problem of the set ---- */
 
-/* g = dloss/ds, h its curvature with a floor, the set's gradient and diagonal; returns the largest violation. */
+static inline double dot(const double *restrict x, const double *restrict y, size_t stride)
+{
+    double sum[LANES] = {0};
+    for (size_t i = 0; i < stride; i += LANES)
+        for (size_t l = 0; l < LANES; ++l)
+            sum[l] += x[i + l] * y[i + l];
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
+/* g = dloss/ds, h its curvature with a floor, the set's gradient, diagonal and bent columns; returns the largest violation. */
 static double derive(solver *s, double *slope, double *curvature)
 {
     const tnp_sparse_problem *p = s->p;
@@ -198,14 +211,12 @@ static double derive(solver *s, double *slope, double *curvature)
     }
     worst = fabs(*slope);
     for (size_t k = 0; k < s->count; ++k) {
-        const double *a = s->a + k * s->rows;
-        double sum = ridge * s->w[k], square = ridge;
-        for (size_t i = 0; i < s->rows; ++i) {
-            sum += a[i] * s->g[i];
-            square += a[i] * a[i] * s->h[i];
-        }
+        const double *a = s->a + k * s->stride;
+        double *bent = s->bent + k * s->stride, sum = ridge * s->w[k] + dot(a, s->g, s->stride);
+        for (size_t i = 0; i < s->stride; ++i)
+            bent[i] = a[i] * s->h[i];
         s->gradient[k] = sum;
-        s->diag[k] = square;
+        s->diag[k] = ridge + dot(a, bent, s->stride);
         double off = s->w[k] != 0 ? fabs(sum + copysign(bound, s->w[k])) : fmax(fabs(sum) - bound, 0);
         worst = fmax(worst, off);
     }
@@ -228,17 +239,16 @@ static double sweep_model(solver *s, double slope, double curvature, double smal
         shift -= pull / curvature;
         largest = fabs(pull);
         for (size_t k = 0; k < s->count; ++k) {
-            const double *a = s->a + k * s->rows;
-            double now = s->next[k], sum = s->gradient[k] + ridge * (now - s->w[k]);
+            const double *a = s->a + k * s->stride;
             if (!(s->diag[k] > 0))
                 continue;
-            for (size_t i = 0; i < s->rows; ++i)
-                sum += s->h[i] * a[i] * s->move[i];
+            double now = s->next[k], sum = s->gradient[k] + ridge * (now - s->w[k]);
+            sum += dot(s->bent + k * s->stride, s->move, s->stride);
             s->next[k] = soft(now - sum / s->diag[k], bound / s->diag[k]);
             double change = s->next[k] - now;
             if (change == 0)
                 continue;
-            for (size_t i = 0; i < s->rows; ++i)
+            for (size_t i = 0; i < s->stride; ++i)
                 s->move[i] += change * a[i];
             largest = fmax(largest, fabs(change) * s->diag[k]);
         }
@@ -294,7 +304,7 @@ static void solve_set(solver *s, double share)
         first = n == 0 ? worst : first;
         if (worst <= share * first)
             break;
-        double shift = sweep_model(s, slope, curvature, 0.01 * worst);
+        double shift = sweep_model(s, slope, curvature, 0.1 * worst);
         if (!advance(s, shift))
             break;
     }
@@ -383,14 +393,15 @@ tn_status tnp_sparse_logistic(tn_ctx *ctx, const tnp_sparse_problem *problem, do
     tn_status st = TN_OK;
     size_t m = problem->z->rows, n = problem->z->cols;
     solver s = {.p = problem, .fit = fit, .rows = m, .cols = n};
+    s.stride = (m + LANES - 1) / LANES * LANES;
     TN_TRY(check(ctx, problem));
     TN_TRY(tnp_alloc(ctx, n, sizeof(double), &s.t));
     TN_TRY(tnp_alloc(ctx, n, sizeof(bool), &s.inside));
-    TN_TRY(tnp_alloc(ctx, m, 5 * sizeof(double), &s.theta));
-    s.g = s.theta + m;
-    s.h = s.g + m;
-    s.move = s.h + m;
-    s.trial = s.move + m;
+    TN_TRY(tnp_alloc(ctx, s.stride, 5 * sizeof(double), &s.theta));
+    s.g = s.theta + s.stride;
+    s.h = s.g + s.stride;
+    s.move = s.h + s.stride;
+    s.trial = s.move + s.stride;
     TN_TRY(run(ctx, &s, tolerance));
 done:
     tnp_free(s.t);
@@ -398,6 +409,7 @@ done:
     tnp_free(s.theta);
     tnp_free(s.set);
     tnp_free(s.a);
+    tnp_free(s.bent);
     tnp_free(s.w);
     tnp_free(s.next);
     tnp_free(s.diag);

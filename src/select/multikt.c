@@ -16,7 +16,7 @@
  * In the l2 ball every point visited is a combination of sub-gradients, beta = G'a with a (rows), and its projection a multiple
  * of it: predictions, lengths and steps need only G G' (rows, rows), whatever the number of sources.
  *
- * Projection onto the l1 ball: shrink all |b_j| by the one theta that makes their sum tau, found from the sorted values.
+ * Projection onto the l1 ball: shrink all |b_j| by the one theta that makes their sum tau.
  * The bordered kernel system of the paper, [K + lambda I, 1; 1', 0], is the same as centring: its inverse's upper block is P
  * over lambda. Oracle: tests/unit/test_multikt.c, refits without the row and projections by bisection. */
 #include "select/multikt.h"
@@ -26,36 +26,32 @@
 
 enum { STEPS = 300 };
 
-static void sift(double *a, size_t root, size_t n)
-{
-    for (size_t child; (child = 2 * root + 1) < n; root = child) {
-        if (child + 1 < n && a[child + 1] > a[child])
-            ++child;
-        if (a[root] >= a[child])
-            return;
-        double swap = a[root];
-        a[root] = a[child];
-        a[child] = swap;
-    }
-}
-
-/* theta with sum max(0, a_j - theta) = tau, for a sum above tau. Largest values leave a heap until the next one is below theta:
- * no more are sorted than stay. a is destroyed. */
+/* theta with sum max(0, a_j - theta) = tau, for a sum above tau: the largest of (sum of some a - tau)/(number of them). So the
+ * largest a alone bounds it from below; what is not above a bound is dropped, and the rest gives the next, until it rises no more.
+ * A few passes, each over less, where a heap of all costs more than the few that leave it. a is destroyed. */
 static double threshold(size_t n, double tau, double *a)
 {
-    double sum = 0, theta = 0;
-    for (size_t i = n / 2; i-- > 0;)
-        sift(a, i, n);
-    for (size_t left = n; left > 0;) {
-        double largest = a[0];
-        if (left < n && largest <= theta)
-            break;
-        sum += largest;
-        theta = (sum - tau) / (double)(n - left + 1);
-        a[0] = a[--left];
-        sift(a, 0, left);
+    double theta = 0;
+    for (size_t j = 0; j < n; ++j)
+        theta = a[j] > theta ? a[j] : theta;
+    theta -= tau;
+    for (size_t left = 0;; n = left) {
+        double sum = 0;
+        left = 0;
+        for (size_t j = 0; j < n; ++j) {
+            double v = a[j];
+            bool above = v > theta;
+            a[left] = v;
+            left += above;
+            sum += above ? v : 0;
+        }
+        if (left == 0) /* tau is lost in the rounding of the largest */
+            return theta;
+        double next = (sum - tau) / (double)left;
+        if (!(next > theta))
+            return next;
+        theta = next;
     }
-    return theta;
 }
 
 void tnp_project_l1(size_t n, double tau, double *b, double *room)
@@ -66,8 +62,10 @@ void tnp_project_l1(size_t n, double tau, double *b, double *room)
     if (sum <= tau)
         return;
     double theta = threshold(n, tau, room);
-    for (size_t j = 0; j < n; ++j)
-        b[j] = copysign(fmax(fabs(b[j]) - theta, 0), b[j]);
+    for (size_t j = 0; j < n; ++j) {
+        double rest = fabs(b[j]) - theta;
+        b[j] = rest > 0 ? copysign(rest, b[j]) : 0;
+    }
 }
 
 typedef struct descent {
@@ -99,9 +97,11 @@ static void predict(const descent *d, const double *beta, double *out)
 {
     size_t m = d->problem->rows;
     memcpy(out, d->base, m * sizeof *out);
-    for (size_t j = 0; j < d->sources; ++j)
+    for (size_t j = 0; j < d->sources; ++j) {
+        const double *g = tnp_tile_at(&d->g, 0, j);
         for (size_t i = 0; beta[j] != 0 && i < m; ++i)
-            out[i] += beta[j] * *tnp_tile_at(&d->g, i, j);
+            out[i] += beta[j] * g[i * TNP_TILE];
+    }
 }
 
 /* out (sources) = G'q; returns its squared length. */
@@ -244,18 +244,19 @@ static tn_status finish(tn_ctx *ctx, const descent *d, const tnp_ridge_basis *ba
 }
 
 tn_status tnp_multikt(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features, tnp_ball ball,
-                      tnp_transfer_model **out)
+                      tnp_ridge_basis **kept, tnp_transfer_model **out)
 {
     tn_status st = TN_OK;
     tnp_transfer_model *model = NULL;
-    tnp_ridge_basis *basis = NULL;
+    tnp_ridge_basis *own = NULL, **basis = kept ? kept : &own;
     size_t m = problem->rows, n = problem->cols - features;
     descent d = {.problem = problem, .sources = n};
     double *work = NULL;
     if (features == 0 || n == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "transfer: MultiKT needs features and sources, got %zu and %zu", features, n));
     TN_TRY(tnp_transfer_model_new(ctx, problem, &model));
-    TN_TRY(tnp_ridge_basis_new(ctx, problem, 0, features, &basis));
+    if (!*basis)
+        TN_TRY(tnp_ridge_basis_new(ctx, problem, 0, features, basis));
     TN_TRY(tnp_alloc(ctx, m, 5 * sizeof(double), &work));
     TN_TRY(tnp_alloc(ctx, m, sizeof(double), &d.base));
     TN_TRY(tnp_alloc(ctx, m, m * sizeof(double), &d.gram));
@@ -266,17 +267,17 @@ tn_status tnp_multikt(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t f
     model->score.error = INFINITY;
     for (size_t l = 0; l < TNP_LAMBDAS; ++l) {
         TN_TRY(tnp_cancelled(ctx));
-        residuals(&d, basis, features, tnp_transfer_lambda(l), work);
+        residuals(&d, *basis, features, tnp_transfer_lambda(l), work);
         double flops = 4.0 * STEPS * (double)TNP_TAUS * (double)(ball == TNP_BALL_L1 ? n : m) * (double)m;
         tnp_parallel(ctx, tnp_threads_for(ctx, flops), TNP_TAUS, ball == TNP_BALL_L1 ? descend_l1 : descend_l2, &d);
         keep_better(&d, features, tnp_transfer_lambda(l), model);
     }
-    TN_TRY(finish(ctx, &d, basis, features, work, model));
+    TN_TRY(finish(ctx, &d, *basis, features, work, model));
     *out = model;
     model = NULL;
 done:
     tnp_transfer_model_free(model);
-    tnp_ridge_basis_free(basis);
+    tnp_ridge_basis_free(own);
     tnp_free(work);
     tnp_free(d.base);
     tnp_free(d.gram);

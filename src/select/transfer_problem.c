@@ -41,15 +41,21 @@ static tn_status check(tn_ctx *ctx, size_t rows, size_t cols, const double *y, c
     return TN_OK;
 }
 
-static void standardise_target(tnp_transfer_problem *p, const double *weights)
+static void share_weight(tnp_transfer_problem *p, const double *weights)
 {
-    double total = 0, mean = 0, square = 0;
+    double total = 0;
     for (size_t i = 0; i < p->rows; ++i)
         total += weights ? weights[i] : 1;
-    for (size_t i = 0; i < p->rows; ++i) {
+    for (size_t i = 0; i < p->rows; ++i)
         p->root[i] = sqrt((weights ? weights[i] : 1) / total);
+}
+
+static void standardise_target(tnp_transfer_problem *p, const double *y)
+{
+    double mean = 0, square = 0;
+    memcpy(p->y, y, p->rows * sizeof *y);
+    for (size_t i = 0; i < p->rows; ++i)
         mean += p->root[i] * p->root[i] * p->y[i];
-    }
     for (size_t i = 0; i < p->rows; ++i)
         square += p->root[i] * p->root[i] * (p->y[i] - mean) * (p->y[i] - mean);
     p->target_mean = mean;
@@ -73,12 +79,20 @@ tn_status tnp_transfer_problem_new(tn_ctx *ctx, size_t rows, size_t cols, const 
     TN_TRY(tnp_alloc(ctx, rows, sizeof(double), &p->y));
     TN_TRY(tnp_alloc(ctx, rows, sizeof(double), &p->root));
     TN_TRY(tnp_alloc(ctx, rows, sizeof(double), &p->target));
-    memcpy(p->y, y, rows * sizeof *y);
-    standardise_target(p, weights);
+    share_weight(p, weights);
+    standardise_target(p, y);
     *out = p;
     p = NULL;
 done:
     tnp_transfer_problem_free(p);
+    return st;
+}
+
+tn_status tnp_transfer_problem_relabel(tn_ctx *ctx, tnp_transfer_problem *problem, const double *y)
+{
+    tn_status st = check(ctx, problem->rows, problem->cols, y, NULL);
+    if (st == TN_OK)
+        standardise_target(problem, y);
     return st;
 }
 

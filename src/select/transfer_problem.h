@@ -30,6 +30,9 @@ void tnp_transfer_problem_free(tnp_transfer_problem *problem);
 tn_status tnp_transfer_problem_add(tn_ctx *ctx, tnp_transfer_problem *problem, const double *x, size_t stride,
                                    size_t count);
 
+/* Other labels y (rows) for the same columns and row weights, which stay as they are; errors of _new, the old labels then stay. */
+tn_status tnp_transfer_problem_relabel(tn_ctx *ctx, tnp_transfer_problem *problem, const double *y);
+
 /* Weights (rows) that give both classes of y the same sum: rows / (2 n_class). */
 void tnp_transfer_balance(size_t rows, const double *y, double *weights);
 

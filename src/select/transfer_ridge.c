@@ -294,30 +294,31 @@ static tn_status check(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t 
 }
 
 tn_status tnp_transfer_ridge(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features, tnp_ridge_method method,
-                             tnp_transfer_model **out)
+                             tnp_ridge_basis **kept, tnp_transfer_model **out)
 {
     tn_status st = TN_OK;
     tnp_transfer_model *model = NULL;
-    tnp_ridge_basis *basis = NULL;
+    tnp_ridge_basis *own = NULL, **basis = kept ? kept : &own;
     size_t m = problem->rows;
     double *work = NULL;
     TN_TRY(check(ctx, problem, features, method != TNP_TRANSFER_RLS, method == TNP_TRANSFER_DAM));
     TN_TRY(tnp_transfer_model_new(ctx, problem, &model));
-    TN_TRY(tnp_ridge_basis_new(ctx, problem, 0, method == TNP_TRANSFER_RLS ? problem->cols : features, &basis));
+    if (!*basis)
+        TN_TRY(tnp_ridge_basis_new(ctx, problem, 0, method == TNP_TRANSFER_RLS ? problem->cols : features, basis));
     TN_TRY(tnp_alloc(ctx, 7 * m, sizeof *work, &work));
-    grid_search g = {problem,      basis,        method == TNP_TRANSFER_DAM ? work : NULL,
+    grid_search g = {problem,      *basis,       method == TNP_TRANSFER_DAM ? work : NULL,
                      work + m,     work + 2 * m, work + 3 * m,
                      work + 4 * m, work + 5 * m, work + 6 * m};
     if (g.pull)
         tnp_transfer_mean_score(problem, features, work);
     search(&g, model);
     make_target(&g, model->tau);
-    TN_TRY(tnp_ridge_solve(ctx, problem, basis, model->lambda / (1 + model->tau), g.target, model));
+    TN_TRY(tnp_ridge_solve(ctx, problem, *basis, model->lambda / (1 + model->tau), g.target, model));
     *out = model;
     model = NULL;
 done:
     tnp_transfer_model_free(model);
-    tnp_ridge_basis_free(basis);
+    tnp_ridge_basis_free(own);
     tnp_free(work);
     return st;
 }

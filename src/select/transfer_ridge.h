@@ -31,17 +31,8 @@ typedef enum tnp_ridge_method {
     TNP_TRANSFER_DAM   /* features only, drawn to the sources' mean score */
 } tnp_ridge_method;
 
-/* Columns [0, features) are features, the rest sources. lambda, and tau of DAM, from the grids by leave-one-out score; of equals
- * the larger lambda, then the smaller tau. TN_ERR_ARG when the method has no columns to work on. Owned by the caller. */
-tn_status tnp_transfer_ridge(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features, tnp_ridge_method method,
-                             tnp_transfer_model **out);
-/* The mean of the source scores: nothing is fitted. */
-tn_status tnp_transfer_average(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features,
-                               tnp_transfer_model **out);
-
-/* ---- what MultiKT shares ---- */
-
-/* Orthonormal directions of the rows in which columns [first, first + count) vary, intercept taken out. */
+/* Orthonormal directions of the rows in which columns [first, first + count) vary, intercept taken out. Labels play no part in
+ * them: one basis serves all labels of the same columns and row weights. */
 typedef struct tnp_ridge_basis {
     size_t rows, first, count;
     size_t rank;     /* directions */
@@ -53,6 +44,17 @@ typedef struct tnp_ridge_basis {
 tn_status tnp_ridge_basis_new(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t first, size_t count,
                               tnp_ridge_basis **out);
 void tnp_ridge_basis_free(tnp_ridge_basis *basis);
+
+/* Columns [0, features) are features, the rest sources. kept: the basis of all columns for RLS, else of the features, made and
+ * left to the caller when it is NULL yet; kept itself may be NULL. lambda, and tau of DAM, from the grids by leave-one-out score;
+ * of equals the larger lambda, then the smaller tau. TN_ERR_ARG when the method has no columns to work on. Owned by the caller. */
+tn_status tnp_transfer_ridge(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features, tnp_ridge_method method,
+                             tnp_ridge_basis **kept, tnp_transfer_model **out);
+/* The mean of the source scores: nothing is fitted. */
+tn_status tnp_transfer_average(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features,
+                               tnp_transfer_model **out);
+
+/* ---- what MultiKT shares ---- */
 
 /* left (rows): 1 - H_ii, the intercept inside H. */
 void tnp_ridge_left(const tnp_ridge_basis *basis, double lambda, double *left);

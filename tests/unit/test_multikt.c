@@ -83,14 +83,19 @@ static void literal(const ref_transfer *r, size_t features, const double *beta, 
     free(out);
 }
 
+/* The second labels of the same columns and basis, as a class that is not the first has them. */
 static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ball ball)
 {
-    tnp_transfer_problem *p = problem_of(ctx, r);
+    tnp_transfer_problem *p = turned_problem_of(ctx, r);
     tnp_transfer_model *model = NULL;
+    tnp_ridge_basis *kept = NULL;
     double *rest = ref_alloc(r->m, sizeof *rest), *want = ref_alloc(r->m, sizeof *want);
     size_t *s = ref_alloc(features, sizeof *s);
     ref_real *w = ref_alloc(features, sizeof *w), b = 0;
-    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, &model));
+    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, &kept, &model));
+    tnp_transfer_model_free(model);
+    assert_fine(ctx, tnp_transfer_problem_relabel(ctx, p, r->y));
+    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, &kept, &model));
     const double *beta = model->weights + features;
     assert_true(norm_of(ball, r->p - features, beta) <= model->tau * (1 + 1e-12));
     literal(r, features, beta, model->lambda, rest, want);
@@ -114,6 +119,7 @@ static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ball 
     free(s);
     free(w);
     tnp_transfer_model_free(model);
+    tnp_ridge_basis_free(kept);
     tnp_transfer_problem_free(p);
 }
 
@@ -145,7 +151,7 @@ static void one_source_is_minimised(void **state)
         tnp_transfer_problem *p = problem_of(ctx, &r);
         tnp_transfer_model *model = NULL;
         double rest[11], at0[11], at1[11], mixed[11], steepest = 0, zero = 0, one = 1;
-        assert_fine(ctx, tnp_multikt(ctx, p, 5, balls[seed % 2], &model));
+        assert_fine(ctx, tnp_multikt(ctx, p, 5, balls[seed % 2], NULL, &model));
         literal(&r, 5, &zero, model->lambda, rest, at0);
         literal(&r, 5, &one, model->lambda, rest, at1);
         double least = INFINITY;
@@ -180,7 +186,7 @@ static void a_perfect_source_is_found(void **state)
             made.x[i * 60 + 37] = 1.5 * made.y[i];
         tnp_transfer_problem *p = problem_of(ctx, &made);
         tnp_transfer_model *model = NULL;
-        assert_fine(ctx, tnp_multikt(ctx, p, 20, balls[k], &model));
+        assert_fine(ctx, tnp_multikt(ctx, p, 20, balls[k], NULL, &model));
         assert_true(model->score.error == 0);
         for (size_t j = 20; j < 60; ++j)
             assert_true(j == 37 || fabs(model->weights[j]) < model->weights[37]);
@@ -204,7 +210,7 @@ static void threads_change_nothing(void **state)
         ctx[t] = ctx_of(threads[t]);
         tnp_transfer_problem *p = problem_of(ctx[t], &r);
         tnp_transfer_model *model = NULL;
-        assert_fine(ctx[t], tnp_multikt(ctx[t], p, 50, TNP_BALL_L1, &model));
+        assert_fine(ctx[t], tnp_multikt(ctx[t], p, 50, TNP_BALL_L1, NULL, &model));
         tnp_transfer_problem_free(p);
         if (t == 0) {
             first = model;
@@ -231,11 +237,11 @@ static void refusals_and_failing_allocations(void **state)
     tnp_transfer_problem *p = problem_of(ctx, &r);
     tnp_transfer_model *model = NULL;
     size_t blocks = tnp_live_blocks(ctx), k = 1;
-    assert_fails(ctx, TN_ERR_ARG, "got 8 and 0", tnp_multikt(ctx, p, 8, TNP_BALL_L2, &model));
-    assert_fails(ctx, TN_ERR_ARG, "got 0 and 8", tnp_multikt(ctx, p, 0, TNP_BALL_L2, &model));
+    assert_fails(ctx, TN_ERR_ARG, "got 8 and 0", tnp_multikt(ctx, p, 8, TNP_BALL_L2, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "got 0 and 8", tnp_multikt(ctx, p, 0, TNP_BALL_L2, NULL, &model));
     for (;; ++k) {
         tnp_fail_allocation(ctx, k);
-        tn_status st = tnp_multikt(ctx, p, 3, TNP_BALL_L2, &model);
+        tn_status st = tnp_multikt(ctx, p, 3, TNP_BALL_L2, NULL, &model);
         tnp_fail_allocation(ctx, 0);
         if (st == TN_OK)
             break;

@@ -108,47 +108,121 @@ static void a_saved_head_scores_as_its_picks_say(void **state)
     scene_free(&s);
 }
 
-/* A head as source gives what a file of its scores gives. */
-static void heads_are_files_of_their_scores(void **state)
+/* Class c of a transfer against the same class alone against the rest. */
+static void check_alone(const scene *s, size_t c, const tn_donor *donor, const tn_transfer_options *opt,
+                        const tn_transfer_info *all, const tn_head *head)
+{
+    double *y = ref_alloc(2 * s->n, sizeof *y);
+    tn_transfer_info *info = NULL;
+    tn_head *alone = NULL;
+    for (size_t i = 0; i < s->n; ++i)
+        y[2 * i + (s->y[i * K + c] > 0.5)] = 1;
+    scene two = *s;
+    two.labels = labels_of(y, s->n, 2, TN_TASK_MULTICLASS);
+    assert_fine(test_ctx, transfer(&two, donor, 1, opt, &info, &alone));
+    const tn_transfer_class *got = &all->results[c], *want = &info->results[0];
+    assert_string_equal(got->method, want->method);
+    assert_true(got->loo_error == want->loo_error && got->lambda == want->lambda && got->tau == want->tau);
+    assert_int_equal(got->pick_count, want->pick_count);
+    for (size_t i = 0; i < want->pick_count; ++i)
+        assert_true(got->picks[i].index == want->picks[i].index && got->picks[i].weight == want->picks[i].weight);
+    assert_memory_equal(head->weight + c * head->dim, alone->weight + alone->dim, DA * sizeof(float));
+    assert_true(head->bias[c] == alone->bias[1]);
+    tn_transfer_info_free(info);
+    tn_head_free(alone);
+    labels_done(two.labels);
+    free(y);
+}
+
+/* What classes share changes no bit of what each finds. */
+static void classes_are_problems_of_their_own(void **state)
 {
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
-    tn_fit_options fit_opt;
-    tn_fit_info *fit_info = NULL;
-    tn_head *source = NULL, *by_head = NULL, *by_file = NULL;
+    const tn_donor donor = {"b", s.src[1], NULL};
+    for (int method = TN_TRANSFER_AUTO; method <= TN_TRANSFER_DAM; ++method)
+        for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight) {
+            tn_transfer_options opt = options_of(method);
+            tn_transfer_info *info = NULL;
+            tn_head *head = NULL;
+            opt.class_weight = weight;
+            assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+            for (size_t c = 0; c < K; ++c)
+                check_alone(&s, c, &donor, &opt, info, head);
+            tn_transfer_info_free(info);
+            tn_head_free(head);
+        }
+    scene_free(&s);
+}
+
+/* A head of representation a, and a file of its scores. */
+static tn_head *head_of(const scene *s, const char *normalize, const char *lambda, const char *name, tn_source **file)
+{
+    tn_fit_options opt;
+    tn_fit_info *info = NULL;
+    tn_head *head = NULL;
     tn_scorer *scorer = NULL;
     float scores[ROWS * K];
     double wide[ROWS * K];
-    tn_transfer_info *a = NULL, *b = NULL;
-    tn_fit_options_default(&fit_opt);
-    fit_opt.rank.loo = "0";
-    assert_fine(test_ctx, tn_fit(test_ctx, (const tn_source *const *)s.src, 1, s.labels, &fit_opt, &fit_info, &source));
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, source, (const tn_source *const *)s.src, 1, TN_NAN_ERROR, &scorer));
+    tn_fit_options_default(&opt);
+    opt.rank.loo = "0";
+    opt.rank.normalize = normalize;
+    opt.lambda = lambda;
+    assert_fine(test_ctx, tn_fit(test_ctx, (const tn_source *const *)s->src, 1, s->labels, &opt, &info, &head));
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, (const tn_source *const *)s->src, 1, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
     for (size_t i = 0; i < ROWS * K; ++i)
         wide[i] = (double)scores[i];
-    tn_source *file = source_of("h", wide, ROWS, K, AS_F64);
-    const tn_donor head_donor = {"h", NULL, source}, file_donor = {"h", file, NULL};
+    *file = source_of(name, wide, ROWS, K, AS_F64);
+    tn_scorer_free(scorer);
+    tn_fit_info_free(info);
+    return head;
+}
+
+/* Heads as sources give what files of their scores give: two that prepare rows alike, one that does not, one more like the first
+ * two behind it. Scores are floats, and a product of several heads may round them otherwise than that of one: 1e-5. */
+static void heads_are_files_of_their_scores(void **state)
+{
+    (void)state;
+    enum { HEADS = 4 };
+    static const char *const names[HEADS] = {"h", "i", "j", "k"},
+                             *const normalize[HEADS] = {"l2", "l2", "zscore", "l2"},
+                             *const lambda[HEADS] = {"0.01", "1", "0.1", "30"};
     static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_RLS, TN_TRANSFER_AUTO, TN_TRANSFER_AVERAGE};
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    tn_donor by_head[HEADS], by_file[HEADS];
+    tn_head *heads[HEADS];
+    tn_source *files[HEADS];
+    for (size_t h = 0; h < HEADS; ++h) {
+        heads[h] = head_of(&s, normalize[h], lambda[h], names[h], &files[h]);
+        by_head[h] = (tn_donor){names[h], NULL, heads[h]};
+        by_file[h] = (tn_donor){names[h], files[h], NULL};
+    }
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         tn_transfer_options opt = options_of(methods[m]);
-        assert_fine(test_ctx, transfer(&s, &head_donor, 1, &opt, &a, &by_head));
-        assert_fine(test_ctx, transfer(&s, &file_donor, 1, &opt, &b, &by_file));
-        assert_int_equal(by_head->dim, by_file->dim);
-        assert_memory_equal(by_head->weight, by_file->weight, K * by_head->dim * sizeof(float));
-        for (size_t i = 0; i < by_head->source_count; ++i) {
-            assert_true(by_head->sources[i].is_head && !by_file->sources[i].is_head);
-            assert_string_equal(by_head->sources[i].label, s.labels->names[by_head->sources[i].column]);
+        tn_transfer_info *info[2] = {NULL, NULL};
+        tn_head *a = NULL, *b = NULL;
+        opt.k = "4";
+        assert_fine(test_ctx, transfer(&s, by_head, HEADS, &opt, &info[0], &a));
+        assert_fine(test_ctx, transfer(&s, by_file, HEADS, &opt, &info[1], &b));
+        assert_int_equal(a->dim, b->dim);
+        for (size_t i = 0; i < K * a->dim; ++i)
+            assert_near_at(i, (double)a->weight[i], (double)b->weight[i], 1e-5);
+        for (size_t i = 0; i < a->source_count; ++i) {
+            assert_true(a->sources[i].is_head && !b->sources[i].is_head);
+            assert_string_equal(a->sources[i].name, b->sources[i].name);
+            assert_int_equal(a->sources[i].column, b->sources[i].column);
+            assert_string_equal(a->sources[i].label, s.labels->names[a->sources[i].column]);
         }
-        tn_transfer_info_free(a);
-        tn_transfer_info_free(b);
-        tn_head_free(by_head);
-        tn_head_free(by_file);
+        tn_transfer_info_free(info[0]);
+        tn_transfer_info_free(info[1]);
+        tn_head_free(a);
+        tn_head_free(b);
     }
-    tn_source_close(file);
-    tn_scorer_free(scorer);
-    tn_fit_info_free(fit_info);
-    tn_head_free(source);
+    for (size_t h = 0; h < HEADS; ++h) {
+        tn_source_close(files[h]);
+        tn_head_free(heads[h]);
+    }
     scene_free(&s);
 }
 
@@ -231,14 +305,16 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
-    const tn_donor donor = {"b", s.src[1], NULL};
+    tn_source *file = NULL;
+    tn_head *source = head_of(&s, "zscore", "1", "h", &file);
+    const tn_donor donors[] = {{"b", s.src[1], NULL}, {"h", NULL, source}};
     tn_transfer_options opt = options_of(TN_TRANSFER_AUTO);
     size_t before = tnp_live_blocks(test_ctx);
     for (size_t k = 1;; ++k) {
         tn_transfer_info *info = untouched;
         tn_head *head = untouched;
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = transfer(&s, &donor, 1, &opt, &info, &head);
+        tn_status st = transfer(&s, donors, 2, &opt, &info, &head);
         tnp_fail_allocation(test_ctx, 0);
         if (st == TN_OK) {
             tn_transfer_info_free(info);
@@ -250,19 +326,18 @@ static void every_allocation_may_fail(void **state)
         assert_true(info == untouched && head == untouched);
         assert_int_equal(tnp_live_blocks(test_ctx), before);
     }
+    tn_source_close(file);
+    tn_head_free(source);
     scene_free(&s);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(greedy_picks_are_the_literal_ones),
-        cmocka_unit_test(a_saved_head_scores_as_its_picks_say),
-        cmocka_unit_test(heads_are_files_of_their_scores),
-        cmocka_unit_test(auto_takes_the_lowest_error),
-        cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(a_missing_source_is_named),
-        cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(greedy_picks_are_the_literal_ones), cmocka_unit_test(a_saved_head_scores_as_its_picks_say),
+        cmocka_unit_test(classes_are_problems_of_their_own), cmocka_unit_test(heads_are_files_of_their_scores),
+        cmocka_unit_test(auto_takes_the_lowest_error),       cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(a_missing_source_is_named),         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

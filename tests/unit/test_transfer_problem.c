@@ -17,7 +17,9 @@ static void standardised_columns(void **state)
             for (int weighted = 0; weighted < 2; ++weighted) {
                 ref_transfer r =
                     ref_transfer_of((ref_columns)kind, shapes[shape][0], shapes[shape][1], weighted, shape);
-                tnp_transfer_problem *p = problem_of(ctx, &r);
+                tnp_transfer_problem *p = shape % 2 ? turned_problem_of(ctx, &r) : problem_of(ctx, &r);
+                if (shape % 2)
+                    assert_fine(ctx, tnp_transfer_problem_relabel(ctx, p, r.y));
                 double slack = 40 * (double)r.m * DBL_EPSILON;
                 for (size_t j = 0; j < r.p; ++j) {
                     assert_near_at(j, p->mean[j], (double)r.mean[j], slack);
@@ -150,6 +152,11 @@ static void bad_input_is_refused(void **state)
     assert_fails(ctx, TN_ERR_ARG, "row 1 is inf", tnp_transfer_problem_new(ctx, 3, 4, fine, endless, &p));
     assert_fails(ctx, TN_ERR_ARG, "no columns", tnp_transfer_problem_new(ctx, 3, 0, fine, NULL, &p));
     assert_null(p);
+    assert_fine(ctx, tnp_transfer_problem_new(ctx, 3, 4, fine, NULL, &p));
+    assert_fails(ctx, TN_ERR_DATA, "all 3 rows are positive", tnp_transfer_problem_relabel(ctx, p, ones));
+    assert_fails(ctx, TN_ERR_ARG, "row 2 is 0", tnp_transfer_problem_relabel(ctx, p, odd));
+    assert_memory_equal(p->y, fine, sizeof fine);
+    tnp_transfer_problem_free(p);
     static const double bad[] = {NAN, INFINITY, -INFINITY, 1e200};
     for (size_t b = 0; b < 4; ++b) {
         double x[3 * 11] = {0};

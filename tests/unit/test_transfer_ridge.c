@@ -61,15 +61,24 @@ static tnp_transfer_score literal(const ref_transfer *r, size_t features, tnp_ri
     return best;
 }
 
-static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ridge_method method)
+/* again: with the columns and the basis of a fit to other labels. */
+static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ridge_method method, bool again)
 {
-    tnp_transfer_problem *p = problem_of(ctx, r);
+    tnp_transfer_problem *p = again ? turned_problem_of(ctx, r) : problem_of(ctx, r);
     tnp_transfer_model *model = NULL;
+    tnp_ridge_basis *kept = NULL;
     double lambda = 0, tau = 0, *t = ref_alloc(r->m, sizeof *t);
     size_t n = method == TNP_TRANSFER_RLS ? r->p : features, *s = counted(n);
     ref_real *out = ref_alloc(r->m, sizeof *out), *w = ref_alloc(n, sizeof *w), b = 0;
     tnp_transfer_score score = literal(r, features, method, &lambda, &tau);
-    assert_fine(ctx, tnp_transfer_ridge(ctx, p, features, method, &model));
+    if (again) {
+        assert_fine(ctx, tnp_transfer_ridge(ctx, p, features, method, &kept, &model));
+        tnp_transfer_model_free(model);
+        assert_fine(ctx, tnp_transfer_problem_relabel(ctx, p, r->y));
+    }
+    const tnp_ridge_basis *before = kept;
+    assert_fine(ctx, tnp_transfer_ridge(ctx, p, features, method, again ? &kept : NULL, &model));
+    assert_ptr_equal(kept, before);
     assert_near(model->lambda, lambda, 1e-12);
     assert_near(model->tau, tau, 1e-12);
     double slack = slack_of(n, lambda / (1 + tau));
@@ -88,6 +97,7 @@ static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ridge
     free(w);
     free(out);
     tnp_transfer_model_free(model);
+    tnp_ridge_basis_free(kept);
     tnp_transfer_problem_free(p);
 }
 
@@ -102,7 +112,8 @@ static void the_grid_refitted(void **state)
             for (int method = 0; method <= TNP_TRANSFER_DAM; ++method) {
                 ref_transfer r = ref_transfer_of((ref_columns)kind, shapes[shape][0], shapes[shape][1],
                                                  (shape + (size_t)kind) % 2, shape);
-                check(ctx, &r, shapes[shape][2], (tnp_ridge_method)method);
+                check(ctx, &r, shapes[shape][2], (tnp_ridge_method)method, false);
+                check(ctx, &r, shapes[shape][2], (tnp_ridge_method)method, true);
                 ref_transfer_free(&r);
             }
     ctx_done(ctx);
@@ -157,9 +168,9 @@ static void average_of_sources(void **state)
     tnp_transfer_model_free(model);
     model = NULL;
     assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_average(ctx, p, 9, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_ridge(ctx, p, 9, TNP_TRANSFER_DAM, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_DAM, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_NONE, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_ridge(ctx, p, 9, TNP_TRANSFER_DAM, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_DAM, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_NONE, NULL, &model));
     assert_null(model);
     tnp_transfer_problem_free(p);
     ref_transfer_free(&r);
@@ -181,7 +192,7 @@ static void failing_allocations(void **state)
                 tnp_fail_allocation(ctx, k);
                 tn_status st = method > TNP_TRANSFER_DAM
                                    ? tnp_transfer_average(ctx, p, features, &model)
-                                   : tnp_transfer_ridge(ctx, p, features, (tnp_ridge_method)method, &model);
+                                   : tnp_transfer_ridge(ctx, p, features, (tnp_ridge_method)method, NULL, &model);
                 tnp_fail_allocation(ctx, 0);
                 if (st == TN_OK)
                     break;

@@ -33,4 +33,16 @@ static inline tnp_transfer_problem *problem_of(tn_ctx *ctx, const ref_transfer *
     return p;
 }
 
+/* Its columns under other labels: every row has that of the row behind it. */
+static inline tnp_transfer_problem *turned_problem_of(tn_ctx *ctx, const ref_transfer *r)
+{
+    tnp_transfer_problem *p = problem_of(ctx, r);
+    double *y = ref_alloc(r->m, sizeof *y);
+    for (size_t i = 0; i < r->m; ++i)
+        y[i] = r->y[(i + 1) % r->m];
+    assert_fine(ctx, tnp_transfer_problem_relabel(ctx, p, y));
+    free(y);
+    return p;
+}
+
 #endif
