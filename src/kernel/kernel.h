@@ -43,6 +43,9 @@ typedef struct tnp_kernels {
     void (*add_to_double)(const float *x, double *acc, size_t n);
     /* y[i] = (x[i] - shift[i]) * scale, in place allowed. */
     void (*shift_scale)(const float *x, const float *shift, float scale, float *y, size_t n);
+    /* y[i] = x[i] factor, and y[i] = sign(x[i]) sqrt|x[i]| factor, in place allowed. */
+    void (*scale)(const float *x, float factor, float *y, size_t n);
+    void (*scale_root)(const float *x, float factor, float *y, size_t n);
     /* Inner product, and sum of w x^2: summed in lanes of float, the lanes in double. */
     double (*dot)(const float *x, const float *y, size_t n);
     double (*weighted_squares)(const float *x, const float *w, size_t n);
@@ -71,8 +74,8 @@ typedef struct tnp_kernels {
     void (*nearest)(const float *x, size_t stride, size_t n, size_t d, const float *lanes, size_t count, uint8_t *code,
                     size_t step, float *distance);
     /* phi of the entries x[j] * factor, one after the other: out (n, rank), or (n, 2 rank) when split. Returns how many entries
-     * other than 0 lie outside the table; phi(0) stands in their place. */
-    size_t (*map_entries)(const tnp_knots *table, const float *x, float factor, size_t n, float *out);
+     * other than 0 have no cell; phi(0) stands in their place. */
+    size_t (*map_entries)(const tnp_knots *knots, const float *x, float factor, size_t n, float *out);
 } tnp_kernels;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

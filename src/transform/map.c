@@ -263,16 +263,14 @@ static void compute_outside(const tn_map *map, const float *x, float factor, siz
     }
 }
 
-static void root_row(const tn_map *map, const float *x, float factor, size_t n, float *out)
+/* sqrt(x+), sqrt(x-), each times factor. */
+static void split_roots(const float *x, float factor, size_t n, float *out)
 {
-    if (map->made_of.sign == TN_SIGNED_SPLIT)
-        for (size_t j = 0; j < n; ++j) {
-            out[2 * j] = sqrtf(fmaxf(x[j], 0) * factor);
-            out[2 * j + 1] = sqrtf(fmaxf(-x[j], 0) * factor);
-        }
-    else
-        for (size_t j = 0; j < n; ++j)
-            out[j] = copysignf(sqrtf(fabsf(x[j]) * factor), x[j]);
+    for (size_t j = 0; j < n; ++j) {
+        float root = sqrtf(fabsf(x[j])) * factor;
+        out[2 * j] = x[j] > 0 ? root : 0;
+        out[2 * j + 1] = x[j] < 0 ? root : 0;
+    }
 }
 
 void tnp_phi_row(const tnp_kernels *k, const tn_map *map, float *x, size_t n, float *out)
@@ -284,9 +282,11 @@ void tnp_phi_row(const tnp_kernels *k, const tn_map *map, float *x, size_t n, fl
             x[j] = (float)((double)x[j] * exact);
         factor = 1;
     }
-    if (map->kind == TNP_PHI_HELLINGER)
-        root_row(map, x, factor, n, out);
-    else if (tnp_kernels_scalar()->map_entries(&map->table, x, factor, n, out) > 0)
+    if (map->kind == TNP_PHI_HELLINGER && map->made_of.sign == TN_SIGNED_SPLIT)
+        split_roots(x, sqrtf(factor), n, out);
+    else if (map->kind == TNP_PHI_HELLINGER)
+        k->scale_root(x, sqrtf(factor), out, n);
+    else if (k->map_entries(&map->table, x, factor, n, out) > 0)
         compute_outside(map, x, factor, n, out);
 }
 
