@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Applying a head: representations are matched by name, prepared as in training, laid side by side, multiplied.
+ * Applying a head: representations are matched by name, prepared as in training (map, normalisation), laid side by side,
+ * multiplied.
  *
  *   scores (rows, K) = [x_1 | x_2 | ... | h] W' + b            one matrix product a block of rows
  *
@@ -8,9 +9,15 @@
  * their rows alike are one head with the classes of all: a library of them is one product too. */
 #include "base/blas.h"
 #include "learn/head.h"
+#include "transform/map.h"
 
 #include <math.h>
 #include <string.h>
+
+enum {
+    BLOCK_ROWS = 1024,
+    BLOCK_VALUES = 1 << 23
+}; /* rows of a product; mapped ones are wide, and 32 MB of them enough */
 
 /* One that gives columns of h. */
 typedef struct giver {
@@ -69,7 +76,7 @@ static tn_status open_feed(tn_ctx *ctx, const tn_head *head, size_t rep, size_t 
     /* A dropped row is scored as zeros and overwritten: rows keep their places. */
     tn_nan_policy nan = o->nan == TN_NAN_DROP ? TN_NAN_ZERO : o->nan;
     size_t rows = o->rows ? o->row_count : tn_source_rows(src);
-    TN_TRY(tn_feed_new(ctx, src, o->rows, rows, zscore ? TN_NORM_NONE : kind, nan, NULL, &feed));
+    TN_TRY(tn_feed_new(ctx, src, o->rows, rows, zscore ? TN_NORM_NONE : kind, nan, head->reps[rep].map, &feed));
     if (zscore)
         TN_TRY(tn_feed_set_zscore(ctx, feed, head->means + offset, head->scales + offset));
     *out = feed;
@@ -84,7 +91,7 @@ static tn_status bind_all(tn_ctx *ctx, tn_scorer *s, const offer *o)
     tn_status st = TN_OK;
     const tn_head *head = s->head;
     const tn_source *first = NULL;
-    for (size_t r = 0, at = 0; r < head->rep_count; at += head->reps[r++].dim) {
+    for (size_t r = 0, at = 0; r < head->rep_count; at += tnp_rep_cols(&head->reps[r++])) {
         const tn_source *src = NULL;
         TN_TRY(find(ctx, head, r, o->sources, o->count, &src));
         if (first && tn_source_rows(src) != tn_source_rows(first))
@@ -217,7 +224,7 @@ tn_status tn_scorer_new_transfer(tn_ctx *ctx, const tn_head *head, const tn_sour
     TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *s->feeds, &s->feeds));
     TN_TRY(bind_all(ctx, s, &o));
     TN_TRY(bind_givers(ctx, s, &o));
-    s->block_rows = tnp_max(1, tnp_min(1024, s->rows));
+    s->block_rows = tnp_max(1, tnp_min(tnp_min(BLOCK_ROWS, BLOCK_VALUES / tnp_max(1, head->dim)), s->rows));
     for (size_t g = 0; g < s->giver_count; ++g)
         TN_TRY(tnp_alloc_raw(ctx, s->block_rows * s->givers[g].cols, sizeof(float), &s->givers[g].block));
     TN_TRY(tnp_alloc_raw(ctx, s->block_rows * head->dim, sizeof *s->block, &s->block));
@@ -255,7 +262,7 @@ size_t tn_scorer_rows(const tn_scorer *s)
 static tn_status score_block(tn_ctx *ctx, tn_scorer *s, size_t start, size_t n, float *out)
 {
     const tn_head *head = s->head;
-    for (size_t r = 0, at = 0; r < head->rep_count; at += head->reps[r++].dim) {
+    for (size_t r = 0, at = 0; r < head->rep_count; at += tnp_rep_cols(&head->reps[r++])) {
         tn_status st = tn_feed_read(ctx, s->feeds[r], start, n, s->block + at, head->dim);
         if (st != TN_OK)
             return st;
@@ -300,7 +307,7 @@ bool tnp_heads_alike(const tn_head *a, const tn_head *b)
         return false;
     for (size_t r = 0; r < a->rep_count; ++r)
         if (strcmp(a->reps[r].name, b->reps[r].name) != 0 || a->reps[r].dim != b->reps[r].dim ||
-            a->reps[r].normalize != b->reps[r].normalize)
+            a->reps[r].normalize != b->reps[r].normalize || !tnp_phi_same(a->reps[r].map, b->reps[r].map))
             return false;
     size_t size = a->dim * sizeof(double);
     return !a->means || (memcmp(a->means, b->means, size) == 0 && memcmp(a->scales, b->scales, size) == 0);
@@ -337,7 +344,7 @@ tn_status tnp_heads_score(tn_ctx *ctx, const tn_head *const *heads, size_t head_
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *x, &x));
     TN_TRY(tnp_alloc_raw(ctx, weights, sizeof *weight, &weight));
     TN_TRY(tnp_alloc_raw(ctx, classes, sizeof *bias, &bias));
-    for (size_t r = 0, at = 0; r < heads[0]->rep_count; at += heads[0]->reps[r++].dim)
+    for (size_t r = 0, at = 0; r < heads[0]->rep_count; at += tnp_rep_cols(&heads[0]->reps[r++]))
         TN_TRY(tn_feed_read(ctx, s->feeds[r], 0, row_count, x + at, dim));
     stack(heads, head_count, weight, bias);
     for (size_t i = 0; i < row_count; ++i)

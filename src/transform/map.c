@@ -217,6 +217,17 @@ size_t tn_map_basis_size(const tn_map *map)
     return map->kind == TNP_PHI_LEARNED ? TN_BASIS_SIZE : 0;
 }
 
+bool tnp_phi_same(const tn_map *a, const tn_map *b)
+{
+    if (!a || !b)
+        return a == b;
+    const tn_map_spec *p = &a->made_of, *q = &b->made_of;
+    return a->kind == b->kind && p->sign == q->sign && p->basis == q->basis && p->rank == q->rank &&
+           p->scale == q->scale &&
+           (a->kind != TNP_PHI_LEARNED ||
+            memcmp(p->weight, q->weight, TN_BASIS_SIZE * p->rank * sizeof *p->weight) == 0);
+}
+
 void tn_map_exact(const tn_map *map, double x, double *out)
 {
     const size_t rank = map->made_of.rank;

@@ -57,5 +57,7 @@ void tnp_waves_phi(const tnp_waves *waves, double x, double *out);
 double tnp_homogeneous_kernel(tnp_phi_kind kind, double x, double y);
 /* Leading bits of the mantissa that name a cell: enough to keep linear interpolation within 1e-6 of the largest amplitude. */
 int tnp_waves_bits(const tnp_waves *waves);
+/* Whether two maps, either of which may be NULL, do the same to every row. */
+bool tnp_phi_same(const tn_map *a, const tn_map *b);
 
 #endif

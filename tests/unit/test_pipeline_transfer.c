@@ -156,7 +156,8 @@ static void classes_are_problems_of_their_own(void **state)
 }
 
 /* A head of representation a, and a file of its scores. */
-static tn_head *head_of(const scene *s, const char *normalize, const char *lambda, const char *name, tn_source **file)
+static tn_head *head_of(const scene *s, const char *normalize, const char *transform, const char *lambda,
+                        const char *name, tn_source **file)
 {
     tn_fit_options opt;
     tn_fit_info *info = NULL;
@@ -167,6 +168,7 @@ static tn_head *head_of(const scene *s, const char *normalize, const char *lambd
     tn_fit_options_default(&opt);
     opt.rank.loo = "0";
     opt.rank.normalize = normalize;
+    opt.rank.transform = transform;
     opt.lambda = lambda;
     assert_fine(test_ctx, tn_fit(test_ctx, (const tn_source *const *)s->src, 1, s->labels, &opt, &info, &head));
     assert_fine(test_ctx, tn_scorer_new(test_ctx, head, (const tn_source *const *)s->src, 1, TN_NAN_ERROR, &scorer));
@@ -180,21 +182,22 @@ static tn_head *head_of(const scene *s, const char *normalize, const char *lambd
 }
 
 /* Heads as sources give what files of their scores give: two that prepare rows alike, one that does not, one more like the first
- * two behind it. Scores are floats, and a product of several heads may round them otherwise than that of one: 1e-5. */
+ * two behind it, and maps of the same width that are not the same. Scores are floats, and a product of several heads may round them otherwise than that of one: 1e-5. */
 static void heads_are_files_of_their_scores(void **state)
 {
     (void)state;
-    enum { HEADS = 4 };
-    static const char *const names[HEADS] = {"h", "i", "j", "k"},
-                             *const normalize[HEADS] = {"l2", "l2", "zscore", "l2"},
-                             *const lambda[HEADS] = {"0.01", "1", "0.1", "30"};
+    enum { HEADS = 7 };
+    static const char *const names[HEADS] = {"h", "i", "j", "k", "l", "m", "n"},
+                             *const normalize[HEADS] = {"l2", "l2", "zscore", "l2", "l2", "l2", "l2"},
+                             *const transform[HEADS] = {"none", "none", "none", "none", "chi2", "js", "js"},
+                             *const lambda[HEADS] = {"0.01", "1", "0.1", "30", "1", "1", "3"};
     static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_RLS, TN_TRANSFER_AUTO, TN_TRANSFER_AVERAGE};
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
     tn_donor by_head[HEADS], by_file[HEADS];
     tn_head *heads[HEADS];
     tn_source *files[HEADS];
     for (size_t h = 0; h < HEADS; ++h) {
-        heads[h] = head_of(&s, normalize[h], lambda[h], names[h], &files[h]);
+        heads[h] = head_of(&s, normalize[h], transform[h], lambda[h], names[h], &files[h]);
         by_head[h] = (tn_donor){names[h], NULL, heads[h]};
         by_file[h] = (tn_donor){names[h], files[h], NULL};
     }
@@ -306,7 +309,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
     tn_source *file = NULL;
-    tn_head *source = head_of(&s, "zscore", "1", "h", &file);
+    tn_head *source = head_of(&s, "zscore", "none", "1", "h", &file);
     const tn_donor donors[] = {{"b", s.src[1], NULL}, {"h", NULL, source}};
     tn_transfer_options opt = options_of(TN_TRANSFER_AUTO);
     size_t before = tnp_live_blocks(test_ctx);
