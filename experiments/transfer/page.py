@@ -19,18 +19,19 @@ AUTO = ("none", "rls", "greedytl")
 COMMAND = "tenon transfer --target f=x.npy --labels y.txt --source s=scores.npy --method METHOD"
 
 
-def clock(seconds):
+def spent(doctor, entries):
     """At idle priority the clock tells what else the machine did."""
-    if os.sched_getscheduler(0) == os.SCHED_IDLE:
-        return f", all processes together ({seconds:.0f} s on the clock, at idle priority beside other work)"
-    return f", all processes together ({seconds:.0f} s on the clock)"
+    wall, cpu = (sum(entry[what] for entry in entries) for what in ("wall", "cpu"))
+    idle = os.sched_getscheduler(0) == os.SCHED_IDLE
+    return f"{cpu:.0f} s of processor time, all processes together" + (
+        f", at idle priority beside other work, so that the clock says nothing; {doctor['cores']} cores that have nothing "
+        f"else to do need {cpu / doctor['cores']:.0f} s at least" if idle else f", {wall:.0f} s on the clock")
 
 
 def head(doctor, studies, entries):
-    wall, cpu = (sum(entry[what] for entry in entries) for what in ("wall", "cpu"))
     return [
         "# Transfer from other classifiers", "",
-        f"Made by `experiments/transfer/run` in {cpu:.0f} s of processor time{clock(wall)}; nothing here is edited by hand. "
+        f"Made by `experiments/transfer/run` in {spent(doctor, entries)}; nothing here is edited by hand. "
         "Every figure comes "
         f"from the JSON of `{COMMAND}` and of `tenon eval`, with their defaults; only the best source is found by the "
         "experiment. The paper is Kuzborskij, Orabona, Caputo, *Transfer Learning through Greedy Subset Selection*, 2015.",
