@@ -36,7 +36,7 @@ const tn_field *tn_transfer_fields(size_t *count)
         {"normalize", TN_FIELD_TEXT, offsetof(tn_transfer_options, normalize), 0, 0, TN_NORMALIZE_WORDS,
          "how rows of the target are prepared; sources are taken as they are"},
         {"nan", TN_FIELD_CHOICE, offsetof(tn_transfer_options, nan), 0, 0, TN_NAN_WORDS,
-         "rows of the target that hold NaN or infinity"},
+         "rows that hold NaN or infinity, in the target or in a file of scores"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
@@ -195,7 +195,8 @@ tn_status tnp_transfer_columns(tn_ctx *ctx, transfer_job *job, tnp_transfer_prob
             TN_TRY(read_heads(ctx, job, donor, n, cols, problem, at));
             continue;
         }
-        TN_TRY(tn_feed_new(ctx, donor->scores, job->task->rows, job->rows, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed));
+        TN_TRY(tn_feed_new(ctx, donor->scores, job->task->rows, job->rows, TN_NORM_NONE,
+                           (tn_nan_policy)job->options->nan, NULL, &feed));
         TN_TRY(read_feed(ctx, job, feed, problem, at));
         tn_feed_free(feed);
         feed = NULL;
@@ -220,11 +221,28 @@ done:
     return st;
 }
 
+/* Which rows take part: those that are labelled and, where NaN drops a row, whole in the target and in all files of scores. */
+static tn_status choose_rows(tn_ctx *ctx, transfer_job *job)
+{
+    tn_status st = TN_OK;
+    const tn_source **files = NULL;
+    size_t n = job->target_count;
+    TN_TRY(tnp_alloc(ctx, n + job->donor_count, sizeof *files, &files));
+    memcpy(files, job->targets, n * sizeof *files);
+    for (size_t d = 0; d < job->donor_count; ++d)
+        if (!job->donors[d].head)
+            files[n++] = job->donors[d].scores;
+    TN_TRY(tnp_task_new(ctx, files, n, job->labels, (tn_nan_policy)job->options->nan, false, &job->task));
+done:
+    tnp_free(files);
+    return st;
+}
+
 static tn_status open_targets(tn_ctx *ctx, transfer_job *job)
 {
     tn_status st = TN_OK;
     tn_nan_policy nan = (tn_nan_policy)job->options->nan;
-    TN_TRY(tnp_task_new(ctx, job->targets, job->target_count, job->labels, nan, false, &job->task));
+    TN_TRY(choose_rows(ctx, job));
     if (job->task->kind == TN_TASK_REGRESSION)
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "transfer needs classes, but the task is a regression"));
     job->rows = job->task->y.rows;

@@ -43,6 +43,12 @@ class Figures:
         classes = self.scores[(*place, tasks.SVM if kind == tasks.NOISY and dims == 0 else kind)]
         return [statistics.fmean(scores[tasks.name(method, size, dims)]) for scores in classes.values()]
 
+    def alike(self, kind, method, other):
+        """Share of all draws and sizes in which two methods have the same score."""
+        pairs = [pair for place in self.places(kind) for scores in self.scores[(*place, kind)].values()
+                 for size in protocol.SIZES for pair in zip(*(scores[tasks.name(m, size)] for m in (method, other)))]
+        return sum(a == b for a, b in pairs) / len(pairs)
+
     def lead(self, place, kind, method, other, size):
         """(mean, half the interval) of how far a method is above another, class by class."""
         pairs = zip(self.values(place, kind, method, size), self.values(place, kind, other, size))

@@ -15,21 +15,23 @@ NAMES = {"greedytl": "GreedyTL", "auto": "auto (none, rls or greedytl)", "rls": 
          "l1-logistic": "l1 logistic", "elastic-net": "elastic net", "forward": "forward regression",
          "l1-logistic balanced": "l1 logistic, class weights", "elastic-net balanced": "elastic net, class weights",
          ORACLE: "best source (oracle)"}
+AUTO = ("none", "rls", "greedytl")
 COMMAND = "tenon transfer --target f=x.npy --labels y.txt --source s=scores.npy --method METHOD"
 
 
-def clock(seconds):
+def spent(doctor, entries):
     """At idle priority the clock tells what else the machine did."""
-    if os.sched_getscheduler(0) == os.SCHED_IDLE:
-        return f", all processes together ({seconds:.0f} s on the clock, at idle priority beside other work)"
-    return f", all processes together ({seconds:.0f} s on the clock)"
+    wall, cpu = (sum(entry[what] for entry in entries) for what in ("wall", "cpu"))
+    idle = os.sched_getscheduler(0) == os.SCHED_IDLE
+    return f"{cpu:.0f} s of processor time, all processes together" + (
+        f", at idle priority beside other work, so that the clock says nothing; {doctor['cores']} cores that have nothing "
+        f"else to do need {cpu / doctor['cores']:.0f} s at least" if idle else f", {wall:.0f} s on the clock")
 
 
 def head(doctor, studies, entries):
-    wall, cpu = (sum(entry[what] for entry in entries) for what in ("wall", "cpu"))
     return [
         "# Transfer from other classifiers", "",
-        f"Made by `experiments/transfer/run` in {cpu:.0f} s of processor time{clock(wall)}; nothing here is edited by hand. "
+        f"Made by `experiments/transfer/run` in {spent(doctor, entries)}; nothing here is edited by hand. "
         "Every figure comes "
         f"from the JSON of `{COMMAND}` and of `tenon eval`, with their defaults; only the best source is found by the "
         "experiment. The paper is Kuzborskij, Orabona, Caputo, *Transfer Learning through Greedy Subset Selection*, 2015.",
@@ -110,13 +112,15 @@ def order_lines(found):
 def auto_lines(found):
     """What leave-one-out's choice gains over always taking the same of its candidates."""
     rows = []
-    for rival in ("none", "rls", "greedytl"):
+    for rival in AUTO:
         leads = {(word, size): [found.lead(p, tasks.SVM, "auto", rival, size) for p in found.places(tasks.SVM)
                                 if figures.kind_of(p[1]) == word] for word in ("strong", "weak") for size in SIZES}
         rows.append([f"auto less {NAMES[rival]}", *(f"{statistics.fmean(mean for mean, _ in some):+.2f}; "
                                                     f"{claims.tally(some)}" if some else "" for some in leads.values())])
+    same = ", ".join(f"{found.alike(tasks.SVM, 'auto', rival):.0%} with {NAMES[rival]}" for rival in AUTO)
     return ["`--method auto` against its own candidates: mean difference in points over pairs of set and network, and in "
-            "how many of them it is certain.", "",
+            f"how many of them it is certain. Of all tasks its score is the same in {same}. The leave-one-out error of "
+            "GreedyTL keeps the columns that were picked with the row, so that it is the most hopeful of the three.", "",
             *table(["", *(f"{word}, {size}" for word in ("strong", "weak") for size in SIZES)], rows)]
 
 

@@ -86,6 +86,19 @@ done:
     return st;
 }
 
+/* Rows of src that hold NaN are to have no score. */
+static tn_status drop_bad(tn_ctx *ctx, tn_scorer *s, const tn_source *src)
+{
+    tn_status st = TN_OK;
+    if (!s->keep) {
+        TN_TRY(tnp_alloc(ctx, s->rows, sizeof *s->keep, &s->keep));
+        memset(s->keep, true, s->rows);
+    }
+    TN_TRY(tn_rows_finite(ctx, src, s->keep));
+done:
+    return st;
+}
+
 static tn_status bind_all(tn_ctx *ctx, tn_scorer *s, const offer *o)
 {
     tn_status st = TN_OK;
@@ -100,12 +113,8 @@ static tn_status bind_all(tn_ctx *ctx, tn_scorer *s, const offer *o)
         first = first ? first : src;
         TN_TRY(open_feed(ctx, head, r, at, src, o, &s->feeds[r]));
         s->rows = tn_feed_rows(s->feeds[r]);
-        if (o->nan == TN_NAN_DROP && !o->rows && !s->keep) {
-            TN_TRY(tnp_alloc(ctx, s->rows, sizeof *s->keep, &s->keep));
-            memset(s->keep, true, s->rows);
-        }
-        if (s->keep)
-            TN_TRY(tn_rows_finite(ctx, src, s->keep));
+        if (o->nan == TN_NAN_DROP && !o->rows)
+            TN_TRY(drop_bad(ctx, s, src));
     }
 done:
     return st;
@@ -156,6 +165,8 @@ static tn_status bind_giver(tn_ctx *ctx, tn_scorer *s, const tnp_head_source *wa
     if (wanted->column >= g->cols)
         TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "source '%s': %zu columns, but the head uses column %zu", wanted->name,
                         g->cols, wanted->column));
+    if (o->nan == TN_NAN_DROP && !donor.head)
+        TN_TRY(drop_bad(ctx, s, donor.scores));
 done:
     return st;
 }

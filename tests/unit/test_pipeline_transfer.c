@@ -282,6 +282,49 @@ static void what_is_refused(void **state)
     scene_free(&other);
 }
 
+/* A row that a source has no score for: refused, or left out as if it had no label, or the score is zero. Left out it is also where
+ * the head is applied. */
+static void sources_with_nan(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    double bad[ROWS * DB], zero[ROWS * DB];
+    float scores[ROWS * K];
+    memcpy(bad, s.x[1], sizeof bad);
+    memcpy(zero, s.x[1], sizeof zero);
+    bad[5 * DB + 2] = NAN;
+    zero[5 * DB + 2] = 0;
+    tn_source *files[2] = {source_of("n", bad, ROWS, DB, AS_F64), source_of("z", zero, ROWS, DB, AS_F64)};
+    const tn_donor nan_donor = {"n", files[0], NULL}, zero_donor = {"n", files[1], NULL};
+    tn_transfer_options opt = options_of(TN_TRANSFER_RLS);
+    tn_transfer_info *info[2] = {NULL, NULL};
+    tn_head *a = NULL, *b = NULL;
+    tn_scorer *scorer = NULL;
+    expect_refused(&s, &nan_donor, 1, &opt, TN_ERR_DATA, "row 5 holds NaN");
+    opt.nan = TN_NAN_ZERO;
+    assert_fine(test_ctx, transfer(&s, &nan_donor, 1, &opt, &info[0], &a));
+    assert_fine(test_ctx, transfer(&s, &zero_donor, 1, &opt, &info[1], &b));
+    assert_memory_equal(a->weight, b->weight, K * a->dim * sizeof(float));
+    tn_transfer_info_free(info[0]);
+    tn_transfer_info_free(info[1]);
+    tn_head_free(a);
+    tn_head_free(b);
+    opt.nan = TN_NAN_DROP;
+    assert_fine(test_ctx, transfer(&s, &nan_donor, 1, &opt, &info[0], &a));
+    assert_int_equal(info[0]->rows, ROWS - 1);
+    assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, a, (const tn_source *const *)s.src, 1, &nan_donor, 1,
+                                                 TN_NAN_DROP, &scorer));
+    assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
+    for (size_t i = 0; i < ROWS * K; ++i)
+        assert_true(isnan(scores[i]) == (i / K == 5));
+    tn_scorer_free(scorer);
+    tn_transfer_info_free(info[0]);
+    tn_head_free(a);
+    tn_source_close(files[0]);
+    tn_source_close(files[1]);
+    scene_free(&s);
+}
+
 static void a_missing_source_is_named(void **state)
 {
     (void)state;
@@ -337,10 +380,15 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(greedy_picks_are_the_literal_ones), cmocka_unit_test(a_saved_head_scores_as_its_picks_say),
-        cmocka_unit_test(classes_are_problems_of_their_own), cmocka_unit_test(heads_are_files_of_their_scores),
-        cmocka_unit_test(auto_takes_the_lowest_error),       cmocka_unit_test(what_is_refused),
-        cmocka_unit_test(a_missing_source_is_named),         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(greedy_picks_are_the_literal_ones),
+        cmocka_unit_test(a_saved_head_scores_as_its_picks_say),
+        cmocka_unit_test(classes_are_problems_of_their_own),
+        cmocka_unit_test(heads_are_files_of_their_scores),
+        cmocka_unit_test(auto_takes_the_lowest_error),
+        cmocka_unit_test(what_is_refused),
+        cmocka_unit_test(sources_with_nan),
+        cmocka_unit_test(a_missing_source_is_named),
+        cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }
