@@ -15,16 +15,26 @@ typedef struct tnp_design {
     const tn_feed *const *feeds;
     size_t feed_count;
     float *data; /* (rows, dim) when resident, else (block, dim): the block read last */
+    float *gram; /* (rows, rows), or NULL: see tnp_design_gram */
 } tnp_design;
 
 /* feeds are borrowed while it lives. reserve: bytes that the learner will need besides. Owned by the caller, free with
  * tnp_design_free. TN_ERR_BUDGET when not even a block fits. */
 tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, tnp_design **out);
+/* The same, read again each time whatever the budget: for learners that ask for every row only once or twice. */
+tn_status tnp_design_new_streamed(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve,
+                                  tnp_design **out);
 void tnp_design_free(tnp_design *design);
 
 /* Rows that a block of a design of this size has. */
 size_t tnp_design_block_rows(size_t rows, size_t dim);
 /* Rows [*start, *start + *count) as x (count, dim), valid until the next call. Safe for one thread at a time. */
 tn_status tnp_design_block(tn_ctx *ctx, tnp_design *design, size_t b, const float **x, size_t *start, size_t *count);
+
+/* Products of the rows, (rows, rows), symmetric, as float; made by the first call and kept while the design lives. One product
+ * of rows^2 dim flops. Streamed designs are read about rows / (rows of a band) / 2 times. */
+tn_status tnp_design_gram(tn_ctx *ctx, tnp_design *design, const float **gram);
+/* Bytes that it needs at least, while it is made. */
+size_t tnp_design_gram_bytes(size_t rows, size_t dim);
 
 #endif
