@@ -27,7 +27,7 @@ enum {
 typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
-    const char *labels, *output, *scores, *valid_labels, *from, *csv, *picture;
+    const char *labels, *output, *scores, *valid_labels, *from, *csv, *picture, *positive;
     tn_words valid, target, source, data;
     int task, format, normalize;
     size_t top;

@@ -56,6 +56,16 @@ done:
     return code;
 }
 
+/* With --class, whatever task the file's own labels are of. */
+static int open_labels(cli_app *app, tn_task task, measured *m)
+{
+    const char *path = app->options.labels, *positive = app->options.positive;
+    int code = cli_check(app, tn_labels_open(app->ctx, path, positive ? TN_TASK_AUTO : task, &m->labels));
+    if (code == EXIT_FINE && positive)
+        code = cli_check(app, tn_labels_against_rest(app->ctx, m->labels, positive));
+    return code;
+}
+
 static int measure_head(cli_app *app, measured *m)
 {
     int code = EXIT_FINE;
@@ -68,7 +78,7 @@ static int measure_head(cli_app *app, measured *m)
         CLI_TRY(cli_fail(app, EXIT_USAGE, "--task: got %s, but %s is a %s head", tn_task_name(asked), app->args[0],
                          tn_task_name(task)));
     CLI_TRY(cli_sources_open(app, app->args + 1, app->arg_count - 1, &sources));
-    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, path, task, &m->labels)));
+    CLI_TRY(open_labels(app, task, m));
     CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, cli_sources_view(&sources), sources.count, m->labels)));
     if (task != TN_TASK_REGRESSION)
         CLI_TRY(cli_check(app, tn_labels_map(app->ctx, m->labels, tn_head_class_names(head), tn_head_classes(head))));
@@ -89,7 +99,7 @@ static int measure_scores(cli_app *app, measured *m)
     const char *path = app->options.scores;
     tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
     CLI_TRY(cli_check(app, tn_source_open(app->ctx, path, &source)));
-    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, app->options.labels, (tn_task)app->options.task, &m->labels)));
+    CLI_TRY(open_labels(app, (tn_task)app->options.task, m));
     CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, (const tn_source *const *)&source, 1, m->labels)));
     size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
     if (cols != m->labels->classes)

@@ -24,6 +24,8 @@ int cmd_transfer(cli_app *app)
     CLI_TRY(check_line(app));
     CLI_TRY(cli_sources_open(app, options->target.items, options->target.count, &targets));
     CLI_TRY(cli_check(app, tn_labels_open(app->ctx, options->labels, (tn_task)options->task, &labels)));
+    if (options->positive)
+        CLI_TRY(cli_check(app, tn_labels_against_rest(app->ctx, labels, options->positive)));
     CLI_TRY(cli_donors_open(app, &options->source, &donors));
     CLI_TRY(cli_check(app, tn_transfer(app->ctx, cli_sources_view(&targets), targets.count, labels, donors.list,
                                        donors.count, &options->transfer, &info, &head)));

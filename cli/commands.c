@@ -73,6 +73,10 @@ static const tn_field fit_fields[] = {
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD",
      "online methods: go on from this head; classes that it does not know are added"},
 };
+#define CLASS(help)                                                                                                    \
+    {                                                                                                                  \
+        "class", TN_FIELD_TEXT, AT(positive), 0, 0, "NAME", help                                                       \
+    }
 #define SOURCE(help)                                                                                                   \
     {                                                                                                                  \
         "source", TN_FIELD_WORDS, AT(source), 0, 0, "REP_OR_HEAD...", help                                             \
@@ -81,6 +85,7 @@ static const tn_field transfer_fields[] = {
     {"target", TN_FIELD_WORDS, AT(target), 0, 0, "REP...", "features of the rows to learn from"},
     LABELS,
     TASK,
+    CLASS("learn this class against all others only: a head of two classes"),
     SOURCE("other classifiers: files of scores, one row a row of the target; heads; folders of heads"),
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
 };
@@ -95,6 +100,7 @@ static const tn_field predict_fields[] = {
 static const tn_field eval_fields[] = {
     LABELS,
     TASK,
+    CLASS("take the labels as this class against all others, as transfer --class did"),
     SOURCE("the sources that a transfer head names"),
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "measure these scores (rows x classes) instead of a head"},
     {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL, "those scores are probabilities: nll and ece too"},

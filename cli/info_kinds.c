@@ -218,11 +218,10 @@ static double cost_of(const tn_head *head)
     return has && found ? strtod(found + 5, NULL) : (double)NAN;
 }
 
-/* Sources of a transfer head with their largest weight: of the second class where there are two, else of the class that
- * leans on it most. */
-static double source_weight(const tn_head *head, size_t i, size_t *class)
+/* The largest weight of a column: of the second class where there are two, else of the class that leans on it most. */
+static double column_weight(const tn_head *head, size_t column, size_t *class)
 {
-    size_t classes = tn_head_classes(head), dim = tn_head_dim(head), column = dim - tn_head_source_count(head) + i;
+    size_t classes = tn_head_classes(head), dim = tn_head_dim(head);
     const float *w = tn_head_weight(head);
     *class = classes == 2 ? 1 : 0;
     for (size_t k = 0; classes > 2 && k < classes; ++k)
@@ -231,13 +230,58 @@ static double source_weight(const tn_head *head, size_t i, size_t *class)
     return (double)w[*class * dim + column];
 }
 
-static void sources_json(FILE *out, const tn_head *head)
+/* Columns of a transfer head that were picked: all its sources, and the features that have a weight unless most of them do. */
+typedef struct picked {
+    const tn_head *head;
+    size_t features; /* columns before those of the sources */
+    bool sparse;
+} picked;
+
+/* Only transfer picks columns; its methods may also have picked no source. */
+static bool picks_columns(const tn_head *head)
 {
+    static const char *const methods[] = {"greedytl", "forward", "l1-logistic", "elastic-net", "transfer"};
+    bool found = tn_head_source_count(head) > 0;
+    for (size_t i = 0; i < sizeof methods / sizeof *methods; ++i)
+        found |= strcmp(tn_head_method(head), methods[i]) == 0;
+    return found;
+}
+
+static picked picked_of(const tn_head *head)
+{
+    picked p = {head, tn_head_dim(head) - tn_head_source_count(head), false};
+    size_t used = 0, class = 0;
+    for (size_t j = 0; j < p.features; ++j)
+        used += column_weight(head, j, &class) != 0;
+    p.sparse = 2 * used <= p.features;
+    return p;
+}
+
+static bool is_picked(const picked *p, size_t column)
+{
+    size_t class = 0;
+    return column >= p->features || (p->sparse && column_weight(p->head, column, &class) != 0);
+}
+
+/* Name of the representation that has a column, and its number there. */
+static const char *feature_of(const tn_head *head, size_t *column)
+{
+    size_t r = 0;
+    tn_rep rep = tn_head_rep(head, 0);
+    for (; *column >= rep.cols; rep = tn_head_rep(head, ++r))
+        *column -= rep.cols;
+    return rep.name;
+}
+
+static void picked_json(FILE *out, const tn_head *head)
+{
+    picked p = picked_of(head);
+    const char *comma = "";
     fputs(",\"sources\":[", out);
     for (size_t i = 0; i < tn_head_source_count(head); ++i) {
         tn_head_source source = tn_head_source_at(head, i);
         size_t class = 0;
-        double weight = source_weight(head, i, &class);
+        double weight = column_weight(head, p.features + i, &class);
         fputs(i ? "," : "", out);
         json_text(out, "{kind", source.is_head ? "head" : "scores");
         json_text(out, "name", source.name);
@@ -247,38 +291,67 @@ static void sources_json(FILE *out, const tn_head *head)
         json_number(out, "weight", weight);
         fputc('}', out);
     }
+    fputs("],\"features\":[", out);
+    for (size_t j = 0; j < p.features; ++j) {
+        size_t class = 0, column = j;
+        if (!is_picked(&p, j))
+            continue;
+        double weight = column_weight(head, j, &class);
+        fputs(comma, out);
+        json_text(out, "{name", feature_of(head, &column));
+        fprintf(out, ",\"column\":%zu", column);
+        json_text(out, "class", tn_head_class_names(head)[class]);
+        json_number(out, "weight", weight);
+        fputc('}', out);
+        comma = ",";
+    }
     fputc(']', out);
 }
 
-/* The source of the largest weight after number `last`, or of all when that is count; of equals the first. */
-static size_t next_source(const tn_head *head, size_t last)
+/* The picked column of the largest weight after `last`, or of all when that is the number of columns, which is also the answer
+ * when there is none; of equals the first. */
+static size_t next_picked(const picked *p, size_t last)
 {
-    size_t count = tn_head_source_count(head), found = count, class = 0;
-    double limit = last < count ? fabs(source_weight(head, last, &class)) : INFINITY, most = -1;
-    for (size_t i = 0; i < count; ++i) {
-        double size = fabs(source_weight(head, i, &class));
-        if ((size < limit || (size == limit && i > last)) && size > most) {
+    size_t count = tn_head_dim(p->head), found = count, class = 0;
+    double limit = last < count ? fabs(column_weight(p->head, last, &class)) : INFINITY, most = -1;
+    for (size_t j = 0; j < count; ++j) {
+        double size = fabs(column_weight(p->head, j, &class));
+        if ((size < limit || (size == limit && j > last)) && size > most && is_picked(p, j)) {
             most = size;
-            found = i;
+            found = j;
         }
     }
     return found;
 }
 
-static void sources_lines(FILE *out, const tn_head *head)
+static void picked_line(FILE *out, const picked *p, size_t j)
 {
-    size_t count = tn_head_source_count(head), at = count;
-    for (size_t i = 0; i < count && i < SHOWN; ++i) {
-        at = next_source(head, at);
-        tn_head_source source = tn_head_source_at(head, at);
-        size_t class = 0;
-        double weight = source_weight(head, at, &class);
-        fprintf(out, "  source: '%s'%s%s%s %.3g for '%s'\n", source.is_head ? source.label : source.name,
-                source.is_head ? " of " : "[", source.is_head ? source.name : source.label, source.is_head ? "" : "]",
-                weight, tn_head_class_names(head)[class]);
+    size_t class = 0;
+    double weight = column_weight(p->head, j, &class);
+    const char *name = tn_head_class_names(p->head)[class];
+    if (j < p->features) {
+        const char *rep = feature_of(p->head, &j);
+        fprintf(out, "  feature: '%s'[%zu] %.3g for '%s'\n", rep, j, weight, name);
+        return;
     }
-    if (count > SHOWN)
-        fprintf(out, "  and %zu more sources\n", count - SHOWN);
+    tn_head_source source = tn_head_source_at(p->head, j - p->features);
+    fprintf(out, "  source: '%s'%s%s%s %.3g for '%s'\n", source.is_head ? source.label : source.name,
+            source.is_head ? " of " : "[", source.is_head ? source.name : source.label, source.is_head ? "" : "]",
+            weight, name);
+}
+
+static void picked_lines(FILE *out, const tn_head *head)
+{
+    picked p = picked_of(head);
+    size_t total = 0, at = tn_head_dim(head);
+    for (size_t j = 0; j < tn_head_dim(head); ++j)
+        total += is_picked(&p, j);
+    for (size_t i = 0; i < total && i < SHOWN; ++i) {
+        at = next_picked(&p, at);
+        picked_line(out, &p, at);
+    }
+    if (total > SHOWN)
+        fprintf(out, "  and %zu more that were picked\n", total - SHOWN);
 }
 
 static void head_json(FILE *out, const char *path, const tn_head *head)
@@ -307,8 +380,8 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         fputc('}', out);
     }
     fputc(']', out);
-    if (tn_head_source_count(head) > 0)
-        sources_json(out, head);
+    if (picks_columns(head))
+        picked_json(out, head);
     json_number(out, "lambda_min", low);
     json_number(out, "lambda_max", high);
     json_number(out, "C", cost_of(head));
@@ -337,7 +410,8 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
             fprintf(out, "%zu through %s, ", rep.cols, rep.transform);
         fprintf(out, "normalised %s\n", tn_normalize_name(rep.normalize));
     }
-    sources_lines(out, head);
+    if (picks_columns(head))
+        picked_lines(out, head);
     if (low < high)
         fprintf(out, "  lambda           %.4g to %.4g\n", low, high);
     else if (!isnan(low))

@@ -78,6 +78,10 @@ TN_API tn_status tn_labels_map(tn_ctx *ctx, tn_labels *labels, const char *const
 /* The same, but labels that are not among them become further classes, behind them and in their own order. */
 TN_API tn_status tn_labels_join(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count);
 
+/* One class against the rest, in place: two classes, "not NAME" and NAME, of a multi-class task, whatever it was before. Rows
+ * without a label stay without. TN_ERR_DATA when there is no such class, TN_ERR_ARG for a regression. */
+TN_API tn_status tn_labels_against_rest(tn_ctx *ctx, tn_labels *labels, const char *name);
+
 /* Checks that rows agree, and ids where both carry them: "dino.npy: 4999 rows, but labels.npy has 5000". */
 TN_API tn_status tn_rows_agree(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels);
 

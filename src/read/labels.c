@@ -185,6 +185,46 @@ done:
     return st;
 }
 
+tn_status tn_labels_against_rest(tn_ctx *ctx, tn_labels *labels, const char *name)
+{
+    tn_status st = TN_OK;
+    size_t own = 0, room = strlen(name) + sizeof "not ";
+    char *rest = NULL, **names = NULL;
+    uint32_t *cls = NULL;
+    if (labels->task == TN_TASK_REGRESSION)
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: values of a regression have no class '%.60s'", labels->path, name);
+    while (own < labels->classes && strcmp(labels->names[own], name) != 0)
+        ++own;
+    if (own == labels->classes)
+        return tnp_fail(ctx, TN_ERR_DATA, "%s: no class is called '%.60s'; one of its %zu is '%.60s'", labels->path,
+                        name, labels->classes, labels->classes ? labels->names[0] : "");
+    TN_TRY(tnp_alloc_raw(ctx, room, 1, &rest));
+    snprintf(rest, room, "not %s", name);
+    TN_TRY(tnp_strings_copy(ctx, (const char *const[]){rest, name}, 2, &names));
+    TN_TRY(tnp_alloc_raw(ctx, labels->rows, sizeof *cls, &cls));
+    for (size_t row = 0, from = 0, count = 0; row < labels->rows; ++row) {
+        bool has = false;
+        for (; from < labels->first[row + 1]; ++from)
+            has |= labels->cls[from] == own;
+        if (labels->known[row])
+            cls[count++] = has;
+        labels->first[row + 1] = count;
+    }
+    tnp_free(labels->cls);
+    tnp_free(labels->names);
+    labels->cls = cls;
+    labels->names = names;
+    labels->classes = 2;
+    labels->task = TN_TASK_MULTICLASS;
+    cls = NULL;
+    names = NULL;
+done:
+    tnp_free(rest);
+    tnp_free(names);
+    tnp_free(cls);
+    return st;
+}
+
 /* ---- agreement ---- */
 
 static tn_status compare_ids(tn_ctx *ctx, const char *path, const char *const *ids, const char *other_path,

@@ -330,6 +330,38 @@ static void joining_that_fails_changes_nothing(void **state)
     assert_int_equal(tnp_live_blocks(test_ctx), blocks);
 }
 
+static void one_class_against_the_rest(void **state)
+{
+    (void)state;
+    size_t k = 1;
+    tn_labels *labels = text_labels("dog\ncat\n\ncow\ncat\n", TN_TASK_AUTO);
+    assert_fine(test_ctx, tn_labels_against_rest(test_ctx, labels, "cat"));
+    assert_string_equal(labels->names[0], "not cat");
+    assert_string_equal(labels->names[1], "cat");
+    assert_int_equal(labels->classes, 2);
+    check_rows(labels, "0 1 ? 0 1");
+    tn_labels_free(labels);
+    labels = text_labels("dog|cat\ncow|dog|owl\nowl\n", TN_TASK_AUTO);
+    for (;; ++k) {
+        tnp_fail_allocation(test_ctx, k);
+        tn_status st = tn_labels_against_rest(test_ctx, labels, "dog");
+        tnp_fail_allocation(test_ctx, 0);
+        if (st == TN_OK)
+            break;
+        assert_int_equal(st, TN_ERR_MEMORY);
+        check_names(labels, "cat cow dog owl");
+        check_rows(labels, "0,2 1,2,3 3");
+    }
+    assert_int_equal(k, 4);
+    assert_int_equal(labels->task, TN_TASK_MULTICLASS);
+    check_rows(labels, "1 1 0");
+    assert_fails(test_ctx, TN_ERR_DATA, "no class is called 'owl'", tn_labels_against_rest(test_ctx, labels, "owl"));
+    tn_labels_free(labels);
+    labels = text_labels("1\n2\n", TN_TASK_REGRESSION);
+    assert_fails(test_ctx, TN_ERR_ARG, "have no class '1'", tn_labels_against_rest(test_ctx, labels, "1"));
+    tn_labels_free(labels);
+}
+
 static void survives(const char *path, tn_task task)
 {
     size_t blocks = tnp_live_blocks(test_ctx), k = 1;
@@ -402,6 +434,7 @@ int main(void)
         cmocka_unit_test(regression_maps_by_count),
         cmocka_unit_test(new_classes_are_appended),
         cmocka_unit_test(joining_that_fails_changes_nothing),
+        cmocka_unit_test(one_class_against_the_rest),
         cmocka_unit_test(labels_survive_failing_allocations),
         cmocka_unit_test(names_of_tasks),
     };

@@ -29,6 +29,21 @@ done
 transfer --method greedytl --source library --k 3 | grep -o '"kind":' | wc -l
 transfer --method greedytl --source library --features no | grep -c '"kind":"feature"'
 "$TENON" info h.safetensors | grep -c "^  source: '.*' of others .* for 'dolphin'$"
+transfer --method greedytl --source library --k 7 --delta 0 >fit.json
+"$TENON" info h.safetensors | grep -cE "^  (source: '.*' of others|feature: 'darknet'\[[0-9]+\]) .* for 'dolphin'$"
+"$TENON" info h.safetensors --json | grep -o '"features":.*' | grep -o '"column":[0-9]*' | grep -o '[0-9]*' | sort -n >info.columns
+grep -o '"kind":"feature","index":[0-9]*' fit.json | grep -o '[0-9]*$' | sort -n | cmp - info.columns
+echo "--- one class by its name"
+awk '{ print ($1 == "ant") ? $1 : ($1 == "") ? "" : "not ant" }' few.txt >ant.txt
+transfer --method greedytl --source library --class ant | sed 's/,"seconds":.*//' >named.json
+cp h.safetensors named.safetensors
+"$TENON" transfer --target darknet.train.npy --labels ant.txt --method greedytl --source library --json -o h.safetensors | sed 's/,"seconds":.*//' >written.json
+picks <named.json | grep -c kind
+[ "$(picks <named.json)" = "$(picks <written.json)" ] || echo "other picks"
+"$TENON" eval named.safetensors darknet.test.npy --labels test.txt --class ant --source library --json | number accuracy >a
+awk '{ print ($1 == "ant") ? $1 : ($1 == "") ? "" : "not ant" }' test.txt >ant.test.txt
+"$TENON" eval h.safetensors darknet.test.npy --labels ant.test.txt --source library --json | number accuracy | cmp - a
+try transfer --target darknet.train.npy --labels few.txt --source library --class aunt -o h.safetensors
 echo "--- more classes: one against the rest"
 awk '($1 ~ /^(ant|dolphin|lobster)$/) && ++n[$1] <= 5 { print $1; next } { print "" }' labels.train.txt >few.txt
 transfer --source scores.train.npy | grep -o '"class":"[a-z]*"'
