@@ -42,7 +42,7 @@ static tn_status read_columns(path_job *job, char **paths)
     tn_feed *feed[2] = {NULL, NULL};
     for (size_t i = 0; i < 2; ++i) {
         TN_TRY(tn_source_open(job->ctx, paths[i], &source[i]));
-        TN_TRY(tn_feed_new(job->ctx, source[i], NULL, job->rows, TN_NORM_NONE, TN_NAN_ERROR, &feed[i]));
+        TN_TRY(tn_feed_new(job->ctx, source[i], NULL, job->rows, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed[i]));
         job->cols += tn_feed_cols(feed[i]);
     }
     TN_TRY(tnp_alloc(job->ctx, job->rows * job->cols, sizeof *job->x, &job->x));

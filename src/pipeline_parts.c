@@ -26,7 +26,7 @@ tn_status tnp_candidates_new(tn_ctx *ctx, const tn_source *const *sources, size_
             size_t size = strlen(name) + strlen(kind) + 2, at = c->count++;
             TN_TRY(tnp_alloc(ctx, size, 1, &c->names[at]));
             snprintf(c->names[at], size, kind_count > 1 ? "%s+%s" : "%s", name, kind);
-            TN_TRY(tn_feed_new(ctx, sources[s], task->rows, task->y.rows, kinds[k], (tn_nan_policy)options->nan,
+            TN_TRY(tn_feed_new(ctx, sources[s], task->rows, task->y.rows, kinds[k], (tn_nan_policy)options->nan, NULL,
                                &c->feeds[at]));
         }
     *out = c;

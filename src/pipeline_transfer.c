@@ -178,7 +178,7 @@ tn_status tnp_transfer_columns(tn_ctx *ctx, transfer_job *job, tnp_transfer_prob
             TN_TRY(read_head(ctx, job, donor->head, problem, at));
             continue;
         }
-        TN_TRY(tn_feed_new(ctx, donor->scores, job->task->rows, job->rows, TN_NORM_NONE, TN_NAN_ERROR, &feed));
+        TN_TRY(tn_feed_new(ctx, donor->scores, job->task->rows, job->rows, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed));
         TN_TRY(read_feed(ctx, job, feed, problem, at));
         tn_feed_free(feed);
         feed = NULL;
@@ -212,7 +212,8 @@ static tn_status open_targets(tn_ctx *ctx, transfer_job *job)
     job->rows = job->task->y.rows;
     TN_TRY(tnp_alloc(ctx, job->target_count, sizeof *job->feeds, &job->feeds));
     for (size_t t = 0; job->options->features && t < job->target_count; ++t) {
-        TN_TRY(tn_feed_new(ctx, job->targets[t], job->task->rows, job->rows, job->normalize, nan, &job->feeds[t]));
+        TN_TRY(
+            tn_feed_new(ctx, job->targets[t], job->task->rows, job->rows, job->normalize, nan, NULL, &job->feeds[t]));
         job->features += tn_feed_cols(job->feeds[t]);
     }
     job->cols = job->features;

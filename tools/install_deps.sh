@@ -32,6 +32,7 @@ build) ;;
 test | full | bench)
     need libcmocka-dev has_library cmocka
     need liblinear-dev test -f /usr/include/linear.h
+    need libvlfeat-dev test -f /usr/include/vl/homkermap.h
     need python3 has_program python3
     need binutils has_program nm
     ;;

@@ -20,6 +20,18 @@ typedef struct tnp_tri_out {
     double utu[TNP_LANES]; /* u'T u */
 } tnp_tri_out;
 
+/* phi at knots, for linear interpolation: value k of phi at knot i is rows[i * pad + k]. Two ways to number the cells of |x|:
+ * shift 0, `cells` equal ones on [0, 1], a power of two, and |x| beyond 1 is 1; or by the bits of the float, cell c of |x| is
+ * (bits >> shift) - first, its knots are c + 1 and c + 2, and knot 0 is phi(0). */
+typedef struct tnp_knots {
+    const float *rows;
+    size_t rank, pad; /* values of phi, and the same rounded up to 8 */
+    uint32_t cells, first;
+    int shift;
+    bool split; /* an entry becomes phi(max(x, 0)), phi(max(-x, 0)); otherwise sign(x) phi(|x|) */
+    bool zero;  /* phi(0) = 0 */
+} tnp_knots;
+
 typedef struct tnp_kernels {
     const char *name;
     /* IEEE half precision to single, n values. */
@@ -31,6 +43,9 @@ typedef struct tnp_kernels {
     void (*add_to_double)(const float *x, double *acc, size_t n);
     /* y[i] = (x[i] - shift[i]) * scale, in place allowed. */
     void (*shift_scale)(const float *x, const float *shift, float scale, float *y, size_t n);
+    /* y[i] = x[i] factor, and y[i] = sign(x[i]) sqrt|x[i]| factor, in place allowed. */
+    void (*scale)(const float *x, float factor, float *y, size_t n);
+    void (*scale_root)(const float *x, float factor, float *y, size_t n);
     /* Inner product, and sum of w x^2: summed in lanes of float, the lanes in double. */
     double (*dot)(const float *x, const float *y, size_t n);
     double (*weighted_squares)(const float *x, const float *w, size_t n);
@@ -58,6 +73,9 @@ typedef struct tnp_kernels {
      * hold infinity. Codes are written `step` bytes apart. A row with NaN gets code 0. */
     void (*nearest)(const float *x, size_t stride, size_t n, size_t d, const float *lanes, size_t count, uint8_t *code,
                     size_t step, float *distance);
+    /* phi of the entries x[j] * factor, one after the other: out (n, rank), or (n, 2 rank) when split. Returns how many entries
+     * other than 0 have no cell; phi(0) stands in their place. */
+    size_t (*map_entries)(const tnp_knots *knots, const float *x, float factor, size_t n, float *out);
 } tnp_kernels;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

@@ -93,6 +93,28 @@ static void shift_scale(const float *x, const float *shift, float scale, float *
         y[i] = (x[i] - shift[i]) * scale;
 }
 
+static void scale(const float *x, float factor, float *y, size_t n)
+{
+    const __m256 wide = _mm256_set1_ps(factor);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        _mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_loadu_ps(x + i), wide));
+    for (; i < n; ++i)
+        y[i] = x[i] * factor;
+}
+
+static void scale_root(const float *x, float factor, float *y, size_t n)
+{
+    const __m256 wide = _mm256_set1_ps(factor), flag = _mm256_set1_ps(-0.0f);
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8) {
+        __m256 v = _mm256_loadu_ps(x + i), root = _mm256_sqrt_ps(magnitude(v));
+        _mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_or_ps(root, _mm256_and_ps(flag, v)), wide));
+    }
+    for (; i < n; ++i)
+        y[i] = copysignf(sqrtf(fabsf(x[i])), x[i]) * factor;
+}
+
 static double add_lanes(__m256 x)
 {
     return add_up(_mm256_add_pd(low_half(x), high_half(x)));
@@ -372,6 +394,101 @@ static void nearest(const float *x, size_t stride, size_t n, size_t d, const flo
     }
 }
 
+/* Eight sizes >= 0: where the low knots of their cells begin, and the places in them. Returns the lanes that have no cell. */
+static int find_cells(const tnp_knots *knots, __m256 size, uint32_t *begin, __m256 *place)
+{
+    __m256i cell, none = _mm256_setzero_si256();
+    if (!knots->shift) {
+        __m256 at = _mm256_mul_ps(_mm256_min_ps(size, _mm256_set1_ps(1)), _mm256_set1_ps((float)knots->cells));
+        cell = _mm256_cvttps_epi32(at);
+        *place = _mm256_sub_ps(at, _mm256_cvtepi32_ps(cell));
+    } else {
+        const __m256i below = _mm256_set1_epi32((1 << knots->shift) - 1), bits = _mm256_castps_si256(size);
+        cell = _mm256_sub_epi32(_mm256_srl_epi32(bits, _mm_cvtsi32_si128(knots->shift)),
+                                _mm256_set1_epi32((int)knots->first));
+        /* unsigned cell < cells: a cell before the first is below zero as a signed number */
+        __m256i inside = _mm256_andnot_si256(_mm256_cmpgt_epi32(_mm256_setzero_si256(), cell),
+                                             _mm256_cmpgt_epi32(_mm256_set1_epi32((int)knots->cells), cell));
+        none = _mm256_andnot_si256(_mm256_or_si256(inside, _mm256_cmpeq_epi32(bits, _mm256_setzero_si256())),
+                                   _mm256_set1_epi32(-1));
+        cell = _mm256_and_si256(inside, _mm256_add_epi32(cell, _mm256_set1_epi32(1)));
+        *place = _mm256_mul_ps(_mm256_cvtepi32_ps(_mm256_and_si256(inside, _mm256_and_si256(bits, below))),
+                               _mm256_set1_ps(1.0f / (float)(1 << knots->shift)));
+    }
+    _mm256_storeu_si256((__m256i *)(void *)begin, _mm256_mullo_epi32(cell, _mm256_set1_epi32((int)knots->pad)));
+    return _mm256_movemask_ps(_mm256_castsi256_ps(none));
+}
+
+/* Eight signed sizes as find_cells finds them: a = 1 - t and b = t, with their signs. Returns how many have no cell. */
+static size_t find_weights(const tnp_knots *knots, __m256 v, uint32_t *begin, float *a, float *b)
+{
+    const __m256 flag = _mm256_set1_ps(-0.0f), one = _mm256_set1_ps(1);
+    __m256 place, sign = _mm256_and_ps(_mm256_cmp_ps(v, _mm256_setzero_ps(), _CMP_LT_OQ), flag);
+    int none = find_cells(knots, magnitude(v), begin, &place);
+    _mm256_storeu_ps(a, _mm256_xor_ps(_mm256_sub_ps(one, place), sign));
+    _mm256_storeu_ps(b, _mm256_xor_ps(place, sign));
+    return (size_t)__builtin_popcount((unsigned)none);
+}
+
+/* The first `count` of eight lanes. */
+static __m256i first_lanes(size_t count)
+{
+    static const int32_t edge[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
+    return _mm256_loadu_si256((const __m256i *)(const void *)(edge + 8 - count));
+}
+
+/* Eight values of one entry: a low + b high. */
+static __m256 between(const float *low, size_t pad, float a, float b)
+{
+    return _mm256_fmadd_ps(_mm256_set1_ps(b), _mm256_loadu_ps(low + pad),
+                           _mm256_mul_ps(_mm256_set1_ps(a), _mm256_loadu_ps(low)));
+}
+
+/* Entries [0, count) of a tile. The last eight values of an entry are written whole, since the next entry covers what is too
+ * much; where that would go beyond `end` they are masked. */
+static float *map_tile(const tnp_knots *knots, const uint32_t *begin, const float *a, const float *b, size_t count,
+                       float *out, const float *end)
+{
+    const size_t rank = knots->rank, pad = knots->pad;
+    size_t i = 0;
+    for (; i < count && pad == 8 && out + 8 <= end; ++i, out += rank)
+        _mm256_storeu_ps(out, between(knots->rows + begin[i], 8, a[i], b[i]));
+    for (; i < count && out + pad <= end; ++i, out += rank)
+        for (size_t k = 0; k < pad; k += 8)
+            _mm256_storeu_ps(out + k, between(knots->rows + begin[i] + k, pad, a[i], b[i]));
+    for (; i < count; ++i, out += rank)
+        for (size_t k = 0; k < pad; k += 8)
+            _mm256_maskstore_ps(out + k, first_lanes(rank - k < 8 ? rank - k : 8),
+                                between(knots->rows + begin[i] + k, pad, a[i], b[i]));
+    return out;
+}
+
+static size_t map_entries(const tnp_knots *knots, const float *x, float factor, size_t n, float *out)
+{
+    const __m256i pairs = _mm256_set_epi32(3, 3, 2, 2, 1, 1, 0, 0);
+    const __m256 zero = _mm256_setzero_ps(), flip = _mm256_castsi256_ps(_mm256_set1_epi64x((long long)(1ull << 63)));
+    const size_t parts = knots->split ? 2 : 1, step = 8 / parts;
+    const float *end = out + n * parts * knots->rank;
+    uint32_t begin[8];
+    float a[8], b[8];
+    size_t outside = 0;
+    for (size_t j = 0; j < n; j += step) {
+        size_t count = n - j < step ? n - j : step, values = count * parts * knots->rank;
+        __m256 v = _mm256_mul_ps(_mm256_maskload_ps(x + j, first_lanes(count)), _mm256_set1_ps(factor));
+        if (knots->zero && _mm256_movemask_ps(_mm256_cmp_ps(v, zero, _CMP_NEQ_UQ)) == 0) {
+            for (size_t k = 0; k < values; ++k)
+                out[k] = 0;
+            out += values;
+            continue;
+        }
+        if (knots->split) /* v0, -v0, v1, -v1, ...: their positive parts */
+            v = _mm256_max_ps(_mm256_xor_ps(_mm256_permutevar8x32_ps(v, pairs), flip), zero);
+        outside += find_weights(knots, v, begin, a, b);
+        out = map_tile(knots, begin, a, b, count * parts, out, end);
+    }
+    return outside;
+}
+
 const tnp_kernels *tnp_kernels_avx2(void)
 {
     static const tnp_kernels table = {
@@ -381,6 +498,8 @@ const tnp_kernels *tnp_kernels_avx2(void)
         .sum_abs = sum_abs,
         .add_to_double = add_to_double,
         .shift_scale = shift_scale,
+        .scale = scale,
+        .scale_root = scale_root,
         .dot = dot,
         .weighted_squares = weighted_squares,
         .add_scaled = add_scaled,
@@ -391,6 +510,7 @@ const tnp_kernels *tnp_kernels_avx2(void)
         .tri_solve = tri_solve,
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,
+        .map_entries = map_entries,
     };
     return &table;
 }

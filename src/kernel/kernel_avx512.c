@@ -85,6 +85,25 @@ static void shift_scale(const float *x, const float *shift, float scale, float *
         y[i] = (x[i] - shift[i]) * scale;
 }
 
+static void scale(const float *x, float factor, float *y, size_t n)
+{
+    const __m512 wide = _mm512_set1_ps(factor);
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i >= 16 ? 0xffff : tail_mask(n - i);
+        _mm512_mask_storeu_ps(y + i, m, _mm512_mul_ps(_mm512_maskz_loadu_ps(m, x + i), wide));
+    }
+}
+
+static void scale_root(const float *x, float factor, float *y, size_t n)
+{
+    const __m512 wide = _mm512_set1_ps(factor), flag = _mm512_set1_ps(-0.0f);
+    for (size_t i = 0; i < n; i += 16) {
+        __mmask16 m = n - i >= 16 ? 0xffff : tail_mask(n - i);
+        __m512 v = _mm512_maskz_loadu_ps(m, x + i), root = _mm512_sqrt_ps(_mm512_andnot_ps(flag, v));
+        _mm512_mask_storeu_ps(y + i, m, _mm512_mul_ps(_mm512_or_ps(root, _mm512_and_ps(flag, v)), wide));
+    }
+}
+
 static double add_lanes(__m512 x)
 {
     return _mm512_reduce_add_pd(_mm512_add_pd(low_half(x), high_half(x)));
@@ -315,6 +334,91 @@ static void nearest(const float *x, size_t stride, size_t n, size_t d, const flo
     }
 }
 
+/* Sixteen sizes >= 0: where the low knots of their cells begin, and the places in them. Returns the lanes that have no cell. */
+static __mmask16 find_cells(const tnp_knots *knots, __m512 size, uint32_t *begin, __m512 *place)
+{
+    __mmask16 none = 0;
+    __m512i cell;
+    if (!knots->shift) {
+        __m512 at = _mm512_mul_ps(_mm512_min_ps(size, _mm512_set1_ps(1)), _mm512_set1_ps((float)knots->cells));
+        cell = _mm512_cvttps_epi32(at);
+        *place = _mm512_sub_ps(at, _mm512_cvtepi32_ps(cell));
+    } else {
+        const __m512i below = _mm512_set1_epi32((1 << knots->shift) - 1), bits = _mm512_castps_si512(size);
+        cell = _mm512_sub_epi32(_mm512_srl_epi32(bits, _mm_cvtsi32_si128(knots->shift)),
+                                _mm512_set1_epi32((int)knots->first));
+        __mmask16 inside = _mm512_cmplt_epu32_mask(cell, _mm512_set1_epi32((int)knots->cells));
+        none = _mm512_mask_cmpneq_epi32_mask((__mmask16)~inside, bits, _mm512_setzero_si512());
+        cell = _mm512_maskz_add_epi32(inside, cell, _mm512_set1_epi32(1));
+        *place = _mm512_maskz_mul_ps(inside, _mm512_cvtepi32_ps(_mm512_and_epi32(bits, below)),
+                                     _mm512_set1_ps(1.0f / (float)(1 << knots->shift)));
+    }
+    _mm512_storeu_si512(begin, _mm512_mullo_epi32(cell, _mm512_set1_epi32((int)knots->pad)));
+    return none;
+}
+
+/* Sixteen signed sizes as find_cells finds them: a (1 - t) and b t, with their signs. Returns how many have no cell. */
+static size_t find_weights(const tnp_knots *knots, __m512 v, uint32_t *begin, float *a, float *b)
+{
+    const __m512 flag = _mm512_set1_ps(-0.0f), size = _mm512_andnot_ps(flag, v), one = _mm512_set1_ps(1);
+    __mmask16 below = _mm512_cmp_ps_mask(v, _mm512_setzero_ps(), _CMP_LT_OQ);
+    __m512 place, sign = _mm512_maskz_mov_ps(below, flag);
+    __mmask16 none = find_cells(knots, size, begin, &place);
+    _mm512_storeu_ps(a, _mm512_xor_ps(_mm512_sub_ps(one, place), sign));
+    _mm512_storeu_ps(b, _mm512_xor_ps(place, sign));
+    return (size_t)__builtin_popcount(none);
+}
+
+/* Eight values of one entry: a low + b high. */
+static __m256 between(const float *low, size_t pad, float a, float b)
+{
+    return _mm256_fmadd_ps(_mm256_set1_ps(b), _mm256_loadu_ps(low + pad),
+                           _mm256_mul_ps(_mm256_set1_ps(a), _mm256_loadu_ps(low)));
+}
+
+/* Entries [0, count) of a tile. The last eight values of an entry are written whole, since the next entry covers what is too
+ * much; where that would go beyond `end` they are masked. */
+static float *map_tile(const tnp_knots *knots, const uint32_t *begin, const float *a, const float *b, size_t count,
+                       float *out, const float *end)
+{
+    const size_t rank = knots->rank, pad = knots->pad;
+    const __mmask8 last = (__mmask8)(0xffu >> (pad - rank));
+    size_t i = 0;
+    for (; i < count && pad == 8 && out + 8 <= end; ++i, out += rank)
+        _mm256_storeu_ps(out, between(knots->rows + begin[i], 8, a[i], b[i]));
+    for (; i < count; ++i, out += rank)
+        for (size_t k = 0; k < pad; k += 8)
+            _mm256_mask_storeu_ps(out + k, k + 8 < pad ? 0xff : last,
+                                  between(knots->rows + begin[i] + k, pad, a[i], b[i]));
+    return out;
+}
+
+static size_t map_entries(const tnp_knots *knots, const float *x, float factor, size_t n, float *out)
+{
+    const __m512i low_pairs = _mm512_set_epi32(7, 7, 6, 6, 5, 5, 4, 4, 3, 3, 2, 2, 1, 1, 0, 0);
+    const __m512 zero = _mm512_setzero_ps(), flip = _mm512_castsi512_ps(_mm512_set1_epi64((long long)(1ull << 63)));
+    const size_t parts = knots->split ? 2 : 1, step = 16 / parts;
+    const float *end = out + n * parts * knots->rank;
+    uint32_t begin[16];
+    float a[16], b[16];
+    size_t outside = 0;
+    for (size_t j = 0; j < n; j += step) {
+        size_t count = n - j < step ? n - j : step, values = count * parts * knots->rank;
+        __m512 v = _mm512_mul_ps(_mm512_maskz_loadu_ps(lanes_of(count), x + j), _mm512_set1_ps(factor));
+        if (knots->zero && _mm512_cmp_ps_mask(v, zero, _CMP_NEQ_UQ) == 0) {
+            for (size_t k = 0; k < values; k += 16)
+                _mm512_mask_storeu_ps(out + k, lanes_of(values - k), zero);
+            out += values;
+            continue;
+        }
+        if (knots->split) /* v0, -v0, v1, -v1, ...: their positive parts */
+            v = _mm512_max_ps(_mm512_xor_ps(_mm512_permutexvar_ps(low_pairs, v), flip), zero);
+        outside += find_weights(knots, v, begin, a, b);
+        out = map_tile(knots, begin, a, b, count * parts, out, end);
+    }
+    return outside;
+}
+
 const tnp_kernels *tnp_kernels_avx512(void)
 {
     static const tnp_kernels table = {
@@ -324,6 +428,8 @@ const tnp_kernels *tnp_kernels_avx512(void)
         .sum_abs = sum_abs,
         .add_to_double = add_to_double,
         .shift_scale = shift_scale,
+        .scale = scale,
+        .scale_root = scale_root,
         .dot = dot,
         .weighted_squares = weighted_squares,
         .add_scaled = add_scaled,
@@ -334,6 +440,7 @@ const tnp_kernels *tnp_kernels_avx512(void)
         .tri_solve = tri_solve,
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,
+        .map_entries = map_entries,
     };
     return &table;
 }

@@ -54,6 +54,18 @@ static void shift_scale(const float *x, const float *shift, float scale, float *
         y[i] = (x[i] - shift[i]) * scale;
 }
 
+static void scale(const float *x, float factor, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] = x[i] * factor;
+}
+
+static void scale_root(const float *x, float factor, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] = copysignf(sqrtf(fabsf(x[i])), x[i]) * factor;
+}
+
 static double dot(const float *x, const float *y, size_t n)
 {
     double sum = 0;
@@ -194,6 +206,43 @@ static void nearest(const float *x, size_t stride, size_t n, size_t d, const flo
     }
 }
 
+/* Cell of size >= 0 and the place in it, 0 <= t < 1. */
+static uint32_t cell_of(const tnp_knots *knots, float size, float *t, size_t *outside)
+{
+    uint32_t bits, cell;
+    *t = 0;
+    if (!knots->shift) {
+        float at = fminf(size, 1) * (float)knots->cells;
+        cell = (uint32_t)at;
+        *t = at - (float)cell;
+        return cell;
+    }
+    memcpy(&bits, &size, sizeof bits);
+    cell = (bits >> knots->shift) - knots->first;
+    if (size == 0 || cell >= knots->cells) {
+        *outside += size != 0;
+        return 0;
+    }
+    *t = (float)(bits & ((1u << knots->shift) - 1)) / (float)(1u << knots->shift);
+    return cell + 1;
+}
+
+/* Between two knots: a low + b high with a = sign (1 - t), b = sign t, so that a knot itself comes out exactly. */
+static size_t map_entries(const tnp_knots *knots, const float *x, float factor, size_t n, float *out)
+{
+    const size_t rank = knots->rank, parts = knots->split ? 2 : 1;
+    size_t outside = 0;
+    for (size_t j = 0; j < n; ++j)
+        for (size_t part = 0; part < parts; ++part, out += rank) {
+            float v = x[j] * factor, t, sign = !knots->split && v < 0 ? -1.0f : 1.0f;
+            float size = !knots->split ? fabsf(v) : part ? fmaxf(-v, 0) : fmaxf(v, 0);
+            const float *low = knots->rows + cell_of(knots, size, &t, &outside) * knots->pad, *high = low + knots->pad;
+            for (size_t k = 0; k < rank; ++k)
+                out[k] = sign * (1 - t) * low[k] + sign * t * high[k];
+        }
+    return outside;
+}
+
 const tnp_kernels *tnp_kernels_scalar(void)
 {
     static const tnp_kernels table = {
@@ -203,6 +252,8 @@ const tnp_kernels *tnp_kernels_scalar(void)
         .sum_abs = sum_abs,
         .add_to_double = add_to_double,
         .shift_scale = shift_scale,
+        .scale = scale,
+        .scale_root = scale_root,
         .dot = dot,
         .weighted_squares = weighted_squares,
         .add_scaled = add_scaled,
@@ -213,6 +264,7 @@ const tnp_kernels *tnp_kernels_scalar(void)
         .tri_solve = tri_solve,
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,
+        .map_entries = map_entries,
     };
     return &table;
 }

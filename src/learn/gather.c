@@ -74,7 +74,7 @@ tn_status tn_stats_gather(tn_ctx *ctx, const tn_source *src, const tn_labels *la
     if (normalize == TN_NORM_ZSCORE)
         return tnp_fail(ctx, TN_ERR_ARG, "statistics: z-scores depend on all rows, expected a row-wise normalisation");
     TN_TRY(tnp_task_rows(ctx, &src, 1, labels, nan, &task));
-    TN_TRY(tn_feed_new(ctx, src, task->rows, task->y.rows, normalize, nan, &feed));
+    TN_TRY(tn_feed_new(ctx, src, task->rows, task->y.rows, normalize, nan, NULL, &feed));
     TN_TRY(tnp_gather_stats(ctx, (const tn_feed *const *)&feed, 1, &task->y, out));
 done:
     tn_feed_free(feed);

@@ -55,7 +55,7 @@ static tn_status open_feed(tn_ctx *ctx, const tn_head *head, size_t rep, size_t 
     tn_feed *feed = NULL;
     tn_normalize kind = head->reps[rep].normalize;
     bool zscore = kind == TN_NORM_ZSCORE;
-    TN_TRY(tn_feed_new(ctx, src, NULL, tn_source_rows(src), zscore ? TN_NORM_NONE : kind, nan, &feed));
+    TN_TRY(tn_feed_new(ctx, src, NULL, tn_source_rows(src), zscore ? TN_NORM_NONE : kind, nan, NULL, &feed));
     if (zscore)
         TN_TRY(tn_feed_set_zscore(ctx, feed, head->means + offset, head->scales + offset));
     *out = feed;
@@ -133,7 +133,8 @@ static tn_status bind_giver(tn_ctx *ctx, tn_scorer *s, const tnp_head_source *wa
         g->cols = donor.head->classes;
     } else {
         tn_nan_policy reading = o->nan == TN_NAN_DROP ? TN_NAN_ZERO : o->nan;
-        TN_TRY(tn_feed_new(ctx, donor.scores, NULL, tn_source_rows(donor.scores), TN_NORM_NONE, reading, &g->feed));
+        TN_TRY(
+            tn_feed_new(ctx, donor.scores, NULL, tn_source_rows(donor.scores), TN_NORM_NONE, reading, NULL, &g->feed));
         g->cols = tn_source_cols(donor.scores);
     }
     size_t rows = donor.head ? g->scorer->rows : tn_source_rows(donor.scores);

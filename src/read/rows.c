@@ -15,6 +15,7 @@ typedef struct task {
     const tn_source *src;
     const size_t *index; /* NULL: rows are start, start + 1, ... */
     size_t start, count, col0, cols;
+    size_t block;  /* rows, at most BLOCK */
     float *narrow; /* one of the two is the output */
     double *wide;
     tnp_rows_fn then; /* or NULL: what is done with rows just read, while they are in the cache */
@@ -73,8 +74,8 @@ static void decode(const task *job, const tnp_part *part, size_t row, size_t n, 
 static void read_block(void *arg, size_t block)
 {
     const task *job = arg;
-    size_t end = tnp_min(job->count, (block + 1) * BLOCK), run;
-    for (size_t i = block * BLOCK; i < end; i += run) {
+    size_t first = block * job->block, end = tnp_min(job->count, first + job->block), run;
+    for (size_t i = first; i < end; i += run) {
         size_t row = job->index ? job->index[job->start + i] : job->start + i;
         const tnp_part *part = &job->src->parts[find_part(job->src, row)];
         size_t size = tn_dtype_size(part->dtype), out = i * job->cols;
@@ -92,7 +93,7 @@ static void read_block(void *arg, size_t block)
                 convert(job, part, row + j, job->cols, out + j * job->cols);
     }
     if (job->then)
-        job->then(job->arg, block * BLOCK, end - block * BLOCK);
+        job->then(job->arg, first, end - first);
 }
 
 /* Bounds of the rectangle; *low and *high are its first and last row in the file. */
@@ -131,29 +132,31 @@ static tn_status run(tn_ctx *ctx, task *job)
         if (st != TN_OK)
             return st;
     }
-    size_t blocks = (job->count - 1) / BLOCK + 1;
-    tnp_parallel(ctx, tnp_threads_for(ctx, (double)job->count * (double)job->cols), blocks, read_block, job);
+    size_t blocks = (job->count - 1) / job->block + 1;
+    double values = (double)job->count * (double)job->cols * (double)(BLOCK / job->block);
+    tnp_parallel(ctx, tnp_threads_for(ctx, values), blocks, read_block, job);
     return TN_OK;
 }
 
 tn_status tn_source_read(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
                          size_t col0, size_t cols, float *out)
 {
-    task job = {src, index, start, count, col0, cols, out, NULL, NULL, NULL};
+    task job = {src, index, start, count, col0, cols, BLOCK, out, NULL, NULL, NULL};
     return run(ctx, &job);
 }
 
 tn_status tn_source_read_wide(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
                               size_t col0, size_t cols, double *out)
 {
-    task job = {src, index, start, count, col0, cols, NULL, out, NULL, NULL};
+    task job = {src, index, start, count, col0, cols, BLOCK, NULL, out, NULL, NULL};
     return run(ctx, &job);
 }
 
 tn_status tnp_source_read_then(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
-                               float *narrow, double *wide, tnp_rows_fn then, void *arg)
+                               float *narrow, double *wide, size_t grow, tnp_rows_fn then, void *arg)
 {
-    task job = {src, index, start, count, 0, src->cols, narrow, wide, then, arg};
+    size_t block = tnp_max(1, BLOCK / tnp_max(grow, 1));
+    task job = {src, index, start, count, 0, src->cols, block, narrow, wide, then, arg};
     return run(ctx, &job);
 }
 

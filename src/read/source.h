@@ -66,10 +66,11 @@ tn_status tnp_source_open_path(tn_ctx *ctx, const char *path, const char *name, 
 bool tnp_path_is_array(const char *path);
 
 /* Whole rows into one of narrow and wide, (count, cols) compact; as soon as some of them, [first, first + n) of this call, are
- * there, then(arg, first, n) is called by the thread that read them: it must not fail or allocate. */
+ * there, then(arg, first, n) is called by the thread that read them: it must not fail or allocate. It makes `grow` values of
+ * each that is read, so that more threads and shorter runs of rows are worth while. */
 typedef void (*tnp_rows_fn)(void *arg, size_t first, size_t n);
 tn_status tnp_source_read_then(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
-                               float *narrow, double *wide, tnp_rows_fn then, void *arg);
+                               float *narrow, double *wide, size_t grow, tnp_rows_fn then, void *arg);
 
 /* Advice to the system, see tnp_map_soon and tnp_map_later: rows [start, start + count), or index[start] .. index[start + count -
  * 1], ascending, will be read soon, or are no longer needed. */

@@ -1,23 +1,25 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A representation as the learners see it: chosen rows, bad values handled, normalised, block by block.
+ * A representation as the learners see it: chosen rows, bad values handled, mapped, normalised, block by block.
  *
- * Rows are independent: the thread that reads some normalises them too, while they are in its cache. The first bad row is
+ * Rows are independent: the thread that reads some maps and normalises them too, while they are in its cache. The first bad row is
  * found by the smallest row number, not by the first thread to meet one. */
 #include "base/base.h"
 #include "read/source.h"
 #include "transform/feed.h"
+#include "transform/map.h"
 #include "transform/normalize.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { PASS_ROWS = 1024 }; /* rows a block of the internal passes */
+enum { PASS_ROWS = 1024, PASS_VALUES = 1 << 22 }; /* a block of the internal passes has at most so many, but one row */
 
 struct tn_feed {
     const tn_source *src;
     const size_t *rows;
-    size_t count, cols;
+    const tn_map *map;       /* or NULL */
+    size_t count, raw, cols; /* rows; columns of the source, and of what comes out */
     tn_normalize normalize;
     tn_nan_policy nan;
     double *means, *scales; /* z-scores: cols each */
@@ -26,11 +28,9 @@ struct tn_feed {
 typedef struct row_job {
     const tnp_kernels *k;
     const tn_feed *feed;
-    size_t cols, stride;
-    const float *in;
-    float *out;
-    const double *in_wide;
-    double *out_wide;
+    size_t stride;
+    float *in, *out; /* in place where they are the same rows: without a map, and with stride = cols */
+    double *in_wide, *out_wide;
     bool *bad; /* rows: holds NaN or infinity */
 } row_job;
 
@@ -45,31 +45,29 @@ static bool row_is_finite(const double *x, size_t n)
 static void prepare_row(const row_job *job, size_t i)
 {
     const tn_feed *feed = job->feed;
-    const float *x = job->in + i * job->cols;
-    float *y = job->out + i * job->stride;
-    job->bad[i] = !job->k->all_finite(x, job->cols);
-    if (!job->bad[i]) {
-        tnp_normalize_row(job->k, feed->normalize, feed->means, feed->scales, x, y, job->cols);
-    } else if (feed->nan == TN_NAN_ZERO) {
-        for (size_t j = 0; j < job->cols; ++j)
-            y[j] = isfinite(x[j]) ? x[j] : 0.0f;
-        tnp_normalize_row(job->k, feed->normalize, feed->means, feed->scales, y, y, job->cols);
-    }
+    float *x = job->in + i * feed->raw, *y = job->out + i * job->stride;
+    job->bad[i] = !job->k->all_finite(x, feed->raw);
+    if (job->bad[i] && feed->nan != TN_NAN_ZERO)
+        return;
+    for (size_t j = 0; j < feed->raw && job->bad[i]; ++j)
+        x[j] = isfinite(x[j]) ? x[j] : 0.0f;
+    if (feed->map)
+        tnp_phi_row(job->k, feed->map, x, feed->raw, y);
+    tnp_normalize_row(job->k, feed->normalize, feed->means, feed->scales, feed->map ? y : x, y, feed->cols);
 }
 
 static void prepare_row_wide(const row_job *job, size_t i)
 {
     const tn_feed *feed = job->feed;
-    const double *x = job->in_wide + i * job->cols;
-    double *y = job->out_wide + i * job->stride;
-    job->bad[i] = !row_is_finite(x, job->cols);
-    if (!job->bad[i]) {
-        tnp_normalize_row_wide(feed->normalize, feed->means, feed->scales, x, y, job->cols);
-    } else if (feed->nan == TN_NAN_ZERO) {
-        for (size_t j = 0; j < job->cols; ++j)
-            y[j] = isfinite(x[j]) ? x[j] : 0.0;
-        tnp_normalize_row_wide(feed->normalize, feed->means, feed->scales, y, y, job->cols);
-    }
+    double *x = job->in_wide + i * feed->raw, *y = job->out_wide + i * job->stride;
+    job->bad[i] = !row_is_finite(x, feed->raw);
+    if (job->bad[i] && feed->nan != TN_NAN_ZERO)
+        return;
+    for (size_t j = 0; j < feed->raw && job->bad[i]; ++j)
+        x[j] = isfinite(x[j]) ? x[j] : 0.0;
+    if (feed->map)
+        tnp_phi_row_wide(feed->map, x, feed->raw, y);
+    tnp_normalize_row_wide(feed->normalize, feed->means, feed->scales, feed->map ? y : x, y, feed->cols);
 }
 
 /* Rows just read, still in the cache. */
@@ -92,10 +90,10 @@ static tn_status read_rows(tn_ctx *ctx, const tn_feed *feed, const size_t *index
     TN_TRY(tnp_alloc(ctx, count, sizeof *job->bad, &job->bad));
     job->k = tnp_kernels_get();
     job->feed = feed;
-    job->cols = feed->cols;
     job->in = raw;
     job->in_wide = raw_wide;
-    TN_TRY(tnp_source_read_then(ctx, feed->src, index, start, count, raw, raw_wide, prepare_rows, job));
+    TN_TRY(tnp_source_read_then(ctx, feed->src, index, start, count, raw, raw_wide, feed->cols / tnp_max(feed->raw, 1),
+                                prepare_rows, job));
     for (size_t i = 0; i < count && feed->nan != TN_NAN_ZERO; ++i)
         if (job->bad[i]) {
             size_t row = index ? index[start + i] : start + i;
@@ -107,13 +105,18 @@ done:
     return st;
 }
 
+static bool needs_raw(const tn_feed *feed, size_t stride)
+{
+    return feed->map || stride != feed->cols;
+}
+
 tn_status tn_feed_read(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, float *out, size_t stride)
 {
     tn_status st = TN_OK;
     float *raw = NULL;
     row_job job = {.stride = stride, .out = out};
-    if (stride != feed->cols)
-        TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
+    if (needs_raw(feed, stride))
+        TN_TRY(tnp_alloc_raw(ctx, count * feed->raw, sizeof *raw, &raw));
     TN_TRY(read_rows(ctx, feed, feed->rows, start, count, &job, raw ? raw : out, NULL));
 done:
     tnp_free(raw);
@@ -129,8 +132,8 @@ tn_status tnp_feed_pick(tn_ctx *ctx, const tn_feed *feed, const size_t *rows, si
     TN_TRY(tnp_alloc_raw(ctx, count, sizeof *index, &index));
     for (size_t i = 0; i < count; ++i)
         index[i] = feed->rows ? feed->rows[rows[i]] : rows[i];
-    if (stride != feed->cols)
-        TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
+    if (needs_raw(feed, stride))
+        TN_TRY(tnp_alloc_raw(ctx, count * feed->raw, sizeof *raw, &raw));
     TN_TRY(read_rows(ctx, feed, index, 0, count, &job, raw ? raw : out, NULL));
 done:
     tnp_free(index);
@@ -148,12 +151,17 @@ tn_status tn_feed_read_wide(tn_ctx *ctx, const tn_feed *feed, size_t start, size
     tn_status st = TN_OK;
     double *raw = NULL;
     row_job job = {.stride = stride, .out_wide = out};
-    if (stride != feed->cols)
-        TN_TRY(tnp_alloc_raw(ctx, count * feed->cols, sizeof *raw, &raw));
+    if (needs_raw(feed, stride))
+        TN_TRY(tnp_alloc_raw(ctx, count * feed->raw, sizeof *raw, &raw));
     TN_TRY(read_rows(ctx, feed, feed->rows, start, count, &job, NULL, raw ? raw : out));
 done:
     tnp_free(raw);
     return st;
+}
+
+static size_t pass_rows(size_t cols)
+{
+    return tnp_max(1, tnp_min(PASS_ROWS, PASS_VALUES / tnp_max(cols, 1)));
 }
 
 /* Adds x - origin (pass 0) or its square (pass 1) of every row to sums (cols). */
@@ -177,11 +185,12 @@ static tn_status learn_zscore(tn_ctx *ctx, tn_feed *feed)
     plain.normalize = TN_NORM_NONE;
     TN_TRY(tnp_alloc(ctx, cols, sizeof(double), &feed->means));
     TN_TRY(tnp_alloc(ctx, cols, sizeof(double), &feed->scales));
-    TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, PASS_ROWS) * cols, sizeof *block, &block));
+    const size_t most = pass_rows(cols);
+    TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, most) * cols, sizeof *block, &block));
     TN_TRY(tn_feed_read_wide(ctx, &plain, 0, 1, feed->means, cols));
     for (int pass = 0; pass < 2; ++pass) {
-        for (size_t start = 0; start < rows; start += PASS_ROWS) {
-            size_t count = tnp_min(PASS_ROWS, rows - start);
+        for (size_t start = 0; start < rows; start += most) {
+            size_t count = tnp_min(most, rows - start);
             TN_TRY(tn_feed_read_wide(ctx, &plain, start, count, block, cols));
             TN_TRY(tnp_progress(ctx, "column means", start + count, rows));
             add_deviations(block, count, cols, feed->means, pass, feed->scales);
@@ -198,7 +207,7 @@ done:
 }
 
 tn_status tn_feed_new(tn_ctx *ctx, const tn_source *src, const size_t *rows, size_t count, tn_normalize normalize,
-                      tn_nan_policy nan, tn_feed **out)
+                      tn_nan_policy nan, const tn_map *map, tn_feed **out)
 {
     tn_status st = TN_OK;
     tn_feed *feed = NULL;
@@ -209,7 +218,9 @@ tn_status tn_feed_new(tn_ctx *ctx, const tn_source *src, const size_t *rows, siz
     feed->src = src;
     feed->rows = rows;
     feed->count = count;
-    feed->cols = tn_source_cols(src);
+    feed->map = map;
+    feed->raw = tn_source_cols(src);
+    TN_TRY(tnp_mul(ctx, feed->raw, map ? tn_map_width(map) : 1, &feed->cols));
     feed->normalize = normalize;
     feed->nan = nan;
     if (normalize == TN_NORM_ZSCORE && count > 0)
@@ -243,6 +254,11 @@ size_t tn_feed_cols(const tn_feed *feed)
 const tn_source *tn_feed_source(const tn_feed *feed)
 {
     return feed->src;
+}
+
+const tn_map *tn_feed_map(const tn_feed *feed)
+{
+    return feed->map;
 }
 
 tn_normalize tn_feed_normalize(const tn_feed *feed)
@@ -285,10 +301,10 @@ tn_status tn_rows_finite(tn_ctx *ctx, const tn_source *src, bool *keep)
 {
     tn_status st = TN_OK;
     double *block = NULL;
-    size_t rows = tn_source_rows(src), cols = tn_source_cols(src);
-    TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, PASS_ROWS) * cols, sizeof *block, &block));
-    for (size_t start = 0; start < rows; start += PASS_ROWS) {
-        size_t count = tnp_min(PASS_ROWS, rows - start);
+    size_t rows = tn_source_rows(src), cols = tn_source_cols(src), most = pass_rows(cols);
+    TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, most) * cols, sizeof *block, &block));
+    for (size_t start = 0; start < rows; start += most) {
+        size_t count = tnp_min(most, rows - start);
         TN_TRY(tn_source_read_wide(ctx, src, NULL, start, count, 0, cols, block));
         TN_TRY(tnp_progress(ctx, "finite rows", start + count, rows));
         for (size_t i = 0; i < count; ++i)

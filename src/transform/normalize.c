@@ -94,11 +94,9 @@ void tnp_normalize_row(const tnp_kernels *k, tn_normalize kind, const double *me
     }
     float factor = inverse_or_one(norm);
     if (kind == TN_NORM_ROOT)
-        for (size_t j = 0; j < n; ++j)
-            y[j] = copysignf(sqrtf(fabsf(x[j])), x[j]) * factor;
+        k->scale_root(x, factor, y, n);
     else
-        for (size_t j = 0; j < n; ++j)
-            y[j] = x[j] * factor;
+        k->scale(x, factor, y, n);
 }
 
 /* Norm of x / most, and most = max |x|: two factors, since their product may leave the range of double. */

@@ -239,7 +239,7 @@ static void statistics_less_a_part(void **state)
     tnp_targets first = s.y;
     tn_feed *feed[2];
     for (int f = 0; f < 2; ++f)
-        assert_fine(test_ctx, tn_feed_new(test_ctx, s.src[f], NULL, 30, TN_NORM_NONE, TN_NAN_ERROR, &feed[f]));
+        assert_fine(test_ctx, tn_feed_new(test_ctx, s.src[f], NULL, 30, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed[f]));
     first.rows = 30;
     assert_fine(test_ctx, tnp_gather_stats(test_ctx, (const tn_feed *const *)s.feed, 2, &s.y, &all));
     assert_fine(test_ctx, tnp_gather_stats(test_ctx, (const tn_feed *const *)feed, 2, &first, &part));
