@@ -284,6 +284,9 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         json_text(out, "{name", rep.name);
         fprintf(out, ",\"dim\":%zu", rep.dim);
         json_text(out, "normalize", tn_normalize_name(rep.normalize));
+        json_text(out, "transform", rep.transform);
+        if (rep.map)
+            fprintf(out, ",\"width\":%zu", tn_map_width(rep.map));
         fputc('}', out);
     }
     fputc(']', out);
@@ -312,8 +315,10 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
     fprintf(out, "%s\n", tn_head_classes(head) > SHOWN ? " ..." : "");
     for (size_t i = 0; i < tn_head_rep_count(head); ++i) {
         tn_rep rep = tn_head_rep(head, i);
-        fprintf(out, "  %s  %s, %zu columns, normalised %s\n", i ? "               " : "representations", rep.name,
-                rep.dim, tn_normalize_name(rep.normalize));
+        fprintf(out, "  %s  %s, %zu columns, ", i ? "               " : "representations", rep.name, rep.dim);
+        if (rep.map)
+            fprintf(out, "%zu through %s, ", rep.cols, rep.transform);
+        fprintf(out, "normalised %s\n", tn_normalize_name(rep.normalize));
     }
     sources_lines(out, head);
     if (low < high)

@@ -8,6 +8,7 @@ _tenon() {
     fi
     case ${COMP_WORDS[1]}:$previous in
     rank:--task) words='auto multiclass multilabel regression' ;;
+    rank:--signed) words='odd split' ;;
     rank:--nan) words='error drop zero' ;;
     rank:--optimizer) words='aitken mackay em newton' ;;
     rank:--intercept) words='yes no' ;;
@@ -21,6 +22,7 @@ _tenon() {
     fit:--calibrate) words='auto yes no' ;;
     fit:--multiclass) words='mul u-ovr e-ovr w-ovr' ;;
     fit:--shuffle) words='yes no' ;;
+    fit:--signed) words='odd split' ;;
     fit:--nan) words='error drop zero' ;;
     fit:--optimizer) words='aitken mackay em newton' ;;
     fit:--intercept) words='yes no' ;;
@@ -40,8 +42,8 @@ _tenon() {
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
-        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --task --source --output --method --lambda --k --delta --features --class-weight --normalize --nan' ;;
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --nan' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --source --scores --proba --per-class --nan' ;;

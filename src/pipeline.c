@@ -3,7 +3,7 @@
  * The whole way of the data, as a map of the system:
  *
  *   read        tn_source, tn_labels                    (the caller opened them)
- *   transform   task and candidates: rows, targets, normalised feeds
+ *   transform   task and candidates: rows, targets, mapped and normalised feeds
  *   select      ensemble: moments read once; evidence of each candidate; search for the best set
  *   learn       lambda by the chosen rule; ridge weights; head
  *   evaluate    leave-one-out beside every evidence
@@ -52,7 +52,7 @@ static tn_status measure_alone(tn_ctx *ctx, const tnp_bench *bench, size_t c, tn
     tn_status st = TN_OK;
     tnp_ensemble *own = NULL;
     const tn_feed *feed = bench->candidates->feeds[c];
-    tnp_candidates one = {1, &bench->candidates->feeds[c], &bench->candidates->names[c]};
+    tnp_candidates one = {.count = 1, .feeds = &bench->candidates->feeds[c], .names = &bench->candidates->names[c]};
     tnp_bench alone = *bench;
     size_t member = 0;
     double begin = tnp_seconds();
@@ -64,6 +64,12 @@ static tn_status measure_alone(tn_ctx *ctx, const tnp_bench *bench, size_t c, tn
 done:
     tnp_ensemble_free(own);
     return st;
+}
+
+static tn_status name_transform(tn_ctx *ctx, const tnp_candidates *candidates, size_t c, tn_candidate *out)
+{
+    const char *name = candidates->transform_names[c];
+    return name ? tnp_strdup(ctx, name, &out->transform) : TN_OK;
 }
 
 /* Every candidate on its own, in candidate order. */
@@ -81,6 +87,9 @@ static tn_status rank_all(tn_ctx *ctx, const tnp_bench *bench, tn_ranking *ranki
         ranking->null_log_evidence = evidence->log_null;
         ranking->degenerate_classes = evidence->degenerate_classes;
         tn_evidence_free(evidence);
+        st = name_transform(ctx, bench->candidates, c, &ranking->candidates[c]);
+        if (st != TN_OK)
+            return st;
     }
     return tnp_progress(ctx, "ranked", ranking->count, ranking->count);
 }
@@ -147,6 +156,7 @@ static tn_status take_single(tn_ctx *ctx, setting *s, tn_fit_info *info, tnp_sea
     TN_TRY(tnp_strdup(ctx, info->chosen.name, &name));
     *only = info->chosen;
     only->name = name;
+    TN_TRY(name_transform(ctx, s->candidates, 0, only));
     info->ranking->null_log_evidence = (*evidence)->log_null;
     info->ranking->degenerate_classes = (*evidence)->degenerate_classes;
 done:

@@ -45,6 +45,16 @@ static bool uses_cost(tnp_online_rule rule)
 
 /* ---- what is asked ---- */
 
+static bool same_map(const tn_map *a, const tn_map *b)
+{
+    if (!a || !b)
+        return a == b;
+    const tn_map_spec *x = tn_map_made_of(a), *y = tn_map_made_of(b);
+    return strcmp(tn_map_name(a), tn_map_name(b)) == 0 && x->sign == y->sign && x->basis == y->basis &&
+           x->rank == y->rank && x->scale == y->scale &&
+           (!x->weight || memcmp(x->weight, y->weight, TN_BASIS_SIZE * x->rank * sizeof *x->weight) == 0);
+}
+
 /* The head's representations, in its order and prepared in its way: only then do its weights mean anything here. */
 static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c)
 {
@@ -53,15 +63,16 @@ static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c)
     for (size_t m = 0; same && m < c->count; ++m) {
         const tnp_rep *rep = &from->reps[m];
         same = strcmp(rep->name, tn_source_name(tn_feed_source(c->feeds[m]))) == 0 &&
-               rep->dim == tn_feed_cols(c->feeds[m]) && rep->normalize == tn_feed_normalize(c->feeds[m]);
+               rep->dim == tn_source_cols(tn_feed_source(c->feeds[m])) &&
+               rep->normalize == tn_feed_normalize(c->feeds[m]) && same_map(rep->map, tn_feed_map(c->feeds[m]));
     }
     for (size_t k = 0; same && k < from->classes; ++k)
         same = k < c->labels->classes && strcmp(from->names[k], c->labels->names[k]) == 0;
     if (!same)
-        return tnp_fail(
-            ctx, TN_ERR_ARG,
-            "--from: the head has other representations, columns, normalisation or task than this data; tenon "
-            "info shows them, and --normalize must be the head's");
+        return tnp_fail(ctx, TN_ERR_ARG,
+                        "--from: the head has other representations, columns, transform, normalisation or task than "
+                        "this data; tenon "
+                        "info shows them, and --transform and --normalize must be the head's");
     if (from->means)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "--from: the head has z-scores of its own rows, which other rows do not share");

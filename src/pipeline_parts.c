@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Candidates and the figures of a set. The plot is in pipeline.c, training in pipeline_train.c. */
+ * The figures of a set, and what is checked before. The plot is in pipeline.c, candidates in pipeline_candidates.c, training in
+ * pipeline_train.c. */
 #include "pipeline_parts.h"
 #include "report/text.h"
 #include "tenon/report.h"
@@ -8,46 +9,6 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
-
-tn_status tnp_candidates_new(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tnp_task *task,
-                             const tn_rank_options *options, tnp_candidates **out)
-{
-    tn_status st = TN_OK;
-    tnp_candidates *c = NULL;
-    tn_normalize kinds[TN_NORMALIZE_COUNT];
-    size_t kind_count = 0;
-    TN_TRY(tn_normalize_parse(ctx, options->normalize, kinds, &kind_count));
-    TN_TRY(tnp_alloc(ctx, 1, sizeof *c, &c));
-    TN_TRY(tnp_alloc(ctx, count * kind_count, sizeof *c->feeds, &c->feeds));
-    TN_TRY(tnp_alloc(ctx, count * kind_count, sizeof *c->names, &c->names));
-    for (size_t s = 0; s < count; ++s)
-        for (size_t k = 0; k < kind_count; ++k) {
-            const char *name = tn_source_name(sources[s]), *kind = tn_normalize_name(kinds[k]);
-            size_t size = strlen(name) + strlen(kind) + 2, at = c->count++;
-            TN_TRY(tnp_alloc(ctx, size, 1, &c->names[at]));
-            snprintf(c->names[at], size, kind_count > 1 ? "%s+%s" : "%s", name, kind);
-            TN_TRY(tn_feed_new(ctx, sources[s], task->rows, task->y.rows, kinds[k], (tn_nan_policy)options->nan, NULL,
-                               &c->feeds[at]));
-        }
-    *out = c;
-    c = NULL;
-done:
-    tnp_candidates_free(c);
-    return st;
-}
-
-void tnp_candidates_free(tnp_candidates *c)
-{
-    if (!c)
-        return;
-    for (size_t i = 0; i < c->count; ++i) {
-        tn_feed_free(c->feeds[i]);
-        tnp_free(c->names[i]);
-    }
-    tnp_free(c->feeds);
-    tnp_free(c->names);
-    tnp_free(c);
-}
 
 tn_status tnp_join_names(tn_ctx *ctx, const tnp_candidates *candidates, const size_t *members, size_t count, char **out)
 {

@@ -13,11 +13,20 @@
 #include "select/search.h"
 #include "tenon/pipeline.h"
 
-/* Every pair of source and normalisation, with its feed over the task's rows. */
+/* What --transform says: a map, or none, and what it is called. */
+typedef struct tnp_transform {
+    char *name;
+    tn_map *map; /* NULL: none */
+} tnp_transform;
+
+/* Every triple of source, transform and normalisation, with its feed over the task's rows. */
 typedef struct tnp_candidates {
     size_t count;
     tn_feed **feeds;
     char **names;
+    const char **transform_names; /* count; NULL when --transform says nothing but none */
+    tnp_transform *transforms;    /* transform_count; the feeds borrow their maps */
+    size_t transform_count;
 } tnp_candidates;
 
 tn_status tnp_candidates_new(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tnp_task *task,

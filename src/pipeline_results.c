@@ -11,6 +11,8 @@
 void tn_rank_options_default(tn_rank_options *options)
 {
     tn_evidence_options_default(&options->evidence);
+    options->transform = "none";
+    options->sign = TN_SIGNED_ODD;
     options->normalize = "l2";
     options->nan = TN_NAN_ERROR;
     options->loo = "2000";
@@ -20,6 +22,12 @@ void tn_rank_options_default(tn_rank_options *options)
 const tn_field *tn_rank_fields(size_t *count)
 {
     static const tn_field fields[] = {
+        {"transform", TN_FIELD_TEXT, offsetof(tn_rank_options, transform), 0, 0, TN_TRANSFORM_WORDS "[,...]",
+         "map that every entry goes through before rows are normalised; several, joined by commas, make each pair with "
+         "a "
+         "representation a candidate"},
+        {"signed", TN_FIELD_CHOICE, offsetof(tn_rank_options, sign), 0, 0, TN_SIGNED_WORDS,
+         "entries below zero in such a map: mirrored, or in columns of their own"},
         {"normalize", TN_FIELD_TEXT, offsetof(tn_rank_options, normalize), 0, 0, TN_NORMALIZE_WORDS "[,...]",
          "how rows are prepared; several, joined by commas, make each pair with a representation a candidate"},
         {"nan", TN_FIELD_CHOICE, offsetof(tn_rank_options, nan), 0, 0, TN_NAN_WORDS, "rows that hold NaN or infinity"},
@@ -91,8 +99,10 @@ void tn_ranking_free(tn_ranking *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; r->candidates && i < r->count; ++i)
+    for (size_t i = 0; r->candidates && i < r->count; ++i) {
         tnp_free(r->candidates[i].name);
+        tnp_free(r->candidates[i].transform);
+    }
     tnp_free(r->candidates);
     tnp_free(r);
 }

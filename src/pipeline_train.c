@@ -38,6 +38,9 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     TN_TRY(tnp_head_new(ctx, task->kind, (const char *const *)c->labels->names, task->y.classes, dim, c->count,
                         c->info->method, &head));
     TN_TRY(tnp_head_set_reps(ctx, c->feeds, head));
+    for (size_t m = 0; m < c->count; ++m)
+        if (head->reps[m].map)
+            TN_TRY(tnp_strdup(ctx, c->bench->candidates->transform_names[c->members[m]], &head->reps[m].transform));
     tn_fit_options used = *c->options;
     if (!isnan(c->info->cost)) /* what a cross-validation chose */
         used.learn.cost = c->info->cost;

@@ -16,8 +16,11 @@ typedef struct tn_head tn_head;
 /* One representation of a head, in column order. */
 typedef struct tn_rep {
     const char *name;
-    size_t dim;
+    size_t dim; /* columns of its file */
     tn_normalize normalize;
+    const char *transform; /* "none", one of TN_MAP_WORDS, or what the file of a learned kernel was called */
+    const tn_map *map;     /* that it stands for; NULL for "none" */
+    size_t cols;           /* of the weights: dim, times the values an entry that the map makes */
 } tn_rep;
 
 /* A column of scores by another classifier, behind the representations of a transfer head. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The whole way in two calls: rank candidates by evidence; fit a head on the best set of them. A candidate is a
- * pair of representation and normalisation, named "vgg", or "vgg+root" when several normalisations compete.
+ * representation with a transform and a normalisation, named "vgg", or "vgg+chi2+root" when several of them compete.
  * The results are plain structs of tenon/select.h. */
 #ifndef TENON_PIPELINE_H
 #define TENON_PIPELINE_H
@@ -12,8 +12,12 @@
 extern "C" {
 #endif
 
+#define TN_TRANSFORM_WORDS "none|" TN_MAP_WORDS
+
 typedef struct tn_rank_options {
     tn_evidence_options evidence;
+    const char *transform; /* list of TN_TRANSFORM_WORDS; "none": whether a map helps depends on the features */
+    int sign;              /* tn_signed, of the maps that go by name; odd: no wider than it must be */
     const char *normalize; /* list, "l2": the scale of a row says little about its class */
     int nan;               /* tn_nan_policy; error: bad rows are a fault upstream, not something to hide */
     const char *loo;       /* rows of the leave-one-out sample: a number, "all", "0" off; "2000": s.e. near 1 % */

@@ -87,7 +87,8 @@ TN_API tn_status tn_lambda_parse(tn_ctx *ctx, const char *text, tn_lambda_rule *
 /* Figures of one candidate, or of a set of them. */
 typedef struct tn_candidate {
     char *name;
-    size_t dim;
+    char *transform; /* "chi2"; NULL of a set, and where no transform was asked for */
+    size_t dim;      /* columns that the learner sees: those of the file, times the values an entry of the transform */
     double log_evidence, log_evidence_shared, gain_per_label;
     double loo_accuracy, loo_se; /* multi-class: accuracy; multi-label: share of right decisions; NaN when off */
     double loo_mean_ap;          /* multi-label: mean average precision of the same scores; 0 when there is none */

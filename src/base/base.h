@@ -63,6 +63,8 @@ void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *
 
 /* Every number and choice of an options struct within its field's bounds, for callers who filled it themselves: TN_ERR_ARG
  * naming the first that is not. */
+/* Index of `word` among the words of `choices` joined by |, or -1. */
+int tnp_find_choice(const char *choices, const char *word);
 tn_status tnp_fields_check(tn_ctx *ctx, const tn_field *fields, size_t count, const void *options);
 
 /* ---- random streams (rng.c) ---- */

@@ -84,8 +84,7 @@ static tn_status set_bytes(tn_ctx *ctx, const tn_field *field, void *member, con
     return TN_OK;
 }
 
-/* Index of `word` among the words of `choices` joined by |, or -1. */
-static int find_choice(const char *choices, const char *word)
+int tnp_find_choice(const char *choices, const char *word)
 {
     size_t length = strlen(word);
     int index = 0;
@@ -104,7 +103,7 @@ static tn_status set_word(tn_ctx *ctx, const tn_field *field, void *member, cons
 {
     bool yes_no = field->kind == TN_FIELD_YESNO;
     const char *choices = yes_no ? "no|yes" : field->choices;
-    int index = find_choice(choices, text);
+    int index = tnp_find_choice(choices, text);
     if (index < 0)
         return tnp_fail(ctx, TN_ERR_ARG, "%s: got %s, expected %s", field->name, text, yes_no ? "yes|no" : choices);
     bool yes = index == 1;

@@ -98,10 +98,11 @@ static size_t band_rows(size_t rows, size_t cols)
     return tnp_min(rows, tnp_max(BAND_BYTES / (cols * sizeof(double)), 64));
 }
 
-size_t tnp_gather_products_bytes(size_t rows, size_t cols)
+size_t tnp_gather_products_bytes(const tn_feed *feed)
 {
-    size_t band = band_rows(rows, cols);
-    return sizeof(double) * (band * (cols * (band < rows ? 2 : 1) + band) + cols);
+    size_t rows = tn_feed_rows(feed), cols = tn_feed_cols(feed), band = band_rows(rows, cols);
+    size_t raw = tn_feed_map(feed) ? tn_source_cols(tn_feed_source(feed)) : 0; /* read, then mapped into the band */
+    return sizeof(double) * (band * (cols * (band < rows ? 2 : 1) + band + raw) + cols);
 }
 
 /* The common vector: the mean of the first band. */

@@ -15,6 +15,6 @@ tn_status tnp_gather_stats(tn_ctx *ctx, const tn_feed *const *feeds, size_t coun
  * the same after centring, and more digits. */
 tn_status tnp_gather_products(tn_ctx *ctx, const tn_feed *feed, bool shifted, double *products);
 /* Bytes of scratch that tnp_gather_products needs besides the result. */
-size_t tnp_gather_products_bytes(size_t rows, size_t cols);
+size_t tnp_gather_products_bytes(const tn_feed *feed);
 
 #endif

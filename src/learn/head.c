@@ -42,20 +42,28 @@ done:
     return st;
 }
 
+size_t tnp_rep_cols(const tnp_rep *rep)
+{
+    return rep->dim * (rep->map ? tn_map_width(rep->map) : 1);
+}
+
 tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *h)
 {
     tn_status st = TN_OK;
-    for (size_t r = 0, at = 0; r < h->rep_count; at += h->reps[r++].dim) {
+    for (size_t r = 0, at = 0; r < h->rep_count; at += tn_feed_cols(feeds[r++])) {
         const tn_feed *feed = feeds[r];
-        TN_TRY(tnp_strdup(ctx, tn_source_name(tn_feed_source(feed)), &h->reps[r].name));
-        h->reps[r].dim = tn_feed_cols(feed);
-        h->reps[r].normalize = tn_feed_normalize(feed);
+        tnp_rep *rep = &h->reps[r];
+        TN_TRY(tnp_strdup(ctx, tn_source_name(tn_feed_source(feed)), &rep->name));
+        rep->dim = tn_source_cols(tn_feed_source(feed));
+        rep->normalize = tn_feed_normalize(feed);
+        if (tn_feed_map(feed))
+            TN_TRY(tn_map_copy(ctx, tn_feed_map(feed), &rep->map));
         if (!tn_feed_means(feed))
             continue;
         if (!h->means)
             TN_TRY(tnp_head_add_zscore(ctx, h));
-        memcpy(h->means + at, tn_feed_means(feed), h->reps[r].dim * sizeof(double));
-        memcpy(h->scales + at, tn_feed_scales(feed), h->reps[r].dim * sizeof(double));
+        memcpy(h->means + at, tn_feed_means(feed), tn_feed_cols(feed) * sizeof(double));
+        memcpy(h->scales + at, tn_feed_scales(feed), tn_feed_cols(feed) * sizeof(double));
     }
 done:
     return st;
@@ -85,8 +93,11 @@ void tn_head_free(tn_head *h)
         return;
     for (size_t k = 0; h->names && k < h->classes; ++k)
         tnp_free(h->names[k]);
-    for (size_t r = 0; h->reps && r < h->rep_count; ++r)
+    for (size_t r = 0; h->reps && r < h->rep_count; ++r) {
         tnp_free(h->reps[r].name);
+        tnp_free(h->reps[r].transform);
+        tn_map_free(h->reps[r].map);
+    }
     for (size_t i = 0; i < h->source_count; ++i) {
         tnp_free(h->sources[i].name);
         tnp_free(h->sources[i].label);
@@ -134,7 +145,9 @@ size_t tn_head_rep_count(const tn_head *head)
 
 tn_rep tn_head_rep(const tn_head *head, size_t i)
 {
-    return (tn_rep){head->reps[i].name, head->reps[i].dim, head->reps[i].normalize};
+    const tnp_rep *rep = &head->reps[i];
+    return (tn_rep){rep->name, rep->dim,         rep->normalize, rep->map ? rep->transform : "none",
+                    rep->map,  tnp_rep_cols(rep)};
 }
 
 size_t tn_head_source_count(const tn_head *head)

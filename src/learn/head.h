@@ -9,8 +9,10 @@
 
 typedef struct tnp_rep {
     char *name;
-    size_t dim;
+    size_t dim; /* columns of its file */
     tn_normalize normalize;
+    char *transform; /* name of the map; NULL without one */
+    tn_map *map;     /* or NULL */
 } tnp_rep;
 
 /* A column of scores that another classifier gives. */
@@ -25,7 +27,7 @@ struct tn_head {
     tn_task task;
     size_t classes, dim, rep_count;
     char **names;        /* classes */
-    tnp_rep *reps;       /* rep_count, in column order; their dims and source_count sum to dim */
+    tnp_rep *reps;       /* rep_count, in column order; their columns and source_count sum to dim */
     size_t source_count; /* columns of the weights behind those of the representations; 0 but for transfer */
     tnp_head_source *sources;
     float *weight, *bias;          /* (classes, dim), (classes) */
@@ -39,8 +41,11 @@ struct tn_head {
 /* An empty head with room for its numbers: names are copied; reps have room for rep_count, names NULL. */
 tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
                        size_t rep_count, const char *method, tn_head **out);
-/* Names, widths, normalisations and z-scores of its representations, from the feeds (rep_count) they were trained on. */
+/* Names, widths, maps, normalisations and z-scores of its representations, from the feeds (rep_count) they were trained on.
+ * What a map is called the caller knows: he sets `transform` where there is one. */
 tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *head);
+/* Columns of the weights that belong to a representation. */
+size_t tnp_rep_cols(const tnp_rep *rep);
 /* Room for sources: the last `count` columns of its dim. */
 tn_status tnp_head_add_sources(tn_ctx *ctx, tn_head *head, size_t count);
 /* Room for lambda, alpha, beta; for means and scales (0 and 1). */

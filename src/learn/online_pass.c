@@ -173,7 +173,7 @@ static tn_status passes_alloc(tn_ctx *ctx, tnp_passes *p)
     bool fewer = p->options->multiclass == TN_ONLINE_E_OVR || p->options->multiclass == TN_ONLINE_W_OVR;
     for (size_t f = 0; f < p->data.feed_count; ++f) {
         const tn_source *src = tn_feed_source(p->data.feeds[f]);
-        p->dim += tn_source_cols(src);
+        p->dim += tn_feed_cols(p->data.feeds[f]);
         bytes += tn_source_cols(src) * tn_dtype_size(tn_source_dtype(src));
     }
     TN_TRY(tnp_visit_order_init(ctx, p->data.y->rows, bytes, p->options->shuffle, &p->order));

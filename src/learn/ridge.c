@@ -188,16 +188,16 @@ static void centre_solution(const tnp_ridge *r, double *v)
 static tn_status dual_weights(tn_ctx *ctx, const tnp_ridge *r, const tn_feed *feed, const double *v, double *w,
                               double *mean)
 {
-    enum { ROWS = 512 };
+    enum { ROWS = 512, VALUES = 1 << 22 };
     tn_status st = TN_OK;
     double *block = NULL, *origin = NULL;
-    size_t cols = tn_feed_cols(feed);
-    TN_TRY(tnp_alloc_raw(ctx, tnp_min(ROWS, r->rows) * cols, sizeof *block, &block));
+    size_t cols = tn_feed_cols(feed), most = tnp_min(r->rows, tnp_min(ROWS, VALUES / cols + 1));
+    TN_TRY(tnp_alloc_raw(ctx, most * cols, sizeof *block, &block));
     TN_TRY(tnp_alloc(ctx, cols, sizeof *origin, &origin));
     if (r->intercept)
         TN_TRY(tn_feed_read_wide(ctx, feed, 0, 1, origin, cols));
-    for (size_t start = 0; start < r->rows; start += ROWS) {
-        size_t n = tnp_min(ROWS, r->rows - start);
+    for (size_t start = 0; start < r->rows; start += most) {
+        size_t n = tnp_min(most, r->rows - start);
         TN_TRY(tnp_progress(ctx, "weights", start, r->rows));
         TN_TRY(tn_feed_read_wide(ctx, feed, start, n, block, cols));
         for (size_t i = 0; i < n; ++i)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Applying a head: representations are matched by name, prepared as in training, laid side by side, multiplied.
+ * Applying a head: representations are matched by name, prepared as in training (map, normalisation), laid side by side,
+ * multiplied.
  *
  *   scores (rows, K) = [x_1 | x_2 | ... | h] W' + b            one matrix product a block of rows
  *
@@ -10,6 +11,11 @@
 
 #include <math.h>
 #include <string.h>
+
+enum {
+    BLOCK_ROWS = 1024,
+    BLOCK_VALUES = 1 << 23
+}; /* rows of a product; mapped ones are wide, and 32 MB of them enough */
 
 /* One that gives columns of h. */
 typedef struct giver {
@@ -55,7 +61,8 @@ static tn_status open_feed(tn_ctx *ctx, const tn_head *head, size_t rep, size_t 
     tn_feed *feed = NULL;
     tn_normalize kind = head->reps[rep].normalize;
     bool zscore = kind == TN_NORM_ZSCORE;
-    TN_TRY(tn_feed_new(ctx, src, NULL, tn_source_rows(src), zscore ? TN_NORM_NONE : kind, nan, NULL, &feed));
+    TN_TRY(tn_feed_new(ctx, src, NULL, tn_source_rows(src), zscore ? TN_NORM_NONE : kind, nan, head->reps[rep].map,
+                       &feed));
     if (zscore)
         TN_TRY(tn_feed_set_zscore(ctx, feed, head->means + offset, head->scales + offset));
     *out = feed;
@@ -72,7 +79,7 @@ static tn_status bind_all(tn_ctx *ctx, tn_scorer *s, const tn_source *const *sou
     const tn_source *first = NULL;
     /* A dropped row is scored as zeros and overwritten: rows keep their places. */
     tn_nan_policy reading = nan == TN_NAN_DROP ? TN_NAN_ZERO : nan;
-    for (size_t r = 0, at = 0; r < head->rep_count; at += head->reps[r++].dim) {
+    for (size_t r = 0, at = 0; r < head->rep_count; at += tnp_rep_cols(&head->reps[r++])) {
         const tn_source *src = NULL;
         TN_TRY(find(ctx, head, r, sources, count, &src));
         if (first && tn_source_rows(src) != tn_source_rows(first))
@@ -213,7 +220,7 @@ tn_status tn_scorer_new_transfer(tn_ctx *ctx, const tn_head *head, const tn_sour
     TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *s->feeds, &s->feeds));
     TN_TRY(bind_all(ctx, s, sources, count, nan));
     TN_TRY(bind_givers(ctx, s, &o));
-    s->block_rows = tnp_max(1, tnp_min(1024, s->rows));
+    s->block_rows = tnp_max(1, tnp_min(tnp_min(BLOCK_ROWS, BLOCK_VALUES / tnp_max(1, head->dim)), s->rows));
     for (size_t g = 0; g < s->giver_count; ++g)
         TN_TRY(tnp_alloc_raw(ctx, s->block_rows * s->givers[g].cols, sizeof(float), &s->givers[g].block));
     TN_TRY(tnp_alloc_raw(ctx, s->block_rows * head->dim, sizeof *s->block, &s->block));
@@ -251,7 +258,7 @@ size_t tn_scorer_rows(const tn_scorer *s)
 static tn_status score_block(tn_ctx *ctx, tn_scorer *s, size_t start, size_t n, float *out)
 {
     const tn_head *head = s->head;
-    for (size_t r = 0, at = 0; r < head->rep_count; at += head->reps[r++].dim) {
+    for (size_t r = 0, at = 0; r < head->rep_count; at += tnp_rep_cols(&head->reps[r++])) {
         tn_status st = tn_feed_read(ctx, s->feeds[r], start, n, s->block + at, head->dim);
         if (st != TN_OK)
             return st;

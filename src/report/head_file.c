@@ -2,7 +2,8 @@
  *
  * Heads as files; the layout is described in docs/formats.md.
  *
- *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), weight (K x D, F32), bias (K, F32)
+ *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), transform.<r>.weight (39 x rank, F64) where
+ *              representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32)
  *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, temperature,
  *              created_by
  *
@@ -30,6 +31,24 @@ static tn_status classes_json(tn_ctx *ctx, const tn_head *head, char **out)
     return tnp_text_take(&text, out);
 }
 
+static bool is_learned(const tn_map *map)
+{
+    return map && tn_map_made_of(map)->weight;
+}
+
+/* What of a map is no matrix; nothing but its name where it is as one expects. */
+static void add_transform(tnp_text *text, const tnp_rep *rep)
+{
+    tnp_text_add(text, ",\"transform\":");
+    tnp_text_quote(text, rep->map ? rep->transform : "none");
+    if (rep->map && tn_map_made_of(rep->map)->sign == TN_SIGNED_SPLIT)
+        tnp_text_add(text, ",\"signed\":\"split\"");
+    if (is_learned(rep->map))
+        tnp_text_add(text, ",\"basis\":\"%s\",\"scale\":%.17g",
+                     tn_map_made_of(rep->map)->basis == TN_BASIS_FOURIER ? "fourier" : "scaled-fourier",
+                     tn_map_scale(rep->map));
+}
+
 static tn_status reps_json(tn_ctx *ctx, const tn_head *head, char **out)
 {
     tnp_text text;
@@ -38,8 +57,10 @@ static tn_status reps_json(tn_ctx *ctx, const tn_head *head, char **out)
     for (size_t r = 0; r < head->rep_count; ++r) {
         tnp_text_add(&text, "%s{\"name\":", r ? "," : "");
         tnp_text_quote(&text, head->reps[r].name);
-        tnp_text_add(&text, ",\"dim\":%zu,\"normalize\":\"%s\",\"transform\":\"none\"}", head->reps[r].dim,
+        tnp_text_add(&text, ",\"dim\":%zu,\"normalize\":\"%s\"", head->reps[r].dim,
                      tn_normalize_name(head->reps[r].normalize));
+        add_transform(&text, &head->reps[r]);
+        tnp_text_add(&text, "}");
     }
     tnp_text_add(&text, "]");
     return tnp_text_take(&text, out);
@@ -62,7 +83,22 @@ static tn_status sources_json(tn_ctx *ctx, const tn_head *head, char **out)
     return tnp_text_take(&text, out);
 }
 
-static size_t list_tensors(const tn_head *head, tnp_tensor *t)
+/* The name of a tensor of representation r. */
+typedef struct map_name {
+    char text[48];
+} map_name;
+
+static map_name name_of_map(size_t r)
+{
+    map_name name;
+    tnp_format(name.text, sizeof name.text, "transform.%zu.weight", r);
+    return name;
+}
+
+enum { TENSORS = 7 }; /* at most, besides those of maps */
+
+/* names (rep_count) holds what those of maps are called. */
+static size_t list_tensors(const tn_head *head, map_name *names, tnp_tensor *t)
 {
     size_t n = 0, k = head->classes, d = head->dim;
     if (head->lambda) {
@@ -74,6 +110,12 @@ static size_t list_tensors(const tn_head *head, tnp_tensor *t)
         t[n++] = (tnp_tensor){"zscore_mean", TN_F64, {d, 0}, 1, head->means};
         t[n++] = (tnp_tensor){"zscore_scale", TN_F64, {d, 0}, 1, head->scales};
     }
+    for (size_t r = 0; r < head->rep_count; ++r)
+        if (is_learned(head->reps[r].map)) {
+            const tn_map_spec *spec = tn_map_made_of(head->reps[r].map);
+            names[r] = name_of_map(r);
+            t[n++] = (tnp_tensor){names[r].text, TN_F64, {TN_BASIS_SIZE, spec->rank}, 2, spec->weight};
+        }
     t[n++] = (tnp_tensor){"weight", TN_F32, {k, d}, 2, head->weight};
     t[n++] = (tnp_tensor){"bias", TN_F32, {k, 0}, 1, head->bias};
     return n;
@@ -84,7 +126,10 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
     tn_status st = TN_OK;
     char *classes = NULL, *reps = NULL, *sources = NULL, *created = NULL;
     char evidence[40], threshold[40], temperature[40];
-    tnp_tensor tensors[7];
+    tnp_tensor *tensors = NULL;
+    map_name *names = NULL;
+    TN_TRY(tnp_alloc(ctx, TENSORS + head->rep_count, sizeof *tensors, &tensors));
+    TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *names, &names));
     TN_TRY(classes_json(ctx, head, &classes));
     TN_TRY(reps_json(ctx, head, &reps));
     TN_TRY(sources_json(ctx, head, &sources));
@@ -107,8 +152,10 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
         {"sources", sources}, /* last, because only transfer heads have them */
     };
     size_t count = sizeof meta / sizeof *meta - (head->source_count == 0);
-    TN_TRY(tnp_store_save(ctx, path, meta, count, tensors, list_tensors(head, tensors)));
+    TN_TRY(tnp_store_save(ctx, path, meta, count, tensors, list_tensors(head, names, tensors)));
 done:
+    tnp_free(tensors);
+    tnp_free(names);
     tn_text_free(classes);
     tn_text_free(reps);
     tn_text_free(sources);
@@ -187,31 +234,85 @@ done:
     return st;
 }
 
-static tn_status load_reps(tn_ctx *ctx, const char *path, const json_t *list, tn_head *head)
+/* A string of a representation as its place among words; absent it is the first. */
+static bool word_of(const json_t *entry, const char *key, const char *words, int *place)
+{
+    const json_t *value = json_object_get(entry, key);
+    *place = !value ? 0 : json_is_string(value) ? tnp_find_choice(words, json_string_value(value)) : -1;
+    return *place >= 0;
+}
+
+/* The kernel that representation r goes through, from its weights and what its entry says. */
+static tn_status load_learned(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *entry, size_t r,
+                              tn_map_spec *spec, tn_map **out)
+{
+    tn_status st = TN_OK;
+    double weight[TN_BASIS_SIZE * TN_BASIS_SIZE];
+    const map_name name = name_of_map(r);
+    const json_t *scale = json_object_get(entry, "scale");
+    tnp_array a;
+    int basis = 0;
+    TN_TRY(tnp_safetensors_find(ctx, file, name.text, &a));
+    if (a.ndim != 2 || a.shape[0] != TN_BASIS_SIZE || a.shape[1] == 0 || a.shape[1] > TN_BASIS_SIZE)
+        TN_TRY(bad(ctx, path, "the weights of a transform have another shape than 39 x rank"));
+    if (!word_of(entry, "basis", TN_BASIS_WORDS, &basis) || !json_is_number(scale))
+        TN_TRY(bad(ctx, path, "a transform has no scale, or an unknown basis"));
+    TN_TRY(tnp_safetensors_still_there(ctx, file));
+    TN_TRY(load_tensor(ctx, file, path, name.text, TN_BASIS_SIZE, a.shape[1], NULL, weight));
+    spec->basis = (tn_basis)basis;
+    spec->rank = a.shape[1];
+    spec->scale = json_number_value(scale);
+    spec->weight = weight;
+    st = tn_map_new_learned(ctx, spec, out);
+    if (st == TN_ERR_ARG)
+        st = bad(ctx, path, "the weights or the scale of a transform are no numbers to calculate with");
+done:
+    return st;
+}
+
+static tn_status load_map(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *entry, size_t r,
+                          tnp_rep *rep)
+{
+    const json_t *transform = json_object_get(entry, "transform");
+    const char *name = json_string_value(transform);
+    int sign = 0;
+    tn_map_spec spec = {.weight = NULL};
+    if (!transform || (name && strcmp(name, "none") == 0))
+        return TN_OK;
+    if (!name || !word_of(entry, "signed", TN_SIGNED_WORDS, &sign))
+        return bad(ctx, path, "a transform, or what it does with signed entries, is no known string");
+    spec.sign = (tn_signed)sign;
+    tn_status st = tnp_strdup(ctx, name, &rep->transform);
+    if (st == TN_OK && tnp_find_choice(TN_MAP_WORDS, name) >= 0)
+        return tn_map_new_named(ctx, name, spec.sign, &rep->map);
+    if (st == TN_OK && !tnp_safetensors_has(file, name_of_map(r).text))
+        st = tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: its transform '%.40s' is not known to this version", path, name);
+    return st == TN_OK ? load_learned(ctx, file, path, entry, r, &spec, &rep->map) : st;
+}
+
+static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *list,
+                           tn_head *head)
 {
     size_t sum = 0;
     for (size_t r = 0; r < head->rep_count; ++r) {
         const json_t *entry = json_array_get(list, r), *dim = json_object_get(entry, "dim");
         const char *name = json_string_value(json_object_get(entry, "name"));
         const char *normalize = json_string_value(json_object_get(entry, "normalize"));
-        const json_t *transform = json_object_get(entry, "transform");
+        tnp_rep *rep = &head->reps[r];
         size_t count = 0;
         if (!name || !normalize || !json_is_integer(dim) || json_integer_value(dim) <= 0)
             return bad(ctx, path, "a representation lacks name, dim or normalize");
-        if (transform && !json_is_string(transform))
-            return bad(ctx, path, "a transform is no string");
-        if (transform && strcmp(json_string_value(transform), "none") != 0)
-            return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: its transform '%s' is not known to this version", path,
-                            json_string_value(transform));
-        if (strchr(normalize, ',') || tn_normalize_parse(ctx, normalize, &head->reps[r].normalize, &count) != TN_OK)
+        if (strchr(normalize, ',') || tn_normalize_parse(ctx, normalize, &rep->normalize, &count) != TN_OK)
             return bad(ctx, path, "unknown normalisation");
-        tn_status st = tnp_strdup(ctx, name, &head->reps[r].name);
+        tn_status st = tnp_strdup(ctx, name, &rep->name);
+        if (st == TN_OK)
+            st = load_map(ctx, file, path, entry, r, rep);
         if (st != TN_OK)
             return st;
-        head->reps[r].dim = (size_t)json_integer_value(dim);
-        if (head->reps[r].dim > head->dim - head->source_count - sum)
+        rep->dim = (size_t)json_integer_value(dim);
+        if (rep->dim > (head->dim - head->source_count - sum) / (rep->map ? tn_map_width(rep->map) : 1))
             return bad(ctx, path, "its representations are wider than its weights");
-        sum += head->reps[r].dim;
+        sum += tnp_rep_cols(rep);
     }
     return sum + head->source_count == head->dim ? TN_OK
                                                  : bad(ctx, path, "its representations are narrower than its weights");
@@ -327,7 +428,7 @@ tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
     TN_TRY(json_list(ctx, file, path, "representations", &reps));
     TN_TRY(begin_head(ctx, file, path, classes, json_array_size(reps), &head));
     TN_TRY(load_sources(ctx, file, path, head));
-    TN_TRY(load_reps(ctx, path, reps, head));
+    TN_TRY(load_reps(ctx, file, path, reps, head));
     TN_TRY(load_texts(ctx, file, path, head));
     TN_TRY(load_numbers(ctx, file, path, head));
     *out = head;

@@ -56,6 +56,8 @@ static void add_ranking(tnp_text *text, const tn_ranking *ranking)
         const tn_candidate *c = &ranking->candidates[i];
         tnp_text_add(text, "%s{\"name\":", i ? "," : "");
         tnp_text_quote(text, c->name);
+        if (c->transform)
+            add_string(text, "transform", c->transform);
         add_count(text, "dim", c->dim);
         add_figures(text, c);
         add_number(text, "seconds", c->seconds);

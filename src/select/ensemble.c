@@ -37,7 +37,7 @@ static bool is_dual(const tnp_ensemble *e, size_t cols)
 /* Which moments the sets will need, and the memory for them with the largest problem beside. */
 static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
 {
-    size_t total = 0, primal = 0, widest = 0, n = e->y->rows, k = e->y->classes, products = 0;
+    size_t total = 0, primal = 0, widest = 0, n = e->y->rows, k = e->y->classes, products = 0, band = 0;
     bool wide = false;
     for (size_t c = 0; c < e->count; ++c) {
         size_t cols = tn_feed_cols(e->feeds[c]);
@@ -49,6 +49,8 @@ static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
     for (size_t c = 0; c < e->count; ++c) {
         plan->need_products[c] = is_dual(e, tn_feed_cols(e->feeds[c])) || (sets && is_dual(e, total));
         products += plan->need_products[c];
+        if (plan->need_products[c])
+            band = tnp_max(band, tnp_gather_products_bytes(e->feeds[c]));
     }
     size_t order = tnp_min(sets ? total : widest, n);
     bool copied = !e->once || products > 0;
@@ -56,8 +58,7 @@ static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
     if (primal > 0)
         plan->bytes +=
             tnp_stats_bytes(primal, k, wide) + tnp_stats_block(primal, wide) * ((primal + widest) * (wide ? 8 : 4) + 1);
-    if (products > 0)
-        plan->bytes += tnp_gather_products_bytes(n, widest);
+    plan->bytes += band;
 }
 
 static tn_status gather(tn_ctx *ctx, tnp_ensemble *e, const reading_plan *plan)

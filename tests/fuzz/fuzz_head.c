@@ -20,8 +20,13 @@ static void use(tn_ctx *ctx, const tn_head *head)
     for (size_t i = 0; i < tn_head_classes(head) * tn_head_dim(head); ++i)
         sum += (double)tn_head_weight(head)[i];
     for (size_t r = 0; r < tn_head_rep_count(head); ++r) {
-        length += strlen(tn_head_rep(head, r).name);
-        dim += tn_head_rep(head, r).dim;
+        tn_rep rep = tn_head_rep(head, r);
+        double values[TN_MAP_MOST] = {0};
+        if (rep.map)
+            tn_map_exact(rep.map, 0.3, values);
+        sum += values[0];
+        length += strlen(rep.name) + strlen(rep.transform);
+        dim += rep.cols;
     }
     char path[64];
     tn_head *again = NULL;

@@ -246,7 +246,7 @@ static void check_bands(size_t n, size_t d, stored as)
         x[i] = (double)ref_below(&rng, 5) - 2;
     tn_source *src = open_source(write_matrix("band.npy", x, n, d, as));
     tn_feed *feed = feed_of(src, TN_NORM_NONE);
-    size_t before = tn_ctx_memory_now(test_ctx), planned = tnp_gather_products_bytes(n, d);
+    size_t before = tn_ctx_memory_now(test_ctx), planned = tnp_gather_products_bytes(feed);
     assert_true(planned > (size_t)80 << 20); /* two bands, or this test tests nothing */
     assert_fine(test_ctx, tnp_gather_products(test_ctx, feed, false, products));
     assert_true(tn_ctx_memory_peak(test_ctx) - before <= planned + planned / 50);
@@ -271,6 +271,34 @@ static void rows_wider_than_a_band(void **state)
     (void)state;
     check_bands(180, 100000, AS_I8);
     check_bands(90, 100000, AS_I32);
+}
+
+/* A band and the rows that are mapped into it: what is planned is what is used. */
+static void a_map_is_planned_for(void **state)
+{
+    (void)state;
+    enum { N = 90, D = 100000 };
+    double *x = ref_alloc(N * D, sizeof *x), *products = ref_alloc(N * N, sizeof *products);
+    for (size_t i = 0; i < N * D; ++i)
+        x[i] = (double)(i % 5);
+    tn_source *src = open_source(write_matrix("mapped.npy", x, N, D, AS_I8));
+    tn_ctx *ctx = NULL;
+    tn_map *map = NULL;
+    tn_feed *feed = NULL;
+    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    assert_fine(ctx, tn_map_new_named(ctx, "hellinger", TN_SIGNED_ODD, &map));
+    assert_fine(ctx, tn_feed_new(ctx, src, NULL, N, TN_NORM_NONE, TN_NAN_ERROR, map, &feed));
+    size_t before = tn_ctx_memory_now(ctx), planned = tnp_gather_products_bytes(feed);
+    assert_fine(ctx, tnp_gather_products(ctx, feed, false, products));
+    size_t used = tn_ctx_memory_peak(ctx) - before;
+    assert_true(used <= planned + planned / 50 && used >= planned - planned / 50);
+    tn_feed_free(feed);
+    tn_map_free(map);
+    tn_ctx_free(ctx);
+    tn_source_close(src);
+    free(x);
+    free(products);
+    unlink(file_path("mapped.npy"));
 }
 
 /* Products with a shift, centred, equal products without, centred: K -> HKH does not see a common vector. */
@@ -312,6 +340,7 @@ int main(void)
         cmocka_unit_test(a_large_offset_costs_no_digits),
         cmocka_unit_test(products_of_rows_equal_loops),
         cmocka_unit_test(rows_wider_than_a_band),
+        cmocka_unit_test(a_map_is_planned_for),
         cmocka_unit_test(a_shift_vanishes_after_centring),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

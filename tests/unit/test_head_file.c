@@ -174,6 +174,7 @@ static void the_layout_is_that_of_the_format(void **state)
 #define REPS(text) "\"[" text "]\""
 #define REP(name, dim, normalize) "{\\\"name\\\":" name ",\\\"dim\\\":" dim ",\\\"normalize\\\":" normalize "}"
 #define REP_A REP("\\\"a\\\"", "2", "\\\"l2\\\"")
+#define THROUGH(transform) REP("\\\"a\\\"", "2", "\\\"l2\\\",\\\"transform\\\":" transform)
 #define REP_B REP("\\\"b\\\"", "3", "\\\"zscore\\\"")
 
 static const entry good_meta[] = {
@@ -252,9 +253,15 @@ static const damage damages[] = {
     {{"representations", REPS(REP("\\\"a\\\"", "2", "\\\"\\\"") "," REP_B)}, TN_ERR_FORMAT},
     {{"representations", REPS(REP("\\\"a\\\"", "2", "\\\"l2,root\\\"") "," REP_B)}, TN_ERR_FORMAT},
     {{"representations", REPS(REP("\\\"a\\\"", "2", "1") "," REP_B)}, TN_ERR_FORMAT},
-    {{"representations", REPS(REP("\\\"a\\\"", "2", "\\\"l2\\\",\\\"transform\\\":\\\"hellinger\\\"") "," REP_B)},
-     TN_ERR_UNSUPPORTED},
-    {{"representations", REPS(REP("\\\"a\\\"", "2", "\\\"l2\\\",\\\"transform\\\":5") "," REP_B)}, TN_ERR_FORMAT},
+    {{"representations", REPS(THROUGH("\\\"fisher\\\"") "," REP_B)}, TN_ERR_UNSUPPORTED},
+    {{"representations", REPS(THROUGH("\\\"learned\\\"") "," REP_B)}, TN_ERR_UNSUPPORTED},
+    {{"representations", REPS(THROUGH("\\\"\\\"") "," REP_B)}, TN_ERR_UNSUPPORTED},
+    {{"representations", REPS(THROUGH("5") "," REP_B)}, TN_ERR_FORMAT},
+    {{"representations", REPS(THROUGH("null") "," REP_B)}, TN_ERR_FORMAT},
+    {{"representations", REPS(THROUGH("\\\"chi2\\\"") "," REP_B)}, TN_ERR_FORMAT}, /* 14 columns, where 2 are */
+    {{"representations", REPS(THROUGH("\\\"hellinger\\\",\\\"signed\\\":\\\"split\\\"") "," REP_B)}, TN_ERR_FORMAT},
+    {{"representations", REPS(THROUGH("\\\"hellinger\\\",\\\"signed\\\":\\\"both\\\"") "," REP_B)}, TN_ERR_FORMAT},
+    {{"representations", REPS(THROUGH("\\\"hellinger\\\",\\\"signed\\\":1") "," REP_B)}, TN_ERR_FORMAT},
     {{"method", NULL}, TN_ERR_FORMAT},
     {{"method", "7"}, TN_ERR_FORMAT},
     {{"options", NULL}, TN_ERR_FORMAT},
@@ -293,21 +300,85 @@ static const damage damages[] = {
     {{"bias", "{\"dtype\":\"F32\",\"shape\":[1,2],\"data_offsets\":[168,176]}"}, TN_ERR_FORMAT},
 };
 
-/* All of them before failing, so that one fault does not hide the next. A budget stands for the machine's memory. */
-static void one_thing_changed_is_an_error(void **state)
+/* ---- the same with a learned kernel: one column of a in two values, from 39 x 2 weights behind the rest ---- */
+
+#define LEARNED(rest) REPS(REP("\\\"a\\\"", "1", "\\\"l2\\\",\\\"transform\\\":\\\"cnn\\\"" rest) "," REP_B)
+#define MAP_WEIGHT(type, shape, end) "{\"dtype\":\"" type "\",\"shape\":" shape ",\"data_offsets\":[176," end "]}"
+
+static void put_learned(bytes *b, const entry *change)
+{
+    const unsigned char data[176 + TN_BASIS_SIZE * 2 * sizeof(double)] = {0};
+    entry meta[sizeof good_meta / sizeof *good_meta], tensors[sizeof good_tensors / sizeof *good_tensors + 1];
+    memcpy(meta, good_meta, sizeof good_meta);
+    memcpy(tensors, good_tensors, sizeof good_tensors);
+    meta[4].text = LEARNED(",\\\"basis\\\":\\\"fourier\\\",\\\"scale\\\":2.5");
+    tensors[sizeof good_tensors / sizeof *good_tensors] =
+        (entry){"transform.0.weight", MAP_WEIGHT("F64", "[39,2]", "800")};
+    b->n = 0;
+    put_container(b, meta, sizeof meta / sizeof *meta, tensors, sizeof tensors / sizeof *tensors, change, data,
+                  sizeof data);
+}
+
+static const damage learned_damages[] = {
+    {{"representations", LEARNED("")}, TN_ERR_FORMAT},
+    {{"representations", LEARNED(",\\\"scale\\\":\\\"2.5\\\"")}, TN_ERR_FORMAT},
+    {{"representations", LEARNED(",\\\"scale\\\":0")}, TN_ERR_FORMAT},
+    {{"representations", LEARNED(",\\\"scale\\\":-1")}, TN_ERR_FORMAT},
+    {{"representations", LEARNED(",\\\"scale\\\":1e999")}, TN_ERR_FORMAT},
+    {{"representations", LEARNED(",\\\"scale\\\":1,\\\"basis\\\":\\\"cosine\\\"")}, TN_ERR_FORMAT},
+    {{"representations", LEARNED(",\\\"scale\\\":1,\\\"basis\\\":7")}, TN_ERR_FORMAT},
+    {{"representations", LEARNED(",\\\"scale\\\":1,\\\"signed\\\":\\\"split\\\"")}, TN_ERR_FORMAT}, /* 4 columns then */
+    {{"transform.0.weight", NULL}, TN_ERR_UNSUPPORTED},
+    {{"transform.0.weight", MAP_WEIGHT("F64", "[39,1]", "488")}, TN_ERR_FORMAT},
+    {{"transform.0.weight", MAP_WEIGHT("F64", "[78]", "800")}, TN_ERR_FORMAT},
+    {{"transform.0.weight", MAP_WEIGHT("F64", "[2,39]", "800")}, TN_ERR_FORMAT},
+    {{"transform.0.weight", MAP_WEIGHT("F64", "[39,0]", "176")}, TN_ERR_FORMAT},
+    {{"transform.0.weight", MAP_WEIGHT("F64", "[39,40]", "12656")}, TN_ERR_FORMAT},
+    {{"transform.0.weight", MAP_WEIGHT("U8", "[39,16]", "800")}, TN_ERR_FORMAT}, /* 16 values, where 2 columns are */
+    {{"transform.0.weight", MAP_WEIGHT("F64", "[39,2]", "799")}, TN_ERR_FORMAT},
+    {{"transform.0.weight", "[]"}, TN_ERR_FORMAT},
+};
+
+/* What is read is what stands there, also without what need not be said. */
+static void a_learned_kernel_by_hand(void **state)
 {
     (void)state;
+    for (int lean = 0; lean < 2; ++lean) {
+        const entry change = {"representations", LEARNED(",\\\"scale\\\":3")};
+        bytes b;
+        tn_head *h = NULL;
+        put_learned(&b, lean ? &change : NULL);
+        assert_fine(test_ctx, tn_head_load(test_ctx, write_bytes("learned.safetensors", &b), &h));
+        tn_rep rep = tn_head_rep(h, 0);
+        assert_string_equal(rep.transform, "cnn");
+        assert_int_equal(rep.dim, 1);
+        assert_int_equal(rep.cols, 2);
+        assert_true(tn_map_scale(rep.map) == (lean ? 3 : 2.5));
+        assert_int_equal(tn_map_made_of(rep.map)->basis, lean ? TN_BASIS_SCALED_FOURIER : TN_BASIS_FOURIER);
+        assert_int_equal(tn_map_made_of(rep.map)->sign, TN_SIGNED_ODD);
+        tn_head_free(h);
+        memset(b.data + b.n - 8, 0xff, 8); /* the last weight: NaN */
+        h = NULL;
+        assert_fails(test_ctx, TN_ERR_FORMAT, "transform",
+                     tn_head_load(test_ctx, write_bytes("nan.safetensors", &b), &h));
+        assert_null(h);
+    }
+}
+
+/* All of them before failing, so that one fault does not hide the next. A budget stands for the machine's memory. */
+static void check_damages(void (*put_one)(bytes *b, const entry *change), const damage *list, size_t count)
+{
     bytes b;
     tn_head *h = NULL;
     size_t wrong = 0, blocks = tnp_live_blocks(test_ctx);
-    put_head(&b, NULL);
+    put_one(&b, NULL);
     assert_fine(test_ctx, tn_head_load(test_ctx, write_bytes("good.safetensors", &b), &h));
     tn_head_free(h);
     tn_ctx_set_memory(test_ctx, 64 << 20);
-    for (size_t i = 0; i < sizeof damages / sizeof *damages; ++i) {
-        const damage *d = &damages[i];
+    for (size_t i = 0; i < count; ++i) {
+        const damage *d = &list[i];
         h = NULL;
-        put_head(&b, &d->change);
+        put_one(&b, &d->change);
         tn_status st = tn_head_load(test_ctx, write_bytes("bad.safetensors", &b), &h);
         if (st != d->status || h || (st != TN_OK && !strstr(tn_ctx_message(test_ctx), "bad.safetensors"))) {
             print_error("%s = %s: got %s (%s), want %s\n", d->change.key, d->change.text ? d->change.text : "left out",
@@ -319,6 +390,13 @@ static void one_thing_changed_is_an_error(void **state)
     }
     tn_ctx_set_memory(test_ctx, 0);
     assert_int_equal(wrong, 0);
+}
+
+static void one_thing_changed_is_an_error(void **state)
+{
+    (void)state;
+    check_damages(put_head, damages, sizeof damages / sizeof *damages);
+    check_damages(put_learned, learned_damages, sizeof learned_damages / sizeof *learned_damages);
 }
 
 /* What a file need not say, and what it gets then. */
@@ -468,10 +546,15 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_saved_is_loaded),       cmocka_unit_test(the_layout_is_that_of_the_format),
-        cmocka_unit_test(one_thing_changed_is_an_error), cmocka_unit_test(optional_entries),
-        cmocka_unit_test(cut_and_flipped_files),         cmocka_unit_test(missing_files_and_folders),
-        cmocka_unit_test(a_full_disk_leaves_nothing),    cmocka_unit_test(a_folder_without_write_permission),
+        cmocka_unit_test(what_is_saved_is_loaded),
+        cmocka_unit_test(the_layout_is_that_of_the_format),
+        cmocka_unit_test(one_thing_changed_is_an_error),
+        cmocka_unit_test(a_learned_kernel_by_hand),
+        cmocka_unit_test(optional_entries),
+        cmocka_unit_test(cut_and_flipped_files),
+        cmocka_unit_test(missing_files_and_folders),
+        cmocka_unit_test(a_full_disk_leaves_nothing),
+        cmocka_unit_test(a_folder_without_write_permission),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

@@ -70,7 +70,8 @@ static tn_labels *cyclic_labels(size_t rows)
 }
 
 /* Peak bytes of a ranking by a context of its own. */
-static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *normalize, size_t threads)
+static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *normalize, const char *transform,
+                      size_t threads)
 {
     tn_source *src = sparse_file("m.npy", rows, cols);
     tn_labels *labels = cyclic_labels(rows);
@@ -82,6 +83,7 @@ static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *nor
     tn_rank_options_default(&opt);
     opt.loo = loo;
     opt.normalize = normalize;
+    opt.transform = transform;
     assert_fine(ctx, tn_rank(ctx, (const tn_source *const *)&src, 1, labels, &opt, &r));
     assert_int_equal(r->rows, rows);
     size_t peak = tn_ctx_memory_peak(ctx);
@@ -99,11 +101,12 @@ static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *nor
 static void memory_does_not_grow_with_rows(void **state)
 {
     (void)state;
-    static const char *const kinds[] = {"l2", "zscore"};
+    static const char *const kinds[] = {"l2", "zscore", "l2"}, *const transforms[] = {"none", "none", "chi2"};
+    const size_t cols[] = {256, 256, 36}; /* 252 through chi2 */
     for (int loo = 0; loo < 2; ++loo)
-        for (int z = 0; z < 2; ++z) {
-            size_t few = peak_of(20000, 256, loo ? "500" : "0", kinds[z], 2);
-            size_t many = peak_of(80000, 256, loo ? "500" : "0", kinds[z], 2);
+        for (int z = 0; z < 3; ++z) {
+            size_t few = peak_of(20000, cols[z], loo ? "500" : "0", kinds[z], transforms[z], 2);
+            size_t many = peak_of(80000, cols[z], loo ? "500" : "0", kinds[z], transforms[z], 2);
             size_t a_row = 21 + (loo ? 8 : 0);
             assert_true(many >= few);
             if (many - few > a_row * 60000 + 4096) {
@@ -177,7 +180,7 @@ static void two_hundred_thousand_rows_in_400_megabytes(void **state)
     meter m;
     size_t rows = SANITIZED ? 20000 : 200000;
     meter_start(&m, "RssAnon");
-    size_t peak = peak_of(rows, 1024, "2000", "l2", 0);
+    size_t peak = peak_of(rows, 1024, "2000", "l2", "none", 0);
     meter_stop(&m);
     assert_true(peak < (size_t)200 << 20);
     if (!SANITIZED) {
@@ -225,10 +228,13 @@ static void an_online_pass_holds_two_stretches_of_its_file(void **state)
 static void the_dual_does_not_hold_the_file(void **state)
 {
     (void)state;
-    size_t peak = peak_of(2 * WRITTEN, 20000, "0", "l2", 2);  /* 128 MB as doubles, 4 bands */
-    size_t wider = peak_of(2 * WRITTEN, 60000, "0", "l2", 2); /* 384 MB as doubles, 12 bands */
+    size_t peak = peak_of(2 * WRITTEN, 20000, "0", "l2", "none", 2);  /* 128 MB as doubles, 4 bands */
+    size_t wider = peak_of(2 * WRITTEN, 60000, "0", "l2", "none", 2); /* 384 MB as doubles, 12 bands */
     assert_true(peak < (size_t)100 << 20);
     assert_true(wider < (size_t)160 << 20);
+    /* The same width by a map: the file's own rows of a band beside it, a seventh, and the map's table. */
+    size_t mapped = peak_of(2 * WRITTEN, 20000 / 7, "0", "l2", "chi2", 2);
+    assert_true(mapped < peak + peak / 4);
 }
 
 int main(void)
