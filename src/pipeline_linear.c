@@ -226,8 +226,8 @@ done:
 }
 
 /* What training will need beside the rows: its solver for as many models as it trains at once, and for folds also their
- * weights, multipliers and held-out scores. */
-static size_t reserve(const tnp_chosen *c, size_t dim)
+ * weights, multipliers and held-out scores. Decides whether the solver works by products of rows. */
+static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
 {
     const tn_learn_options *learn = &c->options->learn;
     bool logistic = c->options->method == TN_METHOD_LOGISTIC, cv = c->options->method == TN_METHOD_SVM_CV;
@@ -236,6 +236,8 @@ static size_t reserve(const tnp_chosen *c, size_t dim)
     bool folds = cv || learn->calibrate == TN_CALIBRATE_YES;
     size_t rows = c->bench->task->y.rows, k = c->info->classes, columns = k * (folds ? learn->folds : 1);
     size_t kept = folds ? 4 * (3 * rows * k + columns * (dim + 1) + (cv ? rows * columns : 0)) : 0;
+    method = tnp_linear_method_for(ctx, learn, method, rows, dim, columns, kept);
+    *gram = method == TNP_BY_GRAM;
     return tnp_linear_bytes(rows, dim, method == TNP_BY_SOFTMAX ? k : columns, method) + kept;
 }
 
@@ -245,18 +247,20 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     tn_head *head = NULL;
     tnp_design *design = NULL;
     linear_job job = {.chosen = c};
+    bool gram = false;
     size_t dim = 0;
     for (size_t m = 0; m < c->count; ++m)
         dim += tn_feed_cols(c->feeds[m]);
     job.width = dim + 1;
     TN_TRY(check(ctx, c));
     TN_TRY(tnp_row_weights(ctx, c->bench->task, &c->options->learn, &job.row_weight));
-    TN_TRY(tnp_design_new(ctx, c->feeds, c->count, reserve(c, dim), &design));
+    TN_TRY(tnp_design_new(ctx, c->feeds, c->count, reserve(ctx, c, dim, &gram), &design));
     job.linear = (tnp_linear){.design = design,
                               .task = c->bench->task,
                               .options = &c->options->learn,
                               .logistic = c->options->method == TN_METHOD_LOGISTIC,
                               .bias = c->options->rank.evidence.intercept,
+                              .gram = gram,
                               .seed = c->options->rank.seed,
                               .row_weight = job.row_weight,
                               .folds = 1};

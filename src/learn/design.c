@@ -71,6 +71,7 @@ void tnp_design_free(tnp_design *d)
     if (!d)
         return;
     tnp_free(d->data);
+    tnp_free(d->gram);
     tnp_free(d);
 }
 

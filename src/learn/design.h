@@ -15,6 +15,7 @@ typedef struct tnp_design {
     const tn_feed *const *feeds;
     size_t feed_count;
     float *data; /* (rows, dim) when resident, else (block, dim): the block read last */
+    float *gram; /* (rows, rows), or NULL: see tnp_design_gram */
 } tnp_design;
 
 /* feeds are borrowed while it lives. reserve: bytes that the learner will need besides. Owned by the caller, free with
@@ -29,5 +30,11 @@ tn_status tnp_design_block(tn_ctx *ctx, tnp_design *design, size_t b, const floa
 /* Every stride-th row as x, ld apart, for as long as the design lives. *kept is NULL, or the caller's to free with tnp_free: a
  * copy, when rows are not in memory. */
 tn_status tnp_design_sample(tn_ctx *ctx, tnp_design *design, size_t stride, const float **x, size_t *ld, float **kept);
+
+/* Products of the rows, (rows, rows), symmetric, as float; made by the first call and kept while the design lives. One product
+ * of rows^2 dim flops. Streamed designs are read about rows / (rows of a band) / 2 times. */
+tn_status tnp_design_gram(tn_ctx *ctx, tnp_design *design, const float **gram);
+/* Bytes that it needs at least, while it is made. */
+size_t tnp_design_gram_bytes(size_t rows, size_t dim);
 
 #endif

@@ -208,8 +208,8 @@ static tn_status by_newton(tn_ctx *ctx, const tnp_linear *l, const tnp_columns *
 static tn_status by_dual(tn_ctx *ctx, const tnp_linear *l, const tnp_columns *columns, float *w, double *objective,
                          double *gap, tnp_training *out)
 {
-    tnp_dual_options options = {l->options->loss == TN_SVM_SQUARED_HINGE, l->bias, l->options->gap,
-                                l->options->max_passes, l->seed};
+    tnp_dual_options options = {
+        l->options->loss == TN_SVM_SQUARED_HINGE, l->bias, l->options->gap, l->options->max_passes, l->seed, l->gram};
     tnp_dual_info info = {0};
     tn_status st = tnp_dual_solve(ctx, l->design, columns, &options, l->alpha, w, objective, gap, &info);
     out->passes = info.passes;
@@ -285,7 +285,7 @@ size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_meth
 {
     return method == TNP_BY_SOFTMAX  ? tnp_softmax_bytes(rows, dim, columns)
            : method == TNP_BY_NEWTON ? tnp_newton_bytes(rows, dim, columns)
-                                     : tnp_dual_bytes(rows, dim, columns);
+                                     : tnp_dual_bytes(rows, dim, columns, method == TNP_BY_GRAM);
 }
 
 tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool logistic, bool bias, tn_task task)
@@ -293,4 +293,14 @@ tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool log
     if (logistic)
         return task == TN_TASK_MULTICLASS ? TNP_BY_SOFTMAX : TNP_BY_NEWTON;
     return bias && !options->penalise_bias ? TNP_BY_NEWTON : TNP_BY_DUAL;
+}
+
+tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tn_learn_options *options, tnp_linear_method method,
+                                        size_t rows, size_t dim, size_t columns, size_t besides)
+{
+    size_t block = tnp_design_block_rows(rows, dim) * dim * sizeof(float), room = tnp_room(ctx);
+    bool squared = options->loss == TN_SVM_SQUARED_HINGE;
+    bool gram = method == TNP_BY_DUAL && tnp_dual_wants_gram(rows, dim, columns, squared) && besides < room &&
+                tnp_dual_bytes(rows, dim, columns, true) + block <= room - besides;
+    return gram ? TNP_BY_GRAM : method;
 }

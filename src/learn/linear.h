@@ -22,6 +22,7 @@ typedef struct tnp_linear {
     const tnp_task *task;
     const tn_learn_options *options;
     bool logistic, bias;
+    bool gram; /* of the dual: by the products of rows, which the design then keeps for the next training */
     size_t seed;
     const float *row_weight;  /* task rows, or NULL */
     const uint32_t *row_fold; /* task rows, or NULL: with it, one model a class and fold, trained without that fold */
@@ -41,8 +42,12 @@ tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tn_learn_opti
 tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, size_t standard_count, double **out,
                        size_t *count);
 /* Which method trains: the softmax its own, Newton's is for other logistic losses and for an intercept that is not penalised. */
-typedef enum tnp_linear_method { TNP_BY_DUAL, TNP_BY_NEWTON, TNP_BY_SOFTMAX } tnp_linear_method;
+typedef enum tnp_linear_method { TNP_BY_DUAL, TNP_BY_NEWTON, TNP_BY_SOFTMAX, TNP_BY_GRAM } tnp_linear_method;
 tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool logistic, bool bias, tn_task task);
+/* The same for a shape: TNP_BY_GRAM instead of TNP_BY_DUAL where it is the faster way and the budget has room for it, for `besides`
+ * and for a block of rows. Decided once, before the design takes its memory: a training with tnp_linear.gram does not ask. */
+tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tn_learn_options *options, tnp_linear_method method,
+                                        size_t rows, size_t dim, size_t columns, size_t besides);
 /* Bytes that a training of these columns needs besides the design. */
 size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method);
 

@@ -4,6 +4,7 @@
 #ifndef TNP_SVM_DUAL_H
 #define TNP_SVM_DUAL_H
 
+#include "learn/design.h"
 #include "learn/margin_loss.h"
 
 typedef struct tnp_dual_options {
@@ -12,6 +13,7 @@ typedef struct tnp_dual_options {
     double tolerance; /* stop when the duality gap is below this fraction of the primal objective */
     size_t max_passes;
     uint64_t seed; /* of the order of rows */
+    bool gram;     /* by the products of all rows, which the design keeps, instead of the rows */
 } tnp_dual_options;
 
 typedef struct tnp_dual_info {
@@ -23,7 +25,9 @@ typedef struct tnp_dual_info {
  * gap. alpha (rows, count), or NULL: where to start (zeros, or the result for a smaller C) and the multipliers found. */
 tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const tnp_dual_options *options,
                          float *alpha, float *w, double *objective, double *gap, tnp_dual_info *info);
-/* Bytes that a solve needs besides the design. */
-size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns);
+/* Bytes that a solve needs besides the design; by the Gram these hold the Gram. */
+size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns, bool gram);
+/* Whether products of rows are the faster way for this shape. */
+bool tnp_dual_wants_gram(size_t rows, size_t dim, size_t columns, bool squared);
 
 #endif

@@ -87,7 +87,7 @@ static void their_weights(data *a, size_t c, int solver, double cost, double eps
 }
 
 /* Our weights of all classes, (k, d+1), from a file that holds the same numbers. */
-static void our_weights(const data *a, tn_feed *feed, bool squared, double cost, bool bias, float *w)
+static void our_weights(const data *a, tn_feed *feed, bool squared, double cost, bool bias, bool gram, float *w)
 {
     const tn_feed *feeds[] = {feed};
     size_t *first = ref_alloc(a->n + 1, sizeof *first);
@@ -104,7 +104,7 @@ static void our_weights(const data *a, tn_feed *feed, bool squared, double cost,
         costs[c] = (float)cost;
     tnp_targets y = {a->n, a->k, first, cls, NULL};
     tnp_columns columns = {&y, a->k, NULL, NULL, NULL, costs, costs};
-    tnp_dual_options options = {squared, bias, GAP, 3000, 1};
+    tnp_dual_options options = {squared, bias, GAP, 3000, 1, gram};
     assert_fine(test_ctx, tnp_design_new(test_ctx, feeds, 1, 0, &design));
     assert_fine(test_ctx, tnp_dual_solve(test_ctx, design, &columns, &options, NULL, w, objective, gap, &info));
     assert_true(info.converged);
@@ -175,7 +175,8 @@ static double rounding_of(const ref_svm *p, const ref_real *w)
     return (double)sqrtl(sum);
 }
 
-static void compare(data *a, const data *fresh, tn_feed *feed, int solver, double cost, double eps, bool bias)
+static void compare(data *a, const data *fresh, tn_feed *feed, int solver, double cost, double eps, bool bias,
+                    bool gram)
 {
     size_t width = a->d + 1, given_up = 0;
     bool squared = solver != L2R_L1LOSS_SVC_DUAL;
@@ -183,7 +184,7 @@ static void compare(data *a, const data *fresh, tn_feed *feed, int solver, doubl
     double *costs = ref_alloc(a->n, sizeof *costs), *above = ref_alloc(a->k, sizeof *above);
     ref_real *theirs = ref_alloc(a->k * width, sizeof *theirs);
     fill_rows(a, bias);
-    our_weights(a, feed, squared, cost, bias, w);
+    our_weights(a, feed, squared, cost, bias, gram, w);
     ref_real *ours = widened(w, a->k * width);
     for (size_t i = 0; i < a->n; ++i)
         costs[i] = (double)(float)cost;
@@ -231,8 +232,9 @@ static void random_problem(size_t n, size_t d, size_t k, uint64_t seed, double s
     const double costs[] = {0.1, 1, 10};
     for (int solver = L2R_L2LOSS_SVC_DUAL; solver <= L2R_L1LOSS_SVC_DUAL; ++solver)
         for (size_t c = 0; c < 3; ++c)
-            for (int bias = 0; bias < 2; ++bias)
-                compare(&a, &fresh, feed, solver, costs[c], solver == L2R_L2LOSS_SVC ? 1e-12 : 1e-9, bias);
+            for (int form = 0; form < 4; ++form)
+                compare(&a, &fresh, feed, solver, costs[c], solver == L2R_L2LOSS_SVC ? 1e-12 : 1e-9, form & 1,
+                        form & 2);
     tn_feed_free(feed);
     tn_source_close(src);
     free(centre);
@@ -288,13 +290,14 @@ static void demo_features(void **state)
     tn_feed *feed = NULL, *other_feed = NULL;
     tn_source *src = NULL, *other_src = NULL;
     data a = demo_part("train", &feed, &src, names), fresh = demo_part("test", &other_feed, &other_src, names);
-    compare(&a, &fresh, feed, L2R_L2LOSS_SVC, 1, 1e-9, true);
-    compare(&a, &fresh, feed, L2R_L2LOSS_SVC, 10, 1e-9, false);
-    compare(&a, &fresh, feed, L2R_L2LOSS_SVC_DUAL, 0.1, 1e-9, false);
-    compare(&a, &fresh, feed, L2R_L2LOSS_SVC_DUAL, 1, 1e-9, true);
-    compare(&a, &fresh, feed, L2R_L1LOSS_SVC_DUAL, 1, 1e-9, true);
-    compare(&a, &fresh, feed, L2R_L1LOSS_SVC_DUAL, 0.1, 1e-9, false);
-    assert_int_equal(rows_compared, 6 * fresh.n);
+    compare(&a, &fresh, feed, L2R_L2LOSS_SVC, 1, 1e-9, true, true);
+    compare(&a, &fresh, feed, L2R_L2LOSS_SVC, 10, 1e-9, false, false);
+    compare(&a, &fresh, feed, L2R_L2LOSS_SVC_DUAL, 0.1, 1e-9, false, false);
+    compare(&a, &fresh, feed, L2R_L2LOSS_SVC_DUAL, 1, 1e-9, true, true);
+    compare(&a, &fresh, feed, L2R_L1LOSS_SVC_DUAL, 1, 1e-9, true, true);
+    compare(&a, &fresh, feed, L2R_L1LOSS_SVC_DUAL, 0.1, 1e-9, false, false);
+    compare(&a, &fresh, feed, L2R_L1LOSS_SVC_DUAL, 1, 1e-9, false, true);
+    assert_int_equal(rows_compared, 7 * fresh.n);
     assert_true((double)rows_apart <= 0.001 * (double)rows_compared);
     tn_feed_free(feed);
     tn_feed_free(other_feed);

@@ -49,33 +49,35 @@ ref_real ref_kernel_named(int kind, ref_real x, ref_real y)
     return x / 2 * log2l((x + y) / x) + y / 2 * log2l((x + y) / y);
 }
 
-/* Coefficient j of the Fourier series of the signature on [-period/2, period/2], by midpoints. */
-static ref_real coefficient(int kind, ref_real period, int j)
+static ref_real period_of(int kind)
 {
-    enum { POINTS = 200000 };
-    static ref_real known[4][4];
+    if (kind == 1)
+        return 8.80L * sqrtl(3 + 4.44L) - 12.6L;
+    return kind == 2 ? 2.00L * logl(3 + 0.99L) + 3.52L : 9.63L * sqrtl(3 + 1.00L) - 2.93L;
+}
+
+ref_real ref_signature_coefficient(int kind, int j, int points)
+{
     ref_real sum = 0;
-    if (known[kind][j] > 0)
-        return known[kind][j];
-    for (int i = 0; i < POINTS; ++i) {
-        ref_real u = ((i + 0.5L) / POINTS - 0.5L) * period;
-        sum += ref_kernel_named(kind, expl(u / 2), expl(-u / 2)) * cosl(2 * PI * j * u / period);
+    for (int i = 0; i < points; ++i) {
+        ref_real share = (i + 0.5L) / points - 0.5L, u = share * period_of(kind);
+        sum += ref_kernel_named(kind, expl(u / 2), expl(-u / 2)) * cosl(2 * PI * j * share);
     }
-    return known[kind][j] = sum / POINTS > 0 ? sum / POINTS : 0;
+    return sum / points;
 }
 
 static void named_positive(int kind, ref_real x, ref_real *out)
 {
-    const ref_real period = kind == 1   ? 8.80L * sqrtl(3 + 4.44L) - 12.6L
-                            : kind == 2 ? 2.00L * logl(3 + 0.99L) + 3.52L
-                                        : 9.63L * sqrtl(3 + 1.00L) - 2.93L;
+    static ref_real known[4][4];
     if (kind == 0) {
         out[0] = sqrtl(x);
         return;
     }
     for (int j = 0; j <= 3; ++j) {
-        ref_real size = sqrtl(x * coefficient(kind, period, j) * (j ? 2 : 1));
-        ref_real angle = x > 0 ? 2 * PI * j / period * logl(x) : 0;
+        if (known[kind][j] == 0)
+            known[kind][j] = fmaxl(0, ref_signature_coefficient(kind, j, 200000));
+        ref_real size = sqrtl(x * known[kind][j] * (j ? 2 : 1));
+        ref_real angle = x > 0 ? 2 * PI * j / period_of(kind) * logl(x) : 0;
         if (j > 0)
             out[2 * j - 1] = size * cosl(angle);
         out[2 * j] = j ? size * sinl(angle) : size;

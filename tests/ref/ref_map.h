@@ -12,6 +12,8 @@ void ref_map_learned(int plain, int split, const double *weight, size_t rank, re
 
 /* kind 0 hellinger, 1 chi2, 2 intersection, 3 js. k(x, y) for x, y > 0, and the map of 1 or 7 values. */
 ref_real ref_kernel_named(int kind, ref_real x, ref_real y);
+/* Coefficient j of the Fourier series of its signature on one period, by so many midpoints. */
+ref_real ref_signature_coefficient(int kind, int j, int points);
 void ref_map_named(int kind, int split, ref_real x, ref_real *out);
 
 #endif

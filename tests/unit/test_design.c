@@ -89,6 +89,49 @@ static void streamed_within_a_budget(void **state)
     free(v);
 }
 
+/* Products of integers are exact: every entry is the literal sum, on both sides, whatever the blocks and bands; the second
+ * call gives the same array. */
+static void products_of_rows(void **state)
+{
+    (void)state;
+    enum { N = 1100, D = 6 };
+    ref_rng rng = ref_rng_of(5);
+    double v[2][N * D / 2];
+    for (size_t i = 0; i < N * D; ++i)
+        v[i % 2][i / 2] = (double)ref_below(&rng, 21) - 10;
+    tn_source *src[2] = {source_of("left", v[0], N, D / 2, AS_I8), source_of("right", v[1], N, D / 2, AS_I8)};
+    tn_feed *feed[2] = {feed_of(src[0], TN_NORM_NONE), feed_of(src[1], TN_NORM_NONE)};
+    const size_t blocks[] = {N, 1, 7, 512, 1099};
+    for (size_t z = 0; z < 10; ++z) {
+        tnp_design *x = NULL;
+        const float *gram = NULL, *again = NULL;
+        assert_fine(test_ctx, tnp_design_new(test_ctx, (const tn_feed *const *)feed, 2, 0, &x));
+        x->block = blocks[z % 5];
+        x->blocks = (N + x->block - 1) / x->block;
+        x->resident = z < 5;
+        if (z == 9) /* room for a band of one block only */
+            tn_ctx_set_memory(test_ctx, tn_ctx_memory_now(test_ctx) + 4 * (size_t)N * N + 7 * x->block * D);
+        assert_fine(test_ctx, tnp_design_gram(test_ctx, x, &gram));
+        assert_fine(test_ctx, tnp_design_gram(test_ctx, x, &again));
+        tn_ctx_set_memory(test_ctx, 0);
+        assert_ptr_equal(gram, again);
+        for (size_t i = 0; i < N; ++i)
+            for (size_t j = 0; j < N; ++j) {
+                double sum = 0;
+                for (size_t c = 0; c < D / 2; ++c)
+                    sum +=
+                        v[0][i * (D / 2) + c] * v[0][j * (D / 2) + c] + v[1][i * (D / 2) + c] * v[1][j * (D / 2) + c];
+                if ((double)gram[i * N + j] != sum)
+                    fail_msg("case %zu, rows %zu and %zu: %g, expected %g", z, i, j, (double)gram[i * N + j], sum);
+            }
+        tnp_design_free(x);
+    }
+    for (int f = 0; f < 2; ++f) {
+        tn_feed_free(feed[f]);
+        tn_source_close(src[f]);
+    }
+}
+
 /* Cancelled, a bad row in the file, no memory: the status comes through and nothing is left. */
 static void faults(void **state)
 {
@@ -143,6 +186,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(kept_in_memory),
         cmocka_unit_test(streamed_within_a_budget),
+        cmocka_unit_test(products_of_rows),
         cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

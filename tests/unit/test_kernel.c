@@ -138,6 +138,30 @@ static void test_add_to_double(void **state)
             }
 }
 
+/* A product rounded once, a root and a product each rounded once: equal bits, also in place and for -0. */
+static void test_scale(void **state)
+{
+    (void)state;
+    float x[ROOM], y[ROOM], want[ROOM];
+    for (size_t t = 0; t < count; ++t)
+        for (size_t n = 0; n <= MOST; ++n)
+            for (int root = 0; root < 2; ++root) {
+                void (*scale)(const float *, float, float *, size_t) = root ? tables[t]->scale_root : tables[t]->scale;
+                fill(x, ROOM, false, n);
+                x[4] = -0.0f;
+                for (size_t i = 0; i < ROOM; ++i)
+                    want[i] = y[i] = 5;
+                for (size_t i = 0; i < n; ++i) {
+                    float size = root ? (float)sqrt(fabs((double)x[3 + i])) : fabsf(x[3 + i]);
+                    want[2 + i] = copysignf(size, x[3 + i]) * 1.7f;
+                }
+                scale(x + 3, 1.7f, y + 2, n);
+                assert_memory_equal(y, want, sizeof y);
+                scale(x + 3, 1.7f, x + 3, n);
+                assert_memory_equal(x + 3, want + 2, n * sizeof *x);
+            }
+}
+
 /* A subtraction and a product, each rounded once: equal bits, also in place. */
 static void test_shift_scale(void **state)
 {
@@ -488,7 +512,7 @@ int main(void)
         cmocka_unit_test(test_all_finite), cmocka_unit_test(test_half),           cmocka_unit_test(test_tri_solve),
         cmocka_unit_test(test_nearest),    cmocka_unit_test(test_pick),           cmocka_unit_test(test_products),
         cmocka_unit_test(test_add_scaled), cmocka_unit_test(test_confident_move), cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_moments),
+        cmocka_unit_test(test_moments),    cmocka_unit_test(test_scale),
     };
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

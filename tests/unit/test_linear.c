@@ -387,6 +387,53 @@ static void streamed_within_a_budget(void **state)
     free(v);
 }
 
+/* Products of rows for wide shapes only, and only within the budget; with folds, whose multipliers start from the last C. */
+static void wide_shapes_go_by_the_gram(void **state)
+{
+    (void)state;
+    tn_learn_options opt;
+    tn_learn_options_default(&opt);
+    assert_int_equal(tnp_linear_method_for(test_ctx, &opt, TNP_BY_DUAL, 500, 4000, 10, 0), TNP_BY_GRAM);
+    assert_int_equal(tnp_linear_method_for(test_ctx, &opt, TNP_BY_DUAL, 50000, 400, 10, 0), TNP_BY_DUAL);
+    assert_int_equal(tnp_linear_method_for(test_ctx, &opt, TNP_BY_NEWTON, 500, 4000, 10, 0), TNP_BY_NEWTON);
+    assert_int_equal(tnp_linear_method_for(test_ctx, &opt, TNP_BY_SOFTMAX, 500, 4000, 10, 0), TNP_BY_SOFTMAX);
+    size_t now = tn_ctx_memory_now(test_ctx), need = tnp_linear_bytes(500, 4000, 10, TNP_BY_GRAM), besides = 12345;
+    need += tnp_design_block_rows(500, 4000) * 4000 * sizeof(float) + besides;
+    tn_ctx_set_memory(test_ctx, now + need);
+    tnp_linear_method fits = tnp_linear_method_for(test_ctx, &opt, TNP_BY_DUAL, 500, 4000, 10, besides);
+    tn_ctx_set_memory(test_ctx, now + need - 1);
+    tnp_linear_method tight = tnp_linear_method_for(test_ctx, &opt, TNP_BY_DUAL, 500, 4000, 10, besides);
+    tn_ctx_set_memory(test_ctx, 0);
+    assert_int_equal(fits, TNP_BY_GRAM);
+    assert_int_equal(tight, TNP_BY_DUAL);
+
+    setting s = setting_of(REF_NONNEG, 60, 100, 3, TN_TASK_MULTICLASS, AS_F32);
+    uint32_t fold[60];
+    for (size_t i = 0; i < 60; ++i)
+        fold[i] = (uint32_t)(i * 7 % 4);
+    double objective[2][3], gap[2][3];
+    for (int gram = 0; gram < 2; ++gram) {
+        job *j = job_of(&s, false, true);
+        float *alpha = ref_alloc(60 * 12, sizeof *alpha);
+        j->linear.gram = gram;
+        j->linear.row_fold = fold;
+        j->linear.folds = 4;
+        j->linear.alpha = alpha;
+        for (size_t c = 0; c < 3; ++c) {
+            train(j, 0.5 * (double)(c + 1));
+            objective[gram][c] = j->out.objective;
+            gap[gram][c] = j->out.gap;
+            assert_true(j->out.converged);
+        }
+        assert_int_equal(j->x->gram != NULL, gram);
+        free(alpha);
+        job_free(j);
+    }
+    for (size_t c = 0; c < 3; ++c)
+        assert_true(fabs(objective[0][c] - objective[1][c]) <= gap[0][c] + gap[1][c] + 1e-5 * objective[0][c]);
+    setting_free(&s);
+}
+
 /* ---- texts and files ---- */
 
 static void grids(void **state)
@@ -479,6 +526,7 @@ int main(void)
         cmocka_unit_test(free_intercept),
         cmocka_unit_test(held_out_scores),
         cmocka_unit_test(streamed_within_a_budget),
+        cmocka_unit_test(wide_shapes_go_by_the_gram),
         cmocka_unit_test(grids),
         cmocka_unit_test(digits),
         cmocka_unit_test(weight_files),
