@@ -26,12 +26,8 @@ def ask(program, features, cell, method, word, scratch):
 
 
 def rank(program, features, cell, maps, words):
-    """{map: log evidence}. Candidates are told apart by their number of columns and, where that is the same, by name."""
+    """{map: log evidence}; at most one of the maps is a learned one."""
     said = call(program, "rank", *inputs(features, cell, "train"), "--transform", ",".join(map(str, words)), "--loo", "0")
-    found = {candidate["name"]: candidate["log_evidence"] for candidate in said["candidates"]}
-    return {str(one): found[name] for one, name in zip(maps, names(words))}
-
-
-def names(words):
-    """As candidates are called."""
-    return ["f" if word == protocol.NONE else f"f+{word}" for word in words]
+    learned = next((str(one) for one in maps if isinstance(one, Map)), None)
+    return {candidate["transform"] if candidate["transform"] in protocol.NAMED else learned: candidate["log_evidence"]
+            for candidate in said["candidates"]}
