@@ -108,6 +108,54 @@ TN_API tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_
                              tn_transfer_info **info, tn_head **head);
 TN_API void tn_transfer_info_free(tn_transfer_info *info);
 
+/* ---- maps of additive kernels, learned: docs/math.md, section 6 ---- */
+
+/* Rows and what they are to tell apart; both borrowed. */
+typedef struct tn_map_data {
+    const tn_source *source;
+    const tn_labels *labels; /* multi-class or multi-label; rows without a label are left out */
+} tn_map_data;
+
+typedef struct tn_map_options {
+    size_t rank;       /* values an entry, 1 to TN_BASIS_SIZE; 6: the paper finds 5 to 7 alike */
+    double rate;       /* above 0: the fewest values with at least this contributing rate, instead of rank; 0 */
+    double power;      /* of the singular values in the weights, 0 to 1; 0.5, the best of the paper's three */
+    const char *scale; /* a number, or "auto": 1 over the 99.99 % quantile of the L1-normalised entries; "auto" */
+    int basis;         /* tn_basis; scaled-fourier: zero stays zero, and the paper finds it better */
+    int sign;          /* tn_signed; odd */
+    double cost;       /* C of the support vector machines; 1, the paper's */
+    double gap;        /* certified, relative, at which they stop; 1e-4 */
+    size_t max_passes; /* over the rows at most; 1000 */
+    int nan;           /* tn_nan_policy; error */
+    size_t seed;       /* of the order of rows; 0 */
+} tn_map_options;
+
+TN_API void tn_map_options_default(tn_map_options *options);
+TN_API const tn_field *tn_map_fields(size_t *count);
+
+typedef struct tn_map_info {
+    size_t rank;                           /* values an entry */
+    size_t wanted;                         /* as the options had it; more than rank when the data hold no more */
+    size_t sets, rows, tasks;              /* data sets, their labelled rows, one-vs-rest tasks that are not constant */
+    size_t functions;                      /* of the basis, as far as they differ on these data: what was trained on */
+    double scale;                          /* used */
+    double rates[TN_BASIS_SIZE];           /* contributing rates tau(1) .. */
+    double singular_values[TN_BASIS_SIZE]; /* descending */
+    double zeros, beyond;                  /* shares of all entries: 0, and above 1 on the scaled axis */
+    double objective, gap;                 /* sums over all tasks: the machines' objective, its certified distance */
+    size_t passes;                         /* of the data set that took most */
+    bool converged;
+    double svm_seconds, svd_seconds, seconds; /* training; decomposition; all, reading included */
+} tn_map_info;
+
+/* Learns the map of an additive kernel: linear support vector machines on all functions of the basis for every task, then the
+ * directions that their weights share. Everything is borrowed until return; info may be NULL. Owned by the caller, free with
+ * tn_map_free. Rows of one set need not have the columns of another. Cost a set: N^2 x functions x columns flops for the
+ * products of rows; memory 4 N^2 bytes and some hundred MB, within the budget.
+ * TN_ERR_ARG; TN_ERR_SHAPE; TN_ERR_DATA: a regression, one class only, NaN, all entries zero; TN_ERR_BUDGET. */
+TN_API tn_status tn_map_learn(tn_ctx *ctx, const tn_map_data *data, size_t count, const tn_map_options *options,
+                              tn_map_info *info, tn_map **out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -57,12 +57,13 @@ typedef struct tn_map_spec {
     double scale;         /* > 0: what rows of unit L1 norm are multiplied with. Beyond 1, |x| is clamped to 1 */
     const double *weight; /* W (TN_BASIS_SIZE, rank): phi(x) = W'f(x). NULL in the spec of a named map */
     /* Where a learned map comes from. The map does not use these, it carries them. */
-    double power;        /* p of W = P diag(singular values)^p */
-    size_t tasks;        /* one-vs-rest tasks that it was learned from */
-    const double *rates; /* contributing rates tau(1) .. tau(TN_BASIS_SIZE), or NULL */
-    const double
-        *histogram; /* learning entries other than 0 with |x| in each of TN_MAP_BINS equal parts of [0, 1] on the
-                                scaled axis, the last with all beyond; or NULL */
+    double power;                  /* p of W = P diag(singular values)^p */
+    size_t tasks, rows;            /* one-vs-rest tasks and rows that it was learned from */
+    const double *rates;           /* contributing rates tau(1) .. tau(TN_BASIS_SIZE), or NULL */
+    const double *singular_values; /* TN_BASIS_SIZE, descending, or NULL */
+    const double *vectors;         /* P (TN_BASIS_SIZE, TN_BASIS_SIZE), a column a singular value, or NULL */
+    const double *histogram; /* learning entries other than 0 with |x| in each of TN_MAP_BINS equal parts of [0, 1] on
+                                      the scaled axis, the last with all beyond; or NULL */
 } tn_map_spec;
 
 /* A map of TN_MAP_WORDS, scale 1: hellinger sign(x) sqrt|x|, one value; chi2, intersection and js, 7 values that approximate

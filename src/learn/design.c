@@ -36,7 +36,8 @@ static tn_status load_all(tn_ctx *ctx, tnp_design *d)
     return tnp_progress(ctx, "reading", d->rows, d->rows);
 }
 
-tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, tnp_design **out)
+static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, bool keep,
+                            tnp_design **out)
 {
     tn_status st = TN_OK;
     tnp_design *d = NULL;
@@ -53,7 +54,7 @@ tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count,
     d->blocks = (d->rows + d->block - 1) / d->block;
     TN_TRY(tnp_mul(ctx, d->rows, d->dim, &bytes));
     TN_TRY(tnp_mul(ctx, bytes, sizeof(float), &bytes));
-    d->resident = reserve < room && bytes <= room - reserve;
+    d->resident = keep && reserve < room && bytes <= room - reserve;
     if (!d->resident)
         TN_TRY(tnp_need(ctx, d->block * d->dim * sizeof(float) + reserve, "training"));
     TN_TRY(tnp_alloc_raw(ctx, (d->resident ? d->rows : d->block) * d->dim, sizeof(float), &d->data));
@@ -64,6 +65,17 @@ tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count,
 done:
     tnp_design_free(d);
     return st;
+}
+
+tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, tnp_design **out)
+{
+    return design_new(ctx, feeds, count, reserve, true, out);
+}
+
+tn_status tnp_design_new_streamed(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve,
+                                  tnp_design **out)
+{
+    return design_new(ctx, feeds, count, reserve, false, out);
 }
 
 void tnp_design_free(tnp_design *d)

@@ -21,6 +21,9 @@ typedef struct tnp_design {
 /* feeds are borrowed while it lives. reserve: bytes that the learner will need besides. Owned by the caller, free with
  * tnp_design_free. TN_ERR_BUDGET when not even a block fits. */
 tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, tnp_design **out);
+/* The same, read again each time whatever the budget: for learners that ask for every row only once or twice. */
+tn_status tnp_design_new_streamed(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve,
+                                  tnp_design **out);
 void tnp_design_free(tnp_design *design);
 
 /* Rows that a block of a design of this size has. */

@@ -159,8 +159,11 @@ tn_status tn_map_new_learned(tn_ctx *ctx, const tn_map_spec *spec, tn_map **out)
     map->kind = TNP_PHI_LEARNED;
     map->made_of = *spec;
     map->made_of.weight = map->made_of.rates = map->made_of.histogram = NULL;
+    map->made_of.singular_values = map->made_of.vectors = NULL;
     TN_TRY(copy_values(ctx, spec->weight, TN_BASIS_SIZE * spec->rank, &map->made_of.weight));
     TN_TRY(copy_values(ctx, spec->rates, TN_BASIS_SIZE, &map->made_of.rates));
+    TN_TRY(copy_values(ctx, spec->singular_values, TN_BASIS_SIZE, &map->made_of.singular_values));
+    TN_TRY(copy_values(ctx, spec->vectors, (size_t)TN_BASIS_SIZE * TN_BASIS_SIZE, &map->made_of.vectors));
     TN_TRY(copy_values(ctx, spec->histogram, TN_MAP_BINS, &map->made_of.histogram));
     TN_TRY(make_table(ctx, map));
     *out = map;
@@ -180,9 +183,10 @@ void tn_map_free(tn_map *map)
 {
     if (!map)
         return;
-    tnp_free((void *)(uintptr_t)map->made_of.weight);
-    tnp_free((void *)(uintptr_t)map->made_of.rates);
-    tnp_free((void *)(uintptr_t)map->made_of.histogram);
+    const double *const owned[] = {map->made_of.weight, map->made_of.rates, map->made_of.singular_values,
+                                   map->made_of.vectors, map->made_of.histogram};
+    for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i)
+        tnp_free((void *)(uintptr_t)owned[i]);
     tnp_free(map->rows);
     tnp_free(map);
 }
