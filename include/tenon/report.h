@@ -32,6 +32,11 @@ TN_API tn_status tn_pq_load(tn_ctx *ctx, const char *path, tn_pq **out);
 TN_API tn_status tn_codes_save(tn_ctx *ctx, const tn_pq *pq, const tn_source *src, const char *command,
                                const char *path, tn_pq_info *info);
 
+/* A learned map as .safetensors, layout in docs/formats.md. Failures as for heads; TN_ERR_ARG for a named map, which needs
+ * no file. */
+TN_API tn_status tn_map_save(tn_ctx *ctx, const tn_map *map, const char *command, const char *path);
+TN_API tn_status tn_map_load(tn_ctx *ctx, const char *path, tn_map **out);
+
 /* A float32 .npy written row block by row block. */
 typedef struct tn_npy_writer tn_npy_writer;
 TN_API tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out);

@@ -71,7 +71,7 @@ typedef struct tn_map_spec {
  * caller, free with tn_map_free. */
 TN_API tn_status tn_map_new_named(tn_ctx *ctx, const char *name, tn_signed sign, tn_map **out);
 /* A learned map; everything spec points to is copied. TN_ERR_ARG for a rank that is 0 or above TN_BASIS_SIZE, a scale that is
- * not a positive number, weights that are not finite. O(table), some 1e4 rows of `rank` values. */
+ * not a positive number, weights that are missing or not finite. O(table), some 1e4 rows of `rank` values. */
 TN_API tn_status tn_map_new_learned(tn_ctx *ctx, const tn_map_spec *spec, tn_map **out);
 TN_API tn_status tn_map_copy(tn_ctx *ctx, const tn_map *map, tn_map **out);
 /* NULL is legal. */

@@ -12,6 +12,7 @@
  * Oracle: tests/ref/ref_map.c. */
 #include "transform/map.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -132,6 +133,8 @@ static tn_status check(tn_ctx *ctx, const tn_map_spec *spec)
         return tnp_fail(ctx, TN_ERR_ARG, "map: rank is %zu, expected 1 to %d", spec->rank, TN_BASIS_SIZE);
     if (!(spec->scale > 0) || !isfinite(spec->scale))
         return tnp_fail(ctx, TN_ERR_ARG, "map: scale is %g, expected a number above 0", spec->scale);
+    if (!spec->weight)
+        return tnp_fail(ctx, TN_ERR_ARG, "map: no weights, expected %d times %zu", TN_BASIS_SIZE, spec->rank);
     for (size_t i = 0; i < TN_BASIS_SIZE * spec->rank; ++i)
         if (!isfinite(spec->weight[i]))
             return tnp_fail(ctx, TN_ERR_ARG, "map: weight %zu of function %zu is not a finite number", i % spec->rank,
@@ -279,7 +282,7 @@ static void split_roots(const float *x, float factor, size_t n, float *out)
 
 void tnp_phi_row(const tnp_kernels *k, const tn_map *map, float *x, size_t n, float *out)
 {
-    double sum = k->sum_abs(x, n), exact = sum > 0 ? map->made_of.scale / sum : 0;
+    double sum = k->sum_abs(x, n), exact = sum > 0 ? fmin(map->made_of.scale / sum, DBL_MAX) : 0;
     float factor = (float)exact;
     if (sum > 0 && (exact < 1e-30 || exact > 1e30)) { /* x * factor in float would lose digits or overflow */
         for (size_t j = 0; j < n; ++j)

@@ -317,13 +317,13 @@ static void test_sampler_of_scikit_learn(void **state)
     tn_map_free(map);
 }
 
-/* Rows whose sum of magnitudes leaves the range of float on either side. */
+/* Rows whose sum of magnitudes leaves the range of float on either side, and a scale that does. */
 static void test_extremes(void **state)
 {
     (void)state;
     static const float sizes[] = {1e-42f, 1e-38f, 1, 1e38f, 3e38f};
     for (int form = 0; form < 6; ++form) {
-        tn_map *map = form < 2 ? learned_of(TN_BASIS_SCALED_FOURIER, (tn_signed)form, 5, 3, 4)
+        tn_map *map = form < 2 ? learned_of(TN_BASIS_SCALED_FOURIER, (tn_signed)form, 5, form ? 1e300 : 3, 4)
                                : named_of(named[form - 2], TN_SIGNED_SPLIT);
         size_t width = tn_map_width(map);
         double most = form < 2 ? largest(map) : 1, want[TN_MAP_MOST];
@@ -480,6 +480,9 @@ static void test_refused(void **state)
     assert_fails(ctx, TN_ERR_ARG, "got 'chi3', expected " TN_MAP_WORDS,
                  tn_map_new_named(ctx, "chi3", TN_SIGNED_ODD, &map));
     assert_fails(ctx, TN_ERR_ARG, "got 'learned'", tn_map_new_named(ctx, "learned", TN_SIGNED_ODD, &map));
+    bad = good;
+    bad.weight = NULL;
+    assert_fails(ctx, TN_ERR_ARG, "no weights, expected 39 times 2", tn_map_new_learned(ctx, &bad, &map));
     w[5] = NAN;
     assert_fails(ctx, TN_ERR_ARG, "weight 1 of function 2 is not", tn_map_new_learned(ctx, &good, &map));
     assert_null(map);
