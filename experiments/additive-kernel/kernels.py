@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Learns kernels, cuts them to lower ranks and compares them. Files stay in the work folder, one a kernel and one a map.
+"""Learns kernels, cuts them to ranks and compares them. Files stay in the work folder, one a kernel and one a map.
 
-The columns of a kernel file's `weight` (39, rank) are eigenvectors times singular values to the power p, largest first. What
-is cut from a file here could be learned again with other options, and would be the same numbers.
+A kernel file holds all eigenvectors P (`vectors`) and singular values s beside W = P_K diag(s_K)^p (`weight`): another rank
+or power is another `weight`, the same as learning with these options would give.
 """
 import array
 import json
-import math
 import os
 
 import protocol
@@ -25,8 +24,7 @@ def learn(program, kernel, features, sets, work):
         data = [word for name in protocol.learned_on(kernel, sets)
                 for word in ("--data", f"{name}={features / name / kernel.network}.train.npy",
                              features / name / "labels.train.npy")]
-        said = call(program, "kernel", "learn", *data, "--rank", max(protocol.RANKS), "--power", protocol.POWER, "--basis",
-                    kernel.basis, "-o", path(work, kernel))
+        said = call(program, "kernel", "learn", *data, "--basis", kernel.basis, "-o", path(work, kernel))
         beside = facts.with_suffix(".new")
         beside.write_text(json.dumps(said))
         os.replace(beside, facts)
@@ -45,30 +43,22 @@ def tensor(header, data, name):
     return array.array("d", data[begin:end])
 
 
-def cut_columns(weights, rank, power):
-    """The first `rank` columns, their lengths s^POWER made s^power."""
-    have = len(weights) // protocol.FUNCTIONS
-    columns = [weights[k::have] for k in range(rank)]
-    lengths = [math.sqrt(sum(value * value for value in column)) for column in columns]
-    factors = [length ** (power / protocol.POWER - 1) if length else 0.0 for length in lengths]
-    return array.array("d", (column[m] * factor for m in range(protocol.FUNCTIONS)
-                             for column, factor in zip(columns, factors)))
-
-
 def cut(one, learned, work):
     """The file of a Map, made from that of its kernel unless it is there."""
     file = path(work, one)
     if file.is_file():
         return file
     header, data = read(path(work, one.kernel))
-    weights = cut_columns(tensor(header, data, "weight"), one.rank, one.power).tobytes()
-    kept = {name: data[slice(*facts["data_offsets"])] for name, facts in header.items() if name != "__metadata__"}
-    kept["weight"] = weights
+    factors = [value ** one.power for value in tensor(header, data, "singular_values")[:one.rank]]
+    vectors = tensor(header, data, "vectors")
+    weight = array.array("d", (vectors[protocol.FUNCTIONS * m + k] * factor for m in range(protocol.FUNCTIONS)
+                               for k, factor in enumerate(factors)))
+    tensors = {name: data[slice(*facts["data_offsets"])] for name, facts in header.items() if name != "__metadata__"}
     header["weight"]["shape"] = [protocol.FUNCTIONS, one.rank]
-    header["__metadata__"] |= {"rank": str(one.rank), "power": repr(one.power)}
+    header["__metadata__"]["power"] = repr(one.power)
     if one.scaled:
         header["__metadata__"]["scale"] = repr(learned[Kernel(one.scaled)]["scale"])
-    return write(file, header, kept)
+    return write(file, header, tensors | {"weight": weight.tobytes()})
 
 
 def write(file, header, tensors):

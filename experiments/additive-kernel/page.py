@@ -27,8 +27,8 @@ def head(doctor, found, before, seconds):
             "here may well hold there.",
             "- Learning: SVMs of every class against the rest (hinge, C = 1, bias) on 39 functions an entry, of the training "
             "rows only; rows of unit L1 norm times a scale, which is one over the 99.99 % quantile of the entries (the paper: "
-            "200 for 4096 columns). Kernels are learned once with rank "
-            f"{max(RANKS)} and power 1/2; lower ranks are their first columns, other powers other lengths of these.",
+            "200 for 4096 columns). A kernel is learned once; its file has all eigenvectors and singular values, from which other "
+            "ranks and powers are cut.",
             "- Classifier: linear SVM, hinge, C = 1, of mapped rows of unit L2 norm, as in the paper, which names no C. Scores: "
             "accuracy in percent, mean average precision for flickr8k, on the set's own test rows. The kernel is the one "
             "learned on the training rows of all sets, as in the paper, where nothing else is said.",

@@ -2,8 +2,7 @@
 """What is learned and what is asked. A cell is one network on one set; every question of a cell is one head, trained on the
 rows that learning may see and tested on the set's own test rows.
 
-A kernel is learned once for its network, sets and basis, with the highest rank. W = P diag(s)^p has the eigenvectors in
-order, so a lower rank is its first columns and another power another length of them: no second learning, see kernels.cut.
+A kernel is learned once for its network, sets and basis; its file has what all ranks and powers need, see kernels.cut.
 """
 import dataclasses
 
