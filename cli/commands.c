@@ -156,14 +156,16 @@ const cli_command cli_commands[] = {
                  "tenon rank dino.npy clip.npy --labels y.npy --normalize l2,root --json\n"
                  "tenon rank vgg.npy --labels y.txt --transform none,hellinger,chi2\n"
                  "tenon rank vgg=a.npz:fc7 --labels tags.txt --loo 0 --mem 8G",
-     .details = "A candidate is a representation with a transform and a normalisation, vgg+chi2+root where several of "
-                "them compete. Its score is the log marginal likelihood of "
-                "the labels under a ridge model on it, at the best regularisation of each class: no validation set "
-                "and no grid are needed. The gain is that figure against the model without features, in nats a "
-                "label. The leave-one-out accuracy beside it is exact, in closed form.\n\n"
-                "A transform is the explicit map of an additive kernel: rows are brought to unit L1 norm, then every "
-                "entry becomes one value (hellinger) or seven (chi2, intersection, js) whose products approximate the "
-                "kernel. It is computed while rows are read, nothing is stored.",
+     .details =
+         "A candidate is a representation with a transform and a normalisation, vgg+chi2+root where several of "
+         "them compete. Its score is the log marginal likelihood of "
+         "the labels under a ridge model on it, at the best regularisation of each class: no validation set "
+         "and no grid are needed. The gain is that figure against the model without features, in nats a "
+         "label. The leave-one-out accuracy beside it is exact, in closed form.\n\n"
+         "A transform is the explicit map of an additive kernel: rows are brought to unit L1 norm, then every "
+         "entry becomes one value (hellinger) or seven (chi2, intersection, js) whose products approximate the "
+         "kernel; or those of a file that tenon kernel learn wrote, by the name of which it goes. It is computed "
+         "while rows are read, nothing is stored.",
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = rank_tables,

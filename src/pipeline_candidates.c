@@ -7,16 +7,42 @@
  * A candidate goes by the representation's name, "+" and the transform where several compete and it has one, "+" and the
  * normalisation where several compete: vgg, vgg+chi2, vgg+root, vgg+chi2+root. */
 #include "pipeline_parts.h"
+#include "read/source.h"
 #include "report/text.h"
+#include "tenon/report.h"
 
 #include <string.h>
+#include <unistd.h>
 
 /* ---- transforms ---- */
 
+static bool is_taken(const char *word)
+{
+    return tnp_find_choice(TN_TRANSFORM_WORDS, word) >= 0;
+}
+
+/* A learned kernel goes by the name of its file. A word that is neither the name of a map nor a file is a slip of either: what
+ * looks like a path was meant as one. */
+static tn_status load_kernel(tn_ctx *ctx, const char *path, tnp_transform *out)
+{
+    tn_status st = TN_OK;
+    if (access(path, F_OK) != 0)
+        TN_TRY(tnp_fail(ctx, strpbrk(path, "./") ? TN_ERR_IO : TN_ERR_ARG,
+                        "--transform: got '%s', expected %s or a kernel file; there is no such file", path,
+                        TN_TRANSFORM_WORDS));
+    TN_TRY(tnp_default_name(ctx, path, &out->name));
+    if (is_taken(out->name))
+        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "--transform: %s would go by the name '%s', which is taken; rename the file",
+                        path, out->name));
+    TN_TRY(tn_map_load(ctx, path, &out->map));
+done:
+    return st;
+}
+
 static tn_status read_word(tn_ctx *ctx, const char *word, tn_signed sign, tnp_transform *out)
 {
-    if (tnp_find_choice(TN_TRANSFORM_WORDS, word) < 0)
-        return tnp_fail(ctx, TN_ERR_ARG, "--transform: got '%s', expected %s", word, TN_TRANSFORM_WORDS);
+    if (!is_taken(word))
+        return load_kernel(ctx, word, out);
     tn_status st = tnp_strdup(ctx, word, &out->name);
     return st == TN_OK && strcmp(word, "none") != 0 ? tn_map_new_named(ctx, word, sign, &out->map) : st;
 }
@@ -36,7 +62,9 @@ static tn_status read_transforms(tn_ctx *ctx, const char *text, tn_signed sign, 
         TN_TRY(read_word(ctx, word, sign, t));
         for (const tnp_transform *other = c->transforms; other < t; ++other)
             if (strcmp(other->name, t->name) == 0)
-                TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "--transform: '%s' is named twice", t->name));
+                TN_TRY(tnp_fail(ctx, TN_ERR_ARG,
+                                "--transform: '%s' is named twice; a kernel file goes by its name up to the first dot",
+                                t->name));
         tnp_free(word);
         word = NULL;
     }

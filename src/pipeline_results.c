@@ -22,12 +22,12 @@ void tn_rank_options_default(tn_rank_options *options)
 const tn_field *tn_rank_fields(size_t *count)
 {
     static const tn_field fields[] = {
-        {"transform", TN_FIELD_TEXT, offsetof(tn_rank_options, transform), 0, 0, TN_TRANSFORM_WORDS "[,...]",
+        {"transform", TN_FIELD_TEXT, offsetof(tn_rank_options, transform), 0, 0, TN_TRANSFORM_WORDS "|KERNEL[,...]",
          "map that every entry goes through before rows are normalised; several, joined by commas, make each pair with "
          "a "
          "representation a candidate"},
         {"signed", TN_FIELD_CHOICE, offsetof(tn_rank_options, sign), 0, 0, TN_SIGNED_WORDS,
-         "entries below zero in such a map: mirrored, or in columns of their own"},
+         "entries below zero in a map that is no file: mirrored, or in columns of their own"},
         {"normalize", TN_FIELD_TEXT, offsetof(tn_rank_options, normalize), 0, 0, TN_NORMALIZE_WORDS "[,...]",
          "how rows are prepared; several, joined by commas, make each pair with a representation a candidate"},
         {"nan", TN_FIELD_CHOICE, offsetof(tn_rank_options, nan), 0, 0, TN_NAN_WORDS, "rows that hold NaN or infinity"},

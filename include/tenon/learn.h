@@ -18,7 +18,7 @@ typedef struct tn_rep {
     const char *name;
     size_t dim; /* columns of its file */
     tn_normalize normalize;
-    const char *transform; /* "none", one of TN_MAP_WORDS, or what the file of a learned kernel was called */
+    const char *transform; /* "none", one of TN_MAP_WORDS, or the name of a learned kernel's file up to its first dot */
     const tn_map *map;     /* that it stands for; NULL for "none" */
     size_t cols;           /* of the weights: dim, times the values an entry that the map makes */
 } tn_rep;

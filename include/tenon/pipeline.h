@@ -16,7 +16,8 @@ extern "C" {
 
 typedef struct tn_rank_options {
     tn_evidence_options evidence;
-    const char *transform; /* list of TN_TRANSFORM_WORDS; "none": whether a map helps depends on the features */
+    const char *
+        transform; /* list of TN_TRANSFORM_WORDS and of files of learned kernels; "none": whether a map helps depends on the features */
     int sign;              /* tn_signed, of the maps that go by name; odd: no wider than it must be */
     const char *normalize; /* list, "l2": the scale of a row says little about its class */
     int nan;               /* tn_nan_policy; error: bad rows are a fault upstream, not something to hide */

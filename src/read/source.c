@@ -59,8 +59,7 @@ static bool is_folder(const char *file)
     return stat(file, &info) == 0 && S_ISDIR(info.st_mode);
 }
 
-/* The file name up to its first dot; a name that starts with a dot is kept whole. */
-static tn_status default_name(tn_ctx *ctx, const char *path, char **out)
+tn_status tnp_default_name(tn_ctx *ctx, const char *path, char **out)
 {
     size_t end = file_length(path), begin;
     while (end > 1 && path[end - 1] == '/')
@@ -229,7 +228,7 @@ tn_status tnp_source_open_path(tn_ctx *ctx, const char *path, const char *name, 
     if (name)
         TN_TRY(tnp_strdup(ctx, name, &src->name));
     else
-        TN_TRY(default_name(ctx, path, &src->name));
+        TN_TRY(tnp_default_name(ctx, path, &src->name));
     TN_TRY(tnp_strndup(ctx, path, file_length(path), &file));
     TN_TRY(open_container(ctx, src, file, key));
     if (src->rows == 0)

@@ -64,6 +64,8 @@ tn_status tnp_source_open_path(tn_ctx *ctx, const char *path, const char *name, 
 
 /* True when PATH names an array container: .npy, .npz, .safetensors with or without a key, or a directory. */
 bool tnp_path_is_array(const char *path);
+/* What a file is called when nothing else is said: its name up to the first dot; one that starts with a dot is kept whole. */
+tn_status tnp_default_name(tn_ctx *ctx, const char *path, char **out);
 
 /* Whole rows into one of narrow and wide, (count, cols) compact; as soon as some of them, [first, first + n) of this call, are
  * there, then(arg, first, n) is called by the thread that read them: it must not fail or allocate. It makes `grow` values of

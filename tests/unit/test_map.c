@@ -388,7 +388,15 @@ static void test_copy(void **state)
         histogram[i] = (double)i;
     for (size_t i = 0; i < TN_BASIS_SIZE; ++i)
         rates[i] = 1 - 1 / (double)(i + 2);
-    tn_map_spec spec = {TN_BASIS_FOURIER, TN_SIGNED_SPLIT, 3, 17, w, 0.5, 12, rates, histogram};
+    tn_map_spec spec = {.basis = TN_BASIS_FOURIER,
+                        .sign = TN_SIGNED_SPLIT,
+                        .rank = 3,
+                        .scale = 17,
+                        .weight = w,
+                        .power = 0.5,
+                        .tasks = 12,
+                        .rates = rates,
+                        .histogram = histogram};
     assert_fine(ctx, tn_map_new_learned(ctx, &spec, &map));
     assert_fine(ctx, tn_map_copy(ctx, map, &copy));
     tn_map_free(map);

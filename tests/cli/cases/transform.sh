@@ -38,6 +38,11 @@ between "$(number accuracy <e.json)" 0.6 1 || echo "both: accuracy $(number accu
 "$TENON" fit darknet.train.npy --labels labels.train.txt --method pa --transform chi2 --from pa.safetensors -o pa2.safetensors >/dev/null || exit
 "$TENON" eval pa2.safetensors darknet.test.npy --labels labels.test.txt --json >e.json
 between "$(number accuracy <e.json)" 0.6 1 || echo "pa: accuracy $(number accuracy <e.json)"
+# Validation rows go through the map too: what is told after the only pass is what the head then has.
+"$TENON" fit darknet.train.npy --labels labels.train.txt --method pa --transform chi2 --epochs 1 --valid darknet.test.npy \
+    --valid-labels labels.test.txt -o valid.safetensors --json >f.json || exit
+[ "$(number valid_accuracy <f.json)" = "$("$TENON" eval valid.safetensors darknet.test.npy --labels labels.test.txt --json | number accuracy)" ] &&
+    echo "validated through the map"
 
 # What is wrong is one line.
 try fit darknet.train.npy --labels labels.train.txt --method pa --from pa.safetensors -o x.safetensors
