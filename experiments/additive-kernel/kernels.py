@@ -75,7 +75,7 @@ def write(file, header, tensors):
 
 
 def compare(program, maps, learned, work):
-    return call(program, "kernel", "compare", *(cut(one, learned, work) for one in maps))["similarity"]
+    return call(program, "kernel", "compare", *(cut(one, learned, work) for one in maps))["cosine"]
 
 
 def likeness(program, sets, learned, work):

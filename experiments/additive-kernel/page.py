@@ -142,9 +142,11 @@ def second_lines(found):
             said = found.learned[Kernel(network, word)]
             seconds = said["seconds"]
             rows.append([network, word, said["tasks"], f"{seconds['svm']:.2f}", f"{1000 * seconds['svd']:.2f}"])
+    loose = [str(kernel) for kernel, said in found.learned.items() if not said["converged"]]
     return ["## Seconds of learning (Table 1)", "", "By the program's own clock, all threads. Kernels of one set each are "
             "learned for this table and the last column of Figure 1's.", "",
-            *table(["network", "learned on", "tasks", "SVMs, s", "decomposition, ms"], rows)]
+            *table(["network", "learned on", "tasks", "SVMs, s", "decomposition, ms"], rows),
+            *([f"Machines stopped by `--max-passes` before their gap was 1e-4: {', '.join(loose)}.", ""] if loose else [])]
 
 
 def evidence_lines(found):
