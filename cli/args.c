@@ -124,21 +124,40 @@ static bool is_option(const char *word)
     return word[0] == '-' && word[1] != 0;
 }
 
-/* All words up to the next option: --valid a.npy b.npy --quiet; or the one behind the sign, where the option's word then
- * begins: --valid=a.npy. */
+/* True when the word names this field: --valid, or --valid=...; *value is then what follows the sign, or NULL. */
+static bool names_field(const char *word, const tn_field *field, const char **value)
+{
+    size_t length = strlen(field->name);
+    if (strncmp(word, "--", 2) != 0 || strncmp(word + 2, field->name, length) != 0)
+        return false;
+    *value = word[2 + length] == '=' ? word + 3 + length : NULL;
+    return *value || word[2 + length] == 0;
+}
+
+/* All words up to the next option: --valid a.npy b.npy --quiet; or the one behind the sign: --valid=a.npy. An option that comes
+ * again adds to its list: at its first time the rest of the line is looked through for the others. */
 static int take_words(cli_app *app, const cli_table *table, const tn_field *field, int left, char **word, int *used)
 {
-    char *sign = strchr(word[0], '=');
-    tn_words words = {(const char *const *)word + (sign ? 0 : 1), sign ? 1 : 0};
-    if (sign)
-        word[0] = sign + 1;
-    while (!sign && *used < left && !is_option(word[*used])) {
-        ++words.count;
+    tn_words *list = (tn_words *)(void *)((char *)&app->options + table->offset + field->offset);
+    const char *value = NULL;
+    bool first = list->count == 0;
+    names_field(word[0], field, &value);
+    while (!value && *used < left && !is_option(word[*used]))
         ++*used;
-    }
-    if (words.count == 0)
+    if (!value && *used == 1)
         return cli_fail(app, EXIT_USAGE, "--%s: no value given, expected %s", field->name, field->choices);
-    memcpy((char *)&app->options + table->offset + field->offset, &words, sizeof words);
+    if (first)
+        list->items = app->words + app->word_count;
+    for (int i = 0; first && i < left && strcmp(word[i], "--") != 0; ++i) {
+        if (!names_field(word[i], field, &value))
+            continue;
+        if (value)
+            app->words[app->word_count++] = value;
+        for (int k = i + 1; !value && k < left && !is_option(word[k]); ++k)
+            app->words[app->word_count++] = word[k];
+    }
+    if (first)
+        list->count = (size_t)(app->words + app->word_count - list->items);
     return EXIT_FINE;
 }
 

@@ -27,14 +27,15 @@ enum {
 typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
-    const char *labels, *output, *scores, *valid_labels, *from;
-    tn_words valid, target, source;
-    int task, format;
+    const char *labels, *output, *scores, *valid_labels, *from, *csv, *picture;
+    tn_words valid, target, source, data;
+    int task, format, normalize;
     size_t top;
     bool per_class, proba;
     tn_fit_options fit;
     tn_transfer_options transfer;
     tn_pq_options pq;
+    tn_map_options map;
 } cli_options;
 
 void cli_options_default(cli_options *options);
@@ -67,6 +68,8 @@ struct cli_app {
     tn_ctx *ctx;
     const char **args; /* positional arguments */
     size_t arg_count;
+    const char **words; /* of options that take lists, side by side */
+    size_t word_count;
     const char *line; /* the whole command line, for created_by */
     bool color;       /* on standard output */
 };
@@ -99,7 +102,7 @@ const tn_field *cli_table_fields(const cli_table *table, size_t *count);
 const tn_field *cli_find_field(const cli_command *command, const char *name, const cli_table **table);
 /* True when the field is the one its name stands for: a later table may repeat a name. */
 bool cli_field_is_first(const cli_command *command, const tn_field *field);
-/* Reads argv after the command's name. app->args must have room for argc pointers. */
+/* Reads argv after the command's name. app->args and app->words must have room for argc pointers each. */
 int cli_parse(cli_app *app, int argc, char **argv);
 /* Edits (insert, delete, change, swap neighbours) from one word to the other. */
 size_t cli_distance(const char *a, const char *b);
@@ -112,6 +115,7 @@ int cmd_transfer(cli_app *app);
 int cmd_predict(cli_app *app);
 int cmd_eval(cli_app *app);
 int cmd_pq(cli_app *app);
+int cmd_kernel(cli_app *app);
 int cmd_info(cli_app *app);
 int cmd_doctor(cli_app *app);
 int cmd_help(cli_app *app);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tenon info: what is in a file. A container that calls itself tenon-head is a head, tenon-pq a quantiser, text is
+ * tenon info: what is in a file. A container that calls itself tenon-head is a head, tenon-pq a quantiser, tenon-kernel a kernel, text is
  * labels, everything else a representation; a .npy of one column of integers is labels too. All files are looked at
  * before anything is printed, so that a failure leaves no half object on standard output. */
 #define _POSIX_C_SOURCE 200809L
@@ -63,6 +63,8 @@ static int one_file(cli_app *app, FILE *out, const char *path)
         return info_head(app, out, path);
     if (calls_itself(path, "tenon-pq"))
         return info_pq(app, out, path);
+    if (calls_itself(path, "tenon-kernel"))
+        return info_kernel(app, out, path);
     if (looks_like_labels(path))
         return info_labels(app, out, path);
     tn_source *source = NULL;

@@ -30,6 +30,7 @@ void cli_options_default(cli_options *options)
     tn_fit_options_default(&options->fit);
     tn_transfer_options_default(&options->transfer);
     tn_pq_options_default(&options->pq);
+    tn_map_options_default(&options->map);
 }
 
 /* ---- options of the program itself ---- */
@@ -103,6 +104,14 @@ static const tn_field eval_fields[] = {
 static const tn_field pq_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the quantiser or the codes to write, .safetensors"},
 };
+static const tn_field kernel_fields[] = {
+    {"data", TN_FIELD_WORDS, AT(data), 0, 0, "REP LABELS", "learn: rows and their labels; give it again for more sets"},
+    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the kernel (.safetensors) or the mapped rows (.npy) to write"},
+    TASK,
+    {"normalize", TN_FIELD_CHOICE, AT(normalize), 0, 0, TN_NORMALIZE_WORDS, "apply: normalisation of the mapped rows"},
+    {"csv", TN_FIELD_TEXT, AT(csv), 0, 0, "FILE", "show: write 256 x 256 values of k(x, y) there"},
+    {"picture", TN_FIELD_TEXT, AT(picture), 0, 0, "FILE.svg", "show: draw them there, with the histogram of entries"},
+};
 static const tn_field info_fields[] = {
     {"task", TN_FIELD_CHOICE, AT(task), 0, 0, "auto|multiclass|multilabel|regression",
      "look at a .npy as labels of this kind; auto: only when it is one column of integers"},
@@ -142,6 +151,12 @@ static const cli_table pq_tables[] = {
     COMMON,
     LIST("Options", pq_fields),
     LIBRARY("Training", tn_pq_fields, pq),
+    END,
+};
+static const cli_table kernel_tables[] = {
+    COMMON,
+    LIST("Options", kernel_fields),
+    LIBRARY("Learning", tn_map_fields, map),
     END,
 };
 static const cli_table info_tables[] = {COMMON, LIST("Options", info_fields), END};
@@ -295,8 +310,34 @@ const cli_command cli_commands[] = {
      .max_args = 3,
      .tables = pq_tables,
      .run = cmd_pq},
+    {.name = "kernel",
+     .summary = "learns additive kernels and maps representations by them",
+     .arguments = "learn --data REP LABELS [--data ...] -o KERNEL | apply KERNEL REP -o FILE.npy | compare KERNEL "
+                  "KERNEL... | show KERNEL [options]",
+     .examples = "tenon kernel learn --data vgg.train.npy labels.train.txt -o vgg.kernel.safetensors\n"
+                 "tenon kernel learn --data a.npy a.txt --data b.npy b.txt --rate 0.95 -o ab.kernel.safetensors\n"
+                 "tenon kernel show vgg.kernel.safetensors --csv table.csv --picture kernel.svg\n"
+                 "tenon kernel compare vgg.kernel.safetensors ab.kernel.safetensors chi2 intersection\n"
+                 "tenon kernel apply vgg.kernel.safetensors vgg.test.npy -o mapped.npy\n"
+                 "tenon kernel apply chi2 histograms.npy -o mapped.npy --normalize none",
+     .details =
+         "An additive kernel is a sum of k(x, y) over the columns of two rows, and its map makes a few values of every "
+         "entry, so that a linear head on them is a kernel machine. KERNEL is a file of kernel learn, or a name: "
+         "hellinger, chi2, intersection, js.\n\n"
+         "learn trains a support vector machine a class on 39 functions of every entry and keeps the directions that "
+         "all machines share; entries are L1-normalised and scaled first, and what lies beyond the scale is taken for "
+         "its end. Data sets may differ in their columns and classes. The contributing rate says how much of the "
+         "machines' weights the first values hold.\n\n"
+         "apply writes the mapped rows, values of an entry side by side, block by block. compare prints the cosine of "
+         "the kernels' 256 x 256 tables of k(x, y), each on its own axis. show prints what a kernel is made of and a "
+         "coarse table. --signed is that of the kernel to learn, or of a kernel that goes by its name.",
+     .actions = "learn|apply|compare|show",
+     .min_args = 1,
+     .max_args = SIZE_MAX,
+     .tables = kernel_tables,
+     .run = cmd_kernel},
     {.name = "info",
-     .summary = "tells what is in a file: a representation, labels, a head or a quantiser",
+     .summary = "tells what is in a file: a representation, labels, a head, a quantiser or a kernel",
      .arguments = "FILE... [options]",
      .examples = "tenon info vgg.train.npy\n"
                  "tenon info head.safetensors labels.txt --json",

@@ -10,5 +10,6 @@ int info_source(cli_app *app, FILE *out, const tn_source *source);
 int info_labels(cli_app *app, FILE *out, const char *path);
 int info_head(cli_app *app, FILE *out, const char *path);
 int info_pq(cli_app *app, FILE *out, const char *path);
+int info_kernel(cli_app *app, FILE *out, const char *path);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tenon info, kind by kind: a representation is read once for its norms, labels are counted, a head and a quantiser are quoted. */
+ * tenon info, kind by kind: a representation is read once for its norms, labels are counted, a head, a quantiser and a
+ * kernel are quoted. */
 #include "info.h"
 
 #include <math.h>
@@ -370,5 +371,39 @@ int info_pq(cli_app *app, FILE *out, const char *path)
         fprintf(out, "  centroids  %zu a code\n", centroids);
     }
     tn_pq_free(pq);
+    return EXIT_FINE;
+}
+
+/* ---- a kernel ---- */
+
+int info_kernel(cli_app *app, FILE *out, const char *path)
+{
+    tn_map *map = NULL;
+    int code = cli_check(app, tn_map_load(app->ctx, path, &map));
+    if (code != 0)
+        return code;
+    const tn_map_spec *made = tn_map_made_of(map);
+    const char *basis = made->basis == TN_BASIS_FOURIER ? "fourier" : "scaled-fourier";
+    const char *sign = made->sign == TN_SIGNED_SPLIT ? "split" : "odd";
+    double rate = made->rates ? made->rates[made->rank - 1] : (double)NAN;
+    if (app->options.json) {
+        json_text(out, "{path", path);
+        json_text(out, "kind", "kernel");
+        json_text(out, "basis", basis);
+        json_text(out, "signed", sign);
+        fprintf(out, ",\"rank\":%zu", made->rank);
+        json_number(out, "scale", made->scale);
+        json_number(out, "power", made->power);
+        json_number(out, "contributing_rate", rate);
+        fprintf(out, ",\"tasks\":%zu,\"rows\":%zu}", made->tasks, made->rows);
+    } else {
+        fprintf(out, "%s: kernel, %s basis\n", path, basis);
+        fprintf(out, "  values      %zu an entry; entries below zero: %s\n", tn_map_width(map), sign);
+        fprintf(out, "  scale       %.6g, power %.4g\n", made->scale, made->power);
+        if (!isnan(rate))
+            fprintf(out, "  rate        %.1f %% of the machines' weights\n", 100 * rate);
+        fprintf(out, "  learned on  %zu rows, %zu tasks\n", made->rows, made->tasks);
+    }
+    tn_map_free(map);
     return EXIT_FINE;
 }

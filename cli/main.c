@@ -30,6 +30,7 @@ static void apply_common(cli_app *app)
     app->color = !options->no_color && !(no_color && *no_color) && isatty(STDOUT_FILENO);
     app->options.fit.rank.seed = options->seed;
     app->options.pq.seed = options->seed;
+    app->options.map.seed = options->seed;
     tn_ctx_set_threads(app->ctx, options->threads);
     size_t budget = options->mem;
     if (budget == 0) {
@@ -78,7 +79,8 @@ int main(int argc, char **argv)
     char *line = join_words(argc, argv);
     app.line = line;
     app.args = calloc((size_t)argc, sizeof *app.args);
-    if (!line || !app.args || tn_ctx_new(&app.ctx) != TN_OK) {
+    app.words = calloc((size_t)argc, sizeof *app.words);
+    if (!line || !app.args || !app.words || tn_ctx_new(&app.ctx) != TN_OK) {
         code = cli_fail(&app, EXIT_FAILED, "memory: the system refused to give any");
     } else {
         cli_watch_signals(app.ctx);
@@ -86,6 +88,7 @@ int main(int argc, char **argv)
     }
     tn_ctx_free(app.ctx);
     free(app.args);
+    free(app.words);
     free(line);
     return code;
 }

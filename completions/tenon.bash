@@ -3,7 +3,7 @@ _tenon() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=''
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'rank fit transfer predict eval pq info doctor help completion --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'rank fit transfer predict eval pq kernel info doctor help completion --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]}:$previous in
@@ -34,10 +34,16 @@ _tenon() {
     predict:--nan) words='error drop zero' ;;
     eval:--task) words='auto multiclass multilabel regression' ;;
     eval:--nan) words='error drop zero' ;;
+    kernel:--task) words='auto multiclass multilabel regression' ;;
+    kernel:--normalize) words='l2 root l1 zscore none' ;;
+    kernel:--basis) words='scaled-fourier fourier' ;;
+    kernel:--signed) words='odd split' ;;
+    kernel:--nan) words='error drop zero' ;;
     info:--task) words='auto multiclass multilabel regression' ;;
     help:--format) words='text markdown man' ;;
-    help:help) words='rank fit transfer predict eval pq info doctor help completion' ;;
+    help:help) words='rank fit transfer predict eval pq kernel info doctor help completion' ;;
     pq:pq) words='train apply' ;;
+    kernel:kernel) words='learn apply compare show' ;;
     completion:completion) words='bash zsh' ;;
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
@@ -48,6 +54,7 @@ _tenon() {
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --nan' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --source --scores --proba --per-class --nan' ;;
         pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --sub --centroids --sample --iterations' ;;
+        kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;
         doctor) words=' --json --quiet --progress --no-color --threads --seed --mem --help' ;;
         help) words=' --json --quiet --progress --no-color --threads --seed --mem --help --format' ;;

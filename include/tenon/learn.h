@@ -173,6 +173,22 @@ TN_API size_t tn_scorer_rows(const tn_scorer *scorer);
  * O(count * dim * classes). */
 TN_API tn_status tn_scorer_read(tn_ctx *ctx, tn_scorer *scorer, size_t start, size_t count, float *out);
 
+/* How the map of an additive kernel was learned, by tn_map_learn in tenon/pipeline.h. */
+typedef struct tn_map_info {
+    size_t rank;                           /* values an entry */
+    size_t wanted;                         /* as the options had it; more than rank when the data hold no more */
+    size_t sets, rows, tasks;              /* data sets, their labelled rows, one-vs-rest tasks that are not constant */
+    size_t functions;                      /* of the basis, as far as they differ on these data: what was trained on */
+    double scale;                          /* used */
+    double rates[TN_BASIS_SIZE];           /* contributing rates tau(1) .. */
+    double singular_values[TN_BASIS_SIZE]; /* descending */
+    double zeros, beyond;                  /* shares of all entries: 0, and above 1 on the scaled axis */
+    double objective, gap;                 /* sums over all tasks: the machines' objective, its certified distance */
+    size_t passes;                         /* of the data set that took most */
+    bool converged;
+    double svm_seconds, svd_seconds, seconds; /* training; decomposition; all, reading included */
+} tn_map_info;
+
 #ifdef __cplusplus
 }
 #endif

@@ -134,21 +134,6 @@ typedef struct tn_map_options {
 TN_API void tn_map_options_default(tn_map_options *options);
 TN_API const tn_field *tn_map_fields(size_t *count);
 
-typedef struct tn_map_info {
-    size_t rank;                           /* values an entry */
-    size_t wanted;                         /* as the options had it; more than rank when the data hold no more */
-    size_t sets, rows, tasks;              /* data sets, their labelled rows, one-vs-rest tasks that are not constant */
-    size_t functions;                      /* of the basis, as far as they differ on these data: what was trained on */
-    double scale;                          /* used */
-    double rates[TN_BASIS_SIZE];           /* contributing rates tau(1) .. */
-    double singular_values[TN_BASIS_SIZE]; /* descending */
-    double zeros, beyond;                  /* shares of all entries: 0, and above 1 on the scaled axis */
-    double objective, gap;                 /* sums over all tasks: the machines' objective, its certified distance */
-    size_t passes;                         /* of the data set that took most */
-    bool converged;
-    double svm_seconds, svd_seconds, seconds; /* training; decomposition; all, reading included */
-} tn_map_info;
-
 /* Learns the map of an additive kernel: linear support vector machines on all functions of the basis for every task, then the
  * directions that their weights share. Everything is borrowed until return; info may be NULL. Owned by the caller, free with
  * tn_map_free. Rows of one set need not have the columns of another. Cost a set: N^2 x functions x columns flops for the

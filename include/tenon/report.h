@@ -37,6 +37,15 @@ TN_API tn_status tn_codes_save(tn_ctx *ctx, const tn_pq *pq, const tn_source *sr
 TN_API tn_status tn_map_save(tn_ctx *ctx, const tn_map *map, const char *command, const char *path);
 TN_API tn_status tn_map_load(tn_ctx *ctx, const char *path, tn_map **out);
 
+/* Every row of src through the map, normalised, as float32 .npy: rows x (columns x tn_map_width). Read, mapped and written in
+ * blocks. TN_ERR_OUTPUT; TN_ERR_DATA for a row with NaN or infinity unless nan is TN_NAN_ZERO. */
+TN_API tn_status tn_map_rows_save(tn_ctx *ctx, const tn_map *map, const tn_source *src, tn_normalize normalize,
+                                  tn_nan_policy nan, const char *path);
+/* k1(x, y) at TN_MAP_BINS^2 places as text: a first line of y, then x and a line of values each. */
+TN_API tn_status tn_map_csv_save(tn_ctx *ctx, const tn_map *map, const char *path);
+/* The same in colours with the histogram of entries below, as SVG; `name` is its title. */
+TN_API tn_status tn_map_picture_save(tn_ctx *ctx, const tn_map *map, const char *name, const char *path);
+
 /* A float32 .npy written row block by row block. */
 typedef struct tn_npy_writer tn_npy_writer;
 TN_API tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out);
@@ -52,6 +61,11 @@ TN_API tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *m
 TN_API tn_status tn_transfer_json(tn_ctx *ctx, const tn_transfer_info *info, const char *model, char **out);
 TN_API tn_status tn_metrics_json(tn_ctx *ctx, const tn_metrics *metrics, const char *const *class_names, char **out);
 
+/* A kernel that was learned, and one as it is; kernel, name: what its file is called. */
+TN_API tn_status tn_map_learn_json(tn_ctx *ctx, const tn_map_info *info, const tn_map *map, const char *kernel,
+                                   char **out);
+TN_API tn_status tn_map_json(tn_ctx *ctx, const tn_map *map, const char *name, char **out);
+
 /* For JSON of your own: the character at `text` as it stands in a JSON string, into out, terminated; returns the bytes
  * of `text` it took, 0 at the end. Quotes, backslashes and control characters are escaped; a byte that is not UTF-8
  * becomes U+FFFD, so that the output is always valid JSON. */
@@ -64,6 +78,10 @@ TN_API tn_status tn_transfer_table(tn_ctx *ctx, const tn_transfer_info *info, co
                                    char **out);
 TN_API tn_status tn_metrics_table(tn_ctx *ctx, const tn_metrics *metrics, const char *const *class_names,
                                   bool per_class, bool color, char **out);
+
+TN_API tn_status tn_map_learn_text(tn_ctx *ctx, const tn_map_info *info, const tn_map *map, const char *kernel,
+                                   bool color, char **out);
+TN_API tn_status tn_map_text(tn_ctx *ctx, const tn_map *map, const char *name, bool color, char **out);
 
 TN_API void tn_text_free(char *text);
 

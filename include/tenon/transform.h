@@ -91,6 +91,10 @@ TN_API size_t tn_map_basis_size(const tn_map *map);
 TN_API void tn_map_exact(const tn_map *map, double x, double *out);
 /* k1(x, y) on the scaled axis: <phi(x), phi(y)> of a learned map, the closed form that a named map approximates. */
 TN_API double tn_map_kernel(const tn_map *map, double x, double y);
+/* out (bins x bins): k1 at the centres of bins^2 equal squares of [0, 1]^2, x down, y across. */
+TN_API tn_status tn_map_table(tn_ctx *ctx, const tn_map *map, size_t bins, double *out);
+/* Cosine of the two tables of TN_MAP_BINS; NaN when one is zero everywhere. */
+TN_API tn_status tn_map_similarity(tn_ctx *ctx, const tn_map *a, const tn_map *b, double *out);
 
 /* ---- feeds ---- */
 

@@ -15,7 +15,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { M = TN_BASIS_SIZE, PARTS = 4 };
+enum { M = TN_BASIS_SIZE, PARTS = 4, BLOCK_VALUES = 1 << 22 };
 
 static const char format_name[] = "tenon-kernel", format_version[] = "1";
 static const char *const bases[] = {"scaled-fourier", "fourier"}, *const signs[] = {"odd", "split"};
@@ -197,5 +197,34 @@ tn_status tn_map_load(tn_ctx *ctx, const char *path, tn_map **out)
 done:
     tnp_free(c);
     tnp_safetensors_close(file);
+    return st;
+}
+
+/* ---- mapped rows ---- */
+
+tn_status tn_map_rows_save(tn_ctx *ctx, const tn_map *map, const tn_source *src, tn_normalize normalize,
+                           tn_nan_policy nan, const char *path)
+{
+    tn_status st = TN_OK;
+    tn_feed *feed = NULL;
+    tn_npy_writer *writer = NULL;
+    float *x = NULL;
+    size_t rows = tn_source_rows(src);
+    TN_TRY(tn_feed_new(ctx, src, NULL, rows, normalize, nan, map, &feed));
+    size_t cols = tn_feed_cols(feed), block = tnp_max(1, tnp_min(rows, BLOCK_VALUES / tnp_max(cols, 1)));
+    TN_TRY(tnp_alloc_raw(ctx, block * cols, sizeof *x, &x));
+    TN_TRY(tn_npy_writer_open(ctx, path, rows, cols, &writer));
+    for (size_t start = 0, n; start < rows; start += n) {
+        n = tnp_min(block, rows - start);
+        TN_TRY(tnp_progress(ctx, "kernel apply", start, rows));
+        TN_TRY(tn_feed_read(ctx, feed, start, n, x, cols));
+        TN_TRY(tn_npy_writer_rows(ctx, writer, x, n));
+    }
+    TN_TRY(tnp_progress(ctx, "kernel apply", rows, rows));
+    TN_TRY(tn_npy_writer_commit(ctx, writer));
+done:
+    tn_npy_writer_close(writer);
+    tnp_free(x);
+    tn_feed_free(feed);
     return st;
 }
