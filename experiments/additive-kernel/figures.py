@@ -34,6 +34,10 @@ class Figures:
     def unseen(self, cell):
         return next(iter(protocol.unseen(cell[1], cell[0], self.sets[cell[1]])), None)
 
+    def all_unseen(self):
+        """Whether every cell has a kernel that saw nothing of its set."""
+        return all(self.unseen(cell) for cell in self.cells())
+
     def differences(self, one, other, method=protocol.SVM):
         """Points, a value a cell. one, other: a named map, or a function of the cell."""
         def name(what, cell):
