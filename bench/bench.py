@@ -13,6 +13,8 @@ import time
 
 import evidence
 import evidence_report
+import kernel
+import kernel_report
 import linear
 import linear_report
 import measure
@@ -23,8 +25,9 @@ import transfer
 import transfer_report
 
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report),
-            "online": (online, online_report), "transfer": (transfer, transfer_report)}
-USAGE = "usage: bench/run PROGRAM [evidence|linear|online|transfer]... [--quick] [--into FOLDER]"
+            "online": (online, online_report), "transfer": (transfer, transfer_report),
+            "kernel": (kernel, kernel_report)}
+USAGE = "usage: bench/run PROGRAM [evidence|linear|online|transfer|kernel]... [--quick] [--into FOLDER]"
 
 
 def parse(arguments):

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Features like those behind a ReLU: max(0, class mixture of low rank + noise - offset), most entries exactly 0.
 
-Usage: data.py DIRECTORY ROWS DIM CLASSES SEED     Writes x.npy (float32) and y.npy (int64) there.
+Usage: data.py DIRECTORY ROWS DIM CLASSES SEED [OFFSET]     Writes x.npy (float32) and y.npy (int64) there.
+With an offset of 0 half the entries are 0; the default makes it more.
 Rows are made and written in blocks: a file larger than the memory is as good as a small one.
 """
 import pathlib
@@ -12,7 +13,7 @@ import numpy as np
 RANK, BLOCK, OFFSET = 64, 4096, 0.35
 
 
-def write_features(path, labels, dim, rng):
+def write_features(path, labels, dim, rng, offset):
     classes = int(labels.max()) + 1
     basis = rng.standard_normal((RANK, dim), dtype=np.float32) / np.float32(np.sqrt(RANK))
     centres = rng.standard_normal((classes, RANK), dtype=np.float32)
@@ -21,17 +22,17 @@ def write_features(path, labels, dim, rng):
         part = labels[start:start + BLOCK]
         inner = centres[part] + np.float32(0.5) * rng.standard_normal((len(part), RANK), dtype=np.float32)
         noise = np.float32(0.3) * rng.standard_normal((len(part), dim), dtype=np.float32)
-        out[start:start + BLOCK] = np.maximum(inner @ basis + noise - np.float32(OFFSET), 0)
+        out[start:start + BLOCK] = np.maximum(inner @ basis + noise - np.float32(offset), 0)
     out.flush()
 
 
-def main(directory, rows, dim, classes, seed):
+def main(directory, rows, dim, classes, seed, offset=OFFSET):
     rng = np.random.default_rng(seed)
     labels = np.arange(rows, dtype=np.int64) % classes
     rng.shuffle(labels)
     np.save(pathlib.Path(directory) / "y.npy", labels)
-    write_features(pathlib.Path(directory) / "x.npy", labels, dim, rng)
+    write_features(pathlib.Path(directory) / "x.npy", labels, dim, rng, offset)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], *map(int, sys.argv[2:6]))
+    main(sys.argv[1], *map(int, sys.argv[2:6]), *map(float, sys.argv[6:7]))

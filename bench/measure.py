@@ -87,6 +87,15 @@ def compile_program(name, directory, more=(), packages=("openblas",)):
     return program
 
 
+def compile_with_objects(name, program, directory, more=()):
+    """A C program of this folder that is made of the program's own objects and sees their headers."""
+    objects = sorted((program.parent / "CMakeFiles" / "tenon_objects.dir").rglob("*.o"))
+    if not objects:
+        sys.exit(f"bench: the objects of {program} are not beside it: run make first")
+    include = [f"-I{HERE.parent / folder}" for folder in ("src", "include")]
+    return compile_program(name, directory, [*include, *objects, *more], ("openblas", "jansson", "zlib"))
+
+
 def cached(path):
     """Reads a file once, so that nobody pays for the disk."""
     with open(path, "rb") as file:
@@ -94,8 +103,8 @@ def cached(path):
             pass
 
 
-def make_data(directory, shape, environment):
-    command = [sys.executable, HERE / "data.py", directory, *map(str, shape), str(SEED)]
+def make_data(directory, shape, environment, *offset):
+    command = [sys.executable, HERE / "data.py", directory, *map(str, (*shape, SEED, *offset))]
     subprocess.run(command, check=True, env=environment)
     paths = directory / "x.npy", directory / "y.npy"
     for path in paths:

@@ -8,7 +8,7 @@ import json
 import sys
 
 import transfer_report as report
-from measure import HERE, SEED, ask, cached, compile_program, make_data, measure, measure_peaks
+from measure import HERE, SEED, ask, cached, compile_with_objects, make_data, measure, measure_peaks
 
 PAGE = "bench-transfer.md"
 LIMIT_SECONDS = 300  # a peer that needs more counts with that
@@ -27,14 +27,6 @@ def make_task(directory, columns, environment):
         features, labels = make_data(directory / name, (ROWS, width, 2), environment)
         paths.append(features)
     return *paths, labels
-
-
-def compile_path(program, directory):
-    objects = sorted((program.parent / "CMakeFiles" / "tenon_objects.dir").rglob("*.o"))
-    if not objects:
-        sys.exit(f"bench: the objects of {program} are not beside it: run make first")
-    include = [f"-I{HERE.parent / name}" for name in ("src", "include")]
-    return compile_program("transfer_path", directory, [*include, *objects], ("openblas", "jansson", "zlib"))
 
 
 def time_path(path, paths, runs, environment):
@@ -79,7 +71,7 @@ def bench_shape(program, path, columns, peers, environment, directory):
 def run(program, environment, directory, quick):
     """Everything the report of this section needs."""
     environment = environment | ONE_THREAD
-    path = compile_path(program, directory)
+    path = compile_with_objects("transfer_path", program, directory)
     small = bench_shape(program, path, SMALL, PEERS[1:] if quick else PEERS, environment, directory)
     wide = bench_shape(program, path, QUICK_WIDE if quick else WIDE, PEERS[1:], environment, directory)
     found = {"small": small, "wide": wide, "picks": PICKS, "sources": SOURCES, "seed": SEED}

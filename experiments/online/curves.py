@@ -3,12 +3,12 @@
 import statistics
 
 import figures
-import picture
+import svg
 from learners import schemes
 
 SHOWN = ("perceptron", "scw")
-COLOURS = {"averaged": "#1f5fa8", "last weights": "#c0392b", "mul": "#1f5fa8", "u-ovr": "#c0392b", "e-ovr": "#2e8b57",
-           "w-ovr": "#b8860b"}
+COLOURS = {"averaged": svg.BLUE, "last weights": svg.RED, "mul": svg.BLUE, "u-ovr": svg.RED, "e-ovr": svg.GREEN,
+           "w-ovr": svg.GOLD}
 
 
 def mean_over_networks(study, kind, what):
@@ -30,5 +30,5 @@ def second_lines(study, method):
 
 
 def draw(studies):
-    return picture.draw([[(f"{study['name']}, {method}", unit, lines(study, method)) for study in studies]
-                         for lines, unit in ((pass_lines, "passes"), (second_lines, "ms")) for method in SHOWN], COLOURS)
+    return svg.grid([[(f"{study['name']}, {method}", unit, lines(study, method)) for study in studies]
+                     for lines, unit in ((pass_lines, "passes"), (second_lines, "ms")) for method in SHOWN], COLOURS)

@@ -3,12 +3,12 @@
 import statistics
 
 import figures
-import picture
+import svg
 import tasks
 from protocol import SIZES
 
-COLOURS = {"greedytl": "#c0392b", "rls": "#1f5fa8", "none": "#888888", "elastic-net balanced": "#2e8b57",
-           "multikt-l2": "#b8860b", "forward": "#7d3c98"}
+COLOURS = {"greedytl": svg.RED, "rls": svg.BLUE, "none": svg.GREY, "elastic-net balanced": svg.GREEN,
+           "multikt-l2": svg.GOLD, "forward": svg.VIOLET}
 
 
 def lines(found, places):
@@ -23,4 +23,4 @@ def panel(found, name, word):
 
 
 def draw(found, studies):
-    return picture.draw([[panel(found, study["name"], word) for study in studies] for word in ("strong", "weak")], COLOURS)
+    return svg.grid([[panel(found, study["name"], word) for study in studies] for word in ("strong", "weak")], COLOURS)

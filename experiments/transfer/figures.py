@@ -7,23 +7,7 @@ import statistics
 
 import protocol
 import tasks
-
-NORMAL = 1.959963984540054  # the normal distribution's quantile at 97.5 %
-
-
-def quantile(freedom):
-    """Of Student's t at 97.5 %, by its expansion in 1/freedom: 0.3 % off at 4, less above."""
-    z = NORMAL
-    terms = ((z ** 3 + z) / 4, (5 * z ** 5 + 16 * z ** 3 + 3 * z) / 96,
-             (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / 384)
-    return z + sum(term / freedom ** power for power, term in enumerate(terms, 1))
-
-
-def interval(values):
-    """(mean, half the width)"""
-    if len(values) < 2:
-        return statistics.fmean(values), math.nan
-    return statistics.fmean(values), quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+from common import interval
 
 
 class Figures:

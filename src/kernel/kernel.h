@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 enum { TNP_LANES = 8 };   /* right-hand sides that one tridiagonal solve carries side by side */
+enum { TNP_PANEL = 64 };  /* columns of a tile that outer_add adds to */
 enum { TNP_CODES = 256 }; /* centroids that a code of one byte can name */
 
 /* Results of one tridiagonal solve, one value a lane; u = (T + lambda I)^-1 h. */
@@ -76,6 +77,8 @@ typedef struct tnp_kernels {
     /* phi of the entries x[j] * factor, one after the other: out (n, rank), or (n, 2 rank) when split. Returns how many entries
      * other than 0 have no cell; phi(0) stands in their place. */
     size_t (*map_entries)(const tnp_knots *knots, const float *x, float factor, size_t n, float *out);
+    /* Rows place[i] of tile (any, TNP_PANEL) += a_i b, for n rows a (n, rank) and b (rank, TNP_PANEL). Places differ. */
+    void (*outer_add)(const float *a, const uint16_t *place, size_t n, size_t rank, const float *b, float *tile);
 } tnp_kernels;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

@@ -489,6 +489,38 @@ static size_t map_entries(const tnp_knots *knots, const float *x, float factor, 
     return outside;
 }
 
+/* Two rows and half a panel: eight sums in registers. The last of an odd number of rows stands for both. */
+static void outer_half(const float *a, const float *c, size_t rank, const float *b, float *to, float *other)
+{
+    __m256 x[4], y[4];
+    for (int q = 0; q < 4; ++q) {
+        x[q] = _mm256_loadu_ps(to + 8 * q);
+        y[q] = _mm256_loadu_ps(other + 8 * q);
+    }
+    for (size_t m = 0; m < rank; ++m, b += TNP_PANEL) {
+        const __m256 u = _mm256_set1_ps(a[m]), v = _mm256_set1_ps(c[m]);
+        for (int q = 0; q < 4; ++q) {
+            const __m256 w = _mm256_loadu_ps(b + 8 * q);
+            x[q] = _mm256_fmadd_ps(u, w, x[q]);
+            y[q] = _mm256_fmadd_ps(v, w, y[q]);
+        }
+    }
+    for (int q = 0; q < 4; ++q) {
+        _mm256_storeu_ps(other + 8 * q, y[q]);
+        _mm256_storeu_ps(to + 8 * q, x[q]);
+    }
+}
+
+static void outer_add(const float *a, const uint16_t *place, size_t n, size_t rank, const float *b, float *tile)
+{
+    for (size_t i = 0; i < n; i += 2) {
+        size_t k = i + 1 < n ? i + 1 : i;
+        float *to = tile + (size_t)place[i] * TNP_PANEL, *other = tile + (size_t)place[k] * TNP_PANEL;
+        outer_half(a + i * rank, a + k * rank, rank, b, to, other);
+        outer_half(a + i * rank, a + k * rank, rank, b + TNP_PANEL / 2, to + TNP_PANEL / 2, other + TNP_PANEL / 2);
+    }
+}
+
 const tnp_kernels *tnp_kernels_avx2(void)
 {
     static const tnp_kernels table = {
@@ -511,6 +543,7 @@ const tnp_kernels *tnp_kernels_avx2(void)
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,
         .map_entries = map_entries,
+        .outer_add = outer_add,
     };
     return &table;
 }

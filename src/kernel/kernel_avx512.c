@@ -419,6 +419,48 @@ static size_t map_entries(const tnp_knots *knots, const float *x, float factor, 
     return outside;
 }
 
+/* Four rows of a panel: sixteen sums in registers, each value of b loaded once for all. */
+static void outer_four(const float *a, size_t rank, const float *b, float *const to[4])
+{
+    __m512 sum[4][4];
+    for (int i = 0; i < 4; ++i)
+        for (int q = 0; q < 4; ++q)
+            sum[i][q] = _mm512_loadu_ps(to[i] + 16 * q);
+    for (size_t m = 0; m < rank; ++m, b += TNP_PANEL)
+        for (int q = 0; q < 4; ++q) {
+            const __m512 w = _mm512_loadu_ps(b + 16 * q);
+            for (int i = 0; i < 4; ++i)
+                sum[i][q] = _mm512_fmadd_ps(_mm512_set1_ps(a[(size_t)i * rank + m]), w, sum[i][q]);
+        }
+    for (int i = 0; i < 4; ++i)
+        for (int q = 0; q < 4; ++q)
+            _mm512_storeu_ps(to[i] + 16 * q, sum[i][q]);
+}
+
+static void outer_one(const float *a, size_t rank, const float *b, float *to)
+{
+    __m512 sum[4];
+    for (int q = 0; q < 4; ++q)
+        sum[q] = _mm512_loadu_ps(to + 16 * q);
+    for (size_t m = 0; m < rank; ++m, b += TNP_PANEL)
+        for (int q = 0; q < 4; ++q)
+            sum[q] = _mm512_fmadd_ps(_mm512_set1_ps(a[m]), _mm512_loadu_ps(b + 16 * q), sum[q]);
+    for (int q = 0; q < 4; ++q)
+        _mm512_storeu_ps(to + 16 * q, sum[q]);
+}
+
+static void outer_add(const float *a, const uint16_t *place, size_t n, size_t rank, const float *b, float *tile)
+{
+    size_t i = 0;
+    for (; i + 4 <= n; i += 4) {
+        float *const to[4] = {tile + (size_t)place[i] * TNP_PANEL, tile + (size_t)place[i + 1] * TNP_PANEL,
+                              tile + (size_t)place[i + 2] * TNP_PANEL, tile + (size_t)place[i + 3] * TNP_PANEL};
+        outer_four(a + i * rank, rank, b, to);
+    }
+    for (; i < n; ++i)
+        outer_one(a + i * rank, rank, b, tile + (size_t)place[i] * TNP_PANEL);
+}
+
 const tnp_kernels *tnp_kernels_avx512(void)
 {
     static const tnp_kernels table = {
@@ -441,6 +483,7 @@ const tnp_kernels *tnp_kernels_avx512(void)
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,
         .map_entries = map_entries,
+        .outer_add = outer_add,
     };
     return &table;
 }

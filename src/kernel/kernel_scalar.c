@@ -243,6 +243,16 @@ static size_t map_entries(const tnp_knots *knots, const float *x, float factor, 
     return outside;
 }
 
+static void outer_add(const float *a, const uint16_t *place, size_t n, size_t rank, const float *b, float *tile)
+{
+    for (size_t i = 0; i < n; ++i) {
+        float *to = tile + (size_t)place[i] * TNP_PANEL;
+        for (size_t m = 0; m < rank; ++m)
+            for (size_t l = 0; l < TNP_PANEL; ++l)
+                to[l] += a[i * rank + m] * b[m * TNP_PANEL + l];
+    }
+}
+
 const tnp_kernels *tnp_kernels_scalar(void)
 {
     static const tnp_kernels table = {
@@ -265,6 +275,7 @@ const tnp_kernels *tnp_kernels_scalar(void)
         .tri_solve_known = tri_solve_known,
         .nearest = nearest,
         .map_entries = map_entries,
+        .outer_add = outer_add,
     };
     return &table;
 }

@@ -2,11 +2,11 @@
  *
  * Products of all pairs of a design's rows, G = X X'. Bands of rows are multiplied with themselves and with all rows behind
  * them; the lower half is mirrored. A resident band lies where it is; a streamed one is copied from the design's blocks, as
- * many as fit, and the blocks behind it are read past it.
+ * many as fit, and the blocks behind it are read past it. Designs that are mostly zeros go another way, design_sparse.c.
  *
  * One product for the whole was refused: it cannot be interrupted, and streamed rows are not there. Double products, which
  * the ridge takes (gather.c), were refused: the scores that the Gram stands for are float products too. */
-#include "learn/design.h"
+#include "learn/design_sparse.h"
 #include "base/blas.h"
 
 #include <string.h>
@@ -71,21 +71,14 @@ static void mirror_rows(void *arg, size_t t)
                 job->gram[i * n + j] = job->gram[j * n + i];
 }
 
-tn_status tnp_design_gram(tn_ctx *ctx, tnp_design *d, const float **out)
+/* The upper triangle, by products of bands. */
+static tn_status multiply_bands(tn_ctx *ctx, tnp_design *d, float *gram)
 {
     tn_status st = TN_OK;
-    float *gram = NULL, *band = NULL;
-    size_t n = d->rows, rows = BAND_ROWS, entries = 0;
-    if (d->gram) {
-        *out = d->gram;
-        return TN_OK;
-    }
-    TN_TRY(tnp_mul(ctx, n, n, &entries));
-    TN_TRY(tnp_alloc_raw(ctx, entries, sizeof *gram, &gram));
-    if (!d->resident) {
-        rows = streamed_band(ctx, d);
+    float *band = NULL;
+    size_t n = d->rows, rows = d->resident ? BAND_ROWS : streamed_band(ctx, d);
+    if (!d->resident)
         TN_TRY(tnp_alloc_raw(ctx, rows * d->dim, sizeof *band, &band));
-    }
     for (size_t start = 0; start < n; start += rows) {
         size_t count = tnp_min(rows, n - start);
         TN_TRY(tnp_progress(ctx, "products of rows", start, n));
@@ -93,13 +86,32 @@ tn_status tnp_design_gram(tn_ctx *ctx, tnp_design *d, const float **out)
             TN_TRY(fill_band(ctx, d, start, count, band));
         TN_TRY(multiply(ctx, d, band ? band : d->data + start * d->dim, start, count, gram));
     }
+    TN_TRY(tnp_progress(ctx, "products of rows", n, n));
+done:
+    tnp_free(band);
+    return st;
+}
+
+tn_status tnp_design_gram(tn_ctx *ctx, tnp_design *d, const float **out)
+{
+    tn_status st = TN_OK;
+    float *gram = NULL;
+    bool sparse = false;
+    size_t n = d->rows, entries = 0, group = tnp_design_group(d);
+    if (d->gram) {
+        *out = d->gram;
+        return TN_OK;
+    }
+    TN_TRY(tnp_mul(ctx, n, n, &entries));
+    TN_TRY(tnp_alloc_raw(ctx, entries, sizeof *gram, &gram));
+    if (group > 1)
+        TN_TRY(tnp_design_is_sparse(ctx, d, group, &sparse));
+    TN_TRY(sparse ? tnp_design_gram_sparse(ctx, d, group, gram) : multiply_bands(ctx, d, gram));
     tnp_parallel(ctx, tnp_threads_for(ctx, (double)n * (double)n), (n + TILE - 1) / TILE, mirror_rows,
                  &(mirror_job){gram, n});
-    TN_TRY(tnp_progress(ctx, "products of rows", n, n));
     *out = d->gram = gram;
     gram = NULL;
 done:
     tnp_free(gram);
-    tnp_free(band);
     return st;
 }

@@ -2,7 +2,7 @@
  *
  * Rows for many passes: the same floats whether kept or read again, block by block, and what a budget makes of them. */
 #include "ridge_of.h"
-#include "learn/design.h"
+#include "learn/design_sparse.h"
 
 /* Every block holds the rows it says, feeds side by side; twice, for the second pass; then in the opposite order. */
 static void check_blocks(tnp_design *x, const double *want)
@@ -132,6 +132,152 @@ static void products_of_rows(void **state)
     }
 }
 
+/* Rows behind a map, most entries zero; two feeds side by side. */
+typedef struct mapped {
+    tn_map *map;
+    tn_source *src[2];
+    tn_feed *feed[2];
+    tnp_design *x;
+} mapped;
+
+static mapped mapped_of(size_t n, size_t d, size_t rank, double zeros, tn_signed sign)
+{
+    mapped m = {NULL};
+    ref_rng rng = ref_rng_of(n + rank);
+    double weight[TN_BASIS_SIZE * TN_BASIS_SIZE], *v = ref_alloc(n * d, sizeof *v);
+    for (size_t i = 0; i < TN_BASIS_SIZE * rank; ++i)
+        weight[i] = ref_normal(&rng);
+    tn_map_spec spec = {.rank = rank, .scale = 5, .sign = sign, .weight = weight};
+    assert_fine(test_ctx, tn_map_new_learned(test_ctx, &spec, &m.map));
+    for (int f = 0; f < 2; ++f) {
+        for (size_t i = 0; i < n * d; ++i)
+            v[i] = ref_unit(&rng) < zeros ? 0 : ref_normal(&rng);
+        m.src[f] = source_of(f ? "map.b" : "map.a", v, n, d, AS_F32);
+        assert_fine(test_ctx, tn_feed_new(test_ctx, m.src[f], NULL, n, TN_NORM_L2, TN_NAN_ERROR, m.map, &m.feed[f]));
+    }
+    assert_fine(test_ctx, tnp_design_new(test_ctx, (const tn_feed *const *)m.feed, 2, 0, &m.x));
+    free(v);
+    return m;
+}
+
+static void mapped_free(mapped *m)
+{
+    tnp_design_free(m->x);
+    for (int f = 0; f < 2; ++f) {
+        tn_feed_free(m->feed[f]);
+        tn_source_close(m->src[f]);
+    }
+    tn_map_free(m->map);
+}
+
+/* Groups of zeros are left out of the products, whose sums are those of all columns to rounding: rows have norm sqrt 2. */
+static void check_sparse(size_t n, size_t d, size_t rank, double zeros, tn_signed sign, size_t block, bool resident)
+{
+    mapped m = mapped_of(n, d, rank, zeros, sign);
+    bool sparse = false;
+    const float *gram = NULL, *x = m.x->data;
+    size_t dim = m.x->dim;
+    float *rows = ref_alloc(n * dim, sizeof *rows);
+    memcpy(rows, x, n * dim * sizeof *rows);
+    assert_int_equal(tnp_design_group(m.x), rank);
+    assert_fine(test_ctx, tnp_design_is_sparse(test_ctx, m.x, rank, &sparse));
+    assert_true(sparse);
+    m.x->block = block;
+    m.x->blocks = (n + block - 1) / block;
+    m.x->resident = resident;
+    assert_fine(test_ctx, tnp_design_gram(test_ctx, m.x, &gram));
+    for (size_t i = 0; i<n; i += n> 400 ? 7 : 1)
+        for (size_t j = 0; j < n; ++j) {
+            double sum = 0;
+            for (size_t c = 0; c < dim; ++c)
+                sum += (double)rows[i * dim + c] * (double)rows[j * dim + c];
+            if (!(fabs((double)gram[i * n + j] - sum) <= ((double)dim + 2) * 0x1p-24 * 2))
+                fail_msg("rows %zu and %zu: %g, expected %g", i, j, (double)gram[i * n + j], sum);
+            assert_true(gram[i * n + j] == gram[j * n + i]);
+        }
+    free(rows);
+    mapped_free(&m);
+}
+
+static void products_of_sparse_rows(void **state)
+{
+    (void)state;
+    check_sparse(1100, 9, 5, 0.8, TN_SIGNED_ODD, 1100, true);
+    check_sparse(1100, 9, 5, 0.8, TN_SIGNED_ODD, 90, false);
+    check_sparse(700, 9, 20, 0.3, TN_SIGNED_SPLIT, 513, true); /* half of the groups are zero by their sign */
+    check_sparse(65, 33, 12, 0.7, TN_SIGNED_ODD, 64, false);
+    check_sparse(3, 40, 39, 0.6, TN_SIGNED_ODD, 2, false);
+    check_sparse(1, 40, 8, 0.9, TN_SIGNED_ODD, 1, true);
+}
+
+static void sparse_products_do_not_depend_on_threads(void **state)
+{
+    (void)state;
+    mapped m = mapped_of(700, 20, 9, 0.7, TN_SIGNED_ODD);
+    size_t size = 700 * 700 * sizeof(float), before = tn_ctx_threads(test_ctx);
+    float *one = ref_alloc(700 * 700, sizeof *one), *other = ref_alloc(700 * 700, sizeof *other);
+    tn_ctx_set_threads(test_ctx, 1);
+    assert_fine(test_ctx, tnp_design_gram_sparse(test_ctx, m.x, 9, one));
+    const size_t threads[] = {2, 3, 7};
+    for (size_t t = 0; t < 3; ++t) {
+        tn_ctx_set_threads(test_ctx, threads[t]);
+        memset(other, 0, size);
+        assert_fine(test_ctx, tnp_design_gram_sparse(test_ctx, m.x, 9, other));
+        for (size_t i = 0; i < 700; ++i)
+            assert_memory_equal(one + i * 700 + i, other + i * 700 + i, (700 - i) * sizeof *one);
+    }
+    tn_ctx_set_threads(test_ctx, before);
+    free(one);
+    free(other);
+    mapped_free(&m);
+}
+
+/* Rows that are mostly not zero, maps of few values, feeds with different maps or none: by the BLAS. */
+static void where_zeros_do_not_pay(void **state)
+{
+    (void)state;
+    bool sparse = true;
+    mapped dense = mapped_of(50, 9, 20, 0.1, TN_SIGNED_ODD), narrow = mapped_of(50, 9, 3, 0.9, TN_SIGNED_ODD);
+    assert_fine(test_ctx, tnp_design_is_sparse(test_ctx, dense.x, 20, &sparse));
+    assert_false(sparse);
+    assert_int_equal(tnp_design_group(narrow.x), 1);
+    const tn_feed *feeds[2] = {dense.feed[0], narrow.feed[0]};
+    tnp_design *x = NULL;
+    assert_fine(test_ctx, tnp_design_new(test_ctx, feeds, 2, 0, &x));
+    assert_int_equal(tnp_design_group(x), 1);
+    tnp_design_free(x);
+    mapped_free(&narrow);
+    mapped_free(&dense);
+    mapped wide = mapped_of(50, 9, 20, 0.9, TN_SIGNED_ODD); /* a budget without room for the tiles */
+    tn_ctx_set_memory(test_ctx, tn_ctx_memory_now(test_ctx) + 100000);
+    assert_fine(test_ctx, tnp_design_is_sparse(test_ctx, wide.x, 20, &sparse));
+    tn_ctx_set_memory(test_ctx, 0);
+    assert_false(sparse);
+    mapped_free(&wide);
+}
+
+static void sparse_faults(void **state)
+{
+    (void)state;
+    mapped m = mapped_of(100, 9, 6, 0.8, TN_SIGNED_ODD);
+    size_t blocks = tnp_live_blocks(test_ctx), k = 1;
+    m.x->block = 30;
+    m.x->blocks = 4;
+    for (;; ++k) {
+        const float *gram = NULL;
+        tnp_fail_allocation(test_ctx, k);
+        tn_status st = tnp_design_gram(test_ctx, m.x, &gram);
+        tnp_fail_allocation(test_ctx, 0);
+        if (st == TN_OK)
+            break;
+        assert_int_equal(st, TN_ERR_MEMORY);
+        assert_null(m.x->gram);
+        assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+    }
+    assert_true(k > 12);
+    mapped_free(&m);
+}
+
 /* Cancelled, a bad row in the file, no memory: the status comes through and nothing is left. */
 static void faults(void **state)
 {
@@ -187,6 +333,10 @@ int main(void)
         cmocka_unit_test(kept_in_memory),
         cmocka_unit_test(streamed_within_a_budget),
         cmocka_unit_test(products_of_rows),
+        cmocka_unit_test(products_of_sparse_rows),
+        cmocka_unit_test(sparse_products_do_not_depend_on_threads),
+        cmocka_unit_test(where_zeros_do_not_pay),
+        cmocka_unit_test(sparse_faults),
         cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

@@ -381,31 +381,27 @@ static void test_zeros_and_clamps(void **state)
 static void test_copy(void **state)
 {
     (void)state;
-    double w[TN_BASIS_SIZE * 3], rates[TN_BASIS_SIZE], histogram[TN_MAP_BINS];
+    double w[TN_BASIS_SIZE * 3], rates[TN_BASIS_SIZE], histogram[TN_MAP_BINS], p[TN_BASIS_SIZE * TN_BASIS_SIZE];
     tn_map *map = NULL, *copy = NULL;
     random_weight(w, 3, 1);
     for (size_t i = 0; i < TN_MAP_BINS; ++i)
         histogram[i] = (double)i;
     for (size_t i = 0; i < TN_BASIS_SIZE; ++i)
         rates[i] = 1 - 1 / (double)(i + 2);
-    tn_map_spec spec = {.basis = TN_BASIS_FOURIER,
-                        .sign = TN_SIGNED_SPLIT,
-                        .rank = 3,
-                        .scale = 17,
-                        .weight = w,
-                        .power = 0.5,
-                        .tasks = 12,
-                        .rates = rates,
-                        .histogram = histogram};
+    for (size_t i = 0; i < TN_BASIS_SIZE * TN_BASIS_SIZE; ++i)
+        p[i] = (double)i / 3;
+    tn_map_spec spec = {TN_BASIS_FOURIER, TN_SIGNED_SPLIT, 3, 17, w, 0.5, 12, 99, rates, p, p, histogram};
     assert_fine(ctx, tn_map_new_learned(ctx, &spec, &map));
     assert_fine(ctx, tn_map_copy(ctx, map, &copy));
     tn_map_free(map);
     const tn_map_spec *got = tn_map_made_of(copy);
     assert_true(got->basis == spec.basis && got->sign == spec.sign && got->rank == 3 && got->scale == 17);
-    assert_true(got->power == 0.5 && got->tasks == 12 && got->weight != w && got->rates != rates);
+    assert_true(got->power == 0.5 && got->tasks == 12 && got->rows == 99 && got->weight != w && got->rates != rates);
     assert_memory_equal(got->weight, w, sizeof w);
     assert_memory_equal(got->rates, rates, sizeof rates);
     assert_memory_equal(got->histogram, histogram, sizeof histogram);
+    assert_memory_equal(got->singular_values, p, TN_BASIS_SIZE * sizeof *p);
+    assert_memory_equal(got->vectors, p, sizeof p);
     tn_map_free(copy);
     map = named_of("js", TN_SIGNED_SPLIT);
     assert_fine(ctx, tn_map_copy(ctx, map, &copy));

@@ -3,16 +3,15 @@
 import hashlib
 import json
 import os
-import pathlib
 import resource
 import time
 
 
-def folder(work, program):
-    """Of one program and one protocol: what others found is not mixed in."""
+def folder(work, program, files):
+    """Of one program and one protocol, which is in these files: what others found is not mixed in."""
     digest = hashlib.sha256(program.read_bytes())
-    for name in ("protocol", "sources", "tasks"):
-        digest.update(pathlib.Path(__file__).with_name(f"{name}.py").read_bytes())
+    for file in files:
+        digest.update(file.read_bytes())
     found = work / digest.hexdigest()[:12]
     found.mkdir(parents=True, exist_ok=True)
     return found
