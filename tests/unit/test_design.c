@@ -142,7 +142,7 @@ typedef struct mapped {
 
 static mapped mapped_of(size_t n, size_t d, size_t rank, double zeros, tn_signed sign)
 {
-    mapped m = {NULL};
+    mapped m = {.map = NULL};
     ref_rng rng = ref_rng_of(n + rank);
     double weight[TN_BASIS_SIZE * TN_BASIS_SIZE], *v = ref_alloc(n * d, sizeof *v);
     for (size_t i = 0; i < TN_BASIS_SIZE * rank; ++i)

@@ -417,6 +417,7 @@ static void interrupted_anywhere(void **state)
     set s = set_of("stop", REF_NONNEG, 20, 3, 2, TN_TASK_MULTICLASS);
     tn_map_data data = {s.src, s.labels};
     tn_map_options opt = options_of();
+    opt.gap = 1e-2; /* a progress call a pass: few passes are enough */
     tn_status st = TN_ERR_INTERRUPTED;
     size_t at = 1;
     for (; st == TN_ERR_INTERRUPTED; ++at) {
