@@ -7,12 +7,6 @@
 
 #include <math.h>
 
-static void add_number(tnp_text *text, const char *key, double value)
-{
-    tnp_text_add(text, ",\"%s\":", key);
-    tnp_text_number(text, value);
-}
-
 static void add_count(tnp_text *text, const char *key, size_t value)
 {
     tnp_text_add(text, ",\"%s\":%zu", key, value);
@@ -27,19 +21,19 @@ static void add_string(tnp_text *text, const char *key, const char *value)
 /* Members of a candidate without its braces, so that fit can put the chosen set's into its own object. */
 static void add_figures(tnp_text *text, const tn_candidate *c)
 {
-    add_number(text, "log_evidence", c->log_evidence);
-    add_number(text, "log_evidence_shared", c->log_evidence_shared);
-    add_number(text, "gain_per_label", c->gain_per_label);
-    add_number(text, "loo_accuracy", c->loo_accuracy);
-    add_number(text, "loo_se", c->loo_se);
+    tnp_text_value(text, "log_evidence", c->log_evidence);
+    tnp_text_value(text, "log_evidence_shared", c->log_evidence_shared);
+    tnp_text_value(text, "gain_per_label", c->gain_per_label);
+    tnp_text_value(text, "loo_accuracy", c->loo_accuracy);
+    tnp_text_value(text, "loo_se", c->loo_se);
     if (c->loo_mean_ap > 0)
-        add_number(text, "loo_mean_ap", c->loo_mean_ap);
+        tnp_text_value(text, "loo_mean_ap", c->loo_mean_ap);
     if (!isnan(c->loo_r2))
-        add_number(text, "loo_r2", c->loo_r2);
-    add_number(text, "lambda_median", c->lambda_median);
-    add_number(text, "lambda_shared", c->lambda_shared);
+        tnp_text_value(text, "loo_r2", c->loo_r2);
+    tnp_text_value(text, "lambda_median", c->lambda_median);
+    tnp_text_value(text, "lambda_shared", c->lambda_shared);
     add_count(text, "iterations_max", c->iterations_max);
-    add_number(text, "iterations_mean", c->iterations_mean);
+    tnp_text_value(text, "iterations_mean", c->iterations_mean);
     add_count(text, "null_classes", c->null_classes);
     add_count(text, "degenerate_classes", c->degenerate_classes);
     add_count(text, "unbounded_classes", c->unbounded_classes);
@@ -50,7 +44,7 @@ static void add_ranking(tnp_text *text, const tn_ranking *ranking)
     add_count(text, "rows", ranking->rows);
     add_count(text, "classes", ranking->classes);
     add_string(text, "task", tn_task_name(ranking->task));
-    add_number(text, "null_log_evidence", ranking->count ? ranking->null_log_evidence : (double)NAN);
+    tnp_text_value(text, "null_log_evidence", ranking->count ? ranking->null_log_evidence : (double)NAN);
     tnp_text_add(text, ",\"candidates\":[");
     for (size_t i = 0; i < ranking->count; ++i) {
         const tn_candidate *c = &ranking->candidates[i];
@@ -60,7 +54,7 @@ static void add_ranking(tnp_text *text, const tn_ranking *ranking)
             add_string(text, "transform", c->transform);
         add_count(text, "dim", c->dim);
         add_figures(text, c);
-        add_number(text, "seconds", c->seconds);
+        tnp_text_value(text, "seconds", c->seconds);
         tnp_text_add(text, "}");
     }
     tnp_text_add(text, "]");
@@ -74,7 +68,7 @@ tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out)
     tnp_text_add(&text, "{\"command\":\"rank\"");
     add_ranking(&text, ranking);
     add_count(&text, "degenerate_classes", ranking->degenerate_classes);
-    add_number(&text, "seconds", ranking->seconds);
+    tnp_text_value(&text, "seconds", ranking->seconds);
     tnp_text_add(&text, "}");
     return tnp_text_take(&text, out);
 }
@@ -87,7 +81,7 @@ static void add_steps(tnp_text *text, const tn_fit_info *info)
         tnp_text_add(text, "%s{\"candidate\":", i ? "," : "");
         tnp_text_quote(text, step->candidate);
         tnp_text_add(text, ",\"accepted\":%s", step->accepted ? "true" : "false");
-        add_number(text, "log_evidence", step->log_evidence);
+        tnp_text_value(text, "log_evidence", step->log_evidence);
         tnp_text_add(text, "}");
     }
     tnp_text_add(text, "]");
@@ -111,9 +105,9 @@ static void add_lambda(tnp_text *text, const tn_fit_info *info)
 /* How svm and logistic ended; the ridge has a closed form, and null there. */
 static void add_training(tnp_text *text, const tn_fit_info *info)
 {
-    add_number(text, "C", info->cost);
-    add_number(text, "objective", info->objective);
-    add_number(text, "gap", info->gap);
+    tnp_text_value(text, "C", info->cost);
+    tnp_text_value(text, "objective", info->objective);
+    tnp_text_value(text, "gap", info->gap);
     if (isnan(info->objective) && info->passes > 0)
         tnp_text_add(text, ",\"passes\":%zu,\"converged\":null", info->passes);
     else if (isnan(info->objective))
@@ -136,8 +130,8 @@ static void add_grid(tnp_text *text, const tn_fit_info *info)
     for (size_t g = 0; g < info->grid_count; ++g) {
         tnp_text_add(text, "%s{\"value\":", g ? "," : "");
         tnp_text_number(text, info->grid[g]);
-        add_number(text, "mean", info->grid_mean[g]);
-        add_number(text, "se", info->grid_se[g]);
+        tnp_text_value(text, "mean", info->grid_mean[g]);
+        tnp_text_value(text, "se", info->grid_se[g]);
         tnp_text_add(text, ",\"best\":%s}", g == info->grid_best ? "true" : "false");
     }
     tnp_text_add(text, "]}");
@@ -151,20 +145,20 @@ static void add_epochs(tnp_text *text, const tn_fit_info *info)
         const tn_epoch *e = &info->epochs[i];
         tnp_text_add(text, "%s{\"epoch\":%zu,\"mistakes\":%.0f,\"updates\":%.0f", i ? "," : "", i + 1, e->mistakes,
                      e->updates);
-        add_number(text, "valid_accuracy", e->valid);
-        add_number(text, "seconds", e->seconds);
+        tnp_text_value(text, "valid_accuracy", e->valid);
+        tnp_text_value(text, "seconds", e->seconds);
         tnp_text_add(text, "}");
     }
     tnp_text_add(text, "]");
     add_count(text, "epochs_used", info->epoch_best);
-    add_number(text, "eta", info->eta);
+    tnp_text_value(text, "eta", info->eta);
     tnp_text_add(text, ",\"tuning\":");
     for (size_t i = 0; i < info->trial_count; ++i) {
         const tn_trial *t = &info->trials[i];
         tnp_text_add(text, "%s{\"epochs\":%zu", i ? "," : "[", t->epochs);
-        add_number(text, "C", t->cost);
-        add_number(text, "eta", t->eta);
-        add_number(text, "valid_accuracy", t->valid);
+        tnp_text_value(text, "C", t->cost);
+        tnp_text_value(text, "eta", t->eta);
+        tnp_text_value(text, "valid_accuracy", t->valid);
         tnp_text_add(text, "}");
     }
     tnp_text_add(text, info->trial_count ? "]" : "null");
@@ -179,7 +173,7 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
     add_steps(&text, info);
     add_figures(&text, &info->chosen);
     add_lambda(&text, info);
-    add_number(&text, "seconds", info->seconds);
+    tnp_text_value(&text, "seconds", info->seconds);
     tnp_text_add(&text, ",\"model\":");
     if (model)
         tnp_text_quote(&text, model);
@@ -190,7 +184,7 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
     add_grid(&text, info);
     if (info->epoch_count != 0)
         add_epochs(&text, info);
-    add_number(&text, "temperature", info->temperature > 0 ? info->temperature : (double)NAN);
+    tnp_text_value(&text, "temperature", info->temperature > 0 ? info->temperature : (double)NAN);
     add_count(&text, "dim", info->chosen.dim);
     add_ranking(&text, info->ranking);
     tnp_text_add(&text, "}");

@@ -21,39 +21,23 @@ static const char *sign_name(const tn_map_spec *made)
 
 /* ---- JSON ---- */
 
-static void add_numbers(tnp_text *text, const char *key, const double *values, size_t count)
-{
-    tnp_text_add(text, ",\"%s\":[", key);
-    for (size_t i = 0; i < count; ++i) {
-        tnp_text_add(text, i ? "," : "");
-        tnp_text_number(text, values[i]);
-    }
-    tnp_text_add(text, "]");
-}
-
-static void add_number(tnp_text *text, const char *key, double value)
-{
-    tnp_text_add(text, ",\"%s\":", key);
-    tnp_text_number(text, value);
-}
-
 /* What the map itself is. */
 static void add_map(tnp_text *text, const tn_map *map)
 {
     const tn_map_spec *made = tn_map_made_of(map);
     tnp_text_add(text, ",\"rank\":%zu,\"width\":%zu,\"signed\":\"%s\"", made->rank, tn_map_width(map), sign_name(made));
-    add_number(text, "scale", made->scale);
+    tnp_text_value(text, "scale", made->scale);
     if (!made->weight)
         return;
     tnp_text_add(text, ",\"basis\":\"%s\"", basis_name(made));
-    add_number(text, "power", made->power);
+    tnp_text_value(text, "power", made->power);
     tnp_text_add(text, ",\"tasks\":%zu,\"rows\":%zu", made->tasks, made->rows);
     if (made->rates)
-        add_numbers(text, "contributing_rate", made->rates, M);
+        tnp_text_numbers(text, "contributing_rate", made->rates, M);
     if (made->singular_values)
-        add_numbers(text, "singular_values", made->singular_values, M);
+        tnp_text_numbers(text, "singular_values", made->singular_values, M);
     if (made->histogram)
-        add_numbers(text, "histogram", made->histogram, BINS);
+        tnp_text_numbers(text, "histogram", made->histogram, BINS);
 }
 
 tn_status tn_map_learn_json(tn_ctx *ctx, const tn_map_info *info, const tn_map *map, const char *kernel, char **out)
@@ -64,15 +48,15 @@ tn_status tn_map_learn_json(tn_ctx *ctx, const tn_map_info *info, const tn_map *
     add_map(&text, map);
     tnp_text_add(&text, ",\"wanted_rank\":%zu,\"sets\":%zu,\"functions\":%zu", info->wanted, info->sets,
                  info->functions);
-    add_number(&text, "zeros", info->zeros);
-    add_number(&text, "beyond_scale", info->beyond);
-    add_number(&text, "objective", info->objective);
-    add_number(&text, "gap", info->gap);
+    tnp_text_value(&text, "zeros", info->zeros);
+    tnp_text_value(&text, "beyond_scale", info->beyond);
+    tnp_text_value(&text, "objective", info->objective);
+    tnp_text_value(&text, "gap", info->gap);
     tnp_text_add(&text, ",\"passes\":%zu,\"converged\":%s,\"seconds\":{\"svm\":", info->passes,
                  info->converged ? "true" : "false");
     tnp_text_number(&text, info->svm_seconds);
-    add_number(&text, "svd", info->svd_seconds);
-    add_number(&text, "total", info->seconds);
+    tnp_text_value(&text, "svd", info->svd_seconds);
+    tnp_text_value(&text, "total", info->seconds);
     tnp_text_add(&text, "},\"kernel\":");
     tnp_text_quote(&text, kernel);
     tnp_text_add(&text, "}");
@@ -210,7 +194,6 @@ tn_status tn_map_learn_text(tn_ctx *ctx, const tn_map_info *info, const tn_map *
 tn_status tn_map_csv_save(tn_ctx *ctx, const tn_map *map, const char *path)
 {
     tn_status st = TN_OK;
-    tnp_output *output = NULL;
     double *table = NULL;
     tnp_text text;
     tnp_text_init(&text, ctx);
@@ -225,12 +208,8 @@ tn_status tn_map_csv_save(tn_ctx *ctx, const tn_map *map, const char *path)
         tnp_text_add(&text, ",%.9g", table[i]);
     }
     tnp_text_add(&text, "\n");
-    TN_TRY(text.status);
-    TN_TRY(tnp_output_open(ctx, path, &output));
-    TN_TRY(tnp_output_write(ctx, output, text.data, text.used));
-    TN_TRY(tnp_output_commit(ctx, output));
+    TN_TRY(tnp_text_save(&text, path));
 done:
-    tnp_output_close(output);
     tnp_text_destroy(&text);
     tnp_free(table);
     return st;

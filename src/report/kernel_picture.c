@@ -82,7 +82,6 @@ static void add_title(tnp_text *text, const tn_map *map, const char *name)
 tn_status tn_map_picture_save(tn_ctx *ctx, const tn_map *map, const char *name, const char *path)
 {
     tn_status st = TN_OK;
-    tnp_output *output = NULL;
     const double *histogram = tn_map_made_of(map)->histogram;
     int width = 2 * MARGIN + EDGE, height = MARGIN + EDGE + GAP + (histogram ? BARS + GAP : 0);
     tnp_text text;
@@ -98,12 +97,8 @@ tn_status tn_map_picture_save(tn_ctx *ctx, const tn_map *map, const char *name, 
     if (histogram)
         add_bars(&text, histogram);
     tnp_text_add(&text, "</svg>\n");
-    TN_TRY(text.status);
-    TN_TRY(tnp_output_open(ctx, path, &output));
-    TN_TRY(tnp_output_write(ctx, output, text.data, text.used));
-    TN_TRY(tnp_output_commit(ctx, output));
+    TN_TRY(tnp_text_save(&text, path));
 done:
-    tnp_output_close(output);
     tnp_text_destroy(&text);
     return st;
 }

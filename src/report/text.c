@@ -123,6 +123,37 @@ void tnp_text_fields(tnp_text *text, const tn_field *fields, size_t count, const
     }
 }
 
+void tnp_text_value(tnp_text *text, const char *key, double value)
+{
+    tnp_text_add(text, ",\"%s\":", key);
+    tnp_text_number(text, value);
+}
+
+void tnp_text_numbers(tnp_text *text, const char *key, const double *values, size_t count)
+{
+    tnp_text_add(text, ",\"%s\":[", key);
+    for (size_t i = 0; i < count; ++i) {
+        tnp_text_add(text, i ? "," : "");
+        tnp_text_number(text, values[i]);
+    }
+    tnp_text_add(text, "]");
+}
+
+tn_status tnp_text_save(tnp_text *text, const char *path)
+{
+    tn_status st = TN_OK;
+    tn_ctx *ctx = text->ctx;
+    tnp_output *output = NULL;
+    TN_TRY(text->status);
+    TN_TRY(tnp_output_open(ctx, path, &output));
+    TN_TRY(tnp_output_write(ctx, output, text->data, text->used));
+    TN_TRY(tnp_output_commit(ctx, output));
+done:
+    tnp_output_close(output);
+    tnp_text_destroy(text);
+    return st;
+}
+
 tn_status tnp_text_take(tnp_text *text, char **out)
 {
     tnp_text_bytes(text, "", 0);

@@ -26,10 +26,16 @@ void tnp_text_quote(tnp_text *text, const char *string);
 void tnp_text_quotes(tnp_text *text, const char *const *strings, size_t count);
 /* A JSON number with the digits that give the same double back; null for NaN and infinity. */
 void tnp_text_number(tnp_text *text, double value);
+/* A member of a JSON object that is not its first: one such number, or a list of them. */
+void tnp_text_value(tnp_text *text, const char *key, double value);
+void tnp_text_numbers(tnp_text *text, const char *key, const double *values, size_t count);
 /* Members of a JSON object: every option of the table by its name, its value as text. `first`: nothing stands before them. */
 void tnp_text_fields(tnp_text *text, const tn_field *fields, size_t count, const void *options, bool first);
 /* Hands the text over; the caller frees it with tn_text_free. On failure *out is as it was and nothing is left. */
 tn_status tnp_text_take(tnp_text *text, char **out);
+
+/* Writes the text to a file, beside it first, and destroys it. */
+tn_status tnp_text_save(tnp_text *text, const char *path);
 
 /* Rows of cells; the first row is the head. Cells are added left to right, row by row. */
 typedef struct tnp_table {

@@ -8,22 +8,6 @@
 
 /* ---- JSON ---- */
 
-static void add_numbers(tnp_text *text, const char *key, const double *values, size_t count)
-{
-    tnp_text_add(text, ",\"%s\":[", key);
-    for (size_t i = 0; i < count; ++i) {
-        tnp_text_add(text, i ? "," : "");
-        tnp_text_number(text, values[i]);
-    }
-    tnp_text_add(text, "]");
-}
-
-static void add_number(tnp_text *text, const char *key, double value)
-{
-    tnp_text_add(text, ",\"%s\":", key);
-    tnp_text_number(text, value);
-}
-
 /* Members of one result, the first without a comma. */
 static void add_result(tnp_text *text, const tn_transfer_class *c)
 {
@@ -35,20 +19,20 @@ static void add_result(tnp_text *text, const tn_transfer_class *c)
         tnp_text_add(text, "%s{\"kind\":\"%s\",\"index\":%zu,\"name\":", i ? "," : "",
                      p->is_source ? "source" : "feature", p->index);
         tnp_text_quote(text, p->name);
-        add_number(text, "weight", p->weight);
+        tnp_text_value(text, "weight", p->weight);
         tnp_text_add(text, "}");
     }
     tnp_text_add(text, "]");
-    add_numbers(text, "objective", c->objective, c->step_count);
-    add_number(text, "loo_error", c->loo_error);
-    add_numbers(text, "loo_path", c->path, c->step_count ? c->step_count + 1 : 0);
+    tnp_text_numbers(text, "objective", c->objective, c->step_count);
+    tnp_text_value(text, "loo_error", c->loo_error);
+    tnp_text_numbers(text, "loo_path", c->path, c->step_count ? c->step_count + 1 : 0);
     tnp_text_add(text, ",\"candidates\":{\"none\":");
     tnp_text_number(text, c->none);
-    add_number(text, "rls", c->rls);
-    add_number(text, "greedytl", c->greedy);
+    tnp_text_value(text, "rls", c->rls);
+    tnp_text_value(text, "greedytl", c->greedy);
     tnp_text_add(text, "}");
-    add_number(text, "lambda", c->lambda);
-    add_number(text, "tau", c->tau);
+    tnp_text_value(text, "lambda", c->lambda);
+    tnp_text_value(text, "tau", c->tau);
 }
 
 tn_status tn_transfer_json(tn_ctx *ctx, const tn_transfer_info *info, const char *model, char **out)
@@ -69,7 +53,7 @@ tn_status tn_transfer_json(tn_ctx *ctx, const tn_transfer_info *info, const char
     }
     tnp_text_add(&text, ",\"rows\":%zu,\"features\":%zu,\"sources\":%zu,\"classes\":%zu", info->rows, info->features,
                  info->source_columns, info->classes);
-    add_number(&text, "seconds", info->seconds);
+    tnp_text_value(&text, "seconds", info->seconds);
     tnp_text_add(&text, ",\"model\":");
     if (model)
         tnp_text_quote(&text, model);

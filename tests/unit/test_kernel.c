@@ -3,8 +3,7 @@
  * Every kernel table that this processor runs, against loops in long double: sizes 0 .. 67 reach every tail of an 8- or
  * 16-wide loop, odd offsets every misalignment, and canaries behind the output catch writes beyond n. */
 #define _POSIX_C_SOURCE 200809L
-#include "base/cpu.h"
-#include "kernel/kernel.h"
+#include "kernel_tables.h"
 #include "near.h"
 #include "ref_dense.h"
 #include "ref_pq.h"
@@ -16,21 +15,6 @@
 #include <unistd.h>
 
 enum { MOST = 67, PAD = 16, ROOM = MOST + 2 * PAD };
-
-static const tnp_kernels *tables[3];
-static size_t count;
-
-static int find_tables(void **state)
-{
-    (void)state;
-    tnp_cpu cpu = tnp_cpu_look();
-    tables[count++] = tnp_kernels_scalar();
-    if (cpu.avx2 && tnp_kernels_avx2())
-        tables[count++] = tnp_kernels_avx2();
-    if (cpu.avx512 && tnp_kernels_avx512())
-        tables[count++] = tnp_kernels_avx512();
-    return 0;
-}
 
 /* Values of many magnitudes and both signs, or small whole numbers. */
 static void fill(float *x, size_t n, bool whole, uint64_t seed)

@@ -2,28 +2,12 @@
  *
  * The kernel of maps, every table of instructions that this processor runs, over knots that hold random numbers: the cell of an
  * entry and the straight line in it, in long double. */
-#include "base/cpu.h"
-#include "kernel/kernel.h"
+#include "kernel_tables.h"
 #include "near.h"
 #include "ref_dense.h"
 #include "ref_random.h"
 
 enum { MOST = 41, FRONT = 3, BITS = 4, OCTAVES = 5, LOWEST = 127 - 3 };
-
-static const tnp_kernels *tables[3];
-static size_t count;
-
-static int find_tables(void **state)
-{
-    (void)state;
-    tnp_cpu cpu = tnp_cpu_look();
-    tables[count++] = tnp_kernels_scalar();
-    if (cpu.avx2 && tnp_kernels_avx2())
-        tables[count++] = tnp_kernels_avx2();
-    if (cpu.avx512 && tnp_kernels_avx512())
-        tables[count++] = tnp_kernels_avx512();
-    return 0;
-}
 
 /* 64 equal cells of [0, 1], or 16 cells an octave of [1/8, 4). The values of the padding are not zero: they must not show. */
 static tnp_knots knots_of(size_t rank, bool octaves, bool split, bool zero, uint64_t seed)

@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Every table of kernels that this processor runs. */
+#ifndef KERNEL_TABLES_H
+#define KERNEL_TABLES_H
+
+#include "base/cpu.h"
+#include "kernel/kernel.h"
+
+static const tnp_kernels *tables[3];
+static size_t count;
+
+static int find_tables(void **state)
+{
+    (void)state;
+    tnp_cpu cpu = tnp_cpu_look();
+    tables[count++] = tnp_kernels_scalar();
+    if (cpu.avx2 && tnp_kernels_avx2())
+        tables[count++] = tnp_kernels_avx2();
+    if (cpu.avx512 && tnp_kernels_avx512())
+        tables[count++] = tnp_kernels_avx512();
+    return 0;
+}
+
+#endif
