@@ -333,7 +333,8 @@ const cli_command cli_commands[] = {
          "learn trains a support vector machine a class on 39 functions of every entry and keeps the directions that "
          "all machines share; entries are L1-normalised and scaled first, and what lies beyond the scale is taken for "
          "its end. Data sets may differ in their columns and classes. The contributing rate says how much of the "
-         "machines' weights the first values hold.\n\n"
+         "machines' weights the first values hold. Learn from other tasks than the one to be judged: evidence and "
+         "leave-one-out of a kernel that has seen the labels are too good.\n\n"
          "apply writes the mapped rows, values of an entry side by side, block by block. compare prints the cosine of "
          "the kernels' 256 x 256 tables of k(x, y), each on its own axis. show prints what a kernel is made of and a "
          "coarse table. --signed is that of the kernel to learn, or of a kernel that goes by its name.",
