@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The page: tables of the cells and what they mean for the paper's claims."""
-import os
 import statistics
 
 import claims
@@ -20,12 +19,10 @@ COMMAND = "tenon transfer --target f=x.npy --labels y.txt --source s=scores.npy 
 
 
 def spent(doctor, entries):
-    """At idle priority the clock tells what else the machine did."""
-    wall, cpu = (sum(entry[what] for entry in entries) for what in ("wall", "cpu"))
-    idle = os.sched_getscheduler(0) == os.SCHED_IDLE
-    return f"{cpu:.0f} s of processor time, all processes together" + (
-        f", at idle priority beside other work, so that the clock says nothing; {doctor['cores']} cores that have nothing "
-        f"else to do need {cpu / doctor['cores']:.0f} s at least" if idle else f", {wall:.0f} s on the clock")
+    """Of all runs that the cells were found in. A clock would tell what else the machines did."""
+    cpu = sum(entry["cpu"] for entry in entries)
+    return (f"{cpu:.0f} s of processor time, all processes of all runs together ({doctor['cores']} cores that have nothing "
+            f"else to do need {cpu / doctor['cores']:.0f} s at least)")
 
 
 def head(doctor, studies, entries):

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Option fields: what is taken, what is refused with which words, and text back again. */
+#include "ctx_state.h"
 #include "near.h"
 
 #include <stddef.h>
@@ -34,20 +35,6 @@ static const tn_field *field(const char *name)
             return &fields[i];
     fail_msg("no field %s", name);
     return NULL;
-}
-
-static int make(void **state)
-{
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
-    *state = ctx;
-    return 0;
-}
-
-static int drop(void **state)
-{
-    tn_ctx_free(*state);
-    return 0;
 }
 
 static void takes_values(void **state)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Tables of kernels against the kernel at every place, and their cosines against closed forms written out here. */
+#include "ctx_state.h"
 #include "near.h"
 #include "ref_random.h"
 #include "tenon/transform.h"
@@ -100,21 +101,6 @@ static void cosines(void **state)
     tn_map *const all[] = {maps[0], maps[1], maps[2], a, b, c, zero};
     for (size_t i = 0; i < 7; ++i)
         tn_map_free(all[i]);
-}
-
-static int make(void **state)
-{
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
-    *state = ctx;
-    return 0;
-}
-
-static int drop(void **state)
-{
-    assert_int_equal(tnp_live_blocks(*state), 0);
-    tn_ctx_free(*state);
-    return 0;
 }
 
 static void every_allocation_may_fail(void **state)

@@ -2,26 +2,12 @@
  *
  * Reports: JSON is read back by another parser and compared key by key with what went in; tables are looked at
  * for what a person must find there. The objects are made by hand. */
+#include "ctx_state.h"
 #include "near.h"
 #include "report/text.h"
 #include "tenon/report.h"
 
 #include <jansson.h>
-
-static int make(void **state)
-{
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
-    *state = ctx;
-    return 0;
-}
-
-static int drop(void **state)
-{
-    assert_int_equal(tnp_live_blocks(*state), 0);
-    tn_ctx_free(*state);
-    return 0;
-}
 
 static char name_a[] = "vgg \"16\"\n", name_b[] = "dino";
 static tn_candidate candidates[2] = {
