@@ -23,7 +23,7 @@ enum { M = TN_BASIS_SIZE };
 void tn_map_options_default(tn_map_options *options)
 {
     *options = (tn_map_options){
-        .rank = 6, .power = 0.5, .scale = "auto", .cost = 1, .gap = 1e-4, .max_passes = 10000, .nan = TN_NAN_ERROR};
+        .rank = 6, .power = 0.5, .scale = "auto", .cost = 1, .gap = 1e-4, .max_passes = 1000, .nan = TN_NAN_ERROR};
 }
 
 const tn_field *tn_map_fields(size_t *count)

@@ -126,7 +126,7 @@ typedef struct tn_map_options {
     int sign;          /* tn_signed; odd */
     double cost;       /* C of the support vector machines; 1, the paper's */
     double gap;        /* certified, relative, at which they stop; 1e-4 */
-    size_t max_passes; /* over the rows at most; 10000: few rows, wide apart, need thousands, cheap ones */
+    size_t max_passes; /* over the rows at most; 1000 */
     int nan;           /* tn_nan_policy; error */
     size_t seed;       /* of the order of rows; 0 */
 } tn_map_options;
