@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The greedy path of `tenon transfer` by itself: standardisation of a matrix that is in memory as doubles, and K picks with
+ * The greedy path of `tenon transfer` by itself: standardisation of a matrix that is in memory as floats, and K picks with
  * lambda = 1 and no lower bound of the gain. It is made of the program's own objects and sees their headers, for what is
  * timed lies inside one call of the library. One thread.
  *
@@ -16,7 +16,8 @@
 typedef struct path_job {
     tn_ctx *ctx;
     size_t rows, cols, picks;
-    double *x, *y; /* (rows, cols), (rows) */
+    float *x;  /* (rows, cols) */
+    double *y; /* (rows) */
     double best, standardising;
     tnp_greedy_path *path; /* of the best run */
 } path_job;
@@ -47,7 +48,7 @@ static tn_status read_columns(path_job *job, char **paths)
     }
     TN_TRY(tnp_alloc(job->ctx, job->rows * job->cols, sizeof *job->x, &job->x));
     for (size_t i = 0, at = 0; i < 2; at += tn_feed_cols(feed[i++]))
-        TN_TRY(tn_feed_read_wide(job->ctx, feed[i], 0, job->rows, job->x + at, job->cols));
+        TN_TRY(tn_feed_read(job->ctx, feed[i], 0, job->rows, job->x + at, job->cols));
 done:
     for (size_t i = 0; i < 2; ++i) {
         tn_feed_free(feed[i]);
@@ -59,11 +60,14 @@ done:
 static tn_status run(path_job *job)
 {
     tn_status st = TN_OK;
+    tnp_transfer_columns *columns = NULL;
     tnp_transfer_problem *problem = NULL;
     tnp_greedy_path *path = NULL;
     double begin = tnp_seconds(), middle = 0, seconds = 0;
-    TN_TRY(tnp_transfer_problem_new(job->ctx, job->rows, job->cols, job->y, NULL, &problem));
-    TN_TRY(tnp_transfer_problem_add(job->ctx, problem, job->x, job->cols, job->cols));
+    TN_TRY(tnp_transfer_columns_new(job->ctx, job->rows, job->cols, false, &columns));
+    for (size_t i = 0; i < job->rows; ++i)
+        tnp_transfer_put(columns, i, 0, job->cols, job->x + i * job->cols);
+    TN_TRY(tnp_transfer_problem_new(job->ctx, columns, job->y, NULL, &problem));
     middle = tnp_seconds();
     TN_TRY(tnp_greedy_path_new(job->ctx, problem, 1, 0, job->picks, &path));
     seconds = tnp_seconds() - begin;
@@ -77,6 +81,7 @@ static tn_status run(path_job *job)
 done:
     tnp_greedy_path_free(path);
     tnp_transfer_problem_free(problem);
+    tnp_transfer_columns_free(columns);
     return st;
 }
 

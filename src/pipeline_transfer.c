@@ -87,46 +87,29 @@ static tn_status check_donors(tn_ctx *ctx, const transfer_job *job)
 
 /* ---- raw columns ---- */
 
-/* The next `count` columns, piece (rows, count): to the problem, or to x at column `at`. */
-static tn_status hand_over(tn_ctx *ctx, transfer_job *job, tnp_transfer_problem *problem, const double *piece,
-                           size_t count, size_t at)
+/* Columns of a feed, from column `at` on, some rows at a time. */
+static tn_status read_feed(tn_ctx *ctx, transfer_job *job, const tn_feed *feed, size_t at)
 {
-    if (problem)
-        return tnp_transfer_problem_add(ctx, problem, piece, count, count);
-    for (size_t i = 0; i < job->rows; ++i)
-        memcpy(job->x + i * job->cols + at, piece + i * count, count * sizeof *piece);
-    return TN_OK;
-}
-
-/* Columns of a feed. Rows must be whole to be normalised; floats stay floats until a piece of their columns is handed over. */
-static tn_status read_feed(tn_ctx *ctx, transfer_job *job, const tn_feed *feed, tnp_transfer_problem *problem,
-                           size_t at)
-{
-    enum { PIECE = 4096 };
+    enum { VALUES = 1 << 20 };
     tn_status st = TN_OK;
     bool wide = tn_source_is_wide(tn_feed_source(feed));
-    size_t cols = tn_feed_cols(feed), size = 0, piece = wide ? cols : tnp_min(PIECE, cols);
-    double *values = NULL;
-    float *raw = NULL;
-    TN_TRY(tnp_mul(ctx, job->rows, cols, &size));
-    TN_TRY(tnp_alloc_raw(ctx, job->rows * piece, sizeof *values, &values));
-    if (wide) {
-        TN_TRY(tn_feed_read_wide(ctx, feed, 0, job->rows, values, cols));
-        TN_TRY(hand_over(ctx, job, problem, values, cols, at));
-    } else {
-        TN_TRY(tnp_alloc_raw(ctx, size, sizeof *raw, &raw));
-        TN_TRY(tn_feed_read(ctx, feed, 0, job->rows, raw, cols));
-    }
-    for (size_t from = 0, n; !wide && from < cols; from += n) {
-        n = tnp_min(piece, cols - from);
-        for (size_t i = 0; i < job->rows; ++i)
-            for (size_t c = 0; c < n; ++c)
-                values[i * n + c] = (double)raw[i * cols + from + c];
-        TN_TRY(hand_over(ctx, job, problem, values, n, at + from));
+    size_t cols = tn_feed_cols(feed), most = tnp_min(job->rows, tnp_max(1, VALUES / cols));
+    void *block = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, most * cols, wide ? sizeof(double) : sizeof(float), &block));
+    for (size_t start = 0, n; start < job->rows; start += n) {
+        n = tnp_min(most, job->rows - start);
+        if (wide)
+            TN_TRY(tn_feed_read_wide(ctx, feed, start, n, block, cols));
+        else
+            TN_TRY(tn_feed_read(ctx, feed, start, n, block, cols));
+        for (size_t i = 0; i < n; ++i)
+            if (wide)
+                tnp_transfer_put_wide(job->columns, start + i, at, cols, (const double *)block + i * cols);
+            else
+                tnp_transfer_put(job->columns, start + i, at, cols, (const float *)block + i * cols);
     }
 done:
-    tnp_free(values);
-    tnp_free(raw);
+    tnp_free(block);
     return st;
 }
 
@@ -147,28 +130,24 @@ static size_t alike_from(const transfer_job *job, size_t first, size_t *cols)
 
 /* Scores of `count` heads, `cols` in all, for the labelled rows. */
 static tn_status read_heads(tn_ctx *ctx, transfer_job *job, const tn_donor *donors, size_t count, size_t cols,
-                            tnp_transfer_problem *problem, size_t at)
+                            size_t at)
 {
     tn_status st = TN_OK;
     const tn_head **heads = NULL;
     float *scores = NULL;
-    double *values = NULL;
     size_t size = 0;
     TN_TRY(tnp_mul(ctx, job->rows, cols, &size));
     TN_TRY(tnp_alloc(ctx, count, sizeof *heads, &heads));
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
-    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *values, &values));
     for (size_t h = 0; h < count; ++h)
         heads[h] = donors[h].head;
     TN_TRY(tnp_heads_score(ctx, heads, count, job->targets, job->target_count, job->task->rows, job->rows,
                            (tn_nan_policy)job->options->nan, scores));
-    for (size_t i = 0; i < size; ++i)
-        values[i] = (double)scores[i];
-    TN_TRY(hand_over(ctx, job, problem, values, cols, at));
+    for (size_t i = 0; i < job->rows; ++i)
+        tnp_transfer_put(job->columns, i, at, cols, scores + i * cols);
 done:
     tnp_free(heads);
     tnp_free(scores);
-    tnp_free(values);
     return st;
 }
 
@@ -177,47 +156,42 @@ static size_t donor_cols(const tn_donor *donor)
     return donor->head ? donor->head->classes : tn_source_cols(donor->scores);
 }
 
-tn_status tnp_transfer_columns(tn_ctx *ctx, transfer_job *job, tnp_transfer_problem *problem)
+/* Doubles when a file that is read has them: an offset far above the spread needs their digits. */
+static bool any_wide(const transfer_job *job)
+{
+    bool wide = false;
+    for (size_t t = 0; job->options->features && t < job->target_count; ++t)
+        wide |= tn_source_is_wide(job->targets[t]);
+    for (size_t d = 0; d < job->donor_count; ++d)
+        wide |= !job->donors[d].head && tn_source_is_wide(job->donors[d].scores);
+    return wide;
+}
+
+static tn_status read_columns(tn_ctx *ctx, transfer_job *job)
 {
     tn_status st = TN_OK;
     tn_feed *feed = NULL;
     size_t at = 0;
-    if (problem && job->x)
-        return tnp_transfer_problem_add(ctx, problem, job->x, job->cols, job->cols);
+    TN_TRY(tnp_transfer_columns_new(ctx, job->rows, job->cols, any_wide(job), &job->columns));
     for (size_t t = 0; job->options->features && t < job->target_count; at += tn_feed_cols(job->feeds[t++]))
-        TN_TRY(read_feed(ctx, job, job->feeds[t], problem, at));
+        TN_TRY(read_feed(ctx, job, job->feeds[t], at));
     for (size_t d = 0, n, cols; d < job->donor_count; d += n, at += cols) {
         const tn_donor *donor = &job->donors[d];
         n = 1;
         cols = donor_cols(donor);
         if (donor->head) {
             n = alike_from(job, d, &cols);
-            TN_TRY(read_heads(ctx, job, donor, n, cols, problem, at));
+            TN_TRY(read_heads(ctx, job, donor, n, cols, at));
             continue;
         }
         TN_TRY(tn_feed_new(ctx, donor->scores, job->task->rows, job->rows, TN_NORM_NONE,
                            (tn_nan_policy)job->options->nan, NULL, &feed));
-        TN_TRY(read_feed(ctx, job, feed, problem, at));
+        TN_TRY(read_feed(ctx, job, feed, at));
         tn_feed_free(feed);
         feed = NULL;
     }
 done:
     tn_feed_free(feed);
-    return st;
-}
-
-/* Columns are read once. Weights that balance are other ones for every class, and so is what is standardised by them: raw
- * columns are kept for that. Else the one standardised problem is all there is. */
-static tn_status keep_columns(tn_ctx *ctx, transfer_job *job, size_t results)
-{
-    tn_status st = TN_OK;
-    size_t size = 0;
-    if (results == 1 || job->options->class_weight != TN_WEIGHT_BALANCED)
-        return TN_OK;
-    TN_TRY(tnp_mul(ctx, job->rows, job->cols, &size));
-    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *job->x, &job->x));
-    TN_TRY(tnp_transfer_columns(ctx, job, NULL));
-done:
     return st;
 }
 
@@ -378,7 +352,7 @@ static void job_destroy(transfer_job *job)
     tnp_free(job->feeds);
     tnp_task_free(job->task);
     tnp_transfer_drop_problem(job);
-    tnp_free(job->x);
+    tnp_transfer_columns_free(job->columns);
     tnp_free(job->weights);
     tnp_free(job->intercepts);
 }
@@ -443,7 +417,7 @@ tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_t count
     TN_TRY(check_donors(ctx, &job));
     TN_TRY(open_targets(ctx, &job));
     TN_TRY(info_new(ctx, &job, &info));
-    TN_TRY(keep_columns(ctx, &job, info->count));
+    TN_TRY(read_columns(ctx, &job));
     TN_TRY(tnp_alloc(ctx, info->count * job.cols, sizeof *job.weights, &job.weights));
     TN_TRY(tnp_alloc(ctx, info->count, sizeof *job.intercepts, &job.intercepts));
     for (size_t r = 0; r < info->count; ++r) {
@@ -451,6 +425,8 @@ tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_t count
         TN_TRY(tnp_transfer_class(ctx, &job, info->count == 1 ? 1 : r, r, &info->results[r]));
     }
     tnp_transfer_drop_problem(&job);
+    tnp_transfer_columns_free(job.columns);
+    job.columns = NULL;
     TN_TRY(make_head(ctx, &job, info, &head));
     info->seconds = tnp_seconds() - begin;
     *info_out = info;

@@ -19,10 +19,10 @@ typedef struct transfer_job {
     size_t most; /* picks of the greedy methods */
     bool by_loo; /* their number by leave-one-out */
     tnp_task *task;
-    tn_feed **feeds;               /* target_count */
-    size_t rows, cols, features;   /* labelled rows; columns in all, of them features */
-    double *x;                     /* (rows, cols), raw: features, then the donors' scores; NULL: read only once */
-    tnp_transfer_problem *problem; /* of the class at work; with equal row weights its columns serve all classes */
+    tn_feed **feeds;                       /* target_count */
+    size_t rows, cols, features;           /* labelled rows; columns in all, of them features */
+    tnp_transfer_columns *columns;         /* raw, read once for all classes */
+    tnp_transfer_problem *problem;         /* of the class at work; with equal row weights only its labels change */
     tnp_ridge_basis *of_features, *of_all; /* of the problem's columns, as soon as a method asked for them */
     double *weights;                       /* (results, cols), raw */
     double *intercepts;                    /* results */
@@ -31,8 +31,6 @@ typedef struct transfer_job {
 /* Class k against the rest, as result number r. */
 tn_status tnp_transfer_class(tn_ctx *ctx, transfer_job *job, size_t k, size_t r, tn_transfer_class *out);
 void tnp_transfer_drop_problem(transfer_job *job);
-/* Adds all columns to a problem; without one, fills job->x. */
-tn_status tnp_transfer_columns(tn_ctx *ctx, transfer_job *job, tnp_transfer_problem *problem);
 /* "wolf" of a head, "3" or "scores[3]" of a file. Free with tn_text_free. */
 tn_status tnp_transfer_source_name(tn_ctx *ctx, const transfer_job *job, size_t j, bool with_donor, char **out);
 

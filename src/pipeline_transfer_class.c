@@ -6,7 +6,7 @@
 #include "pipeline_transfer.h"
 #include "learn/ridge.h"
 #include "report/text.h"
-#include "select/greedy_transfer.h"
+#include "select/greedy_loo.h"
 #include "select/multikt.h"
 #include "select/transfer_logistic.h"
 #include "select/transfer_ridge.h"
@@ -26,14 +26,17 @@ typedef struct found {
     double intercept;
     tnp_transfer_score score;
     double lambda, tau;
-    tnp_greedy_path *path; /* greedytl, forward */
-    size_t picks;          /* of it, that are used */
+    tnp_greedy_path *path;     /* greedytl, forward */
+    tnp_transfer_score *steps; /* (path->count + 1): of its prefixes */
+    size_t picks;              /* of it, that are used */
 } found;
 
 static void found_destroy(found *f)
 {
     tnp_greedy_path_free(f->path);
+    tnp_free(f->steps);
     f->path = NULL;
+    f->steps = NULL;
 }
 
 void tnp_transfer_drop_problem(transfer_job *job)
@@ -45,7 +48,7 @@ void tnp_transfer_drop_problem(transfer_job *job)
     job->of_features = job->of_all = NULL;
 }
 
-/* job->problem for class k: other labels for the columns of the class before, or all made anew. */
+/* job->problem for class k: other labels for the problem of the class before, or a new one. */
 static tn_status set_problem(tn_ctx *ctx, transfer_job *job, size_t k)
 {
     tn_status st = TN_OK;
@@ -53,8 +56,10 @@ static tn_status set_problem(tn_ctx *ctx, transfer_job *job, size_t k)
     double *y = NULL, *weights = NULL;
     TN_TRY(tnp_alloc(ctx, job->rows, sizeof *y, &y));
     TN_TRY(tnp_alloc(ctx, job->rows, sizeof *weights, &weights));
-    for (size_t i = 0; i < job->rows; ++i)
+    for (size_t i = 0; i < job->rows; ++i) {
         y[i] = tnp_target(&job->task->y, i, k) > 0.5 ? 1 : -1;
+        weights[i] = 1;
+    }
     if (job->task->constant[k])
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: class '%s' is in all rows or in none", job->labels->path,
                         job->labels->names[k]));
@@ -62,9 +67,9 @@ static tn_status set_problem(tn_ctx *ctx, transfer_job *job, size_t k)
         TN_TRY(tnp_transfer_problem_relabel(ctx, job->problem, y));
     } else {
         tnp_transfer_drop_problem(job);
-        tnp_transfer_balance(job->rows, y, weights);
-        TN_TRY(tnp_transfer_problem_new(ctx, job->rows, job->cols, y, balanced ? weights : NULL, &job->problem));
-        TN_TRY(tnp_transfer_columns(ctx, job, job->problem));
+        if (balanced)
+            tnp_transfer_balance(job->rows, y, weights);
+        TN_TRY(tnp_transfer_problem_new(ctx, job->columns, y, weights, &job->problem));
     }
 done:
     tnp_free(y);
@@ -76,12 +81,16 @@ static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, found *f)
 {
     tn_status st = TN_OK;
     const tnp_transfer_problem *problem = job->problem;
-    double *w = NULL;
-    bool forward = f->method == TN_TRANSFER_FORWARD;
+    double *w = NULL, *predicted = NULL, delta = job->options->delta;
+    bool forward = f->method == TN_TRANSFER_FORWARD, balanced = job->options->class_weight == TN_WEIGHT_BALANCED;
     f->lambda = forward ? 0 : job->options->lambda;
-    TN_TRY(tnp_greedy_path_new(ctx, problem, f->lambda, job->options->delta, job->most, &f->path));
-    f->picks = job->by_loo ? tnp_greedy_best(f->path) : f->path->count;
-    f->score = f->path->score[f->picks];
+    TN_TRY(tnp_greedy_path_new(ctx, problem, f->lambda, delta, job->most, &f->path));
+    size_t count = f->path->count;
+    TN_TRY(tnp_alloc_raw(ctx, (count + 1) * job->rows, sizeof *predicted, &predicted));
+    TN_TRY(tnp_alloc(ctx, count + 1, sizeof *f->steps, &f->steps));
+    TN_TRY(tnp_greedy_loo(ctx, job->columns, problem->y, balanced, f->lambda, delta, count, predicted, f->steps));
+    f->picks = job->by_loo ? tnp_greedy_best(f->steps, count) : count;
+    f->score = f->steps[f->picks];
     TN_TRY(tnp_alloc(ctx, f->picks, sizeof *w, &w));
     tnp_greedy_weights(f->path, f->picks, w);
     f->intercept = tnp_transfer_unscale(problem, f->path->picks, f->picks, w);
@@ -89,6 +98,7 @@ static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, found *f)
         f->w[f->path->picks[i]] = w[i];
 done:
     tnp_free(w);
+    tnp_free(predicted);
     return st;
 }
 
@@ -160,6 +170,7 @@ static tn_status choose(tn_ctx *ctx, transfer_job *job, found *best, tn_transfer
             best->w = kept;
             memcpy(kept, w, job->cols * sizeof *w);
             trial.path = NULL; /* the best's now */
+            trial.steps = NULL;
             any = true;
         }
         found_destroy(&trial);
@@ -232,7 +243,7 @@ static tn_status list_steps(tn_ctx *ctx, const found *f, tn_transfer_class *out)
     out->step_count = f->path->count;
     memcpy(out->objective, f->path->objective, f->path->count * sizeof *out->objective);
     for (size_t s = 0; s <= f->path->count; ++s)
-        out->path[s] = f->path->score[s].error;
+        out->path[s] = f->steps[s].error;
 done:
     return st;
 }

@@ -55,13 +55,3 @@ void tnp_tiles_column(const tnp_tiles *tiles, size_t column, double *z)
     for (size_t i = 0; i < tiles->rows; ++i)
         z[i] = *tnp_tile_at(tiles, i, column);
 }
-
-void tnp_tiles_rows(const tnp_tiles *tiles, size_t first, size_t count, double *x)
-{
-    for (size_t j = 0, run; j < count; j += run) {
-        run = tnp_min(TNP_TILE - (first + j) % TNP_TILE, count - j);
-        const double *from = tnp_tile_at(tiles, 0, first + j);
-        for (size_t i = 0; i < tiles->rows; ++i)
-            memcpy(x + i * count + j, from + i * TNP_TILE, run * sizeof *x);
-    }
-}

@@ -46,7 +46,5 @@ static inline void tnp_tile_product(const double *restrict tile, const double *r
 void tnp_tiles_product(tn_ctx *ctx, const tnp_tiles *tiles, const double *q, double *t);
 /* z (rows): one column. */
 void tnp_tiles_column(const tnp_tiles *tiles, size_t column, double *z);
-/* x (rows, count): columns [first, first + count). */
-void tnp_tiles_rows(const tnp_tiles *tiles, size_t first, size_t count, double *x);
 
 #endif

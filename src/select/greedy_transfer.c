@@ -13,11 +13,6 @@
  * the row of the unit lower factor L of C_S + lambda I and den its pivots, so the weights of every prefix are one back
  * substitution. With lambda = 0, P is a projection and the q are orthogonal: a second sweep keeps them so.
  *
- * Leave-one-out predictions of every prefix come from r = P y and the diagonal of P: residual r_i / (P_ii - u_i^2)
- * (transfer_problem.c). The often written r_i / P_ii is that of a model whose intercept stays where all rows put it;
- * u_i^2 = 1/rows is the leverage of the intercept, and with it the refit without row i is met exactly, for the given
- * columns and scaling.
- *
  * Chosen and constant columns have c = infinity and so no gain, without a question in the loop. Equal gains: rounding moves g
  * and c by about e = (rows + steps) eps, so a gain by 2 e (sqrt(gain/den) + gain/den); twice that below the largest still
  * ties with it. An exact comparison would send columns that are multiples of each other where rounding says.
@@ -29,7 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-static const double left_least = 1e-10; /* of a column's variance, and of 1 - H_ii */
+static const double left_least = 1e-10; /* of a column's variance */
 
 typedef struct scan_job {
     const tnp_transfer_problem *problem;
@@ -48,12 +43,11 @@ static inline double gain_of(double g, double c, double lambda)
 static void scan_run(void *arg, size_t run)
 {
     const scan_job *job = arg;
-    const tnp_tiles *z = &job->problem->z;
     double best[TNP_TILE] = {0}, most = 0;
-    size_t end = tnp_min((run + 1) * TNP_TILE_RUN, z->count);
+    size_t end = tnp_min((run + 1) * TNP_TILE_RUN, job->problem->columns->tiles);
     for (size_t b = run * TNP_TILE_RUN; b < end; ++b) {
         double t[TNP_TILE], *restrict g = job->g + b * TNP_TILE, *restrict c = job->c + b * TNP_TILE;
-        tnp_tile_product(tnp_tile(z, b), job->q, z->rows, t);
+        tnp_transfer_tile(job->problem, b, job->q, t);
         for (size_t l = 0; l < TNP_TILE; ++l) {
             g[l] -= t[l] * job->step;
             c[l] -= t[l] * t[l] * job->inverse;
@@ -97,14 +91,12 @@ static tn_status more_room(tn_ctx *ctx, tnp_greedy_path *path)
     size_t old = path->room, now = tnp_max(32, 2 * old), m = path->rows, triangle = 0, wide = 0;
     tn_status st = TN_OK;
     TN_TRY(tnp_mul(ctx, now, now, &triangle));
-    TN_TRY(tnp_mul(ctx, now + 1, m, &wide));
+    TN_TRY(tnp_mul(ctx, now, m, &wide));
     TN_TRY(tnp_grow(ctx, &path->picks, old, now, sizeof *path->picks));
     TN_TRY(tnp_grow(ctx, &path->objective, old, now, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &path->solved, old, now, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &path->pivot, old, now, sizeof(double)));
-    TN_TRY(tnp_grow(ctx, &path->score, old == 0 ? 0 : old + 1, now + 1, sizeof *path->score));
     TN_TRY(tnp_grow(ctx, &path->lower, old * (old - (old > 0)) / 2, triangle / 2, sizeof(double)));
-    TN_TRY(tnp_grow(ctx, &path->loo, old == 0 ? 0 : (old + 1) * m, wide, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &path->q, old * m, wide, sizeof(double)));
     path->room = now;
 done:
@@ -134,25 +126,15 @@ static void sweep(const tnp_greedy_path *path, const double *from, double *q, do
 
 typedef struct state {
     double *r;        /* (rows): P y */
-    double *diag;     /* (rows): P_ii - u_i^2 */
     double *z, *rest; /* (rows): the column that comes in, and scratch */
 } state;
-
-static void score_prefix(const tnp_transfer_problem *p, const state *s, tnp_greedy_path *path)
-{
-    double *predicted = path->loo + path->count * p->rows;
-    for (size_t i = 0; i < p->rows; ++i)
-        s->rest[i] = s->diag[i] > left_least ? s->diag[i] : 0;
-    tnp_transfer_loo(p, p->y, p->target_scale, s->r, s->rest, predicted);
-    path->score[path->count] = tnp_transfer_score_of(p->rows, p->y, predicted);
-}
 
 /* Adds a column unless its gain is too small; the next scan's q, step and inverse. False: the path ends here. */
 static bool take(scan_job *job, const state *s, size_t pick, double delta, tnp_greedy_path *path)
 {
     size_t m = path->rows, n = path->count;
     double *q = path->q + n * m, *row = path->lower + n * (n - (n > 0)) / 2;
-    tnp_tiles_column(&job->problem->z, pick, s->z);
+    tnp_transfer_column(job->problem, pick, s->z);
     memcpy(q, s->z, m * sizeof *q);
     sweep(path, s->z, q, row);
     if (job->lambda == 0) {
@@ -162,10 +144,8 @@ static bool take(scan_job *job, const state *s, size_t pick, double delta, tnp_g
     double g = dot(m, s->z, s->r), den = job->lambda + dot(m, s->z, q), gain = g * g / den;
     if (n > 0 && gain < delta)
         return false;
-    for (size_t i = 0; i < m; ++i) {
+    for (size_t i = 0; i < m; ++i)
         s->r[i] -= q[i] * (g / den);
-        s->diag[i] -= q[i] * q[i] / den;
-    }
     path->picks[n] = pick;
     path->objective[n] = (n ? path->objective[n - 1] : 0) + gain;
     path->pivot[n] = den;
@@ -182,10 +162,9 @@ static tn_status walk(tn_ctx *ctx, scan_job *job, const state *s, double delta, 
 {
     const tnp_transfer_problem *p = job->problem;
     tn_status st = TN_OK;
-    size_t runs = (p->z.count + TNP_TILE_RUN - 1) / TNP_TILE_RUN, pick = 0;
-    size_t threads = tnp_threads_for(ctx, 2.0 * (double)p->rows * (double)p->cols);
+    size_t runs = (p->columns->tiles + TNP_TILE_RUN - 1) / TNP_TILE_RUN, pick = 0;
+    size_t threads = tnp_threads_for(ctx, 3.0 * (double)p->rows * (double)p->cols);
     TN_TRY(more_room(ctx, path));
-    score_prefix(p, s, path);
     while (path->count < most) {
         TN_TRY(tnp_cancelled(ctx));
         if (path->count == path->room) {
@@ -195,7 +174,6 @@ static tn_status walk(tn_ctx *ctx, scan_job *job, const state *s, double delta, 
         tnp_parallel(ctx, threads, runs, scan_run, job);
         if (!next_pick(job, runs, path->count, &pick) || !take(job, s, pick, delta, path))
             break;
-        score_prefix(p, s, path);
     }
 done:
     return st;
@@ -205,9 +183,9 @@ tn_status tnp_greedy_path_new(tn_ctx *ctx, const tnp_transfer_problem *problem, 
                               size_t most, tnp_greedy_path **out)
 {
     tn_status st = TN_OK;
-    size_t m = problem->rows, padded = problem->z.count * TNP_TILE;
+    size_t m = problem->rows, tiles = problem->columns->tiles, padded = tiles * TNP_TILE;
     tnp_greedy_path *path = NULL;
-    state s = {NULL, NULL, NULL, NULL};
+    state s = {NULL, NULL, NULL};
     /* The first scan makes g = Z'y of g = 0: step -1, c as it is. */
     scan_job job = {problem, problem->target, lambda, -1, 0, NULL, NULL, NULL};
     if (lambda != 0 && !(lambda >= 1e-6 && isfinite(lambda)))
@@ -216,16 +194,13 @@ tn_status tnp_greedy_path_new(tn_ctx *ctx, const tnp_transfer_problem *problem, 
     path->rows = m;
     TN_TRY(tnp_alloc(ctx, padded, sizeof(double), &job.g));
     TN_TRY(tnp_alloc_raw(ctx, padded, sizeof(double), &job.c));
-    TN_TRY(tnp_alloc(ctx, problem->z.count / TNP_TILE_RUN + 1, sizeof(double), &job.best));
-    TN_TRY(tnp_alloc(ctx, 4 * m, sizeof(double), &s.r));
-    s.diag = s.r + m;
-    s.z = s.diag + m;
+    TN_TRY(tnp_alloc(ctx, tiles / TNP_TILE_RUN + 1, sizeof(double), &job.best));
+    TN_TRY(tnp_alloc(ctx, 3 * m, sizeof(double), &s.r));
+    s.z = s.r + m;
     s.rest = s.z + m;
     memcpy(s.r, problem->target, m * sizeof(double));
-    for (size_t i = 0; i < m; ++i)
-        s.diag[i] = 1 - problem->root[i] * problem->root[i];
     for (size_t j = 0; j < padded; ++j)
-        job.c[j] = j < problem->cols && problem->scale[j] > 0 ? 1 : INFINITY;
+        job.c[j] = problem->inverse[j] > 0 ? 1 : INFINITY;
     TN_TRY(walk(ctx, &job, &s, delta, most, path));
     *out = path;
     path = NULL;
@@ -244,8 +219,6 @@ void tnp_greedy_path_free(tnp_greedy_path *path)
         return;
     tnp_free(path->picks);
     tnp_free(path->objective);
-    tnp_free(path->loo);
-    tnp_free(path->score);
     tnp_free(path->solved);
     tnp_free(path->lower);
     tnp_free(path->pivot);
@@ -261,11 +234,16 @@ void tnp_greedy_weights(const tnp_greedy_path *path, size_t prefix, double *w)
             w[j] -= path->lower[s * (s - 1) / 2 + j] * w[s];
 }
 
-size_t tnp_greedy_best(const tnp_greedy_path *path)
+/* With z~ the standardised row and v = L^-1 z~_S, by forward substitution: w'z~ of the first s picks is sum v_j (L^-1 b)_j/D_j. */
+void tnp_greedy_predict(const tnp_greedy_path *path, const tnp_transfer_problem *problem, size_t row, double *room,
+                        double *out)
 {
-    size_t best = 0;
-    for (size_t s = 1; s <= path->count; ++s)
-        if (tnp_transfer_better(path->score[s], path->score[best]))
-            best = s;
-    return best;
+    out[0] = problem->target_mean;
+    for (size_t s = 0; s < path->count; ++s) {
+        size_t j = path->picks[s];
+        const double *lower = path->lower + s * (s - (s > 0)) / 2;
+        double z = (tnp_transfer_value(problem->columns, row, j) - problem->mean[j]) * problem->inverse[j];
+        room[s] = z - dot(s, lower, room);
+        out[s + 1] = out[s] + problem->target_scale * room[s] * path->solved[s];
+    }
 }

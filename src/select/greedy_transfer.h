@@ -7,11 +7,9 @@
 #include "select/transfer_problem.h"
 
 typedef struct tnp_greedy_path {
-    size_t rows, count;        /* picks */
-    size_t *picks;             /* (count): columns, in the order they were chosen */
-    double *objective;         /* (count): b_S'(C_S + lambda I)^-1 b_S of the first s + 1 picks */
-    double *loo;               /* (count + 1, rows): leave-one-out predictions of the first s picks, s = 0 .. count */
-    tnp_transfer_score *score; /* (count + 1): of those */
+    size_t rows, count; /* picks */
+    size_t *picks;      /* (count): columns, in the order they were chosen */
+    double *objective;  /* (count): b_S'(C_S + lambda I)^-1 b_S of the first s + 1 picks */
     /* C_S + lambda I = L D L' with unit lower L: what weights are solved from. */
     double *solved; /* (count): (L^-1 b)_s / D_s */
     double *lower;  /* row s of L at s(s - 1)/2, s values */
@@ -24,14 +22,16 @@ typedef struct tnp_greedy_path {
  * one is always made unless no column has any correlation with y. lambda 0 is forward regression with least-squares
  * weights, where a column of which less than 1e-10 of the variance is left is not picked; otherwise lambda >= 1e-6,
  * TN_ERR_ARG. Gains that differ by rounding only are equal, and the lower column is taken. O(rows cols) a pick, two doubles a
- * column of memory; the same bits for every thread count. The problem is complete and borrowed until return. */
+ * column of memory; the same bits for every thread count. The problem is borrowed until return. */
 tn_status tnp_greedy_path_new(tn_ctx *ctx, const tnp_transfer_problem *problem, double lambda, double delta,
                               size_t most, tnp_greedy_path **out);
 void tnp_greedy_path_free(tnp_greedy_path *path);
 
 /* w (prefix): weights of the standardised columns picks[0 .. prefix-1] (see tnp_transfer_unscale). */
 void tnp_greedy_weights(const tnp_greedy_path *path, size_t prefix, double *w);
-/* The number of picks with the best leave-one-out score; of equals the fewest. */
-size_t tnp_greedy_best(const tnp_greedy_path *path);
+/* out (count + 1): what the first s picks, s = 0 .. count, predict for a row of the problem's columns, whether or not it took part;
+ * room (count) is scratch. */
+void tnp_greedy_predict(const tnp_greedy_path *path, const tnp_transfer_problem *problem, size_t row, double *room,
+                        double *out);
 
 #endif

@@ -197,8 +197,8 @@ static void residuals(const descent *d, const tnp_ridge_basis *basis, size_t fea
     tnp_ridge_left(basis, lambda, left);
     memset(d->gram, 0, m * m * sizeof *d->gram);
     for (size_t j = 0; j <= d->sources; ++j) {
-        if (j < d->sources)
-            tnp_transfer_raw(p, features + j, h);
+        for (size_t i = 0; j < d->sources && i < m; ++i)
+            h[i] = tnp_transfer_value(p->columns, i, features + j);
         (void)tnp_transfer_centre(p, j < d->sources ? h : p->y, centred);
         tnp_ridge_residual(basis, lambda, centred, room, e);
         for (size_t i = 0; i < m; ++i)
@@ -228,18 +228,16 @@ static void keep_better(const descent *d, size_t features, double lambda, tnp_tr
     }
 }
 
-/* The features' part: ridge on y - H beta. work (2 rows). */
+/* The features' part: ridge on y - H beta. work (rows). */
 static tn_status finish(tn_ctx *ctx, const descent *d, const tnp_ridge_basis *basis, size_t features, double *work,
                         tnp_transfer_model *model)
 {
     size_t m = d->problem->rows;
-    double *rest = work, *h = work + m;
+    double *rest = work;
     memcpy(rest, d->problem->y, m * sizeof *rest);
-    for (size_t j = 0; j < d->sources; ++j) {
-        tnp_transfer_raw(d->problem, features + j, h);
+    for (size_t j = features; j < d->problem->cols; ++j)
         for (size_t i = 0; i < m; ++i)
-            rest[i] -= model->weights[features + j] * h[i];
-    }
+            rest[i] -= model->weights[j] * tnp_transfer_value(d->problem->columns, i, j);
     return tnp_ridge_solve(ctx, d->problem, basis, model->lambda, rest, model);
 }
 

@@ -54,7 +54,7 @@ static void keep(const refits *r, tnp_transfer_model *model)
     const tnp_transfer_problem *p = r->problem;
     model->intercept = r->all.intercept;
     for (size_t j = 0; j < p->cols; ++j) {
-        model->weights[j] = p->scale[j] > 0 ? r->all.w[j] / p->scale[j] : 0;
+        model->weights[j] = r->all.w[j] * p->inverse[j];
         model->intercept -= model->weights[j] * p->mean[j];
     }
     memcpy(model->loo, r->predicted, p->rows * sizeof(double));
@@ -67,7 +67,9 @@ tn_status tnp_transfer_logistic(tn_ctx *ctx, const tnp_transfer_problem *problem
     tnp_transfer_model *model = NULL;
     size_t m = problem->rows;
     double *work = NULL;
-    refits r = {.problem = problem, .sparse = {.z = &problem->z, .y = problem->y, .mix = mix}};
+    tnp_tiles z = {0};
+    refits r = {.problem = problem, .sparse = {.z = &z, .y = problem->y, .mix = mix}};
+    TN_TRY(tnp_transfer_tiles(ctx, problem, &z));
     TN_TRY(tnp_transfer_model_new(ctx, problem, &model));
     TN_TRY(tnp_alloc(ctx, m, 3 * sizeof *work, &work));
     TN_TRY(tnp_sparse_fit_init(ctx, m, problem->cols, &r.all));
@@ -97,6 +99,7 @@ done:
     tnp_transfer_model_free(model);
     tnp_sparse_fit_destroy(&r.all);
     tnp_sparse_fit_destroy(&r.one);
+    tnp_tiles_destroy(&z);
     tnp_free(work);
     return st;
 }

@@ -13,8 +13,11 @@
  * A free intercept is u b in standardised rows, so the hat matrix of a ridge fit with it is H = u u' + I - P with
  * P = I - Z(Z'Z + lambda I)^-1 Z', and leaving row i out (columns, centring and scaling kept, intercept fitted again)
  * leaves the residual (P target)_i / (P_ii - u_i^2). Without the u_i^2 the intercept would stay at the mean that has seen
- * row i. A column is constant when its scale is within the rounding of its mean, rows eps max|x|. NaN is refused, not
- * skipped: whether such a column may be left out is the reader's policy, not this file's.
+ * row i.
+ *
+ * Z is stored only for a method that goes over it hundreds of times: raw columns serve all labels and all weights, also those
+ * that leave rows out, with a mean and a scale each. A column is constant when its scale is within the rounding of its mean,
+ * rows eps max|x|. NaN is refused, not skipped: whether such a column may be left out is the reader's policy, not this file's.
  * Oracle: tests/ref/ref_transfer.c, in long double, refitting without the row. */
 #include "select/transfer_problem.h"
 
@@ -24,19 +27,21 @@
 
 static tn_status check(tn_ctx *ctx, size_t rows, size_t cols, const double *y, const double *weights)
 {
-    size_t positive = 0;
+    size_t positive = 0, count = 0;
     if (cols == 0)
         return tnp_fail(ctx, TN_ERR_ARG, "transfer: no columns: neither features nor sources");
     for (size_t i = 0; i < rows; ++i) {
         if (y[i] != 1 && y[i] != -1)
             return tnp_fail(ctx, TN_ERR_ARG, "transfer: label of row %zu is %g, expected -1 or 1", i, y[i]);
-        if (weights && !(weights[i] > 0 && isfinite(weights[i])))
-            return tnp_fail(ctx, TN_ERR_ARG, "transfer: weight of row %zu is %g, expected a positive number", i,
+        if (weights && !(weights[i] >= 0 && isfinite(weights[i])))
+            return tnp_fail(ctx, TN_ERR_ARG, "transfer: weight of row %zu is %g, expected 0 or a positive number", i,
                             weights[i]);
-        positive += y[i] > 0;
+        bool counts = !weights || weights[i] > 0;
+        count += counts;
+        positive += counts && y[i] > 0;
     }
-    if (positive == 0 || positive == rows)
-        return tnp_fail(ctx, TN_ERR_DATA, "transfer: all %zu rows are %s, both classes are needed", rows,
+    if (positive == 0 || positive == count)
+        return tnp_fail(ctx, TN_ERR_DATA, "transfer: all %zu rows are %s, both classes are needed", count,
                         positive == 0 ? "negative" : "positive");
     return TN_OK;
 }
@@ -64,23 +69,77 @@ static void standardise_target(tnp_transfer_problem *p, const double *y)
         p->target[i] = p->root[i] * (p->y[i] - mean) / p->target_scale;
 }
 
-tn_status tnp_transfer_problem_new(tn_ctx *ctx, size_t rows, size_t cols, const double *y, const double *weights,
-                                   tnp_transfer_problem **out)
+/* Mean and inverse scale of the columns of tile t. */
+static void measure_tile(const tnp_transfer_problem *p, size_t t)
+{
+    double v[TNP_TILE], mean[TNP_TILE] = {0}, largest[TNP_TILE] = {0}, square[TNP_TILE] = {0};
+    for (size_t i = 0; i < p->rows; ++i) {
+        double share = p->root[i] * p->root[i];
+        tnp_transfer_lanes(p->columns, t, i, v);
+        for (size_t l = 0; share > 0 && l < TNP_TILE; ++l) {
+            double size = fabs(v[l]);
+            mean[l] += share * v[l];
+            largest[l] = size > largest[l] ? size : largest[l];
+        }
+    }
+    for (size_t i = 0; i < p->rows; ++i) {
+        double share = p->root[i] * p->root[i];
+        tnp_transfer_lanes(p->columns, t, i, v);
+        for (size_t l = 0; share > 0 && l < TNP_TILE; ++l)
+            square[l] += share * (v[l] - mean[l]) * (v[l] - mean[l]);
+    }
+    for (size_t l = 0; l < TNP_TILE; ++l) {
+        double scale = sqrt(square[l]), least = (double)p->rows * DBL_EPSILON * largest[l];
+        p->mean[t * TNP_TILE + l] = mean[l];
+        p->inverse[t * TNP_TILE + l] = !isfinite(scale) ? NAN : scale > least ? 1 / scale : 0;
+    }
+}
+
+static void measure_run(void *arg, size_t run)
+{
+    const tnp_transfer_problem *p = arg;
+    size_t end = tnp_min((run + 1) * TNP_TILE_RUN, p->columns->tiles);
+    for (size_t t = run * TNP_TILE_RUN; t < end; ++t)
+        measure_tile(p, t);
+}
+
+/* Runs body for all tiles, TNP_TILE_RUN at a time. */
+static void over_tiles(tn_ctx *ctx, const tnp_transfer_columns *c, double flops_a_value,
+                       void (*body)(void *arg, size_t run), void *arg)
+{
+    double flops = flops_a_value * (double)c->rows * (double)c->cols;
+    tnp_parallel(ctx, tnp_threads_for(ctx, flops), (c->tiles + TNP_TILE_RUN - 1) / TNP_TILE_RUN, body, arg);
+}
+
+static tn_status measure(tn_ctx *ctx, tnp_transfer_problem *p)
+{
+    over_tiles(ctx, p->columns, 8, measure_run, p);
+    for (size_t j = 0; j < p->cols; ++j)
+        if (!isfinite(p->mean[j]) || isnan(p->inverse[j]))
+            return tnp_fail(ctx, TN_ERR_DATA,
+                            "transfer: column %zu has a value that is not finite, or larger than can be squared", j);
+    return TN_OK;
+}
+
+tn_status tnp_transfer_problem_new(tn_ctx *ctx, const tnp_transfer_columns *columns, const double *y,
+                                   const double *weights, tnp_transfer_problem **out)
 {
     tn_status st = TN_OK;
     tnp_transfer_problem *p = NULL;
-    TN_TRY(check(ctx, rows, cols, y, weights));
+    size_t rows = columns->rows, padded = columns->tiles * TNP_TILE;
+    TN_TRY(check(ctx, rows, columns->cols, y, weights));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *p, &p));
+    p->columns = columns;
     p->rows = rows;
-    p->cols = cols;
-    TN_TRY(tnp_tiles_init(ctx, rows, cols, &p->z));
-    TN_TRY(tnp_alloc(ctx, cols, sizeof(double), &p->mean));
-    TN_TRY(tnp_alloc(ctx, cols, sizeof(double), &p->scale));
+    p->cols = columns->cols;
+    TN_TRY(tnp_alloc(ctx, padded, sizeof(double), &p->mean));
+    TN_TRY(tnp_alloc(ctx, padded, sizeof(double), &p->inverse));
     TN_TRY(tnp_alloc(ctx, rows, sizeof(double), &p->y));
     TN_TRY(tnp_alloc(ctx, rows, sizeof(double), &p->root));
     TN_TRY(tnp_alloc(ctx, rows, sizeof(double), &p->target));
     share_weight(p, weights);
     standardise_target(p, y);
+    TN_TRY(measure(ctx, p));
     *out = p;
     p = NULL;
 done:
@@ -90,7 +149,7 @@ done:
 
 tn_status tnp_transfer_problem_relabel(tn_ctx *ctx, tnp_transfer_problem *problem, const double *y)
 {
-    tn_status st = check(ctx, problem->rows, problem->cols, y, NULL);
+    tn_status st = check(ctx, problem->rows, problem->cols, y, problem->root);
     if (st == TN_OK)
         standardise_target(problem, y);
     return st;
@@ -100,96 +159,90 @@ void tnp_transfer_problem_free(tnp_transfer_problem *problem)
 {
     if (!problem)
         return;
-    tnp_tiles_destroy(&problem->z);
     tnp_free(problem->mean);
-    tnp_free(problem->scale);
+    tnp_free(problem->inverse);
     tnp_free(problem->y);
     tnp_free(problem->root);
     tnp_free(problem->target);
     tnp_free(problem);
 }
 
-typedef struct add_job {
-    tnp_transfer_problem *problem;
-    const double *x;
-    size_t stride, first, end; /* columns [first, end); x begins at first */
-} add_job;
+/* ---- standardised columns ---- */
 
-/* Columns of one tile, lanes [low, high): called with constants 0 and 8 but for the tiles at the ends. */
-static inline void standardise(const add_job *job, size_t t, size_t low, size_t high)
-{
-    tnp_transfer_problem *p = job->problem;
-    const double *x = job->x + (t * TNP_TILE + low - job->first);
-    double *z = tnp_tile(&p->z, t) + low, mean[TNP_TILE] = {0}, largest[TNP_TILE] = {0}, square[TNP_TILE] = {0};
-    double inverse[TNP_TILE];
-    size_t n = high - low;
-    for (size_t i = 0; i < p->rows; ++i)
-        for (size_t l = 0; l < n; ++l) {
-            double v = x[i * job->stride + l], size = fabs(v);
-            z[i * TNP_TILE + l] = v;
-            mean[l] += p->root[i] * p->root[i] * v;
-            largest[l] = size > largest[l] ? size : largest[l];
-        }
-    for (size_t i = 0; i < p->rows; ++i)
-        for (size_t l = 0; l < n; ++l) {
-            double v = z[i * TNP_TILE + l] - mean[l];
-            z[i * TNP_TILE + l] = v;
-            square[l] += p->root[i] * p->root[i] * v * v;
-        }
-    for (size_t l = 0; l < n; ++l) {
-        double scale = sqrt(square[l]);
-        if (scale <= (double)p->rows * DBL_EPSILON * largest[l])
-            scale = 0;
-        inverse[l] = scale > 0 ? 1 / scale : 0;
-        p->mean[t * TNP_TILE + low + l] = mean[l];
-        p->scale[t * TNP_TILE + low + l] = scale;
-    }
-    for (size_t i = 0; i < p->rows; ++i)
-        for (size_t l = 0; l < n; ++l)
-            z[i * TNP_TILE + l] *= p->root[i] * inverse[l];
-}
+typedef struct product_job {
+    const tnp_transfer_problem *problem;
+    const double *q;
+    double *t;
+} product_job;
 
-static void add_run(void *arg, size_t run)
+static void product_run(void *arg, size_t run)
 {
-    const add_job *job = arg;
-    size_t base = job->first / TNP_TILE + run * TNP_TILE_RUN, last = (job->end - 1) / TNP_TILE;
-    for (size_t t = base; t < base + TNP_TILE_RUN && t <= last; ++t) {
-        size_t low = t * TNP_TILE < job->first ? job->first - t * TNP_TILE : 0;
-        size_t high = tnp_min(TNP_TILE, job->end - t * TNP_TILE);
-        if (low == 0 && high == TNP_TILE)
-            standardise(job, t, 0, TNP_TILE);
-        else
-            standardise(job, t, low, high);
+    const product_job *job = arg;
+    const tnp_transfer_columns *c = job->problem->columns;
+    size_t end = tnp_min((run + 1) * TNP_TILE_RUN, c->tiles);
+    for (size_t b = run * TNP_TILE_RUN; b < end; ++b) {
+        double t[TNP_TILE];
+        tnp_transfer_tile(job->problem, b, job->q, t);
+        memcpy(job->t + b * TNP_TILE, t, tnp_min(TNP_TILE, c->cols - b * TNP_TILE) * sizeof *t);
     }
 }
 
-tn_status tnp_transfer_problem_add(tn_ctx *ctx, tnp_transfer_problem *problem, const double *x, size_t stride,
-                                   size_t count)
+void tnp_transfer_product(tn_ctx *ctx, const tnp_transfer_problem *problem, const double *q, double *t)
 {
-    size_t first = problem->filled, end = first + count;
-    if (count > problem->cols - first)
-        return tnp_fail(ctx, TN_ERR_SHAPE, "transfer: got %zu columns after %zu of %zu", count, first, problem->cols);
-    if (count == 0)
-        return TN_OK;
-    add_job job = {problem, x, stride, first, end};
-    size_t tiles = (end - 1) / TNP_TILE - first / TNP_TILE + 1, runs = (tiles + TNP_TILE_RUN - 1) / TNP_TILE_RUN;
-    double flops = 8.0 * (double)problem->rows * (double)count;
-    tnp_parallel(ctx, tnp_threads_for(ctx, flops), runs, add_run, &job);
-    for (size_t j = first; j < end; ++j)
-        if (!isfinite(problem->scale[j]) || !isfinite(problem->mean[j]))
-            return tnp_fail(ctx, TN_ERR_DATA,
-                            "transfer: column %zu has a value that is not finite, or larger than can be squared", j);
-    problem->filled = end;
-    return TN_OK;
+    product_job job = {problem, q, t};
+    over_tiles(ctx, problem->columns, 3, product_run, &job);
 }
+
+void tnp_transfer_column(const tnp_transfer_problem *problem, size_t column, double *z)
+{
+    double mean = problem->mean[column], inverse = problem->inverse[column];
+    for (size_t i = 0; i < problem->rows; ++i)
+        z[i] = problem->root[i] * (tnp_transfer_value(problem->columns, i, column) - mean) * inverse;
+}
+
+/* One row of a tile of Z. */
+static inline void standardised_lanes(const tnp_transfer_problem *p, size_t tile, size_t row, double z[TNP_TILE])
+{
+    const double *mean = p->mean + tile * TNP_TILE, *inverse = p->inverse + tile * TNP_TILE;
+    tnp_transfer_lanes(p->columns, tile, row, z);
+    for (size_t l = 0; l < TNP_TILE; ++l)
+        z[l] = p->root[row] * (z[l] - mean[l]) * inverse[l];
+}
+
+void tnp_transfer_rows(const tnp_transfer_problem *problem, size_t first, size_t count, double *x)
+{
+    for (size_t j = 0, run; j < count; j += run) {
+        size_t lane = (first + j) % TNP_TILE;
+        double z[TNP_TILE];
+        run = tnp_min(TNP_TILE - lane, count - j);
+        for (size_t i = 0; i < problem->rows; ++i) {
+            standardised_lanes(problem, (first + j) / TNP_TILE, i, z);
+            memcpy(x + i * count + j, z + lane, run * sizeof *x);
+        }
+    }
+}
+
+tn_status tnp_transfer_tiles(tn_ctx *ctx, const tnp_transfer_problem *problem, tnp_tiles *out)
+{
+    tn_status st = tnp_tiles_init(ctx, problem->rows, problem->cols, out);
+    for (size_t t = 0; st == TN_OK && t < out->count; ++t)
+        for (size_t i = 0; i < problem->rows; ++i)
+            standardised_lanes(problem, t, i, tnp_tile(out, t) + i * TNP_TILE);
+    return st;
+}
+
+/* ---- what is made of a fit ---- */
 
 void tnp_transfer_balance(size_t rows, const double *y, double *weights)
 {
-    size_t positive = 0;
+    size_t positive = 0, count = 0;
+    for (size_t i = 0; i < rows; ++i) {
+        count += weights[i] > 0;
+        positive += weights[i] > 0 && y[i] > 0;
+    }
     for (size_t i = 0; i < rows; ++i)
-        positive += y[i] > 0;
-    for (size_t i = 0; i < rows; ++i)
-        weights[i] = (double)rows / (2 * (double)(y[i] > 0 ? positive : rows - positive));
+        if (weights[i] > 0)
+            weights[i] = (double)count / (2 * (double)(y[i] > 0 ? positive : count - positive));
 }
 
 double tnp_transfer_unscale(const tnp_transfer_problem *problem, const size_t *picks, size_t count, double *w)
@@ -197,7 +250,7 @@ double tnp_transfer_unscale(const tnp_transfer_problem *problem, const size_t *p
     double intercept = problem->target_mean;
     for (size_t s = 0; s < count; ++s) {
         size_t j = picks ? picks[s] : s;
-        w[s] = problem->scale[j] > 0 ? w[s] * problem->target_scale / problem->scale[j] : 0;
+        w[s] *= problem->target_scale * problem->inverse[j];
         intercept -= w[s] * problem->mean[j];
     }
     return intercept;

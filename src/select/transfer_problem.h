@@ -1,55 +1,72 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A small binary task with many columns, standardised once for all transfer methods: features first, source scores behind. */
+ * A small binary task with many columns, standardised for all transfer methods alike. */
 #ifndef TNP_TRANSFER_PROBLEM_H
 #define TNP_TRANSFER_PROBLEM_H
 
-#include "matrix/tiles.h"
+#include "select/transfer_columns.h"
 
 typedef struct tnp_transfer_problem {
+    const tnp_transfer_columns *columns; /* raw, borrowed */
     size_t rows, cols;
-    size_t filled;        /* columns handed over so far */
-    tnp_tiles z;          /* standardised columns; constant ones are zero */
-    double *mean, *scale; /* (cols): of the raw columns; scale 0: constant, never selected */
-    double *y;            /* (rows): -1 or 1 */
-    double *root;         /* (rows): u_i, the square root of row i's share of the weight; a unit vector */
-    double *target;       /* (rows): y standardised */
+    double *mean, *inverse; /* (whole tiles): of the raw columns; inverse 1/scale, 0: constant, never selected */
+    double *y;              /* (rows): -1 or 1 */
+    double *root;           /* (rows): u_i, the square root of row i's share of the weight; a unit vector */
+    double *target;         /* (rows): y standardised */
     double target_mean, target_scale;
 } tnp_transfer_problem;
 
-/* y (rows) of -1 and 1; weights (rows), positive, or NULL for equal ones; both borrowed until return. Columns come by _add.
- * Owned by the caller, free with tnp_transfer_problem_free. TN_ERR_DATA when y has one class only, TN_ERR_ARG when it has
- * other numbers or a weight is not positive and finite, or there are no columns. */
-tn_status tnp_transfer_problem_new(tn_ctx *ctx, size_t rows, size_t cols, const double *y, const double *weights,
-                                   tnp_transfer_problem **out);
+/* columns are complete and borrowed as long as the problem lives. y (rows) of -1 and 1; weights (rows), or NULL for equal ones:
+ * rows of weight 0 take no part, as if they were not there. Both are borrowed until return. Owned by the caller, free with
+ * tnp_transfer_problem_free. TN_ERR_DATA when y has one class only, or naming the first column with a value that is not finite
+ * or too large to square; TN_ERR_ARG when y has other numbers, a weight is negative or not finite, or there are no columns. */
+tn_status tnp_transfer_problem_new(tn_ctx *ctx, const tnp_transfer_columns *columns, const double *y,
+                                   const double *weights, tnp_transfer_problem **out);
 void tnp_transfer_problem_free(tnp_transfer_problem *problem);
-
-/* The next `count` columns, x (rows, count) with a row stride, borrowed until return: in as many pieces as the caller likes,
- * so that the raw matrix need never be whole. TN_ERR_SHAPE when there are more than announced; TN_ERR_DATA naming the first
- * column with a value that is not finite (or too large to square), after which the problem can only be freed. */
-tn_status tnp_transfer_problem_add(tn_ctx *ctx, tnp_transfer_problem *problem, const double *x, size_t stride,
-                                   size_t count);
 
 /* Other labels y (rows) for the same columns and row weights, which stay as they are; errors of _new, the old labels then stay. */
 tn_status tnp_transfer_problem_relabel(tn_ctx *ctx, tnp_transfer_problem *problem, const double *y);
 
-/* Weights (rows) that give both classes of y the same sum: rows / (2 n_class). */
+/* Weights (rows) that give both classes of y the same sum: n / (2 n_class), counting rows whose weight is not 0 when it comes in;
+ * the others stay 0. */
 void tnp_transfer_balance(size_t rows, const double *y, double *weights);
+
+/* ---- standardised columns Z, made where they are asked for ---- */
+
+/* t = Z'q of the columns of a tile, q (rows). */
+static inline void tnp_transfer_tile(const tnp_transfer_problem *problem, size_t tile, const double *q,
+                                     double t[TNP_TILE])
+{
+    const double *inverse = problem->inverse + tile * TNP_TILE;
+    tnp_transfer_tile_sum(problem->columns, tile, q, problem->root, problem->mean + tile * TNP_TILE, t);
+    for (size_t l = 0; l < TNP_TILE; ++l)
+        t[l] *= inverse[l];
+}
+
+/* t (cols) = Z'q, in parallel; the same bits for every thread count. */
+void tnp_transfer_product(tn_ctx *ctx, const tnp_transfer_problem *problem, const double *q, double *t);
+/* z (rows): one column. */
+void tnp_transfer_column(const tnp_transfer_problem *problem, size_t column, double *z);
+/* x (rows, count): columns [first, first + count). */
+void tnp_transfer_rows(const tnp_transfer_problem *problem, size_t first, size_t count, double *x);
+/* All of Z, for methods that go over it hundreds of times. Free with tnp_tiles_destroy. */
+tn_status tnp_transfer_tiles(tn_ctx *ctx, const tnp_transfer_problem *problem, tnp_tiles *out);
+
+/* ---- what is made of a fit ---- */
 
 /* Weights of standardised columns (picks, or 0 .. count-1 when NULL) to weights of raw ones, in place; returns the intercept. */
 double tnp_transfer_unscale(const tnp_transfer_problem *problem, const size_t *picks, size_t count, double *w);
 
 /* Leave-one-out predictions of t (rows), a target in units of y, from the fit's residual r_i in standardised rows, `unit` of t
  * each, and left_i = 1 - H_ii, H with the intercept: t_i - unit r_i / (left_i u_i). NaN where left_i is not positive: the row
- * decides its own fit, and without it there is no unique one. */
+ * decides its own fit, and without it there is no unique one. Every row has a weight. */
 void tnp_transfer_loo(const tnp_transfer_problem *problem, const double *t, double unit, const double *r,
                       const double *left, double *predicted);
 
 /* What hyper-parameters are chosen by. */
 typedef struct tnp_transfer_score {
-    double error; /* class-balanced share of rows with y_i predicted_i <= 0 or NaN */
-    double
-        squares; /* class-balanced mean of (y_i - predicted_i)^2, infinite with a NaN: decides between equal errors */
+    double error;   /* class-balanced share of rows with y_i predicted_i <= 0 or NaN */
+    double squares; /* class-balanced mean of (y_i - predicted_i)^2, infinite with a NaN: decides equal errors */
 } tnp_transfer_score;
 
 tnp_transfer_score tnp_transfer_score_of(size_t rows, const double *y, const double *predicted);

@@ -76,7 +76,7 @@ static tn_status kernel_basis(tn_ctx *ctx, const tnp_transfer_problem *p, tnp_ri
     for (size_t j = 0; j < b->count; j += WIDE) {
         size_t n = tnp_min(WIDE, b->count - j);
         TN_TRY(tnp_cancelled(ctx));
-        tnp_tiles_rows(&p->z, b->first + j, n, x);
+        tnp_transfer_rows(p, b->first + j, n, x);
         TN_TRY(tnp_dsyrk_rows(ctx, m, n, x, n, b->v));
     }
     for (size_t i = 0; i < m; ++i)
@@ -103,7 +103,7 @@ static tn_status column_basis(tn_ctx *ctx, const tnp_transfer_problem *p, tnp_ri
     TN_TRY(tnp_alloc(ctx, n, sizeof *s, &s));
     TN_TRY(tnp_alloc(ctx, n * m, sizeof(double), &b->v));
     TN_TRY(tnp_alloc(ctx, n, sizeof(double), &b->s));
-    tnp_tiles_rows(&p->z, b->first, n, x);
+    tnp_transfer_rows(p, b->first, n, x);
     TN_TRY(tnp_dsyrk_cols(ctx, m, n, x, n, e));
     TN_TRY(tnp_eigen(ctx, n, e, s));
     size_t dropped = 0;
@@ -217,23 +217,16 @@ tn_status tnp_ridge_solve(tn_ctx *ctx, const tnp_transfer_problem *problem, cons
     for (size_t k = 0; k < basis->rank; ++k)
         for (size_t i = 0; i < m; ++i)
             a[i] += basis->v[k * m + i] * c[k] / (lambda + fmax(basis->s[k], 0));
-    tnp_tiles_product(ctx, &problem->z, a, w);
-    for (size_t j = basis->first; j < basis->first + basis->count; ++j)
-        if (problem->scale[j] > 0) {
-            double raw = w[j] / problem->scale[j];
-            model->weights[j] += raw;
-            model->intercept -= raw * problem->mean[j];
-        }
+    tnp_transfer_product(ctx, problem, a, w);
+    for (size_t j = basis->first; j < basis->first + basis->count; ++j) {
+        double raw = w[j] * problem->inverse[j];
+        model->weights[j] += raw;
+        model->intercept -= raw * problem->mean[j];
+    }
 done:
     tnp_free(work);
     tnp_free(w);
     return st;
-}
-
-void tnp_transfer_raw(const tnp_transfer_problem *problem, size_t j, double *h)
-{
-    for (size_t i = 0; i < problem->rows; ++i)
-        h[i] = problem->mean[j] + problem->scale[j] * *tnp_tile_at(&problem->z, i, j) / problem->root[i];
 }
 
 void tnp_transfer_mean_score(const tnp_transfer_problem *problem, size_t first, double *mean)
@@ -242,7 +235,7 @@ void tnp_transfer_mean_score(const tnp_transfer_problem *problem, size_t first, 
     for (size_t i = 0; i < problem->rows; ++i) {
         mean[i] = 0;
         for (size_t j = first; j < problem->cols; ++j)
-            mean[i] += problem->mean[j] + problem->scale[j] * *tnp_tile_at(&problem->z, i, j) / problem->root[i];
+            mean[i] += tnp_transfer_value(problem->columns, i, j);
         mean[i] /= n;
     }
 }

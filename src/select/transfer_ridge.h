@@ -65,8 +65,7 @@ double tnp_transfer_centre(const tnp_transfer_problem *problem, const double *t,
 /* Fits t with one lambda: weights and intercept of the raw columns of the basis added to the model's. */
 tn_status tnp_ridge_solve(tn_ctx *ctx, const tnp_transfer_problem *problem, const tnp_ridge_basis *basis, double lambda,
                           const double *t, tnp_transfer_model *model);
-/* h (rows): the raw scores of column j; mean (rows): the mean over columns [first, cols). */
-void tnp_transfer_raw(const tnp_transfer_problem *problem, size_t j, double *h);
+/* mean (rows): the mean of the raw columns [first, cols). */
 void tnp_transfer_mean_score(const tnp_transfer_problem *problem, size_t first, double *mean);
 
 #endif

@@ -70,6 +70,16 @@ ref_transfer ref_transfer_from(size_t m, size_t p, double *x, double *y, double 
     return r;
 }
 
+void ref_transfer_narrow(ref_transfer *r)
+{
+    double *x = r->x, *y = r->y, *weights = r->weights;
+    for (size_t i = 0; i < r->m * r->p; ++i)
+        x[i] = (double)(float)x[i];
+    r->x = r->y = r->weights = NULL;
+    ref_transfer_free(r);
+    *r = ref_transfer_from(r->m, r->p, x, y, weights);
+}
+
 void ref_transfer_free(ref_transfer *r)
 {
     free(r->x);
@@ -215,4 +225,48 @@ void ref_transfer_ridge(const ref_transfer *r, const double *t, const size_t *s,
         *b -= w[c] * r->mean[s[c]];
     }
     free(v);
+}
+
+/* A problem of the rows that are not in part `which`; weights that give both classes the same sum when balanced. */
+static ref_transfer the_others(const ref_transfer *r, const size_t *part, size_t which, bool balanced)
+{
+    double *x = ref_alloc(r->m * r->p, sizeof *x), *y = ref_alloc(r->m, sizeof *y);
+    double *weights = ref_alloc(r->m, sizeof *weights), count[2] = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < r->m; ++i)
+        if (part[i] != which) {
+            memcpy(x + n * r->p, r->x + i * r->p, r->p * sizeof *x);
+            y[n++] = r->y[i];
+            count[r->y[i] > 0] += 1;
+        }
+    for (size_t i = 0; i < n; ++i)
+        weights[i] = balanced ? 1 / count[y[i] > 0] : 1;
+    return ref_transfer_from(n, r->p, x, y, weights);
+}
+
+void ref_transfer_greedy_without(const ref_transfer *r, const size_t *part, size_t which, bool balanced,
+                                 ref_real lambda, ref_real delta, size_t most, ref_real *out)
+{
+    ref_transfer others = the_others(r, part, which, balanced);
+    size_t *picks = ref_alloc(most + 1, sizeof *picks), count = 0;
+    ref_real *objective = ref_alloc(most + 1, sizeof *objective), *w = ref_alloc(most + 1, sizeof *w), b = 0;
+    bool both = others.y_scale > 0;
+    if (both)
+        count = ref_transfer_greedy(&others, lambda, delta, most, picks, objective);
+    for (size_t s = 0; s <= most; ++s) {
+        size_t n = s < count ? s : count;
+        if (both)
+            ref_transfer_ridge(&others, others.y, picks, n, lambda, w, &b);
+        for (size_t i = 0; i < r->m; ++i) {
+            ref_real sum = both ? b : (ref_real)others.y[0];
+            for (size_t c = 0; c < n; ++c)
+                sum += w[c] * r->x[i * r->p + picks[c]];
+            if (part[i] == which)
+                out[s * r->m + i] = sum;
+        }
+    }
+    free(picks);
+    free(objective);
+    free(w);
+    ref_transfer_free(&others);
 }

@@ -30,6 +30,8 @@ typedef enum ref_columns {
 ref_transfer ref_transfer_of(ref_columns kind, size_t m, size_t p, bool weighted, uint64_t seed);
 /* From x, y, weights, which it then owns. */
 ref_transfer ref_transfer_from(size_t m, size_t p, double *x, double *y, double *weights);
+/* The same with every value of x rounded to float. */
+void ref_transfer_narrow(ref_transfer *r);
 void ref_transfer_free(ref_transfer *r);
 
 /* b_S'(C_S + lambda I)^-1 b_S for the n columns of S, and the weights when w is not NULL. False when lambda is 0 and less than
@@ -39,6 +41,10 @@ bool ref_transfer_objective(const ref_transfer *r, const size_t *s, size_t n, re
 /* Literal greedy search: number of picks. Ties to 1e-13 go to the lower column; delta counts from the second pick on. */
 size_t ref_transfer_greedy(const ref_transfer *r, ref_real lambda, ref_real delta, size_t most, size_t *picks,
                            ref_real *objective);
+/* Greedy search on the rows that are not in part `which`, standardised and, when balanced, weighted by themselves: predictions of
+ * the other rows, out (most + 1, m), for the first s picks or as many as there are. One class only: that class. */
+void ref_transfer_greedy_without(const ref_transfer *r, const size_t *part, size_t which, bool balanced,
+                                 ref_real lambda, ref_real delta, size_t most, ref_real *out);
 /* The greatest objective of any n columns. */
 ref_real ref_transfer_exhaustive(const ref_transfer *r, size_t n, ref_real lambda);
 

@@ -120,7 +120,7 @@ static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ball 
     free(w);
     tnp_transfer_model_free(model);
     tnp_ridge_basis_free(kept);
-    tnp_transfer_problem_free(p);
+    problem_done(p);
 }
 
 static void leave_one_out_is_a_refit(void **state)
@@ -169,7 +169,7 @@ static void one_source_is_minimised(void **state)
         assert_true(got >= least - 1e-9);
         assert_true(got <= least + 0.11 * steepest * model->tau + 1e-9);
         tnp_transfer_model_free(model);
-        tnp_transfer_problem_free(p);
+        problem_done(p);
         ref_transfer_free(&r);
     }
     ctx_done(ctx);
@@ -191,7 +191,7 @@ static void a_perfect_source_is_found(void **state)
         for (size_t j = 20; j < 60; ++j)
             assert_true(j == 37 || fabs(model->weights[j]) < model->weights[37]);
         tnp_transfer_model_free(model);
-        tnp_transfer_problem_free(p);
+        problem_done(p);
         ref_transfer_free(&made);
     }
     ctx_done(ctx);
@@ -211,7 +211,7 @@ static void threads_change_nothing(void **state)
         tnp_transfer_problem *p = problem_of(ctx[t], &r);
         tnp_transfer_model *model = NULL;
         assert_fine(ctx[t], tnp_multikt(ctx[t], p, 50, TNP_BALL_L1, NULL, &model));
-        tnp_transfer_problem_free(p);
+        problem_done(p);
         if (t == 0) {
             first = model;
             continue;
@@ -251,7 +251,7 @@ static void refusals_and_failing_allocations(void **state)
     }
     assert_true(k > 12);
     tnp_transfer_model_free(model);
-    tnp_transfer_problem_free(p);
+    problem_done(p);
     ref_transfer_free(&r);
     ctx_done(ctx);
 }

@@ -245,7 +245,7 @@ static void lambda_by_refits(void **state)
         assert_fine(ctx, tnp_transfer_logistic(ctx, p, mix, &model));
         check_choice(&r, model, mix);
         tnp_transfer_model_free(model);
-        tnp_transfer_problem_free(p);
+        problem_done(p);
         ref_transfer_free(&r);
     }
     ctx_done(ctx);
@@ -279,7 +279,7 @@ static void the_only_one_of_its_class(void **state)
     assert_fails(ctx, TN_ERR_ARG, "mix 0", tnp_sparse_logistic(ctx, &bad, 1e-6, &fit));
     tnp_sparse_fit_destroy(&fit);
     scene_free(&s);
-    tnp_transfer_problem_free(p);
+    problem_done(p);
     ref_transfer_free(&r);
     ctx_done(ctx);
 }
@@ -304,7 +304,7 @@ static void failing_allocations(void **state)
     }
     assert_true(k > 50);
     tnp_transfer_model_free(model);
-    tnp_transfer_problem_free(p);
+    problem_done(p);
     ref_transfer_free(&r);
     ctx_done(ctx);
 }

@@ -1,12 +1,73 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Standardised transfer problems against long double, handed over whole and in pieces; what is refused; the score that
- * hyper-parameters are chosen by. */
+ * Transfer problems standardised as they are read against long double, columns of floats and of doubles, rows that take no
+ * part; what is refused; the score that hyper-parameters are chosen by. */
 #include "transfer_of.h"
 
 #include <float.h>
+#include <string.h>
+
+/* Everything that can be asked of Z, against r.z. */
+static void check_columns(tn_ctx *ctx, const tnp_transfer_problem *p, const ref_transfer *r, double slack)
+{
+    size_t first = r->p / 3, count = r->p - first;
+    double *q = ref_alloc(r->m, sizeof *q), *t = ref_alloc(r->p + 1, sizeof *t), *z = ref_alloc(r->m, sizeof *z);
+    double *x = ref_alloc(r->m * count, sizeof *x);
+    tnp_tiles tiles;
+    for (size_t i = 0; i < r->m; ++i)
+        q[i] = sin(1.0 + 3.0 * (double)i);
+    t[r->p] = 7;
+    tnp_transfer_product(ctx, p, q, t);
+    tnp_transfer_rows(p, first, count, x);
+    assert_fine(ctx, tnp_transfer_tiles(ctx, p, &tiles));
+    for (size_t j = 0; j < r->p; ++j) {
+        ref_real sum = 0;
+        tnp_transfer_column(p, j, z);
+        for (size_t i = 0; i < r->m; ++i) {
+            sum += (ref_real)q[i] * r->z[i * r->p + j];
+            assert_near_at(j, z[i], (double)r->z[i * r->p + j], slack);
+            assert_true(*tnp_tile_at(&tiles, i, j) == z[i]);
+            assert_true(j < first || x[i * count + j - first] == z[i]);
+        }
+        assert_near_at(j, t[j], (double)sum, (double)r->m * slack);
+    }
+    assert_true(t[r->p] == 7);
+    tnp_tiles_destroy(&tiles);
+    free(q);
+    free(t);
+    free(z);
+    free(x);
+}
 
 /* A mean of m products is off by at most m eps max|x|, which the scale divides; the kinds have max|x|/scale below 20. */
+static void check_problem(tn_ctx *ctx, ref_columns kind, size_t m, size_t cols, bool weighted, bool wide)
+{
+    ref_transfer r = ref_transfer_of(kind, m, cols, weighted, m);
+    tnp_transfer_problem *p = NULL;
+    double slack = 40 * (double)m * DBL_EPSILON, *turned = ref_alloc(m, sizeof *turned);
+    if (!wide)
+        ref_transfer_narrow(&r);
+    for (size_t i = 0; i < m; ++i)
+        turned[i] = r.y[(i + 1) % m];
+    assert_fine(ctx, tnp_transfer_problem_new(ctx, columns_of(ctx, &r, wide), turned, r.weights, &p));
+    assert_fine(ctx, tnp_transfer_problem_relabel(ctx, p, r.y));
+    for (size_t j = 0; j < r.p; ++j) {
+        assert_near_at(j, p->mean[j], (double)r.mean[j], slack);
+        assert_near_at(j, p->inverse[j] * (double)r.scale[j], r.scale[j] > 0 ? 1 : 0, slack);
+        assert_true((p->inverse[j] == 0) == (kind == REF_DEAD && j % 3 == 2));
+    }
+    for (size_t i = 0; i < r.m; ++i) {
+        assert_near_at(i, p->target[i], (double)r.t[i], slack);
+        assert_near_at(i, p->root[i] * p->root[i], (double)r.share[i], slack);
+    }
+    assert_near(p->target_mean, (double)r.y_mean, slack);
+    assert_near(p->target_scale, (double)r.y_scale, slack);
+    check_columns(ctx, p, &r, slack);
+    free(turned);
+    problem_done(p);
+    ref_transfer_free(&r);
+}
+
 static void standardised_columns(void **state)
 {
     (void)state;
@@ -14,59 +75,78 @@ static void standardised_columns(void **state)
     tn_ctx *ctx = ctx_of(2);
     for (size_t shape = 0; shape < 6; ++shape)
         for (int kind = 0; kind < REF_COLUMN_KINDS; ++kind)
-            for (int weighted = 0; weighted < 2; ++weighted) {
-                ref_transfer r =
-                    ref_transfer_of((ref_columns)kind, shapes[shape][0], shapes[shape][1], weighted, shape);
-                tnp_transfer_problem *p = shape % 2 ? turned_problem_of(ctx, &r) : problem_of(ctx, &r);
-                if (shape % 2)
-                    assert_fine(ctx, tnp_transfer_problem_relabel(ctx, p, r.y));
-                double slack = 40 * (double)r.m * DBL_EPSILON;
-                for (size_t j = 0; j < r.p; ++j) {
-                    assert_near_at(j, p->mean[j], (double)r.mean[j], slack);
-                    assert_near_at(j, p->scale[j], (double)r.scale[j], slack);
-                    assert_true((p->scale[j] == 0) == (kind == REF_DEAD && j % 3 == 2));
-                    for (size_t i = 0; i < r.m; ++i)
-                        assert_near_at(j, *tnp_tile_at(&p->z, i, j), (double)r.z[i * r.p + j], slack);
-                }
-                for (size_t i = 0; i < r.m; ++i) {
-                    assert_near_at(i, p->target[i], (double)r.t[i], slack);
-                    assert_near_at(i, p->root[i] * p->root[i], (double)r.share[i], slack);
-                }
-                assert_near(p->target_mean, (double)r.y_mean, slack);
-                assert_near(p->target_scale, (double)r.y_scale, slack);
-                tnp_transfer_problem_free(p);
-                ref_transfer_free(&r);
-            }
+            for (int option = 0; option < 4; ++option)
+                check_problem(ctx, (ref_columns)kind, shapes[shape][0], shapes[shape][1], option % 2, option / 2);
     ctx_done(ctx);
 }
 
-/* The same bits however the columns arrive and with any number of threads. */
+/* Pieces of a row come in any order; floats go into doubles; the same bits with any number of threads. */
 static void pieces_and_threads_change_nothing(void **state)
 {
     (void)state;
     ref_transfer r = ref_transfer_of(REF_DEAD, 9, 40001, true, 5);
+    ref_transfer_narrow(&r);
     tn_ctx *ctx = ctx_of(1);
+    float *x = ref_alloc(r.p, sizeof *x);
+    double *q = ref_alloc(r.p, sizeof *q), *t = ref_alloc(r.p, sizeof *t);
     tnp_transfer_problem *whole = problem_of(ctx, &r);
+    tnp_transfer_product(ctx, whole, r.y, q);
     static const size_t threads[] = {1, 2, 3, 7};
-    for (size_t t = 0; t < 4; ++t) {
-        tn_ctx *other = ctx_of(threads[t]);
+    for (size_t k = 0; k < 4; ++k) {
+        tn_ctx *other = ctx_of(threads[k]);
+        tnp_transfer_columns *columns = NULL;
         tnp_transfer_problem *p = NULL;
-        assert_fine(other, tnp_transfer_problem_new(other, r.m, r.p, r.y, r.weights, &p));
-        for (size_t done = 0, n; done < r.p; done += n) {
-            n = tnp_min(r.p - done, done == 0 ? 3 : done == 3 ? 2 : 19993);
-            assert_fine(other, tnp_transfer_problem_add(other, p, r.x + done, r.p, n));
+        assert_fine(other, tnp_transfer_columns_new(other, r.m, r.p, k % 2, &columns));
+        for (size_t i = r.m; i-- > 0;) {
+            for (size_t j = 0; j < r.p; ++j)
+                x[j] = (float)r.x[i * r.p + j];
+            tnp_transfer_put(columns, i, 5, r.p - 5, x + 5);
+            tnp_transfer_put(columns, i, 0, 5, x);
         }
-        assert_memory_equal(p->z.data, whole->z.data, whole->z.count * r.m * TNP_TILE * sizeof(double));
+        assert_fine(other, tnp_transfer_problem_new(other, columns, r.y, r.weights, &p));
+        tnp_transfer_product(other, p, r.y, t);
         assert_memory_equal(p->mean, whole->mean, r.p * sizeof(double));
-        assert_memory_equal(p->scale, whole->scale, r.p * sizeof(double));
-        assert_fails(other, TN_ERR_SHAPE, "1 columns after 40001 of 40001",
-                     tnp_transfer_problem_add(other, p, r.x, r.p, 1));
-        tnp_transfer_problem_free(p);
+        assert_memory_equal(p->inverse, whole->inverse, r.p * sizeof(double));
+        assert_memory_equal(t, q, r.p * sizeof *t);
+        problem_done(p);
         ctx_done(other);
     }
-    tnp_transfer_problem_free(whole);
+    problem_done(whole);
     ctx_done(ctx);
+    free(x);
+    free(q);
+    free(t);
     ref_transfer_free(&r);
+}
+
+/* A row of weight 0 changes nothing, however far away it lies. */
+static void rows_without_weight_take_no_part(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    ref_transfer r = ref_transfer_of(REF_DEAD, 11, 20, true, 8);
+    r.weights[4] = r.weights[7] = 0;
+    for (size_t j = 0; j < r.p; ++j)
+        r.x[4 * r.p + j] = 1e6;
+    double *x = ref_alloc(9 * r.p, sizeof *x), *y = ref_alloc(9, sizeof *y), *weights = ref_alloc(9, sizeof *weights);
+    for (size_t i = 0, n = 0; i < r.m; ++i)
+        if (r.weights[i] > 0) {
+            memcpy(x + n * r.p, r.x + i * r.p, r.p * sizeof *x);
+            y[n] = r.y[i];
+            weights[n++] = r.weights[i];
+        }
+    ref_transfer fewer = ref_transfer_from(9, r.p, x, y, weights);
+    tnp_transfer_problem *p = problem_of(ctx, &r), *q = problem_of(ctx, &fewer);
+    assert_memory_equal(p->mean, q->mean, r.p * sizeof(double));
+    for (size_t j = 0; j < r.p; ++j) /* the least scale counts rows, those without weight too */
+        assert_true(p->inverse[j] == q->inverse[j]);
+    assert_true(p->target_mean == q->target_mean && p->target_scale == q->target_scale);
+    assert_true(p->root[4] == 0 && p->target[7] == 0 && p->root[10] == q->root[8]);
+    problem_done(p);
+    problem_done(q);
+    ref_transfer_free(&r);
+    ref_transfer_free(&fewer);
+    ctx_done(ctx);
 }
 
 static void products_with_all_columns(void **state)
@@ -78,8 +158,7 @@ static void products_with_all_columns(void **state)
         tn_ctx *ctx = ctx_of(shape + 1);
         tnp_tiles tiles;
         ref_rng rng = ref_rng_of(shape);
-        double *q = ref_alloc(m, sizeof *q), *t = ref_alloc(p + 1, sizeof *t), *x = ref_alloc(m * p, sizeof *x);
-        double *z = ref_alloc(m, sizeof *z);
+        double *q = ref_alloc(m, sizeof *q), *t = ref_alloc(p + 1, sizeof *t), *z = ref_alloc(m, sizeof *z);
         assert_fine(ctx, tnp_tiles_init(ctx, m, p, &tiles));
         for (size_t i = 0; i < m; ++i) {
             q[i] = (double)ref_below(&rng, 100) - 50;
@@ -88,15 +167,12 @@ static void products_with_all_columns(void **state)
         }
         t[p] = 7;
         tnp_tiles_product(ctx, &tiles, q, t);
-        size_t first = p / 3, count = p - first;
-        tnp_tiles_rows(&tiles, first, count, x);
         for (size_t j = 0; j < p; ++j) {
             double want = 0; /* whole numbers: exact */
             tnp_tiles_column(&tiles, j, z);
             for (size_t i = 0; i < m; ++i) {
                 want += q[i] * *tnp_tile_at(&tiles, i, j);
                 assert_true(z[i] == *tnp_tile_at(&tiles, i, j));
-                assert_true(j < first || x[i * count + j - first] == z[i]);
             }
             assert_true(t[j] == want);
         }
@@ -104,7 +180,6 @@ static void products_with_all_columns(void **state)
         tnp_tiles_destroy(&tiles);
         free(q);
         free(t);
-        free(x);
         free(z);
         ctx_done(ctx);
     }
@@ -116,24 +191,25 @@ static void constant_is_constant(void **state)
     (void)state;
     static const double y[7] = {1, -1, 1, -1, -1, 1, 1}, weights[7] = {0.3, 1.7, 0.9, 1, 2.2, 0.1, 0.7};
     tn_ctx *ctx = ctx_of(1);
-    double x[7][4];
+    tnp_transfer_columns *columns = NULL;
+    double z[7];
+    assert_fine(ctx, tnp_transfer_columns_new(ctx, 7, 4, true, &columns));
     for (size_t i = 0; i < 7; ++i) {
-        x[i][0] = 0.1;
-        x[i][1] = -1e17 / 3;
-        x[i][2] = 0;
-        x[i][3] = 1e9 + (i == 2 ? 1e-3 : 0);
+        double x[4] = {0.1, -1e17 / 3, 0, 1e9 + (i == 2 ? 1e-3 : 0)};
+        tnp_transfer_put_wide(columns, i, 0, 4, x);
     }
     for (int weighted = 0; weighted < 2; ++weighted) {
         tnp_transfer_problem *p = NULL;
-        assert_fine(ctx, tnp_transfer_problem_new(ctx, 7, 4, y, weighted ? weights : NULL, &p));
-        assert_fine(ctx, tnp_transfer_problem_add(ctx, p, x[0], 4, 4));
+        assert_fine(ctx, tnp_transfer_problem_new(ctx, columns, y, weighted ? weights : NULL, &p));
         for (size_t j = 0; j < 4; ++j) {
-            assert_true((p->scale[j] > 0) == (j == 3));
+            assert_true((p->inverse[j] > 0) == (j == 3));
+            tnp_transfer_column(p, j, z);
             for (size_t i = 0; i < 7 && j < 3; ++i)
-                assert_true(*tnp_tile_at(&p->z, i, j) == 0);
+                assert_true(z[i] == 0);
         }
         tnp_transfer_problem_free(p);
     }
+    tnp_transfer_columns_free(columns);
     ctx_done(ctx);
 }
 
@@ -141,30 +217,37 @@ static void bad_input_is_refused(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
+    tnp_transfer_columns *three = NULL, *empty = NULL, *bare = NULL;
     tnp_transfer_problem *p = NULL;
     const double ones[3] = {1, 1, 1}, minus[3] = {-1, -1, -1}, odd[3] = {1, -1, 0}, fine[3] = {1, -1, 1};
-    const double weights[3] = {1, 0, 1}, endless[3] = {1, INFINITY, 1};
-    assert_fails(ctx, TN_ERR_DATA, "all 3 rows are positive", tnp_transfer_problem_new(ctx, 3, 4, ones, NULL, &p));
-    assert_fails(ctx, TN_ERR_DATA, "all 3 rows are negative", tnp_transfer_problem_new(ctx, 3, 4, minus, NULL, &p));
-    assert_fails(ctx, TN_ERR_DATA, "both classes", tnp_transfer_problem_new(ctx, 0, 4, ones, NULL, &p));
-    assert_fails(ctx, TN_ERR_ARG, "row 2 is 0", tnp_transfer_problem_new(ctx, 3, 4, odd, NULL, &p));
-    assert_fails(ctx, TN_ERR_ARG, "row 1 is 0", tnp_transfer_problem_new(ctx, 3, 4, fine, weights, &p));
-    assert_fails(ctx, TN_ERR_ARG, "row 1 is inf", tnp_transfer_problem_new(ctx, 3, 4, fine, endless, &p));
-    assert_fails(ctx, TN_ERR_ARG, "no columns", tnp_transfer_problem_new(ctx, 3, 0, fine, NULL, &p));
+    const double left[3] = {1, 0, 1}, weights[3] = {1, -1, 1}, endless[3] = {1, INFINITY, 1};
+    assert_fine(ctx, tnp_transfer_columns_new(ctx, 3, 11, true, &three));
+    assert_fine(ctx, tnp_transfer_columns_new(ctx, 0, 4, false, &empty));
+    assert_fine(ctx, tnp_transfer_columns_new(ctx, 3, 0, false, &bare));
+    assert_fails(ctx, TN_ERR_DATA, "all 3 rows are positive", tnp_transfer_problem_new(ctx, three, ones, NULL, &p));
+    assert_fails(ctx, TN_ERR_DATA, "all 3 rows are negative", tnp_transfer_problem_new(ctx, three, minus, NULL, &p));
+    assert_fails(ctx, TN_ERR_DATA, "all 2 rows are positive", tnp_transfer_problem_new(ctx, three, fine, left, &p));
+    assert_fails(ctx, TN_ERR_DATA, "both classes", tnp_transfer_problem_new(ctx, empty, ones, NULL, &p));
+    assert_fails(ctx, TN_ERR_ARG, "row 2 is 0", tnp_transfer_problem_new(ctx, three, odd, NULL, &p));
+    assert_fails(ctx, TN_ERR_ARG, "row 1 is -1", tnp_transfer_problem_new(ctx, three, fine, weights, &p));
+    assert_fails(ctx, TN_ERR_ARG, "row 1 is inf", tnp_transfer_problem_new(ctx, three, fine, endless, &p));
+    assert_fails(ctx, TN_ERR_ARG, "no columns", tnp_transfer_problem_new(ctx, bare, fine, NULL, &p));
     assert_null(p);
-    assert_fine(ctx, tnp_transfer_problem_new(ctx, 3, 4, fine, NULL, &p));
+    assert_fine(ctx, tnp_transfer_problem_new(ctx, three, fine, NULL, &p));
     assert_fails(ctx, TN_ERR_DATA, "all 3 rows are positive", tnp_transfer_problem_relabel(ctx, p, ones));
     assert_fails(ctx, TN_ERR_ARG, "row 2 is 0", tnp_transfer_problem_relabel(ctx, p, odd));
     assert_memory_equal(p->y, fine, sizeof fine);
     tnp_transfer_problem_free(p);
+    p = NULL;
     static const double bad[] = {NAN, INFINITY, -INFINITY, 1e200};
     for (size_t b = 0; b < 4; ++b) {
-        double x[3 * 11] = {0};
-        x[1 * 11 + 9] = bad[b];
-        assert_fine(ctx, tnp_transfer_problem_new(ctx, 3, 11, fine, NULL, &p));
-        assert_fails(ctx, TN_ERR_DATA, "column 9 has a value", tnp_transfer_problem_add(ctx, p, x, 11, 11));
-        tnp_transfer_problem_free(p);
+        tnp_transfer_put_wide(three, 1, 9, 1, &bad[b]);
+        assert_fails(ctx, TN_ERR_DATA, "column 9 has a value", tnp_transfer_problem_new(ctx, three, fine, NULL, &p));
     }
+    assert_null(p);
+    tnp_transfer_columns_free(three);
+    tnp_transfer_columns_free(empty);
+    tnp_transfer_columns_free(bare);
     ctx_done(ctx);
 }
 
@@ -181,10 +264,12 @@ static void scores_by_hand(void **state)
     assert_true(tnp_transfer_better(t, s) && !tnp_transfer_better(s, t) && !tnp_transfer_better(s, s));
     tnp_transfer_score u = {s.error + 1e-16, s.squares / 2};
     assert_true(tnp_transfer_better(u, s) && !tnp_transfer_better(s, u));
-    double weights[5];
+    double weights[5] = {1, 1, 1, 1, 1}, fewer[5] = {0, 1, 1, 1, 0};
     tnp_transfer_balance(5, y, weights);
+    tnp_transfer_balance(5, y, fewer);
     for (size_t i = 0; i < 5; ++i)
         assert_near_at(i, weights[i], i < 3 ? 5.0 / 6 : 5.0 / 4, 1e-15);
+    assert_true(fewer[0] == 0 && fewer[4] == 0 && fewer[1] == 0.75 && fewer[2] == 0.75 && fewer[3] == 1.5);
 }
 
 static void failing_allocations(void **state)
@@ -192,32 +277,37 @@ static void failing_allocations(void **state)
     (void)state;
     tn_ctx *ctx = ctx_of(1);
     const double y[2] = {1, -1};
-    tnp_transfer_problem *p = NULL;
-    size_t k = 1;
-    for (;; ++k) {
+    for (size_t k = 1, done = 0; !done; ++k) {
+        tnp_transfer_columns *columns = NULL;
+        tnp_transfer_problem *p = NULL;
         tnp_fail_allocation(ctx, k);
-        tn_status st = tnp_transfer_problem_new(ctx, 2, 3, y, NULL, &p);
-        tnp_fail_allocation(ctx, 0);
+        tn_status st = tnp_transfer_columns_new(ctx, 2, 3, k % 2, &columns);
         if (st == TN_OK)
-            break;
-        assert_int_equal(st, TN_ERR_MEMORY);
-        assert_null(p);
+            st = tnp_transfer_problem_new(ctx, columns, y, NULL, &p);
+        tnp_fail_allocation(ctx, 0);
+        done = st == TN_OK;
+        assert_int_equal(st, done ? TN_OK : TN_ERR_MEMORY);
+        assert_true((p != NULL) == done && (!done || k > 8));
+        tnp_transfer_problem_free(p);
+        tnp_transfer_columns_free(columns);
         assert_int_equal(tnp_live_blocks(ctx), 0);
     }
-    assert_true(k > 5);
-    tnp_transfer_problem_free(p);
-    p = NULL;
-    assert_fails(ctx, TN_ERR_MEMORY, "too large", tnp_transfer_problem_new(ctx, 2, SIZE_MAX / 8, y, NULL, &p));
-    assert_null(p);
+    tnp_transfer_columns *columns = NULL;
+    assert_fails(ctx, TN_ERR_MEMORY, "too large", tnp_transfer_columns_new(ctx, 2, SIZE_MAX / 8, false, &columns));
+    assert_null(columns);
     ctx_done(ctx);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(standardised_columns),      cmocka_unit_test(pieces_and_threads_change_nothing),
-        cmocka_unit_test(products_with_all_columns), cmocka_unit_test(constant_is_constant),
-        cmocka_unit_test(bad_input_is_refused),      cmocka_unit_test(scores_by_hand),
+        cmocka_unit_test(standardised_columns),
+        cmocka_unit_test(pieces_and_threads_change_nothing),
+        cmocka_unit_test(rows_without_weight_take_no_part),
+        cmocka_unit_test(products_with_all_columns),
+        cmocka_unit_test(constant_is_constant),
+        cmocka_unit_test(bad_input_is_refused),
+        cmocka_unit_test(scores_by_hand),
         cmocka_unit_test(failing_allocations),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -98,7 +98,7 @@ static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ridge
     free(out);
     tnp_transfer_model_free(model);
     tnp_ridge_basis_free(kept);
-    tnp_transfer_problem_free(p);
+    problem_done(p);
 }
 
 /* Fewer columns than rows, as many, more; features alone on either side of it. */
@@ -139,7 +139,7 @@ static void small_lambda_keeps_its_digits(void **state)
         assert_near_at(i, predicted[i], (double)out[i], 1e-6);
     free(s);
     tnp_ridge_basis_free(basis);
-    tnp_transfer_problem_free(p);
+    problem_done(p);
     ref_transfer_free(&r);
     ctx_done(ctx);
 }
@@ -172,7 +172,7 @@ static void average_of_sources(void **state)
     assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_DAM, NULL, &model));
     assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_NONE, NULL, &model));
     assert_null(model);
-    tnp_transfer_problem_free(p);
+    problem_done(p);
     ref_transfer_free(&r);
     ctx_done(ctx);
 }
@@ -203,7 +203,7 @@ static void failing_allocations(void **state)
             assert_true(k > 3);
             tnp_transfer_model_free(model);
         }
-    tnp_transfer_problem_free(p);
+    problem_done(p);
     ref_transfer_free(&r);
     ctx_done(ctx);
 }

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Raw columns in tiles; see transfer_columns.h. Floats stay floats: a million columns of twenty rows are 80 MB, and a product
+ * with all of them is a matter of memory traffic, not of the subtraction that standardises on the way. The mean is taken
+ * off every value and not off the sum: a column whose offset is far above its spread would lose its digits there.
+ * Oracle: tests/unit/test_transfer_problem.c. */
+#include "select/transfer_columns.h"
+
+tn_status tnp_transfer_columns_new(tn_ctx *ctx, size_t rows, size_t cols, bool wide, tnp_transfer_columns **out)
+{
+    tn_status st = TN_OK;
+    tnp_transfer_columns *c = NULL;
+    size_t size = 0;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *c, &c));
+    c->rows = rows;
+    c->cols = cols;
+    c->tiles = cols / TNP_TILE + (cols % TNP_TILE != 0);
+    TN_TRY(tnp_mul(ctx, rows, TNP_TILE * (wide ? sizeof(double) : sizeof(float)), &size));
+    if (wide)
+        TN_TRY(tnp_alloc(ctx, c->tiles, size, &c->wide));
+    else
+        TN_TRY(tnp_alloc(ctx, c->tiles, size, &c->narrow));
+    *out = c;
+    c = NULL;
+done:
+    tnp_transfer_columns_free(c);
+    return st;
+}
+
+void tnp_transfer_columns_free(tnp_transfer_columns *columns)
+{
+    if (!columns)
+        return;
+    tnp_free(columns->narrow);
+    tnp_free(columns->wide);
+    tnp_free(columns);
+}
+
+/* Where column j of a row lies. */
+static size_t place(const tnp_transfer_columns *columns, size_t row, size_t j)
+{
+    return (j / TNP_TILE * columns->rows + row) * TNP_TILE + j % TNP_TILE;
+}
+
+void tnp_transfer_put(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const float *x)
+{
+    for (size_t j = 0; j < count; ++j)
+        if (columns->wide)
+            columns->wide[place(columns, row, first + j)] = (double)x[j];
+        else
+            columns->narrow[place(columns, row, first + j)] = x[j];
+}
+
+void tnp_transfer_put_wide(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const double *x)
+{
+    for (size_t j = 0; j < count; ++j)
+        columns->wide[place(columns, row, first + j)] = x[j];
+}
+
+static void sum_narrow(const float *restrict x, size_t rows, const double *restrict q, const double *restrict u,
+                       const double mean[restrict TNP_TILE], double t[restrict TNP_TILE])
+{
+    double sum[TNP_TILE] = {0};
+    for (size_t i = 0; i < rows; ++i) {
+        double a = q[i] * u[i];
+        for (size_t l = 0; l < TNP_TILE; ++l)
+            sum[l] += a * ((double)x[i * TNP_TILE + l] - mean[l]);
+    }
+    for (size_t l = 0; l < TNP_TILE; ++l)
+        t[l] = sum[l];
+}
+
+static void sum_wide(const double *restrict x, size_t rows, const double *restrict q, const double *restrict u,
+                     const double mean[restrict TNP_TILE], double t[restrict TNP_TILE])
+{
+    double sum[TNP_TILE] = {0};
+    for (size_t i = 0; i < rows; ++i) {
+        double a = q[i] * u[i];
+        for (size_t l = 0; l < TNP_TILE; ++l)
+            sum[l] += a * (x[i * TNP_TILE + l] - mean[l]);
+    }
+    for (size_t l = 0; l < TNP_TILE; ++l)
+        t[l] = sum[l];
+}
+
+void tnp_transfer_tile_sum(const tnp_transfer_columns *columns, size_t tile, const double *q, const double *u,
+                           const double mean[TNP_TILE], double t[TNP_TILE])
+{
+    size_t at = tile * columns->rows * TNP_TILE;
+    if (columns->wide)
+        sum_wide(columns->wide + at, columns->rows, q, u, mean, t);
+    else
+        sum_narrow(columns->narrow + at, columns->rows, q, u, mean, t);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Features and source scores of the rows that transfer learns from, as they came: features first, scores behind. Put in row by
+ * row, asked column by column, so they lie in tiles of eight columns (matrix/tiles.h). Problems with other labels or other
+ * row weights borrow the same columns and standardise them while they read. */
+#ifndef TNP_TRANSFER_COLUMNS_H
+#define TNP_TRANSFER_COLUMNS_H
+
+#include "matrix/tiles.h"
+
+typedef struct tnp_transfer_columns {
+    size_t rows, cols;
+    size_t tiles;  /* columns behind cols are zero */
+    float *narrow; /* (tiles, rows, TNP_TILE), or NULL when */
+    double *wide;  /* some file has doubles */
+} tnp_transfer_columns;
+
+/* All zero. wide: keep doubles. Owned by the caller, free with tnp_transfer_columns_free. */
+tn_status tnp_transfer_columns_new(tn_ctx *ctx, size_t rows, size_t cols, bool wide, tnp_transfer_columns **out);
+void tnp_transfer_columns_free(tnp_transfer_columns *columns);
+
+/* Columns [first, first + count) of one row; double values only into wide columns. */
+void tnp_transfer_put(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const float *x);
+void tnp_transfer_put_wide(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const double *x);
+
+static inline double tnp_transfer_value(const tnp_transfer_columns *columns, size_t row, size_t column)
+{
+    size_t at = (column / TNP_TILE * columns->rows + row) * TNP_TILE + column % TNP_TILE;
+    return columns->wide ? columns->wide[at] : (double)columns->narrow[at];
+}
+
+/* x: one row of a tile. */
+static inline void tnp_transfer_lanes(const tnp_transfer_columns *columns, size_t tile, size_t row, double x[TNP_TILE])
+{
+    size_t at = (tile * columns->rows + row) * TNP_TILE;
+    for (size_t l = 0; l < TNP_TILE; ++l)
+        x[l] = columns->wide ? columns->wide[at + l] : (double)columns->narrow[at + l];
+}
+
+/* t_l = sum_i q_i u_i (x_il - mean_l) over the columns of a tile; q, u (rows). */
+void tnp_transfer_tile_sum(const tnp_transfer_columns *columns, size_t tile, const double *q, const double *u,
+                           const double mean[TNP_TILE], double t[TNP_TILE]);
+
+#endif
