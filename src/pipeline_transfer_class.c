@@ -6,7 +6,7 @@
 #include "pipeline_transfer.h"
 #include "learn/ridge.h"
 #include "report/text.h"
-#include "select/greedy_loo.h"
+#include "select/transfer_loo.h"
 #include "select/multikt.h"
 #include "select/transfer_logistic.h"
 #include "select/transfer_ridge.h"
@@ -77,18 +77,23 @@ done:
     return st;
 }
 
+static tnp_leaving leaving_of(const transfer_job *job)
+{
+    return (tnp_leaving){job->columns, job->problem->y, job->options->class_weight == TN_WEIGHT_BALANCED};
+}
+
 static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, found *f)
 {
     tn_status st = TN_OK;
     const tnp_transfer_problem *problem = job->problem;
+    tnp_leaving leaving = leaving_of(job);
     double *w = NULL, *predicted = NULL, delta = job->options->delta;
-    bool forward = f->method == TN_TRANSFER_FORWARD, balanced = job->options->class_weight == TN_WEIGHT_BALANCED;
-    f->lambda = forward ? 0 : job->options->lambda;
+    f->lambda = f->method == TN_TRANSFER_FORWARD ? 0 : job->options->lambda;
     TN_TRY(tnp_greedy_path_new(ctx, problem, f->lambda, delta, job->most, &f->path));
     size_t count = f->path->count;
     TN_TRY(tnp_alloc_raw(ctx, (count + 1) * job->rows, sizeof *predicted, &predicted));
     TN_TRY(tnp_alloc(ctx, count + 1, sizeof *f->steps, &f->steps));
-    TN_TRY(tnp_greedy_loo(ctx, job->columns, problem->y, balanced, f->lambda, delta, count, predicted, f->steps));
+    TN_TRY(tnp_leave_greedy(ctx, &leaving, f->lambda, delta, count, predicted, f->steps));
     f->picks = job->by_loo ? tnp_greedy_best(f->steps, count) : count;
     f->score = f->steps[f->picks];
     TN_TRY(tnp_alloc(ctx, f->picks, sizeof *w, &w));
@@ -147,6 +152,22 @@ static tn_status run_method(tn_ctx *ctx, transfer_job *job, found *f)
     return greedy ? run_greedy(ctx, job, f) : run_model(ctx, job, f);
 }
 
+/* Ridge chose its lambda by leave-one-out; to be compared it must do so again without the row. */
+static tn_status judge(tn_ctx *ctx, const transfer_job *job, found *f)
+{
+    tn_status st = TN_OK;
+    tnp_leaving leaving = leaving_of(job);
+    tnp_ridge_method method = f->method == TN_TRANSFER_RLS ? TNP_TRANSFER_RLS : TNP_TRANSFER_NONE;
+    double *predicted = NULL;
+    if (f->path)
+        return TN_OK;
+    TN_TRY(tnp_alloc(ctx, job->rows, sizeof *predicted, &predicted));
+    TN_TRY(tnp_leave_ridge(ctx, &leaving, job->features, method, predicted, &f->score));
+done:
+    tnp_free(predicted);
+    return st;
+}
+
 /* The candidate of the lowest leave-one-out error, the simpler of equals; errors go to out. */
 static tn_status choose(tn_ctx *ctx, transfer_job *job, found *best, tn_transfer_class *out)
 {
@@ -162,6 +183,7 @@ static tn_status choose(tn_ctx *ctx, transfer_job *job, found *best, tn_transfer
             continue;
         trial = (found){.method = candidates[i], .w = w};
         TN_TRY(run_method(ctx, job, &trial));
+        TN_TRY(judge(ctx, job, &trial));
         *errors[i] = trial.score.error;
         if (!any || tnp_transfer_better(trial.score, best->score)) {
             double *kept = best->w;

@@ -43,8 +43,8 @@ def head(doctor, studies, entries):
         f"{{{', '.join(map(str, SIZES))}}} positives and {NEGATIVES} negatives to learn from; {TEST} + {TEST} of the set's "
         "own test rows to test on, fewer positives where the class has fewer.",
         "- Scores: balanced accuracy in percent. A class counts as the mean of its "
-        f"{max(entry['cell'][4] for entry in entries)} draws, {protocol.SIDE_DRAWS} at most with noise and with scores off "
-        "the shelf. ± is half the 95 % interval (Student's t) of the mean over "
+        f"{max(entry['cell'][4] for entry in entries)} draws. "
+        "± is half the 95 % interval (Student's t) of the mean over "
         "classes. Best of a column in bold, the oracle apart.",
         "- GreedyTL: λ = 1, δ = 10^-4, k free, as in the paper. The others choose by leave-one-out.", "",
         *table(["set", "classes", "targets", "networks", "test positives of a target"],

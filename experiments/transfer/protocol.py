@@ -26,9 +26,6 @@ NOISE = (10, 100, 1000)
 NOISE_METHODS = ("greedytl", "rls", "l1-logistic balanced", "elastic-net balanced", "forward")
 SHELF = ("imagenet_scores", "places_scores")
 
-# With all draws and networks these two would be two thirds of the work, and the whole no longer within an hour on two cores.
-SIDE_DRAWS, NOISE_NETWORKS = 5, ("squeezenet", "darknet")
-
 
 def rows_by_class(path):
     groups = {}

@@ -20,12 +20,7 @@ def cells(studies, options):
     """[(study, network, class, kind)]"""
     return [(study, network, label, kind) for kind in (SVM, *protocol.SHELF, NOISY) for study in studies
             if kind not in protocol.SHELF or (study["folder"] / f"{kind}.train.npy").is_file()
-            for network in study["networks"] if kind != NOISY or network in protocol.NOISE_NETWORKS
-            for label in study["targets"][:options.classes]]
-
-
-def draws(kind, options):
-    return options.draws if kind == SVM else min(options.draws, protocol.SIDE_DRAWS)
+            for network in study["networks"] for label in study["targets"][:options.classes]]
 
 
 def write_common(studies, options, scratch):
@@ -36,7 +31,7 @@ def write_common(studies, options, scratch):
     for count in {protocol.positives(study, label) for study in studies for label in study["targets"]}:
         words = ["0"] * TEST + ["1"] * count + [""] * (TEST - count)
         (scratch / f"test.{count}.txt").write_text("\n".join([*words, ""]))
-    for number in range(draws(NOISY, options)):
+    for number in range(options.draws):
         for dims in protocol.NOISE:
             rng = random.Random(f"noise {dims} {number}")
             for part, rows in (("train", NEGATIVES + max(SIZES)), ("test", 2 * TEST)):
@@ -111,7 +106,7 @@ def measure(program, cell, options, work, common, scratch):
     """{"method size noise": [balanced accuracy of every draw]}"""
     asked = Cell(program, cell, work, common, scratch)
     found = {}
-    for number in range(draws(cell[3], options)):
+    for number in range(options.draws):
         best = asked.draw(number)
         if cell[3] == SVM:
             for size in SIZES:

@@ -33,6 +33,16 @@ typedef struct tnp_knots {
     bool zero;  /* phi(0) = 0 */
 } tnp_knots;
 
+/* Coordinates of a quadratic model with an l1 penalty; columns and move are (rows), a multiple of TNP_LANES. */
+typedef struct tnp_descent {
+    size_t count, rows;
+    const double *a, *bent;     /* (count, rows): columns, and the curvature times them */
+    const double *gradient, *w; /* (count): at w */
+    const double *inverse;      /* (count): 1 over the diagonal; 0: leave this one as it is */
+    double ridge, bound;        /* of the penalty: ridge w^2/2 + bound |w| */
+    double *next, *move;        /* (count), (rows): from w to next, and A (next - w) */
+} tnp_descent;
+
 typedef struct tnp_kernels {
     const char *name;
     /* IEEE half precision to single, n values. */
@@ -79,6 +89,17 @@ typedef struct tnp_kernels {
     size_t (*map_entries)(const tnp_knots *knots, const float *x, float factor, size_t n, float *out);
     /* Rows place[i] of tile (any, TNP_PANEL) += a_i b, for n rows a (n, rank) and b (rank, TNP_PANEL). Places differ. */
     void (*outer_add)(const float *a, const uint16_t *place, size_t n, size_t rank, const float *b, float *tile);
+    /* Tiles (rows, TNP_LANES) one after the other: t = X'q, value l of tile b at 8 b + l; then with columns centred, rows weighted
+     * and the result scaled, t_j = inverse_j sum_i q_i u_i (x_ij - mean_j). */
+    void (*tile_products)(const double *x, size_t tiles, size_t rows, const double *q, double *t);
+    void (*centred_products)(const float *x, size_t tiles, size_t rows, const double *q, const double *u,
+                             const double *mean, const double *inverse, double *t);
+    /* g -= t step, c -= t^2 inverse for n columns, a multiple of TNP_LANES; returns the largest g^2/(lambda + c), columns with a
+     * denominator of `least` or below left out, 0 when there is none. */
+    double (*greedy_gains)(size_t n, const double *t, double step, double inverse, double lambda, double least,
+                           double *g, double *c);
+    /* One round of coordinate descent; returns the largest change, times its diagonal. */
+    double (*descend)(const tnp_descent *d);
 } tnp_kernels;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

@@ -5,6 +5,7 @@
 #include "kernel/kernel.h"
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include "kernel/kernel_lanes.h"
 #include <immintrin.h>
 #include <math.h>
 
@@ -544,6 +545,10 @@ const tnp_kernels *tnp_kernels_avx2(void)
         .nearest = nearest,
         .map_entries = map_entries,
         .outer_add = outer_add,
+        .tile_products = tile_products,
+        .centred_products = centred_products,
+        .greedy_gains = greedy_gains,
+        .descend = descend,
     };
     return &table;
 }

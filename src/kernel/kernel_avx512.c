@@ -5,6 +5,7 @@
 #include "kernel/kernel.h"
 
 #if defined(__AVX512F__)
+#include "kernel/kernel_lanes.h"
 #include <immintrin.h>
 #include <math.h>
 
@@ -484,6 +485,10 @@ const tnp_kernels *tnp_kernels_avx512(void)
         .nearest = nearest,
         .map_entries = map_entries,
         .outer_add = outer_add,
+        .tile_products = tile_products,
+        .centred_products = centred_products,
+        .greedy_gains = greedy_gains,
+        .descend = descend,
     };
     return &table;
 }

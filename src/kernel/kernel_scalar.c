@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The specification of every kernel, in plain C. */
-#include "kernel/kernel.h"
+#include "kernel/kernel_lanes.h"
 
 #include <math.h>
 #include <string.h>
@@ -276,6 +276,10 @@ const tnp_kernels *tnp_kernels_scalar(void)
         .nearest = nearest,
         .map_entries = map_entries,
         .outer_add = outer_add,
+        .tile_products = tile_products,
+        .centred_products = centred_products,
+        .greedy_gains = greedy_gains,
+        .descend = descend,
     };
     return &table;
 }

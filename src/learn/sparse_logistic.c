@@ -19,12 +19,13 @@
  * save less than the set does.
  * Oracles: tests/ref/ref_sparse_logistic.c, scikit-learn's optimum (tests/fixtures/make_sparse.py). */
 #include "learn/sparse_logistic.h"
+#include "learn/sparse_support.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { PASSES = 200, NEWTONS = 100, SWEEPS = 300, HALVINGS = 40, STALLS = 4, LANES = 8 };
+enum { PASSES = 200, NEWTONS = 100, SWEEPS = 300, HALVINGS = 40, STALLS = 4, JUMP = 4, LANES = TNP_LANES };
 
 typedef struct member {
     size_t column;
@@ -32,17 +33,19 @@ typedef struct member {
 } member;
 
 typedef struct solver {
+    const tnp_kernels *kernels;
     const tnp_sparse_problem *p;
     tnp_sparse_fit *fit;
     size_t rows, cols;
-    size_t stride;                      /* rows, rounded up to whole lanes */
-    double *t;                          /* (cols): A'theta */
-    bool *inside;                       /* (cols) */
-    size_t count, room;                 /* the set: columns, and how many there is memory for */
-    size_t *set;                        /* (room) */
-    double *a, *bent;                   /* (room, stride): columns, and h times them */
-    double *w, *next, *diag, *gradient; /* (room): of the set */
-    member *heap;                       /* (heap_room): candidates, the smallest violation on top */
+    size_t stride;                         /* rows, rounded up to whole lanes */
+    double *t;                             /* (cols): A'theta */
+    bool *inside;                          /* (cols) */
+    size_t count, room;                    /* the set: columns, and how many there is memory for */
+    size_t *set;                           /* (room) */
+    double *a, *bent;                      /* (room, stride): columns, and h times them */
+    double *w, *next, *inverse, *gradient; /* (room): of the set; inverse: 1 over the diagonal, 0 without */
+    tnp_support support;
+    member *heap; /* (heap_room): candidates, the smallest violation on top */
     size_t heap_room;
     double *theta, *g, *h, *move, *trial; /* (stride) */
 } solver;
@@ -72,11 +75,6 @@ static double log1pexp(double x)
     return x > 0 ? x + log1p(exp(-x)) : log1p(exp(x));
 }
 
-static double soft(double x, double by)
-{
-    return x > by ? x - by : x < -by ? x + by : 0;
-}
-
 static double penalty_of(const solver *s, double w)
 {
     return s->p->lambda * (s->p->mix * fabs(w) + 0.5 * (1 - s->p->mix) * w * w);
@@ -102,8 +100,9 @@ static tn_status more_room(tn_ctx *ctx, solver *s)
     TN_TRY(tnp_grow(ctx, &s->bent, old * s->stride, now * s->stride, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &s->w, old, now, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &s->next, old, now, sizeof(double)));
-    TN_TRY(tnp_grow(ctx, &s->diag, old, now, sizeof(double)));
+    TN_TRY(tnp_grow(ctx, &s->inverse, old, now, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &s->gradient, old, now, sizeof(double)));
+    TN_TRY(tnp_support_reserve(ctx, &s->support, now));
     s->room = now;
 done:
     return st;
@@ -216,7 +215,8 @@ static double derive(solver *s, double *slope, double *curvature)
         for (size_t i = 0; i < s->stride; ++i)
             bent[i] = a[i] * s->h[i];
         s->gradient[k] = sum;
-        s->diag[k] = ridge + dot(a, bent, s->stride);
+        double diag = ridge + dot(a, bent, s->stride);
+        s->inverse[k] = diag > 0 ? 1 / diag : 0;
         double off = s->w[k] != 0 ? fabs(sum + copysign(bound, s->w[k])) : fmax(fabs(sum) - bound, 0);
         worst = fmax(worst, off);
     }
@@ -227,33 +227,31 @@ static double derive(solver *s, double *slope, double *curvature)
  * Stops when no coordinate's step, in units of the gradient, exceeds `small`. */
 static double sweep_model(solver *s, double slope, double curvature, double small)
 {
-    double ridge = s->p->lambda * (1 - s->p->mix), bound = s->p->lambda * s->p->mix, shift = 0;
+    double shift = 0;
+    tnp_descent d = {s->count,
+                     s->stride,
+                     s->a,
+                     s->bent,
+                     s->gradient,
+                     s->w,
+                     s->inverse,
+                     s->p->lambda * (1 - s->p->mix),
+                     s->p->lambda * s->p->mix,
+                     s->next,
+                     s->move};
     memcpy(s->next, s->w, s->count * sizeof *s->next);
-    memset(s->move, 0, s->rows * sizeof *s->move);
+    memset(s->move, 0, s->stride * sizeof *s->move);
     for (int round = 0; round < SWEEPS; ++round) {
-        double pull = slope, largest;
+        double pull = slope;
         for (size_t i = 0; i < s->rows; ++i)
             pull += s->h[i] * s->move[i];
         for (size_t i = 0; i < s->rows; ++i)
             s->move[i] -= pull / curvature;
         shift -= pull / curvature;
-        largest = fabs(pull);
-        for (size_t k = 0; k < s->count; ++k) {
-            const double *a = s->a + k * s->stride;
-            if (!(s->diag[k] > 0))
-                continue;
-            double now = s->next[k], sum = s->gradient[k] + ridge * (now - s->w[k]);
-            sum += dot(s->bent + k * s->stride, s->move, s->stride);
-            s->next[k] = soft(now - sum / s->diag[k], bound / s->diag[k]);
-            double change = s->next[k] - now;
-            if (change == 0)
-                continue;
-            for (size_t i = 0; i < s->stride; ++i)
-                s->move[i] += change * a[i];
-            largest = fmax(largest, fabs(change) * s->diag[k]);
-        }
-        if (largest <= small)
+        if (fmax(fabs(pull), s->kernels->descend(&d)) <= small)
             break;
+        if (round % JUMP == 1)
+            tnp_support_jump(&s->support, &d, s->h, slope, curvature, &shift);
     }
     return shift;
 }
@@ -392,7 +390,7 @@ tn_status tnp_sparse_logistic(tn_ctx *ctx, const tnp_sparse_problem *problem, do
 {
     tn_status st = TN_OK;
     size_t m = problem->z->rows, n = problem->z->cols;
-    solver s = {.p = problem, .fit = fit, .rows = m, .cols = n};
+    solver s = {.kernels = tnp_kernels_get(), .p = problem, .fit = fit, .rows = m, .cols = n};
     s.stride = (m + LANES - 1) / LANES * LANES;
     TN_TRY(check(ctx, problem));
     TN_TRY(tnp_alloc(ctx, n, sizeof(double), &s.t));
@@ -402,6 +400,7 @@ tn_status tnp_sparse_logistic(tn_ctx *ctx, const tnp_sparse_problem *problem, do
     s.h = s.g + s.stride;
     s.move = s.h + s.stride;
     s.trial = s.move + s.stride;
+    TN_TRY(tnp_support_init(ctx, m, &s.support));
     TN_TRY(run(ctx, &s, tolerance));
 done:
     tnp_free(s.t);
@@ -412,8 +411,9 @@ done:
     tnp_free(s.bent);
     tnp_free(s.w);
     tnp_free(s.next);
-    tnp_free(s.diag);
+    tnp_free(s.inverse);
     tnp_free(s.gradient);
     tnp_free(s.heap);
+    tnp_support_destroy(&s.support);
     return st;
 }

@@ -2,6 +2,7 @@
  *
  * Columns in tiles; see tiles.h. Oracle: tests/unit/test_transfer_problem.c. */
 #include "matrix/tiles.h"
+#include "kernel/kernel.h"
 
 #include <string.h>
 
@@ -34,12 +35,10 @@ static void product_run(void *arg, size_t run)
 {
     const product_job *job = arg;
     const tnp_tiles *z = job->tiles;
-    size_t end = tnp_min((run + 1) * TNP_TILE_RUN, z->count);
-    for (size_t b = run * TNP_TILE_RUN; b < end; ++b) {
-        double t[TNP_TILE];
-        tnp_tile_product(tnp_tile(z, b), job->q, z->rows, t);
-        memcpy(job->t + b * TNP_TILE, t, tnp_min(TNP_TILE, z->cols - b * TNP_TILE) * sizeof *t);
-    }
+    size_t first = run * TNP_TILE_RUN, count = tnp_min(TNP_TILE_RUN, z->count - first);
+    double t[TNP_TILE_RUN * TNP_TILE];
+    tnp_kernels_get()->tile_products(tnp_tile(z, first), count, z->rows, job->q, t);
+    memcpy(job->t + first * TNP_TILE, t, tnp_min(count * TNP_TILE, z->cols - first * TNP_TILE) * sizeof *t);
 }
 
 void tnp_tiles_product(tn_ctx *ctx, const tnp_tiles *tiles, const double *q, double *t)

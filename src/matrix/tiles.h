@@ -30,18 +30,6 @@ static inline double *tnp_tile_at(const tnp_tiles *tiles, size_t row, size_t col
     return tnp_tile(tiles, column / TNP_TILE) + row * TNP_TILE + column % TNP_TILE;
 }
 
-/* t = tile'q, q (rows). */
-static inline void tnp_tile_product(const double *restrict tile, const double *restrict q, size_t rows,
-                                    double t[restrict TNP_TILE])
-{
-    double sum[TNP_TILE] = {0};
-    for (size_t i = 0; i < rows; ++i)
-        for (size_t l = 0; l < TNP_TILE; ++l)
-            sum[l] += q[i] * tile[i * TNP_TILE + l];
-    for (size_t l = 0; l < TNP_TILE; ++l)
-        t[l] = sum[l];
-}
-
 /* t (cols) = Z'q, in parallel. */
 void tnp_tiles_product(tn_ctx *ctx, const tnp_tiles *tiles, const double *q, double *t);
 /* z (rows): one column. */

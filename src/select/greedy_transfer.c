@@ -8,8 +8,7 @@
  *
  *   step: q = P z_i, den = lambda + z_i'q, t = Z'q:   g -= t g_i/den   c -= t^2/den   P -= q q'/den
  *
- * One pass over Z a step: t of a tile, the updates of its g and c, and the largest gain of its block while they are in
- * registers. P is never formed: P = I - sum_s q_s q_s'/den_s, so q costs O(rows |S|). The q_s'z_i/den_s found on the way are
+ * One pass over Z a step: t of a run of tiles, then its g, its c and its largest gain while they are in the nearest cache. P is never formed: P = I - sum_s q_s q_s'/den_s, so q costs O(rows |S|). The q_s'z_i/den_s found on the way are
  * the row of the unit lower factor L of C_S + lambda I and den its pivots, so the weights of every prefix are one back
  * substitution. With lambda = 0, P is a projection and the q are orthogonal: a second sweep keeps them so.
  *
@@ -19,6 +18,7 @@
  * Refused: keeping P z_j for all columns, which saves q = P z_i and doubles the memory and its traffic.
  * Oracle: tests/ref/ref_transfer.c, which solves the criterion anew for every candidate of every step. */
 #include "select/greedy_transfer.h"
+#include "kernel/kernel.h"
 
 #include <float.h>
 #include <math.h>
@@ -27,6 +27,7 @@
 static const double left_least = 1e-10; /* of a column's variance */
 
 typedef struct scan_job {
+    const tnp_kernels *kernels;
     const tnp_transfer_problem *problem;
     const double *q;
     double lambda, step, inverse; /* g -= t step, c -= t^2 inverse */
@@ -34,7 +35,8 @@ typedef struct scan_job {
     double *best;                 /* a run of tiles: its largest gain */
 } scan_job;
 
-static inline double gain_of(double g, double c, double lambda)
+/* As greedy_gains has it, to the bit. */
+static double gain_of(double g, double c, double lambda)
 {
     double den = lambda + c > left_least ? lambda + c : INFINITY;
     return g * g / den;
@@ -43,21 +45,11 @@ static inline double gain_of(double g, double c, double lambda)
 static void scan_run(void *arg, size_t run)
 {
     const scan_job *job = arg;
-    double best[TNP_TILE] = {0}, most = 0;
-    size_t end = tnp_min((run + 1) * TNP_TILE_RUN, job->problem->columns->tiles);
-    for (size_t b = run * TNP_TILE_RUN; b < end; ++b) {
-        double t[TNP_TILE], *restrict g = job->g + b * TNP_TILE, *restrict c = job->c + b * TNP_TILE;
-        tnp_transfer_tile(job->problem, b, job->q, t);
-        for (size_t l = 0; l < TNP_TILE; ++l) {
-            g[l] -= t[l] * job->step;
-            c[l] -= t[l] * t[l] * job->inverse;
-            double gain = gain_of(g[l], c[l], job->lambda);
-            best[l] = gain > best[l] ? gain : best[l];
-        }
-    }
-    for (size_t l = 0; l < TNP_TILE; ++l)
-        most = fmax(most, best[l]);
-    job->best[run] = most;
+    size_t first = run * TNP_TILE_RUN, count = tnp_min(TNP_TILE_RUN, job->problem->columns->tiles - first);
+    double t[TNP_TILE_RUN * TNP_TILE];
+    tnp_transfer_tiles_product(job->problem, first, count, job->q, t);
+    job->best[run] = job->kernels->greedy_gains(count * TNP_TILE, t, job->step, job->inverse, job->lambda, left_least,
+                                                job->g + first * TNP_TILE, job->c + first * TNP_TILE);
 }
 
 /* The lowest column with a gain of at least `enough`, which some column has. */
@@ -187,7 +179,7 @@ tn_status tnp_greedy_path_new(tn_ctx *ctx, const tnp_transfer_problem *problem, 
     tnp_greedy_path *path = NULL;
     state s = {NULL, NULL, NULL};
     /* The first scan makes g = Z'y of g = 0: step -1, c as it is. */
-    scan_job job = {problem, problem->target, lambda, -1, 0, NULL, NULL, NULL};
+    scan_job job = {tnp_kernels_get(), problem, problem->target, lambda, -1, 0, NULL, NULL, NULL};
     if (lambda != 0 && !(lambda >= 1e-6 && isfinite(lambda)))
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "transfer: lambda is %g, expected 0 or a number from 1e-6", lambda));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *path, &path));

@@ -20,6 +20,7 @@
  * The bordered kernel system of the paper, [K + lambda I, 1; 1', 0], is the same as centring: its inverse's upper block is P
  * over lambda. Oracle: tests/unit/test_multikt.c, refits without the row and projections by bisection. */
 #include "select/multikt.h"
+#include "kernel/kernel.h"
 
 #include <math.h>
 #include <string.h>
@@ -75,9 +76,10 @@ typedef struct descent {
     tnp_tiles g;  /* (rows, sources) */
     double *gram; /* (rows, rows): G G', for the l2 ball */
     /* One of each a tau. */
-    double *best;      /* (TNP_TAUS, sources): beta */
+    size_t width;      /* sources, rounded up to whole tiles */
+    double *best;      /* (TNP_TAUS, width): beta */
     double *predicted; /* (TNP_TAUS, rows): of it */
-    double *scratch;   /* (TNP_TAUS, 3 sources + 5 rows) */
+    double *scratch;   /* (TNP_TAUS, 3 width + 5 rows) */
 } descent;
 
 /* The hinge of predictions, and its derivative by them. */
@@ -104,34 +106,33 @@ static void predict(const descent *d, const double *beta, double *out)
     }
 }
 
-/* out (sources) = G'q; returns its squared length. */
+/* out (whole tiles) = G'q; returns its squared length. */
 static double spread(const descent *d, const double *q, double *out)
 {
-    double square = 0, t[TNP_TILE];
-    for (size_t b = 0; b < d->g.count; ++b) {
-        size_t n = tnp_min(TNP_TILE, d->sources - b * TNP_TILE);
-        tnp_tile_product(tnp_tile(&d->g, b), q, d->g.rows, t);
-        memcpy(out + b * TNP_TILE, t, n * sizeof *t);
-        for (size_t l = 0; l < n; ++l)
-            square += t[l] * t[l];
-    }
+    double sum[TNP_TILE] = {0}, square = 0;
+    tnp_kernels_get()->tile_products(tnp_tile(&d->g, 0), d->g.count, d->g.rows, q, out);
+    for (size_t j = 0; j < d->g.count * TNP_TILE; j += TNP_TILE)
+        for (size_t l = 0; l < TNP_TILE; ++l)
+            sum[l] += out[j + l] * out[j + l];
+    for (size_t l = 0; l < TNP_TILE; ++l)
+        square += sum[l];
     return square;
 }
 
 static void descend_l1(void *arg, size_t which)
 {
     const descent *d = arg;
-    size_t m = d->problem->rows, n = d->sources;
+    size_t m = d->problem->rows, n = d->sources, width = d->width;
     double tau = tnp_transfer_tau(which), least = INFINITY;
-    double *beta = d->scratch + which * (3 * n + 5 * m), *gradient = beta + n, *room = gradient + n;
-    double *now = room + n, *slope = now + m;
+    double *beta = d->scratch + which * (3 * width + 5 * m), *gradient = beta + width, *room = gradient + width;
+    double *now = room + width, *slope = now + m;
     memset(beta, 0, n * sizeof *beta);
     for (size_t step = 1; step <= STEPS; ++step) {
         predict(d, beta, now);
         double value = hinge(d->problem, now, slope);
         if (value < least) {
             least = value;
-            memcpy(d->best + which * n, beta, n * sizeof *beta);
+            memcpy(d->best + which * width, beta, n * sizeof *beta);
             memcpy(d->predicted + which * m, now, m * sizeof *now);
         }
         double square = spread(d, slope, gradient);
@@ -161,9 +162,9 @@ static double times_gram(const descent *d, const double *x, double *out)
 static void descend_l2(void *arg, size_t which)
 {
     const descent *d = arg;
-    size_t m = d->problem->rows, n = d->sources;
-    double tau = tnp_transfer_tau(which), least = INFINITY, *best = d->best + which * n;
-    double *a = d->scratch + which * (3 * n + 5 * m), *part = a + m, *slope = part + m, *kept = slope + m;
+    size_t m = d->problem->rows;
+    double tau = tnp_transfer_tau(which), least = INFINITY, *best = d->best + which * d->width;
+    double *a = d->scratch + which * (3 * d->width + 5 * m), *part = a + m, *slope = part + m, *kept = slope + m;
     double *now = kept + m, *predicted = d->predicted + which * m;
     memset(a, 0, m * sizeof *a);
     for (size_t step = 1; step <= STEPS; ++step) {
@@ -224,7 +225,7 @@ static void keep_better(const descent *d, size_t features, double lambda, tnp_tr
         model->lambda = lambda;
         model->tau = tnp_transfer_tau(s);
         memcpy(model->loo, d->predicted + s * m, m * sizeof(double));
-        memcpy(model->weights + features, d->best + s * d->sources, d->sources * sizeof(double));
+        memcpy(model->weights + features, d->best + s * d->width, d->sources * sizeof(double));
     }
 }
 
@@ -259,9 +260,10 @@ tn_status tnp_multikt(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t f
     TN_TRY(tnp_alloc(ctx, m, sizeof(double), &d.base));
     TN_TRY(tnp_alloc(ctx, m, m * sizeof(double), &d.gram));
     TN_TRY(tnp_tiles_init(ctx, m, n, &d.g));
-    TN_TRY(tnp_alloc(ctx, n, TNP_TAUS * sizeof(double), &d.best));
+    d.width = d.g.count * TNP_TILE;
+    TN_TRY(tnp_alloc(ctx, d.width, TNP_TAUS * sizeof(double), &d.best));
     TN_TRY(tnp_alloc(ctx, m, TNP_TAUS * sizeof(double), &d.predicted));
-    TN_TRY(tnp_alloc(ctx, 3 * n + 5 * m, TNP_TAUS * sizeof(double), &d.scratch));
+    TN_TRY(tnp_alloc(ctx, 3 * d.width + 5 * m, TNP_TAUS * sizeof(double), &d.scratch));
     model->score.error = INFINITY;
     for (size_t l = 0; l < TNP_LAMBDAS; ++l) {
         TN_TRY(tnp_cancelled(ctx));

@@ -5,6 +5,7 @@
  * off every value and not off the sum: a column whose offset is far above its spread would lose its digits there.
  * Oracle: tests/unit/test_transfer_problem.c. */
 #include "select/transfer_columns.h"
+#include "kernel/kernel.h"
 
 tn_status tnp_transfer_columns_new(tn_ctx *ctx, size_t rows, size_t cols, bool wide, tnp_transfer_columns **out)
 {
@@ -57,38 +58,21 @@ void tnp_transfer_put_wide(tnp_transfer_columns *columns, size_t row, size_t fir
         columns->wide[place(columns, row, first + j)] = x[j];
 }
 
-static void sum_narrow(const float *restrict x, size_t rows, const double *restrict q, const double *restrict u,
-                       const double mean[restrict TNP_TILE], double t[restrict TNP_TILE])
+void tnp_transfer_sums(const tnp_transfer_columns *columns, size_t tile, size_t count, const double *q, const double *u,
+                       const double *mean, const double *inverse, double *t)
 {
-    double sum[TNP_TILE] = {0};
-    for (size_t i = 0; i < rows; ++i) {
-        double a = q[i] * u[i];
-        for (size_t l = 0; l < TNP_TILE; ++l)
-            sum[l] += a * ((double)x[i * TNP_TILE + l] - mean[l]);
+    size_t rows = columns->rows, at = tile * rows * TNP_TILE;
+    if (columns->narrow) {
+        tnp_kernels_get()->centred_products(columns->narrow + at, count, rows, q, u, mean, inverse, t);
+        return;
     }
-    for (size_t l = 0; l < TNP_TILE; ++l)
-        t[l] = sum[l];
-}
-
-static void sum_wide(const double *restrict x, size_t rows, const double *restrict q, const double *restrict u,
-                     const double mean[restrict TNP_TILE], double t[restrict TNP_TILE])
-{
-    double sum[TNP_TILE] = {0};
-    for (size_t i = 0; i < rows; ++i) {
-        double a = q[i] * u[i];
+    const double *x = columns->wide + at;
+    for (size_t b = 0; b < count; ++b, x += rows * TNP_TILE, mean += TNP_TILE, inverse += TNP_TILE, t += TNP_TILE) {
+        double sum[TNP_TILE] = {0};
+        for (size_t i = 0; i < rows; ++i)
+            for (size_t l = 0; l < TNP_TILE; ++l)
+                sum[l] += q[i] * u[i] * (x[i * TNP_TILE + l] - mean[l]);
         for (size_t l = 0; l < TNP_TILE; ++l)
-            sum[l] += a * (x[i * TNP_TILE + l] - mean[l]);
+            t[l] = sum[l] * inverse[l];
     }
-    for (size_t l = 0; l < TNP_TILE; ++l)
-        t[l] = sum[l];
-}
-
-void tnp_transfer_tile_sum(const tnp_transfer_columns *columns, size_t tile, const double *q, const double *u,
-                           const double mean[TNP_TILE], double t[TNP_TILE])
-{
-    size_t at = tile * columns->rows * TNP_TILE;
-    if (columns->wide)
-        sum_wide(columns->wide + at, columns->rows, q, u, mean, t);
-    else
-        sum_narrow(columns->narrow + at, columns->rows, q, u, mean, t);
 }

@@ -37,8 +37,8 @@ static inline void tnp_transfer_lanes(const tnp_transfer_columns *columns, size_
         x[l] = columns->wide ? columns->wide[at + l] : (double)columns->narrow[at + l];
 }
 
-/* t_l = sum_i q_i u_i (x_il - mean_l) over the columns of a tile; q, u (rows). */
-void tnp_transfer_tile_sum(const tnp_transfer_columns *columns, size_t tile, const double *q, const double *u,
-                           const double mean[TNP_TILE], double t[TNP_TILE]);
+/* t_j = inverse_j sum_i q_i u_i (x_ij - mean_j) over the columns of `count` tiles; q, u (rows). */
+void tnp_transfer_sums(const tnp_transfer_columns *columns, size_t tile, size_t count, const double *q, const double *u,
+                       const double *mean, const double *inverse, double *t);
 
 #endif

@@ -58,7 +58,8 @@ static void share_weight(tnp_transfer_problem *p, const double *weights)
 static void standardise_target(tnp_transfer_problem *p, const double *y)
 {
     double mean = 0, square = 0;
-    memcpy(p->y, y, p->rows * sizeof *y);
+    for (size_t i = 0; i < p->rows; ++i)
+        p->y[i] = p->root[i] > 0 ? y[i] : 0;
     for (size_t i = 0; i < p->rows; ++i)
         mean += p->root[i] * p->root[i] * p->y[i];
     for (size_t i = 0; i < p->rows; ++i)
@@ -179,12 +180,10 @@ static void product_run(void *arg, size_t run)
 {
     const product_job *job = arg;
     const tnp_transfer_columns *c = job->problem->columns;
-    size_t end = tnp_min((run + 1) * TNP_TILE_RUN, c->tiles);
-    for (size_t b = run * TNP_TILE_RUN; b < end; ++b) {
-        double t[TNP_TILE];
-        tnp_transfer_tile(job->problem, b, job->q, t);
-        memcpy(job->t + b * TNP_TILE, t, tnp_min(TNP_TILE, c->cols - b * TNP_TILE) * sizeof *t);
-    }
+    size_t first = run * TNP_TILE_RUN, count = tnp_min(TNP_TILE_RUN, c->tiles - first);
+    double t[TNP_TILE_RUN * TNP_TILE];
+    tnp_transfer_tiles_product(job->problem, first, count, job->q, t);
+    memcpy(job->t + first * TNP_TILE, t, tnp_min(count * TNP_TILE, c->cols - first * TNP_TILE) * sizeof *t);
 }
 
 void tnp_transfer_product(tn_ctx *ctx, const tnp_transfer_problem *problem, const double *q, double *t)
@@ -260,13 +259,15 @@ void tnp_transfer_loo(const tnp_transfer_problem *problem, const double *t, doub
                       const double *left, double *predicted)
 {
     for (size_t i = 0; i < problem->rows; ++i)
-        predicted[i] = left[i] > 0 ? t[i] - unit * r[i] / (left[i] * problem->root[i]) : NAN;
+        predicted[i] = left[i] > 0 && problem->root[i] > 0 ? t[i] - unit * r[i] / (left[i] * problem->root[i]) : NAN;
 }
 
 tnp_transfer_score tnp_transfer_score_of(size_t rows, const double *y, const double *predicted)
 {
     double count[2] = {0}, wrong[2] = {0}, square[2] = {0};
     for (size_t i = 0; i < rows; ++i) {
+        if (y[i] == 0)
+            continue;
         int side = y[i] > 0;
         double off = y[i] - predicted[i];
         count[side] += 1;

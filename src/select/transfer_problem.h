@@ -10,7 +10,7 @@ typedef struct tnp_transfer_problem {
     const tnp_transfer_columns *columns; /* raw, borrowed */
     size_t rows, cols;
     double *mean, *inverse; /* (whole tiles): of the raw columns; inverse 1/scale, 0: constant, never selected */
-    double *y;              /* (rows): -1 or 1 */
+    double *y;              /* (rows): -1 or 1; 0: takes no part */
     double *root;           /* (rows): u_i, the square root of row i's share of the weight; a unit vector */
     double *target;         /* (rows): y standardised */
     double target_mean, target_scale;
@@ -33,14 +33,12 @@ void tnp_transfer_balance(size_t rows, const double *y, double *weights);
 
 /* ---- standardised columns Z, made where they are asked for ---- */
 
-/* t = Z'q of the columns of a tile, q (rows). */
-static inline void tnp_transfer_tile(const tnp_transfer_problem *problem, size_t tile, const double *q,
-                                     double t[TNP_TILE])
+/* t (count * TNP_TILE) = Z'q of the columns of `count` tiles, q (rows). */
+static inline void tnp_transfer_tiles_product(const tnp_transfer_problem *problem, size_t tile, size_t count,
+                                              const double *q, double *t)
 {
-    const double *inverse = problem->inverse + tile * TNP_TILE;
-    tnp_transfer_tile_sum(problem->columns, tile, q, problem->root, problem->mean + tile * TNP_TILE, t);
-    for (size_t l = 0; l < TNP_TILE; ++l)
-        t[l] *= inverse[l];
+    tnp_transfer_sums(problem->columns, tile, count, q, problem->root, problem->mean + tile * TNP_TILE,
+                      problem->inverse + tile * TNP_TILE, t);
 }
 
 /* t (cols) = Z'q, in parallel; the same bits for every thread count. */
@@ -59,7 +57,7 @@ double tnp_transfer_unscale(const tnp_transfer_problem *problem, const size_t *p
 
 /* Leave-one-out predictions of t (rows), a target in units of y, from the fit's residual r_i in standardised rows, `unit` of t
  * each, and left_i = 1 - H_ii, H with the intercept: t_i - unit r_i / (left_i u_i). NaN where left_i is not positive: the row
- * decides its own fit, and without it there is no unique one. Every row has a weight. */
+ * decides its own fit, and without it there is no unique one. NaN too for rows that take no part. */
 void tnp_transfer_loo(const tnp_transfer_problem *problem, const double *t, double unit, const double *r,
                       const double *left, double *predicted);
 
@@ -69,6 +67,7 @@ typedef struct tnp_transfer_score {
     double squares; /* class-balanced mean of (y_i - predicted_i)^2, infinite with a NaN: decides equal errors */
 } tnp_transfer_score;
 
+/* Rows with y_i = 0 do not count. */
 tnp_transfer_score tnp_transfer_score_of(size_t rows, const double *y, const double *predicted);
 /* Strictly better. Errors are sums of a few fractions: less than 1e-12 apart they are equal. */
 bool tnp_transfer_better(tnp_transfer_score a, tnp_transfer_score b);

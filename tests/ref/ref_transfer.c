@@ -227,8 +227,7 @@ void ref_transfer_ridge(const ref_transfer *r, const double *t, const size_t *s,
     free(v);
 }
 
-/* A problem of the rows that are not in part `which`; weights that give both classes the same sum when balanced. */
-static ref_transfer the_others(const ref_transfer *r, const size_t *part, size_t which, bool balanced)
+ref_transfer ref_transfer_without(const ref_transfer *r, const size_t *part, size_t which, bool balanced)
 {
     double *x = ref_alloc(r->m * r->p, sizeof *x), *y = ref_alloc(r->m, sizeof *y);
     double *weights = ref_alloc(r->m, sizeof *weights), count[2] = {0};
@@ -247,7 +246,7 @@ static ref_transfer the_others(const ref_transfer *r, const size_t *part, size_t
 void ref_transfer_greedy_without(const ref_transfer *r, const size_t *part, size_t which, bool balanced,
                                  ref_real lambda, ref_real delta, size_t most, ref_real *out)
 {
-    ref_transfer others = the_others(r, part, which, balanced);
+    ref_transfer others = ref_transfer_without(r, part, which, balanced);
     size_t *picks = ref_alloc(most + 1, sizeof *picks), count = 0;
     ref_real *objective = ref_alloc(most + 1, sizeof *objective), *w = ref_alloc(most + 1, sizeof *w), b = 0;
     bool both = others.y_scale > 0;

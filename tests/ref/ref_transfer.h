@@ -41,8 +41,9 @@ bool ref_transfer_objective(const ref_transfer *r, const size_t *s, size_t n, re
 /* Literal greedy search: number of picks. Ties to 1e-13 go to the lower column; delta counts from the second pick on. */
 size_t ref_transfer_greedy(const ref_transfer *r, ref_real lambda, ref_real delta, size_t most, size_t *picks,
                            ref_real *objective);
-/* Greedy search on the rows that are not in part `which`, standardised and, when balanced, weighted by themselves: predictions of
- * the other rows, out (most + 1, m), for the first s picks or as many as there are. One class only: that class. */
+/* A problem of the rows that are not in part `which`; weights that give both classes the same sum when balanced. */
+ref_transfer ref_transfer_without(const ref_transfer *r, const size_t *part, size_t which, bool balanced);
+/* Greedy search on ref_transfer_without: predictions of the rows that are left out, out (most + 1, m), for the first s picks or as many as there are. One class only: that class. */
 void ref_transfer_greedy_without(const ref_transfer *r, const size_t *part, size_t which, bool balanced,
                                  ref_real lambda, ref_real delta, size_t most, ref_real *out);
 /* The greatest objective of any n columns. */
