@@ -33,8 +33,8 @@ def note_text(entry):
 
 
 def matrix_mb(shape):
-    """As doubles, 10^6 bytes."""
-    return 8e-6 * shape["rows"] * shape["columns"]
+    """As it lies in the files, float32, 10^6 bytes."""
+    return 4e-6 * shape["rows"] * shape["columns"]
 
 
 def targets(found):
@@ -46,7 +46,7 @@ def targets(found):
              verdict(milliseconds, PATH_TARGET_MS, False)),
             (f"{columns} columns, whole process, s", f"{wide['seconds']:.2f}", f"<= {PROCESS_TARGET:g}",
              verdict(wide["seconds"], PROCESS_TARGET, False)),
-            (f"{columns} columns, anonymous memory / the matrix as doubles ({matrix_mb(found['wide']):.0f} MB)",
+            (f"{columns} columns, anonymous memory / the matrix (float32, {matrix_mb(found['wide']):.0f} MB)",
              f"{times:.2f}", f"<= {MEMORY_TARGET:g}", verdict(times, MEMORY_TARGET, False))]
 
 
@@ -113,11 +113,11 @@ def head_lines(facts, found):
             f"(chosen by {facts['chosen_by']}); of NumPy and scikit-learn: {peer_kernels}.",
             f"- Data: max(0, class mixture of rank 64 + noise - offset), float32, two classes; the last {found['sources']} "
             "columns stand for the scores of sources. In the page cache.",
-            f"- Path alone: `bench/transfer_path.c`, made of the program's objects: a matrix in memory as doubles is "
-            f"standardised, and {found['picks']} columns are picked (λ = 1, δ = 0), with leave-one-out predictions of every "
-            "step.",
+            f"- Path alone: `bench/transfer_path.c`, made of the program's objects: a matrix in memory as floats is "
+            f"laid out in tiles and standardised, and {found['picks']} columns are picked (λ = 1, δ = 0).",
             f"- Whole process: `tenon transfer --target a=x.npy --labels y.npy --source s=scores.npy --method greedytl --k "
-            f"{found['picks']} --delta 0 --normalize none --threads 1`, from the files to the head on disk.",
+            f"{found['picks']} --delta 0 --normalize none --threads 1`, from the files to the head on disk, with the "
+            f"leave-one-out error after every pick: {found['small']['rows']} paths more, each without a row.",
             "- NumPy and scikit-learn: from a matrix in memory as doubles, with standardisation, imports not counted. "
             "`numpy-direct` solves the paper's criterion anew for every candidate; OrthogonalMatchingPursuit has the same "
             "number of columns but no regularisation, and ends when the rows are explained; Lasso has an alpha of a tenth "

@@ -117,8 +117,9 @@ def auto_lines(found):
                                                     f"{claims.tally(some)}" if some else "" for some in leads.values())])
     same = ", ".join(f"{found.alike(tasks.SVM, 'auto', rival):.0%} with {NAMES[rival]}" for rival in AUTO)
     return ["`--method auto` against its own candidates: mean difference in points over pairs of set and network, and in "
-            f"how many of them it is certain. Of all tasks its score is the same in {same}. The leave-one-out error of "
-            "GreedyTL keeps the columns that were picked with the row, so that it is the most hopeful of the three.", "",
+            f"how many of them it is certain. Of all tasks its score is the same in {same}. It compares "
+            "leave-one-out errors for which everything is done again without the row, picks and the choice of λ too; with a "
+            "dozen rows many of them are equal, and then squared errors decide.", "",
             *table(["", *(f"{word}, {size}" for word in ("strong", "weak") for size in SIZES)], rows)]
 
 
