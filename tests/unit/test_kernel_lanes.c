@@ -2,9 +2,8 @@
  *
  * Kernels that are compiled for every instruction set from the same loops, against literal ones: on whole numbers and powers of
  * two, where all sums are exact, so that any order of them is the same. */
+#include "kernel_tables.h"
 #include "near.h"
-#include "base/cpu.h"
-#include "kernel/kernel.h"
 #include "ref_random.h"
 
 #include <float.h>
@@ -69,23 +68,23 @@ static void gains(const tnp_kernels *k, ref_rng *rng, size_t n, double lambda)
 }
 
 /* One round, coordinate by coordinate; sums are rounded in another order. */
-static void descent(const tnp_kernels *k, ref_rng *rng, size_t count, size_t rows)
+static void descent(const tnp_kernels *k, ref_rng *rng, size_t columns, size_t rows)
 {
     enum { MOST = 12, STRIDE = 24 };
     double a[MOST * STRIDE], bent[MOST * STRIDE], gradient[MOST], w[MOST], inverse[MOST], next[MOST], move[STRIDE];
     double want_next[MOST], want_move[STRIDE], largest = 0;
-    for (size_t i = 0; i < count * rows; ++i) {
+    for (size_t i = 0; i < columns * rows; ++i) {
         a[i] = ref_normal(rng);
         bent[i] = a[i] * (0.1 + ref_unit(rng));
     }
-    for (size_t j = 0; j < count; ++j) {
+    for (size_t j = 0; j < columns; ++j) {
         gradient[j] = ref_normal(rng);
         w[j] = next[j] = want_next[j] = j % 3 == 0 ? 0 : ref_normal(rng);
         inverse[j] = j % 5 == 4 ? 0 : 1 / ((double)rows + ref_unit(rng));
     }
     for (size_t i = 0; i < rows; ++i)
         move[i] = want_move[i] = ref_normal(rng);
-    for (size_t j = 0; j < count; ++j) {
+    for (size_t j = 0; j < columns; ++j) {
         double sum = gradient[j] + 0.3 * (want_next[j] - w[j]), before = want_next[j];
         if (inverse[j] == 0)
             continue;
@@ -97,9 +96,9 @@ static void descent(const tnp_kernels *k, ref_rng *rng, size_t count, size_t row
             want_move[i] += (want_next[j] - before) * a[j * rows + i];
         largest = fmax(largest, fabs(want_next[j] - before) / inverse[j]);
     }
-    tnp_descent d = {count, rows, a, bent, gradient, w, inverse, 0.3, 0.7, next, move};
+    tnp_descent d = {columns, rows, a, bent, gradient, w, inverse, 0.3, 0.7, next, move};
     assert_near(k->descend(&d), largest, 1e-11);
-    for (size_t j = 0; j < count; ++j)
+    for (size_t j = 0; j < columns; ++j)
         assert_near_at(j, next[j], want_next[j], 1e-13);
     for (size_t i = 0; i < rows; ++i)
         assert_near_at(i, move[i], want_move[i], 1e-12);
@@ -114,27 +113,20 @@ static void check_kernels(const tnp_kernels *k)
     for (size_t n = 0; n <= COLS; n += TNP_LANES)
         for (size_t repeat = 0; repeat < 20; ++repeat)
             gains(k, &rng, n, (double)(repeat % 3));
-    for (size_t count = 0; count <= 12; ++count)
+    for (size_t columns = 0; columns <= 12; ++columns)
         for (size_t rows = TNP_LANES; rows <= 24; rows += TNP_LANES)
-            descent(k, &rng, count, rows);
+            descent(k, &rng, columns, rows);
 }
 
-static void scalar(void **state)
+static void every_table(void **state)
 {
     (void)state;
-    check_kernels(tnp_kernels_scalar());
-}
-
-static void best(void **state)
-{
-    (void)state;
-    check_kernels(tnp_kernels_get());
-    if (strcmp(tnp_simd_level(), "avx512") == 0 && tnp_kernels_avx2())
-        check_kernels(tnp_kernels_avx2());
+    for (size_t t = 0; t < count; ++t)
+        check_kernels(tables[t]);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scalar), cmocka_unit_test(best)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_table)};
+    return cmocka_run_group_tests(tests, find_tables, NULL);
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The outer product of every instruction set against loops, on whole numbers, where all of them are exact. */
+#include "kernel_tables.h"
 #include "near.h"
-#include "base/cpu.h"
-#include "kernel/kernel.h"
 #include "ref_random.h"
 
 enum { ROWS = 40, MOST = 39 };
@@ -43,22 +42,15 @@ static void check_kernels(const tnp_kernels *k)
         }
 }
 
-static void scalar(void **state)
+static void every_table(void **state)
 {
     (void)state;
-    check_kernels(tnp_kernels_scalar());
-}
-
-static void best(void **state)
-{
-    (void)state;
-    check_kernels(tnp_kernels_get());
-    if (strcmp(tnp_simd_level(), "avx512") == 0 && tnp_kernels_avx2())
-        check_kernels(tnp_kernels_avx2());
+    for (size_t t = 0; t < count; ++t)
+        check_kernels(tables[t]);
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(scalar), cmocka_unit_test(best)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_table)};
+    return cmocka_run_group_tests(tests, find_tables, NULL);
 }
