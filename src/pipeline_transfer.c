@@ -93,7 +93,7 @@ static tn_status read_feed(tn_ctx *ctx, transfer_job *job, const tn_feed *feed, 
     enum { VALUES = 1 << 20 };
     tn_status st = TN_OK;
     bool wide = tn_source_is_wide(tn_feed_source(feed));
-    size_t cols = tn_feed_cols(feed), most = tnp_min(job->rows, tnp_max(1, VALUES / cols));
+    size_t cols = tn_feed_cols(feed), most = tnp_min(job->rows, tnp_max(1, VALUES / tnp_max(cols, 1)));
     void *block = NULL;
     TN_TRY(tnp_alloc_raw(ctx, most * cols, wide ? sizeof(double) : sizeof(float), &block));
     for (size_t start = 0, n; start < job->rows; start += n) {

@@ -173,9 +173,9 @@ typedef struct tn_transfer_class {
         *picks; /* greedytl, forward: in their order; others: what has a weight, of dense methods the sources only */
     size_t step_count;
     double *objective;        /* (step_count): greedytl and forward, after each pick */
-    double *path;             /* (step_count + 1): their leave-one-out error with so many picks */
+    double *path;             /* (step_count + 1): leave-one-out error of so many picks, made anew without the row */
     double loo_error;         /* class-balanced share of wrong leave-one-out predictions */
-    double none, rls, greedy; /* of the candidates of auto; NaN where it was not tried */
+    double none, rls, greedy; /* of auto's candidates, everything done anew without the row; NaN where not tried */
     double lambda, tau;       /* 0 where the method has none */
 } tn_transfer_class;
 
