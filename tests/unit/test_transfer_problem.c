@@ -80,7 +80,8 @@ static void standardised_columns(void **state)
     ctx_done(ctx);
 }
 
-/* Pieces of a row come in any order; floats go into doubles; the same bits with any number of threads. */
+/* Pieces of a row come in any order; floats go into doubles, with the same means and scales; the same bits with any number of
+ * threads. */
 static void pieces_and_threads_change_nothing(void **state)
 {
     (void)state;
@@ -88,9 +89,12 @@ static void pieces_and_threads_change_nothing(void **state)
     ref_transfer_narrow(&r);
     tn_ctx *ctx = ctx_of(1);
     float *x = ref_alloc(r.p, sizeof *x);
-    double *q = ref_alloc(r.p, sizeof *q), *t = ref_alloc(r.p, sizeof *t);
-    tnp_transfer_problem *whole = problem_of(ctx, &r);
-    tnp_transfer_product(ctx, whole, r.y, q);
+    double *q[2] = {ref_alloc(r.p, sizeof **q), ref_alloc(r.p, sizeof **q)}, *t = ref_alloc(r.p, sizeof *t);
+    tnp_transfer_problem *whole[2] = {NULL, NULL};
+    for (int wide = 0; wide < 2; ++wide) {
+        assert_fine(ctx, tnp_transfer_problem_new(ctx, columns_of(ctx, &r, wide), r.y, r.weights, &whole[wide]));
+        tnp_transfer_product(ctx, whole[wide], r.y, q[wide]);
+    }
     static const size_t threads[] = {1, 2, 3, 7};
     for (size_t k = 0; k < 4; ++k) {
         tn_ctx *other = ctx_of(threads[k]);
@@ -105,16 +109,18 @@ static void pieces_and_threads_change_nothing(void **state)
         }
         assert_fine(other, tnp_transfer_problem_new(other, columns, r.y, r.weights, &p));
         tnp_transfer_product(other, p, r.y, t);
-        assert_memory_equal(p->mean, whole->mean, r.p * sizeof(double));
-        assert_memory_equal(p->inverse, whole->inverse, r.p * sizeof(double));
-        assert_memory_equal(t, q, r.p * sizeof *t);
+        assert_memory_equal(p->mean, whole[0]->mean, r.p * sizeof(double));
+        assert_memory_equal(p->inverse, whole[1]->inverse, r.p * sizeof(double));
+        assert_memory_equal(t, q[k % 2], r.p * sizeof *t);
         problem_done(p);
         ctx_done(other);
     }
-    problem_done(whole);
+    for (int wide = 0; wide < 2; ++wide) {
+        problem_done(whole[wide]);
+        free(q[wide]);
+    }
     ctx_done(ctx);
     free(x);
-    free(q);
     free(t);
     ref_transfer_free(&r);
 }
