@@ -255,7 +255,8 @@ const cli_command cli_commands[] = {
          "  dam -- ridge on the features, drawn to the sources' mean score\n\n"
          "Their hyper-parameters are chosen by leave-one-out error, from few rows that is all there is. What auto "
          "compares, and the error after each pick of greedytl and forward, is that of doing everything again without "
-         "the row, picks and regularisation too; above 32 rows they are left out in 32 parts. The error of the other "
+         "the row, picks and regularisation too; above 32 rows they are left out in 32 parts, above 320 in 10, and the "
+         "regularisation stays. The error of the other "
          "methods is that of the best regularisation, and so a little optimistic; that of multikt is more so: its "
          "weights are fitted to the same predictions.",
      .min_args = 0,

@@ -76,7 +76,7 @@ done:
 static tn_status leave_all(tn_ctx *ctx, part_job *job, refit *fit, tnp_transfer_score *score)
 {
     tn_status st = TN_OK;
-    size_t rows = job->leaving->columns->rows, many = tnp_min(rows, TNP_LEAVE_PARTS);
+    size_t rows = job->leaving->columns->rows, many = tnp_leave_parts(rows);
     TN_TRY(tnp_alloc(ctx, rows, sizeof *job->part, &job->part));
     TN_TRY(tnp_alloc(ctx, rows, sizeof *job->weights, &job->weights));
     TN_TRY(tnp_alloc(ctx, 2 * job->steps, sizeof *job->work, &job->work));

@@ -7,11 +7,17 @@
 #include "select/greedy_transfer.h"
 #include "select/transfer_ridge.h"
 
-enum { TNP_LEAVE_PARTS = 32 };
+enum { TNP_LEAVE_SINGLY = 32, TNP_LEAVE_MANY = 320, TNP_LEAVE_FEW_PARTS = 10 };
 
-/* What is left out of: columns and labels -1 and 1 of all rows; balanced: class weights, those of the rows that stay. Up to
- * TNP_LEAVE_PARTS rows one by one; more rows in that many parts, into which the rows of one class and then those of the other
- * are dealt out in turn. Where one class only stays it is the prediction. Costs as many fits as there are parts. */
+/* In how many parts rows are left out: one by one up to TNP_LEAVE_SINGLY, in that many parts up to TNP_LEAVE_MANY, else in
+ * TNP_LEAVE_FEW_PARTS, where what stays is enough. */
+static inline size_t tnp_leave_parts(size_t rows)
+{
+    return rows > TNP_LEAVE_MANY ? TNP_LEAVE_FEW_PARTS : rows > TNP_LEAVE_SINGLY ? TNP_LEAVE_SINGLY : rows;
+}
+
+/* What is left out of: columns and labels -1 and 1 of all rows; balanced: class weights, those of the rows that stay. Into
+ * several parts the rows of one class and then those of the other are dealt out in turn. Where one class only stays it is the prediction. Costs as many fits as there are parts. */
 typedef struct tnp_leaving {
     const tnp_transfer_columns *columns;
     const double *y;

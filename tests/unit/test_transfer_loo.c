@@ -21,7 +21,7 @@ static void deal(const ref_transfer *r, size_t many, size_t *part)
 static void check(tn_ctx *ctx, const ref_transfer *r, bool wide, bool balanced, double lambda, double delta,
                   size_t most)
 {
-    size_t many = r->m < TNP_LEAVE_PARTS ? r->m : TNP_LEAVE_PARTS, *part = ref_alloc(r->m, sizeof *part);
+    size_t many = r->m > 320 ? 10 : r->m > 32 ? 32 : r->m, *part = ref_alloc(r->m, sizeof *part);
     double *got = ref_alloc((most + 1) * r->m, sizeof *got), *rounded = ref_alloc(r->m, sizeof *rounded);
     ref_real *want = ref_alloc((most + 1) * r->m, sizeof *want);
     tnp_transfer_score *score = ref_alloc(most + 1, sizeof *score);
@@ -72,7 +72,11 @@ static void many_rows_go_in_parts(void **state)
     (void)state;
     tn_ctx *ctx = ctx_of(1);
     for (uint64_t seed = 0; seed < 4; ++seed) {
-        ref_transfer r = ref_transfer_of(REF_CORRELATED, seed < 2 ? 75 : 33, 12, false, seed);
+        ref_transfer r = ref_transfer_of(REF_CORRELATED,
+                                         seed < 2    ? 75
+                                         : seed == 2 ? 33
+                                                     : 321,
+                                         seed == 3 ? 5 : 12, false, seed);
         check(ctx, &r, true, seed % 2, 1, 1e-4, 4);
         ref_transfer_free(&r);
     }
@@ -157,7 +161,7 @@ static void ridge_chooses_again_without_the_row(void **state)
         for (int kind = 0; kind < REF_COLUMN_KINDS; ++kind)
             for (int option = 0; option < 4; ++option) {
                 bool all = option % 2, balanced = option / 2;
-                size_t m = shapes[shape][0], many = tnp_min(m, TNP_LEAVE_PARTS);
+                size_t m = shapes[shape][0], many = tnp_min(m, 32);
                 ref_transfer r = ref_transfer_of((ref_columns)kind, m, shapes[shape][1], false, shape);
                 size_t *part = ref_alloc(m, sizeof *part), count = all ? r.p : shapes[shape][2];
                 double *got = ref_alloc(m, sizeof *got), *want = ref_alloc(m, sizeof *want);
