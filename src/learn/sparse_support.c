@@ -94,7 +94,7 @@ static void gather(tnp_support *s, const tnp_descent *d, double first, double cu
     }
 }
 
-/* Solves a x = x for a (n, n) symmetric positive definite, lower triangle given, in place. False: it is not. */
+/* x <- a^-1 x for a (n, n) symmetric, lower triangle given, which is overwritten. False: it is not positive definite. */
 static bool solve(size_t n, double *a, double *x)
 {
     for (size_t i = 0; i < n; ++i) {

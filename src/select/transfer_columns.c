@@ -37,25 +37,19 @@ void tnp_transfer_columns_free(tnp_transfer_columns *columns)
     tnp_free(columns);
 }
 
-/* Where column j of a row lies. */
-static size_t place(const tnp_transfer_columns *columns, size_t row, size_t j)
-{
-    return (j / TNP_TILE * columns->rows + row) * TNP_TILE + j % TNP_TILE;
-}
-
 void tnp_transfer_put(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const float *x)
 {
     for (size_t j = 0; j < count; ++j)
         if (columns->wide)
-            columns->wide[place(columns, row, first + j)] = (double)x[j];
+            columns->wide[tnp_transfer_place(columns, row, first + j)] = (double)x[j];
         else
-            columns->narrow[place(columns, row, first + j)] = x[j];
+            columns->narrow[tnp_transfer_place(columns, row, first + j)] = x[j];
 }
 
 void tnp_transfer_put_wide(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const double *x)
 {
     for (size_t j = 0; j < count; ++j)
-        columns->wide[place(columns, row, first + j)] = x[j];
+        columns->wide[tnp_transfer_place(columns, row, first + j)] = x[j];
 }
 
 void tnp_transfer_sums(const tnp_transfer_columns *columns, size_t tile, size_t count, const double *q, const double *u,

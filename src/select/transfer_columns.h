@@ -23,9 +23,15 @@ void tnp_transfer_columns_free(tnp_transfer_columns *columns);
 void tnp_transfer_put(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const float *x);
 void tnp_transfer_put_wide(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const double *x);
 
+/* Where a value lies. */
+static inline size_t tnp_transfer_place(const tnp_transfer_columns *columns, size_t row, size_t column)
+{
+    return (column / TNP_TILE * columns->rows + row) * TNP_TILE + column % TNP_TILE;
+}
+
 static inline double tnp_transfer_value(const tnp_transfer_columns *columns, size_t row, size_t column)
 {
-    size_t at = (column / TNP_TILE * columns->rows + row) * TNP_TILE + column % TNP_TILE;
+    size_t at = tnp_transfer_place(columns, row, column);
     return columns->wide ? columns->wide[at] : (double)columns->narrow[at];
 }
 
