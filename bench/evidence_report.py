@@ -3,7 +3,7 @@
 
 The public peers decide whether the first target is met; logme-eigh is our own composition, shown beside them.
 """
-from report import merge_csv, others_text, table, verdict, write_page
+from report import merge_csv, page_head, print_shape, table, verdict, write_page
 
 PUBLIC = ("logme", "ridge-loo", "ridge-5fold")
 NAMES = {"tenon": "tenon rank, whole process", "floor": "floor: ssyrk + dsytrd + dormtr alone",
@@ -62,11 +62,6 @@ def memory_verdict(memory):
 
 # ---- standard output ----
 
-def print_shape(shape):
-    print(f"\nN {shape[0]}, D {shape[1]}, K {shape[2]}")
-    print(f"  {'contestant':<46}{'seconds':>9}{'x tenon':>9}{'anon MB':>9}  note")
-
-
 def print_entry(entry, entries):
     print(f"  {NAMES[entry['contestant']]:<46}{seconds_text(entry):>9}{ratio_text(entry, entries):>9}"
           f"{memory_text(entry):>9}  {note_text(entry)}", flush=True)
@@ -116,12 +111,8 @@ def csv_rows(facts, results, memory, seed):
 def head_lines(facts, results, seed, limit):
     words, peer_kernels = versions(facts, results)
     gemm = max((e["sgemm_gflops"] for r in results for e in r["entries"] if "sgemm_gflops" in e), default=0)
-    return ["# Benchmark: ranking by evidence", "",
-            "Made by `make bench`, figures as they came out; `bench/results.csv` has the same. Nothing here is edited "
-            "by hand.", "",
-            f"- Machine: {facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']:.0f} GB, {facts['system']}; "
-            f"{facts['threads']} threads for everybody; sgemm {gemm:.0f} GFLOP/s; "
-            f"{others_text(facts)}.",
+    machine = f"{facts['threads']} threads for everybody; sgemm {gemm:.0f} GFLOP/s"
+    return [*page_head("ranking by evidence", facts, machine),
             f"- Versions: {words}. Seed {seed}.",
             f"- BLAS of tenon and the floor: {facts['blas']}, kernels {facts['blas_kernels']} (chosen by "
             f"{facts['chosen_by']}); of the peers: {peer_kernels}. Where OpenBLAS mistakes the processor, tenon "

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What kernel.py found, as lines on standard output, as CSV and as a page. Nothing in here measures."""
-from report import merge_csv, others_text, table, verdict, write_page
+from report import merge_csv, page_head, print_shape, table, verdict, write_page
 
 NAMES = {"tenon": "tenon kernel learn, whole process", "liblinear": "LIBLINEAR -s 3, train() alone, one thread",
          "zeros": "memset of as many values", "chi2": "tenon, chi2", "learned": "tenon, learned, rank 6",
@@ -76,11 +76,6 @@ def targets(found):
 
 # ---- standard output ----
 
-def print_shape(shape):
-    print("\nN {}, D {}, K {}".format(*shape))
-    print(f"  {'contestant':<46}{'seconds':>9}{'x tenon':>9}{'anon MB':>9}  note", flush=True)
-
-
 def print_entry(entry, entries):
     print(f"  {NAMES[entry['contestant']]:<46}{entry['seconds']:>9.3f}{ratio(entry, entries):>9.2f}"
           f"{memory_text(entry, 'anon_mb'):>9}  {note_text(entry)}", flush=True)
@@ -138,11 +133,7 @@ def csv_rows(facts, found):
 
 def head_lines(facts, found):
     words, peer_kernels = versions(facts, found)
-    return ["# Benchmark: additive kernels", "",
-            f"Made by `make bench` (this section in {facts['section_seconds']:.0f} s), figures as they came out; "
-            "`bench/results.csv` has the same. Nothing here is edited by hand.", "",
-            f"- Machine: {facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']:.0f} GB, {facts['system']}, SIMD "
-            f"{facts['simd']}; {facts['threads']} threads, but LIBLINEAR has only one; {others_text(facts)}.",
+    return [*page_head("additive kernels", facts, f"{facts['threads']} threads, but LIBLINEAR has only one"),
             f"- Versions: {words}; VLFeat as Debian has it. Seed {found['seed']}. BLAS of tenon: {facts['blas']}, kernels "
             f"{facts['blas_kernels']} (chosen by {facts['chosen_by']}); of NumPy and scikit-learn: {peer_kernels}.",
             "- Data: max(0, class mixture of rank 64 + noise - offset), float32 `.npy` in the page cache.",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What linear.py found, as lines on standard output, as CSV and as a page. Nothing in here measures."""
-from report import merge_csv, others_text, table, verdict, write_page
+from report import merge_csv, page_head, print_shape, table, verdict, write_page
 
 NAMES = {"tenon-svm": "tenon fit --method svm, whole process", "tenon-hinge": "tenon, hinge loss (information)",
          "tenon-logistic": "tenon fit --method logistic, whole process",
@@ -76,11 +76,6 @@ def targets(result, limits):
 
 # ---- standard output ----
 
-def print_shape(shape):
-    print("\nN {}, D {}, K {}".format(*shape))
-    print(f"  {'contestant':<46}{'seconds':>9}{'x tenon':>9}{'anon MB':>9}  note", flush=True)
-
-
 def print_entry(entry, entries):
     print(f"  {NAMES[entry['contestant']]:<46}{seconds_text(entry):>9}{ratio_text(entry, entries):>9}"
           f"{entry['anon_mb']:>9.0f}  {note_text(entry)}", flush=True)
@@ -126,11 +121,7 @@ def csv_rows(facts, results, seed):
 def head_lines(facts, found):
     words, peer_kernels = versions(facts, found["results"])
     limits = ", ".join(f"{name} {seconds}" for name, seconds in found["limits"].items())
-    return ["# Benchmark: linear classifiers", "",
-            f"Made by `make bench` (this section in {facts['section_seconds']:.0f} s), figures as they came out; "
-            "`bench/results.csv` has the same. Nothing here is edited by hand.", "",
-            f"- Machine: {facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']:.0f} GB, {facts['system']}; "
-            f"{facts['threads']} threads, but LIBLINEAR has only one; {others_text(facts)}.",
+    return [*page_head("linear classifiers", facts, f"{facts['threads']} threads, but LIBLINEAR has only one"),
             f"- Versions: {words}. Seed {found['seed']}.",
             f"- BLAS of tenon: {facts['blas']}, kernels {facts['blas_kernels']} (chosen by {facts['chosen_by']}); of "
             f"scikit-learn: {peer_kernels}. Where OpenBLAS mistakes the processor, tenon chooses, and the peers get "

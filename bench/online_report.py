@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What online.py found, as lines on standard output, as CSV and as a page. Nothing in here measures."""
-from report import merge_csv, others_text, table, verdict, write_page
+from report import merge_csv, page_head, table, verdict, write_page
 
 NAMES = {"plain": "plain loop, a GEMV a sample, PA averaged", "sklearn-pa": "PassiveAggressiveClassifier.partial_fit",
          "sklearn-sgd": "SGDClassifier.partial_fit"}
@@ -138,12 +138,8 @@ def csv_rows(facts, found):
 def head_lines(facts, found):
     words, peer_kernels = versions(facts, found)
     rows, dim, _ = found["shape"]
-    return ["# Benchmark: online learning", "",
-            f"Made by `make bench` (this section in {facts['section_seconds']:.0f} s), figures as they came out; "
-            "`bench/results.csv` has the same. Nothing here is edited by hand.", "",
-            f"- Machine: {facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']:.0f} GB, {facts['system']}, SIMD "
-            f"{facts['simd']}; {facts['threads']} threads for everybody; sgemm {found['gemm']:.0f} GFLOP/s (the better "
-            f"of before and after); {others_text(facts)}.",
+    machine = f"{facts['threads']} threads for everybody; sgemm {found['gemm']:.0f} GFLOP/s (the better of before and after)"
+    return [*page_head("online learning", facts, machine),
             f"- Versions: {words}. Seed {found['seed']}.",
             f"- BLAS of tenon and the plain loop: {facts['blas']}, kernels {facts['blas_kernels']} (chosen by "
             f"{facts['chosen_by']}); of scikit-learn: {peer_kernels}. Where OpenBLAS mistakes the processor, tenon "

@@ -28,6 +28,21 @@ def print_machine(facts):
           f"(chosen by {facts['chosen_by']})", flush=True)
 
 
+def print_shape(shape):
+    """Over lines of contestants with their seconds."""
+    print("\nN {}, D {}, K {}".format(*shape))
+    print(f"  {'contestant':<46}{'seconds':>9}{'x tenon':>9}{'anon MB':>9}  note", flush=True)
+
+
+def page_head(title, facts, threads):
+    """The beginning of every page. threads: who has how many, and what else belongs to the machine."""
+    return [f"# Benchmark: {title}", "",
+            f"Made by `make bench` (this section in {facts['section_seconds']:.0f} s), figures as they came out; "
+            "`bench/results.csv` has the same. Nothing here is edited by hand.", "",
+            f"- Machine: {facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']:.0f} GB, {facts['system']}, SIMD "
+            f"{facts['simd']}; {threads}; {others_text(facts)}."]
+
+
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]

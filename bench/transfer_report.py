@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """What transfer.py found, as lines on standard output, as CSV and as a page. Nothing in here measures."""
-from report import merge_csv, others_text, table, verdict, write_page
+from report import merge_csv, page_head, table, verdict, write_page
 
 NAMES = {"path": "tenon, standardisation and path alone", "tenon": "tenon transfer, whole process",
          "numpy-direct": "NumPy, the criterion solved for every candidate", "numpy-update": "NumPy, tenon's updates",
@@ -104,11 +104,7 @@ def csv_rows(facts, found):
 
 def head_lines(facts, found):
     words, peer_kernels = versions(facts, found)
-    return ["# Benchmark: transfer", "",
-            f"Made by `make bench` (this section in {facts['section_seconds']:.0f} s), figures as they came out; "
-            "`bench/results.csv` has the same. Nothing here is edited by hand.", "",
-            f"- Machine: {facts['cpu']}, {facts['cores']} cores, {facts['memory_gb']:.0f} GB, {facts['system']}, SIMD "
-            f"{facts['simd']}; one thread for everybody; {others_text(facts)}.",
+    return [*page_head("transfer", facts, "one thread for everybody"),
             f"- Versions: {words}. Seed {found['seed']}. BLAS of tenon: {facts['blas']}, kernels {facts['blas_kernels']} "
             f"(chosen by {facts['chosen_by']}); of NumPy and scikit-learn: {peer_kernels}.",
             f"- Data: max(0, class mixture of rank 64 + noise - offset), float32, two classes; the last {found['sources']} "

@@ -187,15 +187,6 @@ done:
 
 /* ---- the problem of the set ---- */
 
-static inline double dot(const double *restrict x, const double *restrict y, size_t stride)
-{
-    double sum[LANES] = {0};
-    for (size_t i = 0; i < stride; i += LANES)
-        for (size_t l = 0; l < LANES; ++l)
-            sum[l] += x[i + l] * y[i + l];
-    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
-}
-
 /* g = dloss/ds, h its curvature with a floor, the set's gradient, diagonal and bent columns; returns the largest violation. */
 static double derive(solver *s, double *slope, double *curvature)
 {
@@ -212,11 +203,11 @@ static double derive(solver *s, double *slope, double *curvature)
     worst = fabs(*slope);
     for (size_t k = 0; k < s->count; ++k) {
         const double *a = s->a + k * s->stride;
-        double *bent = s->bent + k * s->stride, sum = ridge * s->w[k] + dot(a, s->g, s->stride);
+        double *bent = s->bent + k * s->stride, sum = ridge * s->w[k] + tnp_padded_dot(a, s->g, s->stride);
         for (size_t i = 0; i < s->stride; ++i)
             bent[i] = a[i] * s->h[i];
         s->gradient[k] = sum;
-        double diag = ridge + dot(a, bent, s->stride);
+        double diag = ridge + tnp_padded_dot(a, bent, s->stride);
         s->inverse[k] = diag > 0 ? 1 / diag : 0;
         double off = s->w[k] != 0 ? fabs(sum + copysign(bound, s->w[k])) : fmax(fabs(sum) - bound, 0);
         worst = fmax(worst, off);

@@ -63,15 +63,6 @@ done:
     return st;
 }
 
-static double dot(const double *x, const double *y, size_t n)
-{
-    double sum[4] = {0};
-    for (size_t i = 0; i < n; i += 4)
-        for (size_t l = 0; l < 4; ++l)
-            sum[l] += x[i + l] * y[i + l];
-    return (sum[0] + sum[2]) + (sum[1] + sum[3]);
-}
-
 /* B, mean and r of the coordinates that are not 0. */
 static void gather(tnp_support *s, const tnp_descent *d, double first, double curvature)
 {
@@ -88,7 +79,7 @@ static void gather(tnp_support *s, const tnp_descent *d, double first, double cu
             b[i] = s->root[i] * (a[i] - mean);
         s->at[n] = k;
         s->mean[n] = mean;
-        s->rest[n] = d->gradient[k] + dot(curved, d->move, s->stride) + d->ridge * (d->next[k] - d->w[k]) +
+        s->rest[n] = d->gradient[k] + tnp_padded_dot(curved, d->move, s->stride) + d->ridge * (d->next[k] - d->w[k]) +
                      copysign(d->bound, d->next[k]) - mean * first;
         ++n;
     }
@@ -128,7 +119,7 @@ static bool step_by_coordinates(tnp_support *s, size_t n, double ridge)
 {
     for (size_t i = 0; i < n; ++i) {
         for (size_t j = 0; j <= i; ++j)
-            s->system[i * n + j] = dot(s->bent + i * s->stride, s->bent + j * s->stride, s->stride);
+            s->system[i * n + j] = tnp_padded_dot(s->bent + i * s->stride, s->bent + j * s->stride, s->stride);
         s->system[i * n + i] += ridge;
         s->by[i] = -s->rest[i];
     }
@@ -181,7 +172,7 @@ void tnp_support_jump(tnp_support *support, const tnp_descent *d, const double *
 {
     tnp_support *s = support;
     size_t count = 0;
-    double first = slope + dot(h, d->move, s->stride), moved = 0;
+    double first = slope + tnp_padded_dot(h, d->move, s->stride), moved = 0;
     for (size_t k = 0; k < d->count; ++k)
         count += d->next[k] != 0 && d->inverse[k] != 0;
     bool by_rows = count > s->rows && d->ridge > 0;

@@ -7,6 +7,16 @@
 #include "base/base.h"
 #include "kernel/kernel.h"
 
+/* x'y of padded columns, in eight sums instead of one chain of additions. */
+static inline double tnp_padded_dot(const double *restrict x, const double *restrict y, size_t stride)
+{
+    double sum[TNP_LANES] = {0};
+    for (size_t i = 0; i < stride; i += TNP_LANES)
+        for (size_t l = 0; l < TNP_LANES; ++l)
+            sum[l] += x[i + l] * y[i + l];
+    return ((sum[0] + sum[4]) + (sum[2] + sum[6])) + ((sum[1] + sum[5]) + (sum[3] + sum[7]));
+}
+
 /* Scratch for coordinates that are not 0. */
 typedef struct tnp_support {
     size_t rows, stride;      /* stride: rounded up to TNP_LANES */

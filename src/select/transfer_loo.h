@@ -17,7 +17,8 @@ static inline size_t tnp_leave_parts(size_t rows)
 }
 
 /* What is left out of: columns and labels -1 and 1 of all rows; balanced: class weights, those of the rows that stay. Into
- * several parts the rows of one class and then those of the other are dealt out in turn. Where one class only stays it is the prediction. Costs as many fits as there are parts. */
+ * several parts the rows of one class and then those of the other are dealt out in turn. Where one class only stays it is
+ * the prediction. Costs as many fits as there are parts. */
 typedef struct tnp_leaving {
     const tnp_transfer_columns *columns;
     const double *y;
