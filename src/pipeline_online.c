@@ -336,12 +336,12 @@ tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     tn_head *head = NULL;
     online_job job = {.chosen = c};
     bool several = c->bench->task->kind == TN_TASK_MULTILABEL; /* no single best wrong class: one-vs-rest */
+    tnp_online_scheme scheme = online->multiclass == TN_ONLINE_MUL && !several ? TNP_MUL : TNP_OVR;
     TN_TRY(check(ctx, c));
     job.plan = (tnp_online_plan){
         .rule = rule_of(c->options->method),
-        .shape = {online->multiclass == TN_ONLINE_MUL && !several ? TNP_MUL : TNP_OVR, !online->no_average,
-                  c->options->rank.evidence.intercept, c->labels->classes, 0,
-                  tnp_online_block(rule_of(c->options->method), c->labels->classes)},
+        .shape = {scheme, !online->no_average, c->options->rank.evidence.intercept, c->labels->classes, 0,
+                  tnp_online_block(rule_of(c->options->method), scheme, c->labels->classes)},
         .epochs = online->epochs,
         .patience = online->patience,
         .arg = &job,

@@ -12,12 +12,13 @@
 
 tnp_cpu tnp_cpu_look(void)
 {
-    tnp_cpu cpu = {false, false, false};
+    tnp_cpu cpu = {.avx2 = false};
 #if defined(__x86_64__)
     __builtin_cpu_init();
     cpu.avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
     cpu.avx512 = cpu.avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
                  __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
+    cpu.vnni = cpu.avx512 && __builtin_cpu_supports("avx512vnni");
     cpu.intel = __builtin_cpu_is("intel");
 #endif
     return cpu;

@@ -8,6 +8,7 @@
 
 typedef struct tnp_cpu {
     bool avx2, avx512, intel;
+    bool vnni; /* of AVX-512 */
 } tnp_cpu;
 
 tnp_cpu tnp_cpu_look(void);

@@ -12,6 +12,7 @@
 
 enum { TNP_LANES = 8 };   /* right-hand sides that one tridiagonal solve carries side by side */
 enum { TNP_PANEL = 64 };  /* columns of a tile that outer_add adds to */
+enum { TNP_BUNDLE = 32 }; /* samples side by side in coarse products */
 enum { TNP_CODES = 256 }; /* centroids that a code of one byte can name */
 
 /* Results of one tridiagonal solve, one value a lane; u = (T + lambda I)^-1 h. */
@@ -32,6 +33,12 @@ typedef struct tnp_knots {
     bool split; /* an entry becomes phi(max(x, 0)), phi(max(-x, 0)); otherwise sign(x) phi(|x|) */
     bool zero;  /* phi(0) = 0 */
 } tnp_knots;
+
+/* Guessed scores of one sample, and how far off they can be: that of class c by off[c] length + reach[c] x_off. */
+typedef struct tnp_guess {
+    const float *s, *off, *reach; /* classes */
+    float length, x_off;
+} tnp_guess;
 
 /* Coordinates of a quadratic model with an l1 penalty; columns and move are (rows), a multiple of TNP_LANES. */
 typedef struct tnp_descent {
@@ -98,6 +105,18 @@ typedef struct tnp_kernels {
      * denominator of `least` or below left out, 0 when there is none. */
     double (*greedy_gains)(size_t n, const double *t, double step, double inverse, double lambda, double least,
                            double *g, double *c);
+    /* The largest |x[i]|; NaN when one is. */
+    float (*largest_size)(const float *x, size_t n);
+    /* out[i] = x[i] inverse as a whole number, within 0.501 when it is below 2^15. */
+    void (*round_steps)(const float *x, float inverse, int16_t *out, size_t n);
+    /* out (count, TNP_BUNDLE) = rows lanes', exactly. Value j of sample l is lanes[(j / 2 * TNP_BUNDLE + l) * 2 + j % 2]. No sum of
+     * sizes of products may reach 2^31. */
+    void (*pair_products)(const int16_t *rows, size_t stride, size_t count, const int16_t *lanes, size_t pairs,
+                          int32_t *out);
+    /* The highest of the lowest values that n scores can have; and which can have `level` or more, ascending, or are no numbers;
+     * returns how many. */
+    float (*highest_floor)(const tnp_guess *guess, size_t n);
+    size_t (*may_reach)(const tnp_guess *guess, float level, size_t n, uint32_t *out);
     /* One round of coordinate descent; returns the largest change, times its diagonal. */
     double (*descend)(const tnp_descent *d);
 } tnp_kernels;
@@ -110,5 +129,10 @@ const tnp_kernels *tnp_kernels_get(void);
 const tnp_kernels *tnp_kernels_scalar(void);
 const tnp_kernels *tnp_kernels_avx2(void);
 const tnp_kernels *tnp_kernels_avx512(void);
+const tnp_kernels *tnp_kernels_vnni(void); /* AVX-512 with VNNI */
+
+/* kernel_vnni.c, for its table. */
+void tnp_pair_products_vnni(const int16_t *rows, size_t stride, size_t count, const int16_t *lanes, size_t pairs,
+                            int32_t *out);
 
 #endif

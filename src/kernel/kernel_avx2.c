@@ -5,7 +5,9 @@
 #include "kernel/kernel.h"
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
+#include "kernel/kernel_coarse.h"
 #include "kernel/kernel_lanes.h"
+#include "kernel/kernel_pairs.h"
 #include <immintrin.h>
 #include <math.h>
 
@@ -549,6 +551,11 @@ const tnp_kernels *tnp_kernels_avx2(void)
         .centred_products = centred_products,
         .greedy_gains = greedy_gains,
         .descend = descend,
+        .largest_size = largest_size,
+        .round_steps = round_steps,
+        .pair_products = pair_products,
+        .highest_floor = highest_floor,
+        .may_reach = may_reach,
     };
     return &table;
 }

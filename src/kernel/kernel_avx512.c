@@ -5,7 +5,9 @@
 #include "kernel/kernel.h"
 
 #if defined(__AVX512F__)
+#include "kernel/kernel_coarse.h"
 #include "kernel/kernel_lanes.h"
+#include "kernel/kernel_pairs.h"
 #include <immintrin.h>
 #include <math.h>
 
@@ -462,38 +464,37 @@ static void outer_add(const float *a, const uint16_t *place, size_t n, size_t ra
         outer_one(a + i * rank, rank, b, tile + (size_t)place[i] * TNP_PANEL);
 }
 
+/* A table; what differs is its name and who multiplies pairs. */
+#define TABLE(title, products)                                                                                         \
+    {                                                                                                                  \
+        .name = title, .pair_products = products, .half_to_float = half_to_float, .sum_squares = sum_squares,          \
+        .sum_abs = sum_abs, .add_to_double = add_to_double, .shift_scale = shift_scale, .scale = scale,                \
+        .scale_root = scale_root, .dot = dot, .weighted_squares = weighted_squares, .add_scaled = add_scaled,          \
+        .confident_move = confident_move, .all_finite = all_finite, .softmax = softmax, .moments = moments,            \
+        .tri_solve = tri_solve, .tri_solve_known = tri_solve_known, .nearest = nearest, .map_entries = map_entries,    \
+        .outer_add = outer_add, .tile_products = tile_products, .centred_products = centred_products,                  \
+        .greedy_gains = greedy_gains, .descend = descend, .largest_size = largest_size, .round_steps = round_steps,    \
+        .highest_floor = highest_floor, .may_reach = may_reach,                                                        \
+    }
+
 const tnp_kernels *tnp_kernels_avx512(void)
 {
-    static const tnp_kernels table = {
-        .name = "avx512",
-        .half_to_float = half_to_float,
-        .sum_squares = sum_squares,
-        .sum_abs = sum_abs,
-        .add_to_double = add_to_double,
-        .shift_scale = shift_scale,
-        .scale = scale,
-        .scale_root = scale_root,
-        .dot = dot,
-        .weighted_squares = weighted_squares,
-        .add_scaled = add_scaled,
-        .confident_move = confident_move,
-        .all_finite = all_finite,
-        .softmax = softmax,
-        .moments = moments,
-        .tri_solve = tri_solve,
-        .tri_solve_known = tri_solve_known,
-        .nearest = nearest,
-        .map_entries = map_entries,
-        .outer_add = outer_add,
-        .tile_products = tile_products,
-        .centred_products = centred_products,
-        .greedy_gains = greedy_gains,
-        .descend = descend,
-    };
+    static const tnp_kernels table = TABLE("avx512", pair_products);
+    return &table;
+}
+
+const tnp_kernels *tnp_kernels_vnni(void)
+{
+    static const tnp_kernels table = TABLE("avx512 vnni", tnp_pair_products_vnni);
     return &table;
 }
 #else
 const tnp_kernels *tnp_kernels_avx512(void)
+{
+    return 0;
+}
+
+const tnp_kernels *tnp_kernels_vnni(void)
 {
     return 0;
 }

@@ -15,7 +15,7 @@ static const tnp_kernels *pick(void)
     if (strcmp(level, "scalar") != 0 && tnp_kernels_avx2())
         best = tnp_kernels_avx2();
     if (strcmp(level, "avx512") == 0 && tnp_kernels_avx512())
-        best = tnp_kernels_avx512();
+        best = tnp_cpu_look().vnni ? tnp_kernels_vnni() : tnp_kernels_avx512();
     return best;
 }
 

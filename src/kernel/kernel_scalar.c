@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The specification of every kernel, in plain C. */
+#include "kernel/kernel_coarse.h"
 #include "kernel/kernel_lanes.h"
+#include "kernel/kernel_pairs.h"
 
 #include <math.h>
 #include <string.h>
@@ -280,6 +282,11 @@ const tnp_kernels *tnp_kernels_scalar(void)
         .centred_products = centred_products,
         .greedy_gains = greedy_gains,
         .descend = descend,
+        .largest_size = largest_size,
+        .round_steps = round_steps,
+        .pair_products = pair_products,
+        .highest_floor = highest_floor,
+        .may_reach = may_reach,
     };
     return &table;
 }

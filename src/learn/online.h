@@ -18,11 +18,12 @@ typedef struct tnp_online_shape {
 } tnp_online_shape;
 
 /* The block that is fastest for a rule and this many classes. */
-size_t tnp_online_block(tnp_online_rule rule, size_t classes);
+size_t tnp_online_block(tnp_online_rule rule, tnp_online_scheme scheme, size_t classes);
 
 struct tnp_online_room;
 
-/* The state of a learner: with its rule and shape, everything that a checkpoint must hold. */
+/* The state of a learner: with its rule and shape, everything that a checkpoint must hold. Others may write it before the first
+ * block only: what the learner derives from it is not told. */
 typedef struct tnp_online {
     tnp_rule rule;
     tnp_online_shape shape;

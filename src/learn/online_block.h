@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A block of samples at work: shared by the first- and second-order learners. */
+ * A block of samples at work: shared by the multi-class and the one-vs-rest learners. */
 #ifndef TNP_ONLINE_BLOCK_H
 #define TNP_ONLINE_BLOCK_H
 
 #include "kernel/kernel.h"
 #include "learn/online.h"
+#include "learn/online_screen.h"
 
 /* An update of one class by one sample. */
 typedef struct tnp_move {
-    uint32_t sample, before; /* before: place of the class's move before this one, plus 1; 0: there is none */
+    uint32_t sample, after; /* after: place of the class's next move, plus 1; 0: there is none */
     float step;
 } tnp_move;
 
@@ -17,17 +18,20 @@ typedef struct tnp_move {
 typedef struct tnp_online_room {
     const tnp_kernels *kernels;
     size_t rows;
+    /* multi-class */
+    tnp_screen *screen;
+    tnp_move *moves; /* 2 rows: first order, averaged: what the average has not taken yet */
+    size_t move_count;
+    uint32_t *begin, *end; /* classes: places of the first and the last move, plus 1; 0: the class has not moved */
+    uint32_t *touched;     /* 2 rows: the classes that have */
+    size_t touched_count;
+    /* one-vs-rest */
+    double *length;      /* rows: |x|^2 with the constant */
     float *s;            /* (rows, classes): scores */
     float *gram;         /* (n, n), first order: upper triangle of the samples' products, the constant's included */
-    double *length;      /* rows: |x|^2 with the constant */
-    float *delta, *late; /* (rows, classes), first order OVR: steps, and steps times the samples seen before */
-    float *squares, *v;  /* (rows, dim), (rows, classes): CW and SCW OVR: x^2, variances before the block */
-    tnp_move *moves;     /* 2 rows, first order MUL */
-    size_t move_count;
-    uint32_t *last;    /* classes: place of the last move plus 1, or 1 for a class that was touched; 0: untouched */
-    uint32_t *touched; /* 2 rows: the classes touched */
-    size_t touched_count;
-    uint32_t *updates, *mistakes; /* classes, OVR */
+    float *delta, *late; /* (rows, classes), first order: steps, and steps times the samples seen before */
+    float *squares, *v;  /* (rows, dim), (rows, classes): CW and SCW: x^2, variances before the block */
+    uint32_t *updates, *mistakes; /* classes */
 } tnp_online_room;
 
 /* What a thread of a parallel loop sees. */
@@ -49,13 +53,16 @@ static inline bool tnp_is_positive(const tnp_samples *in, size_t t, size_t c)
     return false;
 }
 
-/* The best class other than y, ties to the lower. */
-size_t tnp_best_wrong(const float *s, size_t classes, size_t y);
+/* mu_c'x_t, and x_t'Sigma_c x_t. */
+float tnp_class_score(const tnp_visit *visit, size_t c, size_t t);
+double tnp_class_variance(const tnp_visit *visit, size_t c, size_t t);
+/* Row c of target (classes, width) += step x_t. */
+void tnp_class_add(const tnp_visit *visit, size_t c, size_t t, float step, float *target);
+/* mu_c += a Sigma_c x, 1/Sigma_c += b x^2, and the average. */
+void tnp_class_move(const tnp_visit *visit, size_t c, size_t t, double a, double b);
 
-/* Scores of the block at the weights it starts with are in room->s; they learn it and count. */
-tn_status tnp_online_first_mul(tn_ctx *ctx, tnp_visit *visit);
-tn_status tnp_online_first_ovr(tn_ctx *ctx, tnp_visit *visit);
-tn_status tnp_online_second_mul(tnp_visit *visit);
-tn_status tnp_online_second_ovr(tn_ctx *ctx, tnp_visit *visit);
+/* They learn a block and count. */
+void tnp_online_mul(tn_ctx *ctx, tnp_visit *visit);
+tn_status tnp_online_ovr(tn_ctx *ctx, tnp_visit *visit);
 
 #endif

@@ -7,7 +7,7 @@
 #include "base/cpu.h"
 #include "kernel/kernel.h"
 
-static const tnp_kernels *tables[3];
+static const tnp_kernels *tables[4];
 static size_t count;
 
 static int find_tables(void **state)
@@ -19,6 +19,8 @@ static int find_tables(void **state)
         tables[count++] = tnp_kernels_avx2();
     if (cpu.avx512 && tnp_kernels_avx512())
         tables[count++] = tnp_kernels_avx512();
+    if (cpu.vnni && tnp_kernels_vnni())
+        tables[count++] = tnp_kernels_vnni();
     return 0;
 }
 

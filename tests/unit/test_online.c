@@ -266,6 +266,48 @@ static void many_classes(void **state)
     scene_free(&s);
 }
 
+/* The state after the scene, byte by byte; owned by the test. */
+static float *state_of(const scene *s, const way *how, size_t block, size_t *size)
+{
+    tnp_online *o = learner_of(s, how, block);
+    for (size_t start = 0; start < s->n; start += block)
+        show(o, s, how, start, start + block < s->n ? block : s->n - start);
+    size_t part = s->k * o->width;
+    float *all = room(3 * part, sizeof *all);
+    memcpy(all, o->mu, part * sizeof *all);
+    memcpy(all + part, o->u, part * sizeof *all);
+    if (o->sigma)
+        memcpy(all + 2 * part, o->sigma, part * sizeof *all);
+    tnp_online_free(o);
+    *size = 3 * part * sizeof *all;
+    return all;
+}
+
+/* Multi-class learners decide by scores of one sample and one class: neither blocks nor threads leave a trace. */
+static void multiclass_bytes_do_not_depend_on_blocks_and_threads(void **state)
+{
+    (void)state;
+    static const size_t blocks[] = {1, 7, 32, 64, 100, 256}, threads[] = {1, 2, 7};
+    scene s = scene_of(400, 130, 90, false, 37);
+    for (int rule = TNP_PERCEPTRON; rule <= TNP_SCW2; ++rule) {
+        const way how = {.rule = (tnp_online_rule)rule, .average = true};
+        size_t size = 0;
+        tn_ctx_set_threads(ctx, 1);
+        float *want = state_of(&s, &how, 1, &size);
+        for (size_t t = 0; t < 3; ++t)
+            for (size_t b = 0; b < sizeof blocks / sizeof *blocks; ++b) {
+                tn_ctx_set_threads(ctx, threads[t]);
+                float *got = state_of(&s, &how, blocks[b], &size);
+                if (memcmp(got, want, size) != 0)
+                    fail_msg("rule %d, %zu threads, block %zu: other bytes", rule, threads[t], blocks[b]);
+                free(got);
+            }
+        free(want);
+    }
+    tn_ctx_set_threads(ctx, 0);
+    scene_free(&s);
+}
+
 /* Products of another thread count round otherwise; everything else is the same. */
 static void any_number_of_threads(void **state)
 {
@@ -395,6 +437,7 @@ int main(void)
         cmocka_unit_test(blocked_equals_sequential_in_other_ways),
         cmocka_unit_test(many_classes),
         cmocka_unit_test(any_number_of_threads),
+        cmocka_unit_test(multiclass_bytes_do_not_depend_on_blocks_and_threads),
         cmocka_unit_test(a_margin_that_is_met_changes_nothing),
         cmocka_unit_test(nothing_to_learn_from),
         cmocka_unit_test(ties_go_to_the_lower_class),
