@@ -341,7 +341,7 @@ tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     job.plan = (tnp_online_plan){
         .rule = rule_of(c->options->method),
         .shape = {scheme, !online->no_average, c->options->rank.evidence.intercept, c->labels->classes, 0,
-                  tnp_online_block(rule_of(c->options->method), scheme, c->labels->classes)},
+                  TNP_ONLINE_BLOCK},
         .epochs = online->epochs,
         .patience = online->patience,
         .arg = &job,

@@ -14,23 +14,18 @@ typedef struct tnp_move {
     float step;
 } tnp_move;
 
-/* Scratch for blocks of up to `rows` samples; what a learner does not need is NULL. */
+/* Scratch for blocks of up to rows = shape.block samples; what a learner does not need is NULL. */
 typedef struct tnp_online_room {
     const tnp_kernels *kernels;
-    size_t rows;
-    /* multi-class */
     tnp_screen *screen;
-    tnp_move *moves; /* 2 rows: first order, averaged: what the average has not taken yet */
+    /* multi-class */
+    tnp_move *moves; /* 2 rows, first order, averaged: what the average has not taken yet */
     size_t move_count;
     uint32_t *begin, *end; /* classes: places of the first and the last move, plus 1; 0: the class has not moved */
     uint32_t *touched;     /* 2 rows: the classes that have */
     size_t touched_count;
     /* one-vs-rest */
-    double *length;      /* rows: |x|^2 with the constant */
-    float *s;            /* (rows, classes): scores */
-    float *gram;         /* (n, n), first order: upper triangle of the samples' products, the constant's included */
-    float *delta, *late; /* (rows, classes), first order: steps, and steps times the samples seen before */
-    float *squares, *v;  /* (rows, dim), (rows, classes): CW and SCW: x^2, variances before the block */
+    bool guessed;                 /* the screen has guesses of this block */
     uint32_t *updates, *mistakes; /* classes */
 } tnp_online_room;
 
@@ -63,6 +58,6 @@ void tnp_class_move(const tnp_visit *visit, size_t c, size_t t, double a, double
 
 /* They learn a block and count. */
 void tnp_online_mul(tn_ctx *ctx, tnp_visit *visit);
-tn_status tnp_online_ovr(tn_ctx *ctx, tnp_visit *visit);
+void tnp_online_ovr(tn_ctx *ctx, tnp_visit *visit);
 
 #endif

@@ -11,7 +11,6 @@
 #include "learn/online_block.h"
 
 #include <math.h>
-#include <string.h>
 
 /* The best of the rivals, ties to the lower class. */
 static size_t best_rival(const tnp_visit *v, size_t t, size_t count, float *score)
@@ -51,12 +50,13 @@ static void move_first(const tnp_visit *v, size_t c, size_t t, float step)
         note_move(r, t, c, step);
 }
 
-static void visit_sample(const tnp_visit *v, size_t t, double passive)
+static void visit_sample(const tnp_visit *v, size_t t)
 {
     tnp_online *o = v->o;
     tnp_screen *screen = o->room->screen;
     bool second = tnp_rule_second_order(o->rule.kind);
     size_t y = v->in->cls[v->in->first[t]];
+    double length = 2 * screen->length[t], passive = tnp_rule_passive_margin(&o->rule, length); /* as Sigma <= 1 */
     float above, score;
     size_t count = tnp_screen_rivals(screen, t, y, &above);
     if ((double)above > passive)
@@ -64,11 +64,11 @@ static void visit_sample(const tnp_visit *v, size_t t, double passive)
     size_t wrong = best_rival(v, t, count, &score);
     double m = (double)tnp_class_score(v, y, t) - (double)score, own = 0, other = 0, a = 0, b = 0;
     o->mistakes += m <= 0;
-    if (second && m < passive) {
+    if (second && m <= passive) {
         own = tnp_class_variance(v, y, t);
         other = tnp_class_variance(v, wrong, t);
     }
-    if (!tnp_rule_step(&o->rule, (double)tnp_sample_weight(v->in, t), m, own + other, 2 * screen->length[t], &a, &b))
+    if (!tnp_rule_step(&o->rule, (double)tnp_sample_weight(v->in, t), m, own + other, length, &a, &b))
         return;
     ++o->updates;
     if (second) {
@@ -82,7 +82,7 @@ static void visit_sample(const tnp_visit *v, size_t t, double passive)
     }
 }
 
-/* Brings the moves of one class into its average. */
+/* Brings the moves of one class into its average, and forgets them. */
 static void average_class(void *arg, size_t i)
 {
     const tnp_visit *v = arg;
@@ -92,19 +92,17 @@ static void average_class(void *arg, size_t i)
         const tnp_move *m = &r->moves[place - 1];
         tnp_class_add(v, c, m->sample, m->step * (float)(v->o->seen + m->sample), v->o->u);
     }
+    r->begin[c] = r->end[c] = 0;
 }
 
 void tnp_online_mul(tn_ctx *ctx, tnp_visit *v)
 {
     tnp_online *o = v->o;
     tnp_online_room *r = o->room;
-    double passive = tnp_rule_passive_margin(o->rule.kind);
-    memset(r->begin, 0, o->shape.classes * sizeof *r->begin);
-    memset(r->end, 0, o->shape.classes * sizeof *r->end);
-    r->touched_count = r->move_count = 0;
-    tnp_screen_block(ctx, r->screen, o->mu, o->width, v->in->x, v->in->count);
+    tnp_screen_guess(ctx, r->screen, o->mu, o->width, v->in->x, v->in->count);
     for (size_t t = 0; t < v->in->count; ++t)
-        visit_sample(v, t, passive);
+        visit_sample(v, t);
     tnp_parallel(ctx, tnp_threads_for(ctx, 4.0 * (double)r->move_count * (double)o->shape.dim), r->touched_count,
                  average_class, v);
+    r->touched_count = r->move_count = 0;
 }

@@ -106,9 +106,8 @@ done:
 }
 
 /* All learners, block by block. */
-static tn_status learn_chunk(tn_ctx *ctx, tnp_passes *p, size_t n, tnp_online *const *learners, size_t count)
+static void learn_chunk(tn_ctx *ctx, tnp_passes *p, size_t n, tnp_online *const *learners, size_t count)
 {
-    tn_status st = TN_OK;
     for (size_t from = 0; from < n; from += p->block) {
         const tnp_samples samples = {.count = tnp_min(p->block, n - from),
                                      .x = p->x + from * p->dim,
@@ -120,10 +119,8 @@ static tn_status learn_chunk(tn_ctx *ctx, tnp_passes *p, size_t n, tnp_online *c
             draw_negatives(p, samples.first, samples.count);
         for (size_t i = 0; i < count; ++i)
             if (learners[i])
-                TN_TRY(tnp_online_update(ctx, learners[i], &samples));
+                tnp_online_update(ctx, learners[i], &samples);
     }
-done:
-    return st;
 }
 
 tn_status tnp_passes_run(tn_ctx *ctx, tnp_passes *p, size_t pass, tnp_online *const *learners, size_t count)
@@ -144,7 +141,7 @@ tn_status tnp_passes_run(tn_ctx *ctx, tnp_passes *p, size_t pass, tnp_online *co
             reached = stretch;
         }
         TN_TRY(read_chunk(ctx, p, start, n));
-        TN_TRY(learn_chunk(ctx, p, n, learners, count));
+        learn_chunk(ctx, p, n, learners, count);
         TN_TRY(tnp_progress(ctx, stage, start + n, o->rows));
     }
 done:

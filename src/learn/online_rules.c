@@ -58,9 +58,11 @@ bool tnp_rule_margin_needs_variance(tnp_online_rule kind)
     return kind == TNP_CW || kind == TNP_SCW || kind == TNP_SCW2;
 }
 
-double tnp_rule_passive_margin(tnp_online_rule kind)
+double tnp_rule_passive_margin(const tnp_rule *r, double most_v)
 {
-    return tnp_rule_margin_needs_variance(kind) ? INFINITY : kind == TNP_PERCEPTRON ? 0 : 1;
+    if (tnp_rule_margin_needs_variance(r->kind))
+        return r->phi * sqrt(most_v);
+    return r->kind == TNP_PERCEPTRON ? 0 : 1;
 }
 
 static double confidence_step(const tnp_rule *r, double m, double v)

@@ -29,8 +29,8 @@ tnp_rule tnp_rule_new(tnp_online_rule kind, double cost, double eta);
 bool tnp_rule_second_order(tnp_online_rule kind);
 /* The variance is needed to know whether to update at all. */
 bool tnp_rule_margin_needs_variance(tnp_online_rule kind);
-/* With a margin above this nothing moves; infinity where the variance has a say. */
-double tnp_rule_passive_margin(tnp_online_rule kind);
+/* With a margin above this nothing moves, if the variance is most_v or less. */
+double tnp_rule_passive_margin(const tnp_rule *rule, double most_v);
 
 /* Step for margin m, variance v (second-order rules) and squared length l; weight multiplies C. False: passive, nothing
  * changes. mu moves by a Sigma x, 1/Sigma grows by b x^2. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which classes can be the best wrong one, found by coarse scores with proven bounds.
+ * Coarse scores of a block with proven bounds: they tell which classes can be the best wrong one, and where a margin is met.
  *
  * A row r of D values is rounded to whole numbers of steps, r~ = step q, with the step so that |q_j| < 2^15 and |q| < 2^15.5.
  * Then no sum of products of two such rows leaves 32 bits, and no value is off by more than ROUND steps:
@@ -9,8 +9,8 @@
  *   |mu'x - mu~'x~| = |(mu - mu~)'x + mu~'(x - x~)| <= off_c |x| + |mu~| off_t
  *
  * The products of a block with all classes are sums of whole numbers, twice as fast as floats; 1000 classes leave a rival or two
- * for whom the true score is taken. So the learner decides by true scores only, whatever the block: the same bits for any
- * block and any number of threads. Half-precision floats were refused: no more exact, and fewer processors have them; 8 bits, faster
+ * for whom the full score is taken. So learners decide by full scores only: the same bits for any block and any number of
+ * threads. Half-precision floats were refused: no more exact, and fewer processors have them; 8 bits, faster
  * still: bounds 100 times as wide leave 8 rivals of 1000, and many more where few values are large.
  *
  * A move of a class inside the block, by a x_t, moves its coarse weights by a x~_t: off_c grows by |a| off_t, |mu~_c| by
@@ -24,6 +24,7 @@
 #include <string.h>
 
 enum { CLASSES = 16 }; /* that a thread multiplies at once: their coarse rows stay in its cache */
+enum { EASE = 16 };    /* coarse products in the time of an operation as tnp_threads_for counts them */
 
 /* ROUND: half a step, and the rounding of floats on the way there and back. Steps outside the other two would take scores or
  * their bounds out of the range of floats. */
@@ -175,14 +176,28 @@ static void multiply_part(void *arg, size_t i)
         score_classes(b, (i - products) * CLASSES);
 }
 
-void tnp_screen_block(tn_ctx *ctx, tnp_screen *s, const float *mu, size_t width, const float *x, size_t n)
+static void measure_row(void *arg, size_t t)
+{
+    const block *b = arg;
+    tnp_screen *s = b->s;
+    s->length[t] = s->kernels->sum_squares(b->x + t * s->dim, s->dim) + (double)s->constant;
+    s->size[t] = (float)sqrt(s->length[t]);
+}
+
+void tnp_screen_lengths(tn_ctx *ctx, tnp_screen *s, const float *x, size_t n)
+{
+    block b = {.s = s, .x = x};
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)n * (double)s->dim), n, measure_row, &b);
+}
+
+void tnp_screen_guess(tn_ctx *ctx, tnp_screen *s, const float *mu, size_t width, const float *x, size_t n)
 {
     block b = {s, mu, x, width, n, bundles_of(n)};
     size_t groups = (s->classes + CLASSES - 1) / CLASSES;
     double values = (double)n * (double)s->dim;
     tnp_parallel(ctx, tnp_threads_for(ctx, 8 * values), b.bundles + groups, round_part, &b);
-    tnp_parallel(ctx, tnp_threads_for(ctx, values * (double)(s->classes + (s->gram ? n / 2 : 0))),
-                 (s->gram ? b.bundles : 0) + groups, multiply_part, &b);
+    double products = values * (double)(s->classes + (s->gram ? n / 2 : 0));
+    tnp_parallel(ctx, tnp_threads_for(ctx, products / EASE), (s->gram ? b.bundles : 0) + groups, multiply_part, &b);
 }
 
 /* ---- a sample ---- */

@@ -29,8 +29,10 @@ tn_status tnp_screen_new(tn_ctx *ctx, size_t classes, size_t dim, size_t rows, b
 void tnp_screen_free(tnp_screen *screen);
 size_t tnp_screen_bytes(size_t classes, size_t dim, size_t rows, bool with_gram);
 
-/* Guesses the scores of x (n, dim) under mu (classes, width), constant last. */
-void tnp_screen_block(tn_ctx *ctx, tnp_screen *screen, const float *mu, size_t width, const float *x, size_t n);
+/* Guesses the scores of x (n, dim) under mu (classes, width), constant last, and measures lengths. */
+void tnp_screen_guess(tn_ctx *ctx, tnp_screen *screen, const float *mu, size_t width, const float *x, size_t n);
+/* Measures lengths only: nothing may be asked of this block's scores. */
+void tnp_screen_lengths(tn_ctx *ctx, tnp_screen *screen, const float *x, size_t n);
 /* Classes other than y that may have the best score of sample t, ascending; returns how many, at least 1 of 2 classes. *above: by
  * how much y is above them all, for sure. */
 size_t tnp_screen_rivals(tnp_screen *screen, size_t t, size_t y, float *above);
@@ -38,5 +40,10 @@ size_t tnp_screen_rivals(tnp_screen *screen, size_t t, size_t y, float *above);
 void tnp_screen_move(tnp_screen *screen, size_t t, size_t n, size_t c, float step);
 /* Class c was moved in some direction, no further than `by`. */
 void tnp_screen_drift(tnp_screen *screen, size_t c, double by);
+/* How far the guess of class c for sample t can be off. */
+static inline double tnp_screen_bound(const tnp_screen *s, size_t c, size_t t)
+{
+    return (double)s->off[c] * (double)s->size[t] + (double)s->reach[c] * (double)s->x_off[t];
+}
 
 #endif

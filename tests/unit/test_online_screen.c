@@ -74,7 +74,7 @@ static scene scene_of(kind what, size_t n, size_t d, size_t k, bool bias, bool g
         }
     assert_fine(ctx, tnp_screen_new(ctx, k, d, n, bias, gram, &s.screen));
     s.screen->kernels = kernels;
-    tnp_screen_block(ctx, s.screen, s.mu, s.width, s.x, n);
+    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, n);
     return s;
 }
 
@@ -169,7 +169,7 @@ static void moved_classes_are_rounded_anew(void **state)
         s.mu[4 * s.width + j] = (float)s.now[4 * (s.d + 1) + j];
         s.now[4 * (s.d + 1) + j] = (double)s.mu[4 * s.width + j];
     }
-    tnp_screen_block(ctx, s.screen, s.mu, s.width, s.x, s.n);
+    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, s.n);
     check_bounds(&s, 0);
     for (size_t c = 0; c < 9; ++c)
         assert_true(c == 4 || s.screen->off[c] == before[c]);
@@ -224,7 +224,7 @@ static void ties_and_strange_weights_are_rivals(void **state)
     s.mu[20 * s.width + 3] = INFINITY;
     s.mu[30 * s.width + 3] = NAN;
     memset(s.screen->stale, 1, s.k);
-    tnp_screen_block(ctx, s.screen, s.mu, s.width, s.x, s.n);
+    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, s.n);
     assert_int_equal(tnp_screen_rivals(s.screen, 2, 7, &above), s.k - 1);
     assert_false(above > -1e-3f);
     for (size_t c = 0; c < s.k; ++c)
@@ -234,7 +234,7 @@ static void ties_and_strange_weights_are_rivals(void **state)
         s.x[j] = 1;
     s.mu[20 * s.width + 3] = INFINITY;
     memset(s.screen->stale, 1, s.k);
-    tnp_screen_block(ctx, s.screen, s.mu, s.width, s.x, s.n);
+    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, s.n);
     assert_int_equal(tnp_screen_rivals(s.screen, 0, 7, &above), 2);
     assert_true(s.screen->rivals[0] == 9 && s.screen->rivals[1] == 20);
     scene_free(&s);
