@@ -16,14 +16,17 @@ LIMIT_SECONDS = 300  # a peer that needs more counts with that
 SHAPE, PLAIN = (50_000, 4096, 1000), (4000, 4096, 1000)
 QUICK_SHAPE, QUICK_PLAIN = (4000, 1024, 100), (1000, 1024, 100)
 TARGETED, OTHERS = ("pa", "arow", "scw"), ("perceptron", "sgd", "pa2", "cw", "nherd", "scw2")
+AGAINST_REST = ("pa u-ovr", "arow u-ovr", "scw u-ovr", "pa e-ovr")
 PEERS = ("sklearn-pa", "sklearn-sgd")
 RUNS, PEER_ROWS, QUICK_PEER_ROWS = 3, 500, 200
 LARGE_BYTES, QUICK_LARGE_BYTES, LARGE_DIM, LARGE_CLASSES = 20 * 10 ** 9, 10 ** 9, 4096, 10
 
 
-def fit_command(program, method, paths, head, *more):
-    return [program, "fit", f"a={paths[0]}", "--labels", paths[1], "--method", method, "--epochs", "1",
-            "--select", "all", "--loo", "0", "-o", head, "--json", "--quiet", *more]
+def fit_command(program, contestant, paths, head, *more):
+    """A contestant is a method, or a method and its form."""
+    method, form = (contestant.split() + ["mul"])[:2]
+    return [program, "fit", f"a={paths[0]}", "--labels", paths[1], "--method", method, "--multiclass", form,
+            "--epochs", "1", "--select", "all", "--loo", "0", "-o", head, "--json", "--quiet", *more]
 
 
 def learn(program, method, paths, directory, *more, watch=False):
@@ -96,7 +99,7 @@ def bench_tenon(program, shape, environment, directory):
     paths = make_data(directory, shape, environment)
     cached(paths[0])
     entries = []
-    for method in TARGETED + OTHERS:
+    for method in TARGETED + OTHERS + AGAINST_REST:
         entries.append(time_tenon(program, method, paths, shape, directory))
         report.print_entry(entries[-1], entries)
     return entries

@@ -24,7 +24,7 @@
 #include <string.h>
 
 enum { CLASSES = 16 }; /* that a thread multiplies at once: their coarse rows stay in its cache */
-enum { EASE = 16 };    /* coarse products in the time of an operation as tnp_threads_for counts them */
+enum { EASE = 8 };     /* coarse products in the time of an operation as tnp_threads_for counts them */
 
 /* ROUND: half a step, and the rounding of floats on the way there and back. Steps outside the other two would take scores or
  * their bounds out of the range of floats. */
