@@ -12,19 +12,28 @@
 
 #include <math.h>
 
-/* The best of the rivals, ties to the lower class. */
-static size_t best_rival(const tnp_visit *v, size_t t, size_t count, float *score)
+/* Full scores of one sample's rivals: in parallel where they are many or long. */
+typedef struct rivalry {
+    const tnp_visit *v;
+    size_t t;
+} rivalry;
+
+static void score_rival(void *arg, size_t i)
 {
-    const uint32_t *rivals = v->o->room->screen->rivals;
-    size_t best = rivals[0];
-    *score = tnp_class_score(v, best, t);
-    for (size_t i = 1; i < count; ++i) {
-        float s = tnp_class_score(v, rivals[i], t);
-        if (s > *score) {
-            *score = s;
-            best = rivals[i];
-        }
-    }
+    const rivalry *r = arg;
+    tnp_screen *s = r->v->o->room->screen;
+    s->rival_scores[i] = tnp_class_score(r->v, s->rivals[i], r->t);
+}
+
+/* The place of the best of the rivals, ties to the lower class. */
+static size_t best_rival(tn_ctx *ctx, const tnp_visit *v, size_t t, size_t count)
+{
+    rivalry r = {v, t};
+    const float *scores = v->o->room->screen->rival_scores;
+    size_t best = 0;
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)count * (double)v->o->shape.dim), count, score_rival, &r);
+    for (size_t i = 1; i < count; ++i)
+        best = scores[i] > scores[best] ? i : best;
     return best;
 }
 
@@ -50,19 +59,19 @@ static void move_first(const tnp_visit *v, size_t c, size_t t, float step)
         note_move(r, t, c, step);
 }
 
-static void visit_sample(const tnp_visit *v, size_t t)
+static void visit_sample(tn_ctx *ctx, const tnp_visit *v, size_t t)
 {
     tnp_online *o = v->o;
     tnp_screen *screen = o->room->screen;
     bool second = tnp_rule_second_order(o->rule.kind);
     size_t y = v->in->cls[v->in->first[t]];
     double length = 2 * screen->length[t], passive = tnp_rule_passive_margin(&o->rule, length); /* as Sigma <= 1 */
-    float above, score;
+    float above;
     size_t count = tnp_screen_rivals(screen, t, y, &above);
     if ((double)above > passive)
         return;
-    size_t wrong = best_rival(v, t, count, &score);
-    double m = (double)tnp_class_score(v, y, t) - (double)score, own = 0, other = 0, a = 0, b = 0;
+    size_t best = best_rival(ctx, v, t, count), wrong = screen->rivals[best];
+    double m = (double)tnp_class_score(v, y, t) - (double)screen->rival_scores[best], own = 0, other = 0, a = 0, b = 0;
     o->mistakes += m <= 0;
     if (second && m <= passive) {
         own = tnp_class_variance(v, y, t);
@@ -101,7 +110,7 @@ void tnp_online_mul(tn_ctx *ctx, tnp_visit *v)
     tnp_online_room *r = o->room;
     tnp_screen_guess(ctx, r->screen, o->mu, o->width, v->in->x, v->in->count);
     for (size_t t = 0; t < v->in->count; ++t)
-        visit_sample(v, t);
+        visit_sample(ctx, v, t);
     tnp_parallel(ctx, tnp_threads_for(ctx, 4.0 * (double)r->move_count * (double)o->shape.dim), r->touched_count,
                  average_class, v);
     r->touched_count = r->move_count = 0;

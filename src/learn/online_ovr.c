@@ -14,39 +14,52 @@
 /* GROUP classes share a cache line of guesses. FEW: a guess costs about a sixteenth of a full score. */
 enum { GROUP = 16, FEW = 16 };
 
-/* True when the guess proves that sample t is beyond the margin of class c. */
-static bool is_passive(const tnp_visit *v, size_t c, size_t t, bool positive)
+/* True when the guess proves that sample t is beyond the margin of class c, whose variance is most_v or less. */
+static bool is_passive(const tnp_visit *v, size_t c, size_t t, bool positive, double most_v)
 {
     const tnp_screen *s = v->o->room->screen;
+    if (!v->o->room->guessed)
+        return false;
     double guess = (double)s->s[t * s->classes + c];
-    return (positive ? guess : -guess) - tnp_screen_bound(s, c, t) > tnp_rule_passive_margin(&v->o->rule, s->length[t]);
+    return (positive ? guess : -guess) - tnp_screen_bound(s, c, t) > tnp_rule_passive_margin(&v->o->rule, most_v);
 }
 
-static void learn_sample(const tnp_visit *v, size_t c, size_t t, bool positive)
+static void move(const tnp_visit *v, size_t c, size_t t, double a, double b, double var)
 {
     const tnp_online *o = v->o;
-    tnp_online_room *r = o->room;
-    bool second = tnp_rule_second_order(o->rule.kind);
-    double s = (double)tnp_class_score(v, c, t), m = positive ? s : -s, length = r->screen->length[t], var = 0, a, b;
-    r->mistakes[c] += m <= 0;
-    if (second && m <= tnp_rule_passive_margin(&o->rule, length))
-        var = tnp_class_variance(v, c, t);
-    if (!tnp_rule_step(&o->rule, (double)tnp_sample_weight(v->in, t), m, var, length, &a, &b))
-        return;
-    ++r->updates[c];
-    a = positive ? a : -a;
-    if (second) {
+    tnp_screen *screen = o->room->screen;
+    if (tnp_rule_second_order(o->rule.kind)) {
         tnp_class_move(v, c, t, a, b);
-        tnp_screen_drift(r->screen, c, fabs(a) * sqrt(var));
+        tnp_screen_drift(screen, c, fabs(a) * sqrt(var));
         return;
     }
     tnp_class_add(v, c, t, (float)a, o->mu);
     if (o->u)
         tnp_class_add(v, c, t, (float)a * (float)(o->seen + t), o->u);
-    if (r->guessed)
-        tnp_screen_move(r->screen, t, v->in->count, c, (float)a);
+    if (o->room->guessed)
+        tnp_screen_move(screen, t, v->in->count, c, (float)a);
     else
-        tnp_screen_drift(r->screen, c, fabs(a) * (double)r->screen->size[t]);
+        tnp_screen_drift(screen, c, fabs(a) * (double)screen->size[t]);
+}
+
+/* Rules whose margin hangs on the variance take that first: with the guess it settles most of what the bound v <= |x|^2, as
+ * Sigma <= 1, has left. */
+static void learn_sample(const tnp_visit *v, size_t c, size_t t, bool positive)
+{
+    const tnp_online *o = v->o;
+    const tnp_online_room *r = o->room;
+    bool early = tnp_rule_margin_needs_variance(o->rule.kind), second = tnp_rule_second_order(o->rule.kind);
+    double length = r->screen->length[t], var = early ? tnp_class_variance(v, c, t) : 0, a, b;
+    if (early && is_passive(v, c, t, positive, var))
+        return;
+    double s = (double)tnp_class_score(v, c, t), m = positive ? s : -s;
+    r->mistakes[c] += m <= 0;
+    if (second && !early && m < 1)
+        var = tnp_class_variance(v, c, t);
+    if (!tnp_rule_step(&o->rule, (double)tnp_sample_weight(v->in, t), m, var, length, &a, &b))
+        return;
+    ++r->updates[c];
+    move(v, c, t, positive ? a : -a, b, var);
 }
 
 static void visit_class(const tnp_visit *v, size_t c)
@@ -59,7 +72,7 @@ static void visit_class(const tnp_visit *v, size_t c)
         if (in->skip && in->skip[t * k + c])
             continue;
         bool positive = tnp_is_positive(in, t, c);
-        if (!r->guessed || !is_passive(v, c, t, positive))
+        if (!is_passive(v, c, t, positive, r->screen->length[t]))
             learn_sample(v, c, t, positive);
     }
 }

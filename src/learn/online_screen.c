@@ -214,7 +214,9 @@ size_t tnp_screen_rivals(tnp_screen *s, size_t t, size_t y, float *above)
         size_t c = s->rivals[i];
         if (c == y)
             continue;
-        most = fmaxf(most, row[c] + (s->off[c] * s->size[t] + s->reach[c] * s->x_off[t]));
+        float high = row[c] + (s->off[c] * s->size[t] + s->reach[c] * s->x_off[t]);
+        if (!(high <= most)) /* nothing is known of what is no number */
+            most = isnan(high) ? HUGE_VALF : high;
         s->rivals[found++] = (uint32_t)c;
     }
     *above = own - (s->off[y] * s->size[t] + s->reach[y] * s->x_off[t]) - most;
@@ -249,7 +251,7 @@ size_t tnp_screen_bytes(size_t classes, size_t dim, size_t rows, bool with_gram)
 {
     size_t padded = bundles_of(rows) * TNP_BUNDLE;
     return sizeof(int16_t) * (classes + 2 * padded) * stride_of(dim) +
-           sizeof(float) * (padded * classes + 4 * (classes + padded) + (with_gram ? padded * padded : 0));
+           sizeof(float) * (padded * classes + 5 * (classes + padded) + (with_gram ? padded * padded : 0));
 }
 
 tn_status tnp_screen_new(tn_ctx *ctx, size_t classes, size_t dim, size_t rows, bool bias, bool with_gram,
@@ -271,6 +273,7 @@ tn_status tnp_screen_new(tn_ctx *ctx, size_t classes, size_t dim, size_t rows, b
     TN_TRY(tnp_alloc(ctx, classes, sizeof *s->reach, &s->reach));
     TN_TRY(tnp_alloc(ctx, classes, sizeof *s->stale, &s->stale));
     TN_TRY(tnp_alloc(ctx, classes, sizeof *s->rivals, &s->rivals));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof *s->rival_scores, &s->rival_scores));
     TN_TRY(tnp_alloc(ctx, s->rows * s->stride, sizeof *s->x, &s->x));
     TN_TRY(tnp_alloc(ctx, s->rows * s->pairs, 2 * sizeof *s->lanes, &s->lanes));
     TN_TRY(tnp_alloc(ctx, s->rows, sizeof *s->x_step, &s->x_step));
@@ -292,7 +295,7 @@ void tnp_screen_free(tnp_screen *s)
 {
     if (!s)
         return;
-    void *all[] = {s->w,     s->w_step, s->off,   s->reach, s->stale,  s->rivals, s->x,
+    void *all[] = {s->w,     s->w_step, s->off,   s->reach, s->stale,  s->rivals, s->rival_scores, s->x,
                    s->lanes, s->x_step, s->x_off, s->size,  s->length, s->s,      s->gram};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);

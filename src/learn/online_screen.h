@@ -21,6 +21,7 @@ typedef struct tnp_screen {
     float *gram;                  /* (rows, rows), first order: guessed products of samples, j >= i; else NULL */
     float constant;               /* what the constant adds to a product: 1, or 0 without bias */
     uint32_t *rivals;             /* classes: found by tnp_screen_rivals */
+    float *rival_scores;          /* classes: room for their full scores */
 } tnp_screen;
 
 /* For learners with this many classes; with_gram: samples move classes by a x. */
