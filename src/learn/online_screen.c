@@ -10,12 +10,12 @@
  *
  * The products of a block with all classes are sums of whole numbers, twice as fast as floats; 1000 classes leave a rival or two
  * for whom the full score is taken. So learners decide by full scores only: the same bits for any block and any number of
- * threads. Half-precision floats were refused: no more exact, and fewer processors have them; 8 bits, faster
- * still: bounds 100 times as wide leave 8 rivals of 1000, and many more where few values are large.
+ * threads. Half-precision floats were refused: no more exact, and fewer processors have them. So were 8 bits, faster still: bounds
+ * some 30 times as wide leave 8 rivals of 1000 (4096 columns behind a ReLU), and many more where few values are large.
  *
  * A move of a class inside the block, by a x_t, moves its coarse weights by a x~_t: off_c grows by |a| off_t, |mu~_c| by
  * |a| |x~_t|, and later guesses by a x~_t'x~_j. A move that is no multiple of a sample only widens off_c.
- * Rounding of floats, in guesses and in true scores, is in the bounds too: see slack_of.
+ * Rounding of floats, in guesses and in full scores, is in the bounds too: see slack_of.
  * Oracle: tests/unit/test_online_screen.c, bounds against double products; the learners against tests/ref/ref_online.c. */
 #include "learn/online_screen.h"
 #include "base/blas.h"

@@ -252,11 +252,11 @@ static void blocked_equals_sequential_in_other_ways(void **state)
             }
 }
 
-/* 300 classes: ten ranges of classes one-vs-rest, the last one short; a block of 256 touches most classes. */
+/* 300 classes: 19 groups of them, the last one short; a block of 256 touches most classes. */
 static void many_classes(void **state)
 {
     (void)state;
-    static const size_t blocks[] = {1, 50, 128, 256};
+    static const size_t blocks[] = {50, 128, 256};
     scene s = scene_of(620, 40, 300, false, 91);
     for (int rule = TNP_PERCEPTRON; rule <= TNP_SCW2; ++rule)
         for (int ovr = 0; ovr < 2; ++ovr) {
@@ -306,7 +306,7 @@ static void compare_bytes(const scene *s, const way *how)
 static void bytes_do_not_depend_on_blocks_and_threads(void **state)
 {
     (void)state;
-    scene s = scene_of(400, 130, 90, false, 37);
+    scene s = scene_of(200, 70, 90, false, 37);
     for (int rule = TNP_PERCEPTRON; rule <= TNP_SCW2; ++rule)
         for (int ovr = 0; ovr < 2; ++ovr) {
             const way how = {.rule = (tnp_online_rule)rule, .ovr = ovr, .average = true};
