@@ -240,12 +240,35 @@ static void ties_and_strange_weights_are_rivals(void **state)
     scene_free(&s);
 }
 
+/* An infinite weight times a row of zeros is no number: the class stays a rival, and y is above it by nothing that is known. */
+static void nothing_is_known_of_infinity_times_zero(void **state)
+{
+    (void)state;
+    scene s = scene_of(PLAIN, 8, 40, 50, false, true, tables[count - 1]);
+    float above = 7;
+    bool found = false;
+    for (size_t j = 0; j < s.d; ++j)
+        s.x[3 * s.d + j] = 0;
+    s.mu[20 * s.width + 3] = INFINITY;
+    memset(s.screen->stale, 1, s.k);
+    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, s.n);
+    size_t n = tnp_screen_rivals(s.screen, 3, 7, &above);
+    for (size_t i = 0; i < n; ++i)
+        found = found || s.screen->rivals[i] == 20;
+    assert_true(found);
+    assert_false(above > -FLT_MAX);
+    scene_free(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_guess_is_within_its_bound),     cmocka_unit_test(drifts_widen_the_bound),
-        cmocka_unit_test(moved_classes_are_rounded_anew),      cmocka_unit_test(rivals_are_few_and_the_best_is_one),
+        cmocka_unit_test(every_guess_is_within_its_bound),
+        cmocka_unit_test(drifts_widen_the_bound),
+        cmocka_unit_test(moved_classes_are_rounded_anew),
+        cmocka_unit_test(rivals_are_few_and_the_best_is_one),
         cmocka_unit_test(ties_and_strange_weights_are_rivals),
+        cmocka_unit_test(nothing_is_known_of_infinity_times_zero),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
