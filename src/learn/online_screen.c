@@ -82,14 +82,12 @@ static void round_class(const block *b, size_t c)
     s->stale[c] = 0;
 }
 
-/* Pairs of values of a bundle's rows, side by side; SPAN of them at a time, a cache line of each row. */
+/* Pairs of values of a bundle's rows, side by side. */
 static void interleave(const tnp_screen *s, const int16_t *rows, int16_t *lanes)
 {
-    enum { SPAN = 16 };
-    for (size_t from = 0; from < s->pairs; from += SPAN)
+    for (size_t p = 0; p < s->pairs; ++p)
         for (size_t l = 0; l < TNP_BUNDLE; ++l)
-            for (size_t p = from; p < tnp_min(s->pairs, from + SPAN); ++p)
-                memcpy(lanes + 2 * (p * TNP_BUNDLE + l), rows + l * s->stride + 2 * p, 2 * sizeof *lanes);
+            memcpy(lanes + 2 * (p * TNP_BUNDLE + l), rows + l * s->stride + 2 * p, 2 * sizeof *lanes);
 }
 
 static void round_bundle(const block *b, size_t bundle)
