@@ -2,7 +2,7 @@
  *
  * The blocked learner against the literal loop over samples: blocks of 1 to 256, thread counts, many classes, no constant,
  * weights of samples, a warm start, several passes, rows of zeros. */
-#include "near.h"
+#include "one_ctx.h"
 
 #include "learn/online.h"
 #include "ref_online.h"
@@ -10,22 +10,6 @@
 
 #include <stdlib.h>
 #include <string.h>
-
-static tn_ctx *ctx;
-
-static int setup(void **state)
-{
-    (void)state;
-    return tn_ctx_new(&ctx) != TN_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    size_t left = tnp_live_blocks(ctx);
-    tn_ctx_free(ctx);
-    return left != 0;
-}
 
 typedef struct scene {
     size_t n, d, k;

@@ -2,7 +2,7 @@
  *
  * The rules of the online learners: three steps of each in exact arithmetic (fixtures/make_online_steps.py), two more by
  * hand, and the limits that must not divide by zero. */
-#include "near.h"
+#include "one_ctx.h"
 
 #include "learn/online.h"
 
@@ -14,22 +14,6 @@
 #include <stdlib.h>
 
 enum { CASES = sizeof online_steps_cases / sizeof *online_steps_cases };
-
-static tn_ctx *ctx;
-
-static int setup(void **state)
-{
-    (void)state;
-    return tn_ctx_new(&ctx) != TN_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    size_t left = tnp_live_blocks(ctx);
-    tn_ctx_free(ctx);
-    return left != 0;
-}
 
 /* Float state. A step rounds: the score of 4 terms 8 times, a and b once each, Sigma x and its product with a twice, the sum
  * once, Sigma 5 times; that is below 20, relative to numbers of the size of the largest weight, and the three steps add

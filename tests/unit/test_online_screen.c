@@ -3,27 +3,16 @@
  * The screen's promises, against products in double: no score is further from its guess than the bound says, before and after
  * moves; the best wrong class is among the rivals; and bounds are so narrow that classes well below are not. */
 #include "kernel_tables.h"
-#include "near.h"
+#include "one_ctx.h"
 
 #include "learn/online_screen.h"
 #include "ref_random.h"
 
 #include <float.h>
 
-static tn_ctx *ctx;
-
-static int setup(void **state)
+static int setup_with_tables(void **state)
 {
-    find_tables(state);
-    return tn_ctx_new(&ctx) != TN_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    size_t left = tnp_live_blocks(ctx);
-    tn_ctx_free(ctx);
-    return left != 0;
+    return find_tables(state) != 0 || setup(state) != 0;
 }
 
 typedef enum kind { PLAIN, PEAKS, SPARSE, TINY, LARGE, MIXED, KINDS } kind;
@@ -270,5 +259,5 @@ int main(void)
         cmocka_unit_test(ties_and_strange_weights_are_rivals),
         cmocka_unit_test(nothing_is_known_of_infinity_times_zero),
     };
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return cmocka_run_group_tests(tests, setup_with_tables, teardown);
 }

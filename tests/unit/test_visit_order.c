@@ -2,28 +2,12 @@
  *
  * The order of rows: every row once a pass, in a new order each, the same for the same seed; long files in runs that are mixed
  * over the whole file. Rows of many bytes make few rows a long file: nothing is read here. */
-#include "near.h"
+#include "one_ctx.h"
 
 #include "learn/visit_order.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static tn_ctx *ctx;
-
-static int setup(void **state)
-{
-    (void)state;
-    return tn_ctx_new(&ctx) != TN_OK;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    size_t left = tnp_live_blocks(ctx);
-    tn_ctx_free(ctx);
-    return left != 0;
-}
 
 enum { KB = 1024, MB = 1024 * 1024 };
 
