@@ -3,13 +3,14 @@
 
 Everybody is compared by time a sample. The plain loop and scikit-learn, which are slow, get the PLAIN shape: few rows
 of the same columns and classes. tenon learns that one too, in file order, to show that the loop learned the same.
+Runs of PA and of the loop take turns, so that a neighbour on the machine, or on its cache, disturbs both alike.
 """
 import array
 import json
 import sys
 
 import online_report as report
-from measure import HERE, SEED, ask, cached, compile_program, machine, make_data, measure, measure_peaks
+from measure import HERE, SEED, ask, compile_program, machine, make_data, measure, measure_peaks
 
 PAGE = "bench-online.md"
 LIMIT_SECONDS = 300  # a peer that needs more counts with that
@@ -18,7 +19,7 @@ QUICK_SHAPE, QUICK_PLAIN = (4000, 1024, 100), (1000, 1024, 100)
 TARGETED, OTHERS = ("pa", "arow", "scw"), ("perceptron", "sgd", "pa2", "cw", "nherd", "scw2")
 AGAINST_REST = ("pa u-ovr", "arow u-ovr", "scw u-ovr", "pa e-ovr")
 PEERS = ("sklearn-pa", "sklearn-sgd")
-RUNS, PEER_ROWS, QUICK_PEER_ROWS = 3, 500, 200
+RUNS, TURNS, PEER_ROWS, QUICK_PEER_ROWS = 3, 5, 500, 200
 LARGE_BYTES, QUICK_LARGE_BYTES, LARGE_DIM, LARGE_CLASSES = 20 * 10 ** 9, 10 ** 9, 4096, 10
 
 
@@ -38,10 +39,12 @@ def learn(program, method, paths, directory, *more, watch=False):
     return seconds, peaks, output["epochs"][0]
 
 
-def time_tenon(program, method, paths, shape, directory):
+def time_tenon(program, method, paths, shape, directory, runs, between=lambda: None):
     """Best of some runs in the environment that a user has; memory from one more, which is not timed."""
-    runs = RUNS if method in TARGETED else 1
-    results = [learn(program, method, paths, directory) for _ in range(runs)]
+    results = []
+    for _ in range(runs):
+        results.append(learn(program, method, paths, directory))
+        between()
     process, _, epoch = min(results, key=lambda result: result[2]["seconds"])
     entry = {"contestant": method, "rows": shape[0], "seconds": epoch["seconds"], "process": process, "runs": runs,
              "mistakes": epoch["mistakes"], "updates": epoch["updates"]}
@@ -50,10 +53,14 @@ def time_tenon(program, method, paths, shape, directory):
     return entry
 
 
-def time_plain(loop, paths, shape, environment):
-    command = [loop, paths[0], str(shape[1]), str(shape[2]), paths[1], str(shape[0])]
-    best = min((json.loads(ask(command, environment)) for _ in range(RUNS)), key=lambda result: result["seconds"])
-    return {"contestant": "plain", "runs": RUNS} | best
+def time_in_turns(program, paths, shape, few_paths, few, environment, directory):
+    """PA, and the plain loop."""
+    loop = compile_program("online_plain", directory)
+    command = [loop, few_paths[0], str(few[1]), str(few[2]), few_paths[1], str(few[0])]
+    plain = []
+    pa = time_tenon(program, "pa", paths, shape, directory, TURNS,
+                    lambda: plain.append(json.loads(ask(command, environment))))
+    return pa, {"contestant": "plain", "runs": TURNS} | min(plain, key=lambda result: result["seconds"])
 
 
 def time_peer(name, paths, rows, threads, environment, directory):
@@ -85,36 +92,34 @@ def bench_large(program, size, directory):
             "seconds": epoch["seconds"]} | peaks
 
 
-def bench_few_rows(program, shape, peer_rows, threads, environment, directory):
-    """The plain loop and scikit-learn, and tenon on the same rows in the same order."""
-    paths = make_data(directory, shape, environment)
-    loop = compile_program("online_plain", directory)
-    plain = time_plain(loop, paths, shape, environment)
-    same = learn(program, "pa", paths, directory, "--shuffle", "no")[2]
-    return plain | {"same": same}, [time_peer(name, paths, peer_rows, threads, environment, directory)
-                                    for name in PEERS]
-
-
-def bench_tenon(program, shape, environment, directory):
-    paths = make_data(directory, shape, environment)
-    cached(paths[0])
-    entries = []
-    for method in TARGETED + OTHERS + AGAINST_REST:
-        entries.append(time_tenon(program, method, paths, shape, directory))
+def bench_tenon(program, paths, shape, directory, entries):
+    """Every contestant but PA, which is there already."""
+    for method in TARGETED[1:] + OTHERS + AGAINST_REST:
+        entries.append(time_tenon(program, method, paths, shape, directory, RUNS if method in TARGETED else 1))
         report.print_entry(entries[-1], entries)
-    return entries
+
+
+def data_of(directory, name, shape, environment):
+    (directory / name).mkdir()
+    return make_data(directory / name, shape, environment)
 
 
 def run(program, environment, directory, quick):
     """Everything the report of this section needs."""
     shape, few = (QUICK_SHAPE, QUICK_PLAIN) if quick else (SHAPE, PLAIN)
     facts = machine(program)
+    paths, few_paths = data_of(directory, "all", shape, environment), data_of(directory, "few", few, environment)
     report.print_shape(shape)
-    entries = bench_tenon(program, shape, environment, directory)
+    pa, plain = time_in_turns(program, paths, shape, few_paths, few, environment, directory)
+    plain |= {"same": learn(program, "pa", few_paths, directory, "--shuffle", "no")[2]}
+    entries = [pa]
+    for entry in (pa, plain):
+        report.print_entry(entry, entries)
+    bench_tenon(program, paths, shape, directory, entries)
     gemm = max(facts["gemm_gflops"], machine(program)["gemm_gflops"])
-    plain, peers = bench_few_rows(program, few, QUICK_PEER_ROWS if quick else PEER_ROWS, facts["threads"],
-                                  environment, directory)
-    for entry in (plain, *peers):
+    peer_rows = QUICK_PEER_ROWS if quick else PEER_ROWS
+    peers = [time_peer(name, few_paths, peer_rows, facts["threads"], environment, directory) for name in PEERS]
+    for entry in peers:
         report.print_entry(entry, entries)
     found = {"shape": shape, "few": few, "entries": [*entries, plain, *peers], "gemm": gemm, "seed": SEED,
              "threads": facts["threads"], "simd": facts["simd"],

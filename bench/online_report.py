@@ -150,7 +150,7 @@ def head_lines(facts, found):
             "- tenon: `tenon fit a=x.npy --labels y.npy --method pa --epochs 1 --select all --loo 0`: multi-class, "
             "averaged, rows shuffled, read from the file and brought to length 1 in the pass. Samples a second by the "
             "pass itself; beside it the wall time of the whole process with reading labels and writing the head. Best of "
-            "the runs told; the rules without a target run once.",
+            "the runs told, those of PA and of the plain loop in turns; the rules without a target run once.",
             f"- Plain loop: `bench/online_plain.c`, one sgemv a sample, two saxpy an update and two for the average, on "
             f"{found['few'][0]} rows of the same columns and classes; rows are read from the mapped file and brought to "
             "length 1 in the loop.",
