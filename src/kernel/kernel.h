@@ -105,6 +105,8 @@ typedef struct tnp_kernels {
      * denominator of `least` or below left out, 0 when there is none. */
     double (*greedy_gains)(size_t n, const double *t, double step, double inverse, double lambda, double least,
                            double *g, double *c);
+    /* One round of coordinate descent; returns the largest change, times its diagonal. */
+    double (*descend)(const tnp_descent *d);
     /* The largest |x[i]|; NaN when one is. */
     float (*largest_size)(const float *x, size_t n);
     /* out[i] = x[i] inverse as a whole number, within 0.501 when it is below 2^15. */
@@ -117,8 +119,6 @@ typedef struct tnp_kernels {
      * returns how many. */
     float (*highest_floor)(const tnp_guess *guess, size_t n);
     size_t (*may_reach)(const tnp_guess *guess, float level, size_t n, uint32_t *out);
-    /* One round of coordinate descent; returns the largest change, times its diagonal. */
-    double (*descend)(const tnp_descent *d);
 } tnp_kernels;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

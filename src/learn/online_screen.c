@@ -90,6 +90,16 @@ static void interleave(const tnp_screen *s, const int16_t *rows, int16_t *lanes)
             memcpy(lanes + 2 * (p * TNP_BUNDLE + l), rows + l * s->stride + 2 * p, 2 * sizeof *lanes);
 }
 
+/* Returns |x|^2 of sample t without the constant. */
+static double measure_sample(const block *b, size_t t)
+{
+    tnp_screen *s = b->s;
+    double squares = s->kernels->sum_squares(b->x + t * s->dim, s->dim);
+    s->length[t] = squares + (double)s->constant;
+    s->size[t] = (float)sqrt(s->length[t]);
+    return squares;
+}
+
 static void round_bundle(const block *b, size_t bundle)
 {
     tnp_screen *s = b->s;
@@ -101,10 +111,7 @@ static void round_bundle(const block *b, size_t bundle)
             memset(out, 0, s->dim * sizeof *out);
             continue;
         }
-        const float *row = b->x + t * s->dim;
-        double squares = s->kernels->sum_squares(row, s->dim), step = round_row(s, row, squares, out);
-        s->length[t] = squares + (double)s->constant;
-        s->size[t] = (float)sqrt(s->length[t]);
+        double squares = measure_sample(b, t), step = round_row(s, b->x + t * s->dim, squares, out);
         s->x_step[t] = (float)step;
         s->x_off[t] = (float)off_by(s, step, sqrt(squares));
     }
@@ -174,18 +181,15 @@ static void multiply_part(void *arg, size_t i)
         score_classes(b, (i - products) * CLASSES);
 }
 
-static void measure_row(void *arg, size_t t)
+static void measure_part(void *arg, size_t t)
 {
-    const block *b = arg;
-    tnp_screen *s = b->s;
-    s->length[t] = s->kernels->sum_squares(b->x + t * s->dim, s->dim) + (double)s->constant;
-    s->size[t] = (float)sqrt(s->length[t]);
+    measure_sample(arg, t);
 }
 
 void tnp_screen_lengths(tn_ctx *ctx, tnp_screen *s, const float *x, size_t n)
 {
     block b = {.s = s, .x = x};
-    tnp_parallel(ctx, tnp_threads_for(ctx, (double)n * (double)s->dim), n, measure_row, &b);
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)n * (double)s->dim), n, measure_part, &b);
 }
 
 void tnp_screen_guess(tn_ctx *ctx, tnp_screen *s, const float *mu, size_t width, const float *x, size_t n)
@@ -212,12 +216,12 @@ size_t tnp_screen_rivals(tnp_screen *s, size_t t, size_t y, float *above)
         size_t c = s->rivals[i];
         if (c == y)
             continue;
-        float high = row[c] + (s->off[c] * s->size[t] + s->reach[c] * s->x_off[t]);
+        float high = row[c] + (float)tnp_screen_bound(s, c, t);
         if (!(high <= most)) /* nothing is known of what is no number */
             most = isnan(high) ? HUGE_VALF : high;
         s->rivals[found++] = (uint32_t)c;
     }
-    *above = own - (s->off[y] * s->size[t] + s->reach[y] * s->x_off[t]) - most;
+    *above = own - (float)tnp_screen_bound(s, y, t) - most;
     return found;
 }
 

@@ -267,14 +267,15 @@ static float *state_of(const scene *s, const way *how, size_t block, size_t *siz
     return all;
 }
 
-static void compare_bytes(const scene *s, const way *how)
+/* With blocks of several sizes and any number of threads, against one thread that learns row by row. */
+static void compare_bytes(const scene *s, const way *how, const size_t *blocks, size_t count)
 {
-    static const size_t blocks[] = {1, 7, 32, 64, 100, 256}, threads[] = {1, 2, 7};
+    static const size_t threads[] = {1, 2, 7};
     size_t size = 0;
     tn_ctx_set_threads(ctx, 1);
     float *want = state_of(s, how, 1, &size);
     for (size_t t = 0; t < 3; ++t)
-        for (size_t b = 0; b < sizeof blocks / sizeof *blocks; ++b) {
+        for (size_t b = 0; b < count; ++b) {
             tn_ctx_set_threads(ctx, threads[t]);
             float *got = state_of(s, how, blocks[b], &size);
             if (memcmp(got, want, size) != 0)
@@ -286,17 +287,24 @@ static void compare_bytes(const scene *s, const way *how)
     free(want);
 }
 
-/* Every decision is made by the score of one sample and one class: neither blocks nor threads leave a trace. */
+/* Every decision is made by the score of one sample and one class: neither blocks nor threads leave a trace. The second scene
+ * is large enough for rounding, products and averages to be shared among threads, the third for the scores of rivals, which
+ * all tie at first. */
 static void bytes_do_not_depend_on_blocks_and_threads(void **state)
 {
     (void)state;
-    scene s = scene_of(200, 70, 90, false, 37);
+    static const size_t small[] = {1, 7, 32, 64, 100, 256}, large[] = {192}, one[] = {12};
+    scene scenes[] = {scene_of(200, 70, 90, false, 37), scene_of(192, 700, 90, false, 38),
+                      scene_of(12, 20000, 60, false, 39)};
     for (int rule = TNP_PERCEPTRON; rule <= TNP_SCW2; ++rule)
         for (int ovr = 0; ovr < 2; ++ovr) {
             const way how = {.rule = (tnp_online_rule)rule, .ovr = ovr, .average = true};
-            compare_bytes(&s, &how);
+            compare_bytes(&scenes[0], &how, small, sizeof small / sizeof *small);
+            compare_bytes(&scenes[1], &how, large, 1);
+            compare_bytes(&scenes[2], &how, one, 1);
         }
-    scene_free(&s);
+    for (size_t i = 0; i < 3; ++i)
+        scene_free(&scenes[i]);
 }
 
 /* One-vs-rest with a few negatives a class makes no guesses; blocks that are seen whole come between. */

@@ -83,21 +83,15 @@ static double score_of(const scene *s, size_t c, size_t t)
     return sum;
 }
 
-static double bound_of(const scene *s, size_t c, size_t t)
-{
-    const tnp_screen *screen = s->screen;
-    return (double)screen->off[c] * (double)screen->size[t] + (double)screen->reach[c] * (double)screen->x_off[t];
-}
-
 /* Of samples `from` and later. */
 static void check_bounds(const scene *s, size_t from)
 {
     for (size_t t = from; t < s->n; ++t)
         for (size_t c = 0; c < s->k; ++c) {
             double true_score = score_of(s, c, t), guess = (double)s->screen->s[t * s->k + c];
-            if (!(fabs(guess - true_score) <= bound_of(s, c, t)))
+            if (!(fabs(guess - true_score) <= tnp_screen_bound(s->screen, c, t)))
                 fail_msg("%s: sample %zu, class %zu: guess %.9g within %.3g, but it is %.9g", s->screen->kernels->name,
-                         t, c, guess, bound_of(s, c, t), true_score);
+                         t, c, guess, tnp_screen_bound(s->screen, c, t), true_score);
         }
 }
 
@@ -182,7 +176,7 @@ static void rivals_are_few_and_the_best_is_one(void **state)
             double widest = 0;
             for (size_t c = 0; c < s.k; ++c) {
                 best = c != y && score_of(&s, c, t) > score_of(&s, best, t) ? c : best;
-                widest = fmax(widest, bound_of(&s, c, t));
+                widest = fmax(widest, tnp_screen_bound(s.screen, c, t));
             }
             size_t found = tnp_screen_rivals(s.screen, t, y, &above);
             all += found;
