@@ -182,6 +182,7 @@ static int take_option(cli_app *app, int left, char **word, int *used)
                    ? unknown_option(app, name, length)
                    : cli_fail(app, EXIT_USAGE, "unknown option %s; see tenon help %s", word[0], app->command->name);
     *used = 1;
+    app->given[app->given_count++] = field;
     if (field->kind == TN_FIELD_WORDS)
         return take_words(app, table, field, left, word, used);
     if (name[length] == '=') {
@@ -209,7 +210,7 @@ static int check_arity(cli_app *app)
                     command->arguments);
 }
 
-static bool is_one_of(const char *words, const char *word)
+bool cli_is_one_of(const char *words, const char *word)
 {
     size_t length = strlen(word), n;
     for (; *words; words += n + (words[n] != 0)) {
@@ -223,7 +224,7 @@ static bool is_one_of(const char *words, const char *word)
 static int check_action(const cli_app *app)
 {
     const char *actions = app->command->actions;
-    if (!actions || app->options.help || app->arg_count == 0 || is_one_of(actions, app->args[0]))
+    if (!actions || app->options.help || app->arg_count == 0 || cli_is_one_of(actions, app->args[0]))
         return EXIT_FINE;
     return cli_fail(app, EXIT_USAGE, "got %s, expected %s", app->args[0], actions);
 }
@@ -245,5 +246,7 @@ int cli_parse(cli_app *app, int argc, char **argv)
         }
     }
     int code = check_action(app);
-    return code != 0 ? code : check_arity(app);
+    if (code == 0)
+        code = check_arity(app);
+    return code != 0 ? code : cli_check_uses(app);
 }

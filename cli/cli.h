@@ -59,6 +59,7 @@ typedef struct cli_command {
     const char *actions;   /* "train|apply": words that the first argument must be one of; NULL: it is free */
     size_t min_args, max_args;
     const cli_table *tables;
+    const tn_use *(*uses)(size_t *count); /* options of some methods or actions only; NULL: none are */
     int (*run)(cli_app *app);
 } cli_command;
 
@@ -70,6 +71,8 @@ struct cli_app {
     size_t arg_count;
     const char **words; /* of options that take lists, side by side */
     size_t word_count;
+    const tn_field **given; /* options that stand on the line, as often as they do */
+    size_t given_count;
     const char *line; /* the whole command line, for created_by */
     bool color;       /* on standard output */
     char **warnings;  /* of the library, told so far: result.c */
@@ -106,12 +109,23 @@ const tn_field *cli_table_fields(const cli_table *table, size_t *count);
 const tn_field *cli_find_field(const cli_command *command, const char *name, const cli_table **table);
 /* True when the field is the one its name stands for: a later table may repeat a name. */
 bool cli_field_is_first(const cli_command *command, const tn_field *field);
-/* Reads argv after the command's name. app->args and app->words must have room for argc pointers each. */
+/* Reads argv after the command's name. app->args, app->words and app->given must have room for argc
+ * pointers each. */
 int cli_parse(cli_app *app, int argc, char **argv);
+/* True when `word` is one of `words`, joined by |. */
+bool cli_is_one_of(const char *words, const char *word);
 /* Edits (insert, delete, change, swap neighbours) from one word to the other. */
 size_t cli_distance(const char *a, const char *b);
 /* True when so many edits of a word are a slip rather than another word. */
 bool cli_is_near(const char *word, size_t distance);
+
+/* ---- which options are of use (uses.c) ---- */
+
+bool cli_was_given(const cli_app *app, const char *name);
+/* Refuses an option that was given and that the chosen method or action has no use for. */
+int cli_check_uses(const cli_app *app);
+/* Which of them have a use for an option; NULL when all have. */
+const tn_use *cli_use_of(const cli_command *command, const char *option);
 
 int cmd_rank(cli_app *app);
 int cmd_fit(cli_app *app);

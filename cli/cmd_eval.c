@@ -125,6 +125,8 @@ static int check_line(const cli_app *app)
         return code;
     if (app->options.scores && app->arg_count != 0)
         return cli_fail(app, EXIT_USAGE, "got both --scores and %s, expected one of them", app->args[0]);
+    if (app->options.scores && app->options.source.count != 0)
+        return cli_fail(app, EXIT_USAGE, "--source is for a head; got --scores, which are all that is measured");
     if (!app->options.scores && app->arg_count < (app->options.source.count ? 1 : 2))
         return cli_fail(app, EXIT_USAGE, "expected HEAD and REP..., or --scores FILE.npy; usage: tenon eval %s",
                         app->command->arguments);

@@ -68,10 +68,9 @@ static const tn_field fit_fields[] = {
     TASK,
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
-     "online methods: the same representations of other rows, to choose the pass and, with --tune, C and eta by"},
+     "the same representations of other rows, to choose the pass and, with --tune, C and eta by"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
-    {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD",
-     "online methods: go on from this head; classes that it does not know are added"},
+    {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head; classes that it does not know are added"},
 };
 #define CLASS(help)                                                                                                    \
     {                                                                                                                  \
@@ -111,12 +110,12 @@ static const tn_field pq_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the quantiser or the codes to write, .safetensors"},
 };
 static const tn_field kernel_fields[] = {
-    {"data", TN_FIELD_WORDS, AT(data), 0, 0, "REP LABELS", "learn: rows and their labels; give it again for more sets"},
+    {"data", TN_FIELD_WORDS, AT(data), 0, 0, "REP LABELS", "rows and their labels; give it again for more sets"},
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the kernel (.safetensors) or the mapped rows (.npy) to write"},
     TASK,
-    {"normalize", TN_FIELD_CHOICE, AT(normalize), 0, 0, TN_NORMALIZE_WORDS, "apply: normalisation of the mapped rows"},
-    {"csv", TN_FIELD_TEXT, AT(csv), 0, 0, "FILE", "show: write 256 x 256 values of k(x, y) there"},
-    {"picture", TN_FIELD_TEXT, AT(picture), 0, 0, "FILE.svg", "show: draw them there, with the histogram of entries"},
+    {"normalize", TN_FIELD_CHOICE, AT(normalize), 0, 0, TN_NORMALIZE_WORDS, "normalisation of the mapped rows"},
+    {"csv", TN_FIELD_TEXT, AT(csv), 0, 0, "FILE", "write 256 x 256 values of k(x, y) there"},
+    {"picture", TN_FIELD_TEXT, AT(picture), 0, 0, "FILE.svg", "draw them there, with the histogram of entries"},
 };
 static const tn_field info_fields[] = {
     {"task", TN_FIELD_CHOICE, AT(task), 0, 0, "auto|multiclass|multilabel|regression",
@@ -168,6 +167,25 @@ static const cli_table kernel_tables[] = {
 static const cli_table info_tables[] = {COMMON, LIST("Options", info_fields), END};
 static const cli_table plain_tables[] = {COMMON, END};
 static const cli_table help_tables[] = {COMMON, LIST("Options", help_fields), END};
+
+static const tn_use *pq_uses(size_t *count)
+{
+    static const tn_use uses[] = {{"sub|centroids|sample|iterations", "train", "train"}};
+    *count = COUNT(uses);
+    return uses;
+}
+
+static const tn_use *kernel_uses(size_t *count)
+{
+    static const tn_use uses[] = {
+        {"data|task|rank|rate|power|scale|basis|C|gap|max-passes", "learn", "learn"},
+        {"normalize", "apply", "apply"},
+        {"output|nan", "learn|apply", "learn, apply"},
+        {"csv|picture", "show", "show"},
+    };
+    *count = COUNT(uses);
+    return uses;
+}
 
 const cli_command cli_commands[] = {
     {.name = "rank",
@@ -230,6 +248,7 @@ const cli_command cli_commands[] = {
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = fit_tables,
+     .uses = tn_fit_uses,
      .run = cmd_fit},
     {.name = "transfer",
      .summary = "learns from few rows with the help of other people's classifiers",
@@ -262,6 +281,7 @@ const cli_command cli_commands[] = {
      .min_args = 0,
      .max_args = 0,
      .tables = transfer_tables,
+     .uses = tn_transfer_uses,
      .run = cmd_transfer},
     {.name = "predict",
      .summary = "applies a head: one line a row",
@@ -319,6 +339,7 @@ const cli_command cli_commands[] = {
      .min_args = 2,
      .max_args = 3,
      .tables = pq_tables,
+     .uses = pq_uses,
      .run = cmd_pq},
     {.name = "kernel",
      .summary = "learns additive kernels and maps representations by them",
@@ -346,6 +367,7 @@ const cli_command cli_commands[] = {
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = kernel_tables,
+     .uses = kernel_uses,
      .run = cmd_kernel},
     {.name = "info",
      .summary = "tells what is in a file: a representation, labels, a head, a quantiser or a kernel",

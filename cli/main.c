@@ -80,7 +80,8 @@ int main(int argc, char **argv)
     app.line = line;
     app.args = calloc((size_t)argc, sizeof *app.args);
     app.words = calloc((size_t)argc, sizeof *app.words);
-    if (!line || !app.args || !app.words || tn_ctx_new(&app.ctx) != TN_OK) {
+    app.given = calloc((size_t)argc, sizeof *app.given);
+    if (!line || !app.args || !app.words || !app.given || tn_ctx_new(&app.ctx) != TN_OK) {
         code = cli_fail(&app, EXIT_FAILED, "memory: the system refused to give any");
     } else {
         cli_watch_signals(app.ctx);
@@ -91,6 +92,7 @@ int main(int argc, char **argv)
     tn_ctx_free(app.ctx);
     free(app.args);
     free(app.words);
+    free(app.given);
     free(line);
     return code;
 }

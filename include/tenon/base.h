@@ -113,6 +113,15 @@ TN_API tn_status tn_field_set(tn_ctx *ctx, const tn_field *field, void *options,
 /* Writes a member's value as text into buf, e.g. for help ("default: l2"); returns buf. */
 TN_API const char *tn_field_text(const tn_field *field, const void *options, char *buf, size_t size);
 
+/* Options that only some words of a choice have a use for: {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"}. */
+typedef struct tn_use {
+    const char *options, *words; /* both joined by | */
+    const char *text;            /* the words as people read them */
+} tn_use;
+
+/* The row that names the option; NULL when there is none: all words have a use for it. */
+TN_API const tn_use *tn_use_find(const tn_use *uses, size_t count, const char *option);
+
 /* ---- outputs ---- */
 
 /* Can a file be written under this path? For asking before the work, so that an hour of it is not lost to a mistyped
