@@ -201,6 +201,10 @@ void cli_watch_warnings(cli_app *app);
 void cli_forget_warnings(cli_app *app);
 /* Prints what the library made of a result: a table, or a JSON object, which gets the warnings. */
 void cli_print_result(const cli_app *app, const char *text);
+/* Text from outside, shown as tn_plain_char does. */
+void cli_plain(FILE *out, const char *text);
+/* printf of a line or a piece of one whose arguments came from outside; a line end stands at the end of the format only. */
+void cli_say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends a JSON object that the program writes itself: the warnings, the brace, the end of the line. */
 void cli_json_end(const cli_app *app, FILE *out);
 

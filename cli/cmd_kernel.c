@@ -113,7 +113,7 @@ static int apply(cli_app *app)
         cli_json_string(stdout, options->output);
         cli_json_end(app, stdout);
     } else {
-        printf("%s: %zu rows, %zu columns became %zu\n", options->output, rows, cols, cols * width);
+        cli_say(stdout, "%s: %zu rows, %zu columns became %zu\n", options->output, rows, cols, cols * width);
     }
 done:
     tn_source_close(source);
@@ -144,7 +144,7 @@ static void print_cosines(const cli_app *app, const char *const *names, size_t c
         return;
     }
     for (size_t i = 0; i < count; ++i) {
-        printf("%-*s", (int)width, names[i]);
+        cli_say(stdout, "%-*s", (int)width, names[i]);
         for (size_t j = 0; j < count; ++j)
             printf("  %8.5f", cosine[i * count + j]);
         puts("");

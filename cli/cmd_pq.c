@@ -31,12 +31,12 @@ static void print_lines(const cli_app *app, const tn_pq *pq, const tn_source *so
         printf("trained on  %zu of %zu rows in %.2f s, at most %zu iterations a code\n", info->rows,
                tn_source_rows(source), info->seconds, info->iterations);
     } else {
-        printf("codes       %zu rows of %s in %.2f s\n", info->rows, tn_source_path(source), info->seconds);
+        cli_say(stdout, "codes       %zu rows of %s in %.2f s\n", info->rows, tn_source_path(source), info->seconds);
     }
     printf("size        %zu bytes a row instead of %zu: %.4g times smaller than float32, and %zu bytes of centroids\n",
            groups, 4 * dim, 4.0 * (double)dim / (double)groups, 4 * dim * tn_pq_centroids(pq));
     printf("error       %.4g of the mean squared norm\n", info->energy > 0 ? info->error / info->energy : 0);
-    printf("saved as    %s\n", app->options.output);
+    cli_say(stdout, "saved as    %s\n", app->options.output);
 }
 
 static int check_line(const cli_app *app, bool train)

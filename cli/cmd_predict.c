@@ -40,7 +40,8 @@ static void print_pair(const printer *p, size_t k, double value, const char *bet
         cli_json_string(stdout, p->names[k]);
         printf(",\"%s\":%.9g}", p->proba ? "probability" : "score", value);
     } else {
-        printf("%s%s%.9g", p->names[k], between, value);
+        cli_plain(stdout, p->names[k]);
+        printf("%s%.9g", between, value);
     }
 }
 
@@ -65,7 +66,7 @@ static void print_name(const printer *p, size_t k)
     if (p->json)
         cli_json_string(stdout, p->names[k]);
     else
-        fputs(p->names[k], stdout);
+        cli_plain(stdout, p->names[k]);
 }
 
 static void print_class(const printer *p, const float *scores, const float *shown)

@@ -2,9 +2,13 @@
  *
  * Results on standard output, and the warnings that belong to them. A warning is one line on standard error at once, also
  * with --quiet: it may be the reason not to use the result. It is kept for "warnings" at the end of the JSON object, a
- * key that is there only when something was to be told. What was said once is not said again. */
+ * key that is there only when something was to be told. What was said once is not said again.
+ *
+ * Names and metadata that came from files go to the terminal through cli_plain, cli_say and cli_print_error only; the library's
+ * tables have shown theirs already. */
 #include "cli.h"
 
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -64,4 +68,33 @@ void cli_print_result(const cli_app *app, const char *text)
     }
     fwrite(text, 1, strlen(text) - 1, stdout); /* all but the brace that ends the object */
     cli_json_end(app, stdout);
+}
+
+void cli_plain(FILE *out, const char *text)
+{
+    char piece[12];
+    for (size_t n; (n = tn_plain_char(text, piece)) != 0; text += n)
+        fputs(piece, out);
+}
+
+void cli_say(FILE *out, const char *format, ...)
+{
+    va_list args, again;
+    size_t length = strlen(format);
+    bool ends = length != 0 && format[length - 1] == '\n';
+    va_start(args, format);
+    va_copy(again, args);
+    int size = vsnprintf(NULL, 0, format, args);
+    char *text = size < 0 ? NULL : malloc((size_t)size + 1);
+    if (text) {
+        vsnprintf(text, (size_t)size + 1, format, again);
+        text[(size_t)size - ends] = 0;
+        cli_plain(out, text);
+        fputs(ends ? "\n" : "", out);
+    } else {
+        fputs("memory: the system refused room for a line\n", out);
+    }
+    free(text);
+    va_end(again);
+    va_end(args);
 }

@@ -42,9 +42,7 @@ void cli_print_error(const cli_app *app, const char *kind, const char *text)
 {
     cli_progress_clear();
     fprintf(stderr, "tenon%s%s: %s", app->command ? " " : "", app->command ? app->command->name : "", kind);
-    /* A file name may hold a line break or worse; the error stays one line. */
-    for (; *text; ++text)
-        fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+    cli_plain(stderr, text);
     fputc('\n', stderr);
 }
 

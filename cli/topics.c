@@ -34,6 +34,11 @@ const cli_topic cli_topics[] = {
      "Results go to standard output, everything else to standard error. An error is one line that begins with tenon "
      "and the command; a warning says so after them, and in --json stands in the list warnings, a key that is there "
      "only "
-     "when there is one. Files are written beside their name and renamed: none is left half-written."},
+     "when there is one. Files are written beside their name and renamed: none is left half-written.\n\n"
+     "Names and metadata from files are shown, never obeyed: line ends, tabs and other control characters, marks that "
+     "turn the "
+     "direction of writing and bytes that are not UTF-8 are printed as \\n, \\t, \\x1b, \\u{202e}, also by predict, so "
+     "that a row "
+     "is one line whatever its class is called. --json has the names as they are."},
     {NULL, NULL},
 };
