@@ -31,7 +31,7 @@ typedef struct cli_options {
     tn_words valid, target, source, data;
     int task, format, normalize;
     size_t top;
-    bool per_class, proba;
+    bool per_class, proba, force;
     tn_fit_options fit;
     tn_transfer_options transfer;
     tn_pq_options pq;
@@ -164,6 +164,11 @@ void cli_watch_signals(tn_ctx *ctx);
 /* A bar on standard error where it is wanted (progress.c). */
 void cli_progress_start(tn_ctx *ctx, const cli_options *options);
 void cli_progress_clear(void);
+
+/* ---- files (files.c) ---- */
+
+/* Refuses outputs that are inputs, unless --force, or one another. */
+int cli_check_files(const cli_app *app);
 
 /* ---- inputs (inputs.c) ---- */
 

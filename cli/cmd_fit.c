@@ -107,6 +107,16 @@ done:
     return code;
 }
 
+/* A file of weights that is not there is told before the work, whatever the method. */
+static int check_weights(cli_app *app)
+{
+    tn_source *weights = NULL;
+    const char *path = app->options.fit.learn.sample_weight;
+    int code = *path ? cli_check(app, tn_source_open(app->ctx, path, &weights)) : EXIT_FINE;
+    tn_source_close(weights);
+    return code;
+}
+
 static int open_all(cli_app *app, inputs *in)
 {
     int code = EXIT_FINE;
@@ -114,6 +124,7 @@ static int open_all(cli_app *app, inputs *in)
     CLI_TRY(cli_sources_open(app, app->args, app->arg_count, &in->sources));
     CLI_TRY(cli_check(app, tn_labels_open(app->ctx, options->labels, (tn_task)options->task, &in->labels)));
     CLI_TRY(check_task(app, in->labels));
+    CLI_TRY(check_weights(app));
     if (options->from) {
         CLI_TRY(cli_check(app, tn_head_load(app->ctx, options->from, &in->from)));
         CLI_TRY(cli_check(

@@ -62,11 +62,17 @@ static const tn_field common_fields[] = {
             "rows with NaN or infinity: refuse them, leave them out, or put zeros in their place"                      \
     }
 
+#define FORCE                                                                                                          \
+    {                                                                                                                  \
+        "force", TN_FIELD_FLAG, AT(force), 0, 0, NULL, "let an output overwrite an input"                              \
+    }
+
 static const tn_field rank_fields[] = {LABELS, TASK};
 static const tn_field fit_fields[] = {
     LABELS,
     TASK,
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
+    FORCE,
     {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
      "the same representations of other rows, to choose the pass and, with --tune, C and eta by"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
@@ -87,6 +93,7 @@ static const tn_field transfer_fields[] = {
     CLASS("learn this class against all others only: a head of two classes"),
     SOURCE("other classifiers: files of scores, one row a row of the target; heads; folders of heads"),
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
+    FORCE,
 };
 static const tn_field predict_fields[] = {
     SOURCE("the sources that a transfer head names"),
@@ -94,6 +101,7 @@ static const tn_field predict_fields[] = {
     {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL,
      "probabilities instead of scores, also in --scores and --top; the head must have been calibrated"},
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "write all scores there, rows x classes"},
+    FORCE,
     NAN_POLICY,
 };
 static const tn_field eval_fields[] = {
@@ -108,10 +116,12 @@ static const tn_field eval_fields[] = {
 };
 static const tn_field pq_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the quantiser or the codes to write, .safetensors"},
+    FORCE,
 };
 static const tn_field kernel_fields[] = {
     {"data", TN_FIELD_WORDS, AT(data), 0, 0, "REP LABELS", "rows and their labels; give it again for more sets"},
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the kernel (.safetensors) or the mapped rows (.npy) to write"},
+    FORCE,
     TASK,
     {"normalize", TN_FIELD_CHOICE, AT(normalize), 0, 0, TN_NORMALIZE_WORDS, "normalisation of the mapped rows"},
     {"csv", TN_FIELD_TEXT, AT(csv), 0, 0, "FILE", "write 256 x 256 values of k(x, y) there"},
@@ -181,6 +191,7 @@ static const tn_use *kernel_uses(size_t *count)
         {"data|task|rank|rate|power|scale|basis|C|gap|max-passes", "learn", "learn"},
         {"normalize", "apply", "apply"},
         {"output|nan", "learn|apply", "learn, apply"},
+        {"force", "learn|apply|show", "learn, apply, show"},
         {"csv|picture", "show", "show"},
     };
     *count = COUNT(uses);

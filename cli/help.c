@@ -154,8 +154,8 @@ static void option(FILE *out, cli_format format, const cli_command *command, con
 {
     char term[160], text[600], value[120] = "";
     const char *place = placeholder(field);
-    snprintf(term, sizeof term, "%s--%s%s%s", strcmp(field->name, "output") == 0 ? "-o, " : "", field->name,
-             place ? " " : "", place ? place : "");
+    const char *letter = strcmp(field->name, "output") == 0 ? "-o, " : strcmp(field->name, "force") == 0 ? "-f, " : "";
+    snprintf(term, sizeof term, "%s--%s%s%s", letter, field->name, place ? " " : "", place ? place : "");
     if (place)
         tn_field_text(field, defaults, value, sizeof value);
     const tn_use *use = cli_use_of(command, field->name);

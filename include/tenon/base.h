@@ -144,6 +144,9 @@ typedef struct tn_machine {
 
 /* Looks at the machine; never fails, unknown entries are empty or 0. */
 TN_API void tn_machine_look(tn_machine *out);
+/* Is TN_SIMD, where it is set, one of scalar, avx2 and avx512? Without asking, another word is as none. A level that the processor
+ * lacks is a warning: the next lower one is used. TN_ERR_ARG. */
+TN_API tn_status tn_simd_check(tn_ctx *ctx);
 /* Speed in GFLOP/s of this machine's own matrix product (single precision, square of order n) with the
  * context's threads: the yardstick of every benchmark. */
 TN_API tn_status tn_machine_gemm_speed(tn_ctx *ctx, size_t n, double *gflops);

@@ -22,6 +22,8 @@ typedef struct tn_source tn_source;
  * TN_ERR_IO missing or unreadable; TN_ERR_FORMAT with the byte position; TN_ERR_UNSUPPORTED; TN_ERR_MEMORY. */
 TN_API tn_status tn_source_open(tn_ctx *ctx, const char *rep, tn_source **out);
 TN_API void tn_source_close(tn_source *src);
+/* The file or folder that a REP names, without NAME and key, into buf, cut to its size. Returns buf. */
+TN_API const char *tn_rep_file(const char *rep, char *buf, size_t size);
 
 /* Borrowed while the source lives. */
 TN_API const char *tn_source_name(const tn_source *src);

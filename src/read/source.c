@@ -263,6 +263,16 @@ done:
     return st;
 }
 
+const char *tn_rep_file(const char *rep, char *buf, size_t size)
+{
+    const char *equals = strchr(rep, '=');
+    struct stat info;
+    snprintf(buf, size, "%.*s", (int)file_length(rep), rep);
+    if (equals && !memchr(rep, '/', (size_t)(equals - rep)) && stat(buf, &info) != 0)
+        snprintf(buf, size, "%.*s", (int)file_length(equals + 1), equals + 1);
+    return buf;
+}
+
 void tn_source_close(tn_source *src)
 {
     if (!src)
