@@ -42,7 +42,7 @@ static bool looks_like_labels(const char *path)
     struct stat info;
     if (stat(path, &info) != 0 || S_ISDIR(info.st_mode))
         return false;
-    static const char *const matrices[] = {".npy", ".npz", ".safetensors", ".fvecs", ".svm", ".libsvm", ".csv"};
+    static const char *const matrices[] = {".npy", ".npz", ".safetensors", ".fvecs", ".svm", ".libsvm", ".csv", ".tsv"};
     for (size_t i = 0; i < sizeof matrices / sizeof *matrices; ++i)
         if (ends_with(path, matrices[i]))
             return false;

@@ -8,10 +8,10 @@ const cli_topic cli_topics[] = {
      "REP is [NAME=]PATH. The default NAME is the file name up to its first dot, so that vgg.train.npy and "
      "vgg.test.npy are both vgg. PATH is one of:\n\n"
      "  FILE.npy -- half, single, double precision or integers, C or Fortran order\n"
-     "  FILE.npz:KEY -- a member of an archive\n"
+     "  FILE.npz:KEY -- a member of an archive; without KEY its only one\n"
      "  FILE.safetensors:KEY -- a tensor: F16, BF16, F32, F64\n"
      "  FILE.safetensors -- of tenon pq apply: codes, decoded as they are read\n"
-     "  FILE.fvecs, FILE.svm, FILE.csv -- vectors, LIBSVM text, comma-separated values\n"
+     "  FILE.fvecs, FILE.svm, FILE.csv, FILE.tsv -- vectors, LIBSVM text, values separated by commas or tabs\n"
      "  FOLDER -- of .npy shards, taken in name order"},
     {"Labels",
      "A .npy file of N integers (classes), N x K zeros and ones (multi-label) or floats (with --task regression); or "

@@ -2,7 +2,7 @@
  *
  * Stage 1, read: representations and labels from files. A representation is opened by its REP text,
  * [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key, the codes of a product quantiser (.safetensors,
- * decoded as they are read), .fvecs, .svm/.libsvm, .csv, or a directory of .npy shards taken in name order. Files are
+ * decoded as they are read), .fvecs, .svm/.libsvm, .csv, .tsv, or a directory of .npy shards taken in name order. Files are
  * mapped, not copied, whenever their bytes allow. */
 #ifndef TENON_READ_H
 #define TENON_READ_H
@@ -31,7 +31,7 @@ TN_API const char *tn_source_path(const tn_source *src);
 TN_API size_t tn_source_rows(const tn_source *src);
 TN_API size_t tn_source_cols(const tn_source *src);
 TN_API tn_dtype tn_source_dtype(const tn_source *src);
-/* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "shards". */
+/* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "tsv", "shards". */
 TN_API const char *tn_source_format(const tn_source *src);
 /* Row identifiers when the file carries them (CSV column named id, npz member ids), else NULL. rows strings. */
 TN_API const char *const *tn_source_ids(const tn_source *src);
@@ -67,7 +67,7 @@ typedef struct tn_labels {
     char *path;
 } tn_labels;
 
-/* Reads LABELS: .npy (N integers; N x K of 0/1; floats for regression), or text, one line a row: a name, names
+/* Reads LABELS: .npy (N whole numbers or texts; N x K of 0/1; other floats for regression), or text, one line a row: a name, names
  * joined by |, optionally preceded by an id and a tab; -1 or an empty line: unlabelled. TN_TASK_AUTO decides by the file.
  * Owned by the caller, free with tn_labels_free. */
 TN_API tn_status tn_labels_open(tn_ctx *ctx, const char *path, tn_task task, tn_labels **out);
