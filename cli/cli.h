@@ -27,7 +27,7 @@ enum {
 typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
-    const char *labels, *output, *scores, *valid_labels, *from, *csv, *picture, *positive;
+    const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive;
     tn_words valid, target, source, data;
     int task, format, normalize;
     size_t top;
@@ -196,6 +196,12 @@ typedef struct cli_donors {
 int cli_donors_open(cli_app *app, const tn_words *words, cli_donors *out);
 void cli_donors_close(cli_donors *donors);
 
+/* Labels with the names that --classes gives them; owned by the caller. */
+int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out);
+/* The same to learn from: what can hardly be meant is told. weighted: uneven classes are seen to, or cannot be. */
+int cli_labels_train(cli_app *app, const char *path, bool weighted, tn_labels **out);
+/* Makes all names of --classes, if it is given, the classes of the labels, those that no row has too. */
+int cli_labels_all(cli_app *app, tn_labels *labels);
 /* Refuses a command line without --labels. */
 int cli_need_labels(const cli_app *app);
 

@@ -60,7 +60,7 @@ done:
 static int open_labels(cli_app *app, tn_task task, measured *m)
 {
     const char *path = app->options.labels, *positive = app->options.positive;
-    int code = cli_check(app, tn_labels_open(app->ctx, path, positive ? TN_TASK_AUTO : task, &m->labels));
+    int code = cli_labels_open(app, path, positive ? TN_TASK_AUTO : task, &m->labels);
     if (code == EXIT_FINE && positive)
         code = cli_check(app, tn_labels_against_rest(app->ctx, m->labels, positive));
     return code;
@@ -100,6 +100,8 @@ static int measure_scores(cli_app *app, measured *m)
     tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
     CLI_TRY(cli_check(app, tn_source_open(app->ctx, path, &source)));
     CLI_TRY(open_labels(app, (tn_task)app->options.task, m));
+    if (!app->options.positive)
+        CLI_TRY(cli_labels_all(app, m->labels));
     CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, (const tn_source *const *)&source, 1, m->labels)));
     size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
     if (cols != m->labels->classes)

@@ -100,7 +100,7 @@ static int open_validation(cli_app *app, inputs *in)
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
     CLI_TRY(cli_sources_open(app, options->valid.items, options->valid.count, &in->valid_sources));
-    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, options->valid_labels, in->labels->task, &in->valid_labels)));
+    CLI_TRY(cli_labels_open(app, options->valid_labels, in->labels->task, &in->valid_labels));
     in->valid = (tn_valid){cli_sources_view(&in->valid_sources), in->valid_sources.count, in->valid_labels};
     app->options.fit.valid = &in->valid;
 done:
@@ -122,7 +122,8 @@ static int open_all(cli_app *app, inputs *in)
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
     CLI_TRY(cli_sources_open(app, app->args, app->arg_count, &in->sources));
-    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, options->labels, (tn_task)options->task, &in->labels)));
+    bool weighted = options->fit.learn.class_weight == TN_WEIGHT_BALANCED;
+    CLI_TRY(cli_labels_train(app, options->labels, weighted, &in->labels));
     CLI_TRY(check_task(app, in->labels));
     CLI_TRY(check_weights(app));
     if (options->from) {

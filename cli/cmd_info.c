@@ -57,6 +57,16 @@ static bool is_label_array(const cli_app *app, const tn_source *source)
     return ends_with(tn_source_path(source), ".npy") && (column || app->options.task != TN_TASK_AUTO);
 }
 
+/* Text in a .npy, names behind tabs in a .tsv: no representation, but labels. */
+static bool holds_labels(const cli_app *app, const char *path)
+{
+    tn_labels *labels = NULL;
+    bool fine = (ends_with(path, ".npy") || ends_with(path, ".tsv")) &&
+                tn_labels_open(app->ctx, path, (tn_task)app->options.task, &labels) == TN_OK;
+    tn_labels_free(labels);
+    return fine;
+}
+
 static int one_file(cli_app *app, FILE *out, const char *path)
 {
     if (calls_itself(path, "tenon-head"))
@@ -68,7 +78,9 @@ static int one_file(cli_app *app, FILE *out, const char *path)
     if (looks_like_labels(path))
         return info_labels(app, out, path);
     tn_source *source = NULL;
-    int code = cli_check(app, tn_source_open(app->ctx, path, &source));
+    if (tn_source_open(app->ctx, path, &source) != TN_OK && holds_labels(app, path))
+        return info_labels(app, out, path);
+    int code = source ? EXIT_FINE : cli_check(app, tn_source_open(app->ctx, path, &source));
     if (code != 0)
         return code;
     code = is_label_array(app, source) ? info_labels(app, out, path) : info_source(app, out, source);

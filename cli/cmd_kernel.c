@@ -40,7 +40,7 @@ static int open_data(cli_app *app, size_t count, tn_map_data *data)
         code = cli_check(app, tn_source_open(app->ctx, words[0], &source));
         data[i].source = source;
         if (code == 0)
-            code = cli_check(app, tn_labels_open(app->ctx, words[1], (tn_task)app->options.task, &labels));
+            code = cli_labels_train(app, words[1], true, &labels);
         data[i].labels = labels;
     }
     return code;

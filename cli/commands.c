@@ -51,6 +51,11 @@ static const tn_field common_fields[] = {
     {                                                                                                                  \
         "labels", TN_FIELD_TEXT, AT(labels), 0, 0, "FILE", "the labels, one a row of every representation"             \
     }
+#define CLASSES                                                                                                        \
+    {                                                                                                                  \
+        "classes", TN_FIELD_TEXT, AT(classes), 0, 0, "FILE",                                                           \
+            "names of classes that are numbers in the labels, a name a line, the first for 0"                          \
+    }
 #define TASK                                                                                                           \
     {                                                                                                                  \
         "task", TN_FIELD_CHOICE, AT(task), 0, 0, "auto|multiclass|multilabel|regression",                              \
@@ -67,9 +72,10 @@ static const tn_field common_fields[] = {
         "force", TN_FIELD_FLAG, AT(force), 0, 0, NULL, "let an output overwrite an input"                              \
     }
 
-static const tn_field rank_fields[] = {LABELS, TASK};
+static const tn_field rank_fields[] = {LABELS, CLASSES, TASK};
 static const tn_field fit_fields[] = {
     LABELS,
+    CLASSES,
     TASK,
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     FORCE,
@@ -89,6 +95,7 @@ static const tn_field fit_fields[] = {
 static const tn_field transfer_fields[] = {
     {"target", TN_FIELD_WORDS, AT(target), 0, 0, "REP...", "features of the rows to learn from"},
     LABELS,
+    CLASSES,
     TASK,
     CLASS("learn this class against all others only: a head of two classes"),
     SOURCE("other classifiers: files of scores, one row a row of the target; heads; folders of heads"),
@@ -106,6 +113,7 @@ static const tn_field predict_fields[] = {
 };
 static const tn_field eval_fields[] = {
     LABELS,
+    CLASSES,
     TASK,
     CLASS("take the labels as this class against all others, as transfer --class did"),
     SOURCE("the sources that a transfer head names"),
@@ -122,6 +130,7 @@ static const tn_field kernel_fields[] = {
     {"data", TN_FIELD_WORDS, AT(data), 0, 0, "REP LABELS", "rows and their labels; give it again for more sets"},
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the kernel (.safetensors) or the mapped rows (.npy) to write"},
     FORCE,
+    CLASSES,
     TASK,
     {"normalize", TN_FIELD_CHOICE, AT(normalize), 0, 0, TN_NORMALIZE_WORDS, "normalisation of the mapped rows"},
     {"csv", TN_FIELD_TEXT, AT(csv), 0, 0, "FILE", "write 256 x 256 values of k(x, y) there"},
@@ -188,7 +197,7 @@ static const tn_use *pq_uses(size_t *count)
 static const tn_use *kernel_uses(size_t *count)
 {
     static const tn_use uses[] = {
-        {"data|task|rank|rate|power|scale|basis|C|gap|max-passes", "learn", "learn"},
+        {"data|classes|task|rank|rate|power|scale|basis|C|gap|max-passes", "learn", "learn"},
         {"normalize", "apply", "apply"},
         {"output|nan", "learn|apply", "learn, apply"},
         {"force", "learn|apply|show", "learn, apply, show"},

@@ -130,6 +130,7 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
         size_t count;
     } lists[] = {{"", app->args, app->arg_count},
                  {"--labels ", &o->labels, 1},
+                 {"--classes ", &o->classes, 1},
                  {"--valid ", o->valid.items, o->valid.count},
                  {"--valid-labels ", &o->valid_labels, 1},
                  {"--from ", &o->from, 1},

@@ -38,6 +38,41 @@ const tn_source *const *cli_sources_view(const cli_sources *sources)
     return (const tn_source *const *)sources->items;
 }
 
+/* The names of --classes are handed to `use`; without the option nothing happens. */
+static int with_classes(cli_app *app, tn_labels *labels,
+                        tn_status (*use)(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count))
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (!app->options.classes)
+        return EXIT_FINE;
+    int code = cli_check(app, tn_class_names_open(app->ctx, app->options.classes, &names, &count));
+    if (code == 0)
+        code = cli_check(app, use(app->ctx, labels, (const char *const *)names, count));
+    tn_class_names_free(names);
+    return code;
+}
+
+int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out)
+{
+    int code = cli_check(app, tn_labels_open(app->ctx, path, task, out));
+    return code != 0 ? code : with_classes(app, *out, tn_labels_name);
+}
+
+int cli_labels_train(cli_app *app, const char *path, bool weighted, tn_labels **out)
+{
+    tn_task asked = (tn_task)app->options.task;
+    int code = cli_check(app, tn_labels_open(app->ctx, path, asked, out));
+    if (code == 0)
+        code = cli_check(app, tn_labels_judge(app->ctx, *out, asked, weighted));
+    return code != 0 ? code : with_classes(app, *out, tn_labels_name);
+}
+
+int cli_labels_all(cli_app *app, tn_labels *labels)
+{
+    return with_classes(app, labels, tn_labels_map);
+}
+
 int cli_need_output(const cli_app *app)
 {
     if (!app->options.output)

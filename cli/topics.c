@@ -14,7 +14,9 @@ const cli_topic cli_topics[] = {
      "  FILE.fvecs, FILE.svm, FILE.csv, FILE.tsv -- vectors, LIBSVM text, values separated by commas or tabs\n"
      "  FOLDER -- of .npy shards, taken in name order"},
     {"Labels",
-     "A .npy file of N integers (classes), N x K zeros and ones (multi-label) or floats (with --task regression); or "
+     "A .npy file of N whole numbers or texts (classes), N x K zeros and ones (multi-label, or one-hot with --task "
+     "multiclass) or "
+     "floats (with --task regression); or "
      "text, one line a row: a class name, or names joined by | for several. -1 or an empty line means unlabelled: "
      "the row is left out."},
     {"Environment",

@@ -73,6 +73,20 @@ typedef struct tn_labels {
 TN_API tn_status tn_labels_open(tn_ctx *ctx, const char *path, tn_task task, tn_labels **out);
 TN_API void tn_labels_free(tn_labels *labels);
 
+/* Labels that can hardly be meant, to be asked before a training. `asked` is the task that tn_labels_open was given: one that was
+ * given on purpose settles what it can. Warnings (tn_ctx_set_warning): nearly as many classes as rows, classes of one row, a first
+ * row like a header, a 0/1 table with one 1 a row read as multi-label, and, unless balanced, very uneven classes. TN_ERR_DATA where
+ * training would be nonsense: numbers with fractions as classes, identifiers before the labels, a header above numbers. */
+TN_API tn_status tn_labels_judge(tn_ctx *ctx, const tn_labels *labels, tn_task asked, bool balanced);
+
+/* Names of classes from a text, one a line, the first for class 0. Owned by the caller, free with tn_class_names_free. TN_ERR_IO;
+ * TN_ERR_FORMAT; TN_ERR_DATA: none, or one twice. */
+TN_API tn_status tn_class_names_open(tn_ctx *ctx, const char *path, char ***names, size_t *count);
+TN_API void tn_class_names_free(char **names);
+/* Gives classes that are numbers their names: class "7" becomes names[7]. The order of the classes stays. TN_ERR_DATA for a class
+ * that is no number, or none below count; TN_ERR_ARG for a regression. */
+TN_API tn_status tn_labels_name(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count);
+
 /* Rewrites the labels over the given class names (a head's), so that indices agree with score columns.
  * A label that is not among them is TN_ERR_DATA, naming it. */
 TN_API tn_status tn_labels_map(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count);

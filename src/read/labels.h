@@ -18,6 +18,9 @@ tn_status tnp_labels_from_lines(tn_ctx *ctx, tn_labels *labels, const tnp_map *t
 /* *words tells whether the file is a .npy of text, from which the labels are then filled. */
 tn_status tnp_labels_from_words(tn_ctx *ctx, tn_labels *labels, bool *words);
 
+/* The name of the first row's class, when no other row has it and it reads like the head of a column; else NULL. */
+const char *tnp_labels_header(const tn_labels *labels);
+
 /* Names "0" .. "count-1". */
 tn_status tnp_labels_number(tn_ctx *ctx, tn_labels *labels, size_t count);
 /* Sorts the classes of each row and drops repetitions; first and cls must be set. */
