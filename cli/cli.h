@@ -170,6 +170,21 @@ void cli_progress_clear(void);
 /* Refuses outputs that are inputs, unless --force, or one another. */
 int cli_check_files(const cli_app *app);
 
+/* ---- files in the place of others (slips.c) ---- */
+
+/* Whatever the case of the letters. */
+bool cli_ends_with(const char *text, const char *end);
+/* A container whose metadata name the format: tenon-head, tenon-kernel, tenon-pq. */
+bool cli_calls_itself(const char *path, const char *format);
+/* Refuses a line where a later argument is the file of that format that should stand at `place`. */
+int cli_check_order(const cli_app *app, size_t place, const char *format, const char *what);
+/* Refuses, before it is opened, a representation that says it is something else, or that is the file of --labels. */
+int cli_check_source(const cli_app *app, const char *rep);
+/* The exit status of a representation that could not be opened; says what it is instead where that is known. */
+int cli_source_failed(const cli_app *app, const char *rep, tn_status status);
+/* Refuses a representation that looks like labels where labels are given; NAME=FILE says that a feature is meant. */
+int cli_check_column(const cli_app *app, const char *rep, const tn_source *source);
+
 /* ---- inputs (inputs.c) ---- */
 
 typedef struct cli_sources {
@@ -183,6 +198,8 @@ int cli_sources_open(cli_app *app, const char *const *reps, size_t count, cli_so
 void cli_sources_close(cli_sources *sources);
 /* The same list as the library takes it. */
 const tn_source *const *cli_sources_view(const cli_sources *sources);
+/* tn_rows_agree; a folder that was meant for several representations is told (slips.c). */
+int cli_rows_agree(cli_app *app, const cli_sources *sources, const tn_labels *labels);
 /* Refuses a command line without -o, or one whose output cannot be written. */
 int cli_need_output(const cli_app *app);
 /* Sources of a transfer (donors.c): files of scores, heads, folders of heads. */

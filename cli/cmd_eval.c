@@ -71,6 +71,7 @@ static int measure_head(cli_app *app, measured *m)
     int code = EXIT_FINE;
     cli_sources sources = {NULL, 0};
     const char *path = app->options.labels;
+    CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &m->head)));
     const tn_head *head = m->head;
     tn_task task = tn_head_task(head), asked = (tn_task)app->options.task;
@@ -79,7 +80,7 @@ static int measure_head(cli_app *app, measured *m)
                          tn_task_name(task)));
     CLI_TRY(cli_sources_open(app, app->args + 1, app->arg_count - 1, &sources));
     CLI_TRY(open_labels(app, task, m));
-    CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, cli_sources_view(&sources), sources.count, m->labels)));
+    CLI_TRY(cli_rows_agree(app, &sources, m->labels));
     if (task != TN_TASK_REGRESSION)
         CLI_TRY(cli_check(app, tn_labels_map(app->ctx, m->labels, tn_head_class_names(head), tn_head_classes(head))));
     else if (m->labels->classes != tn_head_classes(head))

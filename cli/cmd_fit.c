@@ -125,6 +125,7 @@ static int open_all(cli_app *app, inputs *in)
     bool weighted = options->fit.learn.class_weight == TN_WEIGHT_BALANCED;
     CLI_TRY(cli_labels_train(app, options->labels, weighted, &in->labels));
     CLI_TRY(check_task(app, in->labels));
+    CLI_TRY(cli_rows_agree(app, &in->sources, in->labels));
     CLI_TRY(check_weights(app));
     if (options->from) {
         CLI_TRY(cli_check(app, tn_head_load(app->ctx, options->from, &in->from)));

@@ -101,6 +101,7 @@ static int apply(cli_app *app)
     tn_source *source = NULL;
     const cli_options *options = &app->options;
     CLI_TRY(check_apply(app));
+    CLI_TRY(cli_check_order(app, 1, "tenon-kernel", "kernel"));
     CLI_TRY(open_kernel(app, app->args[1], &map));
     CLI_TRY(cli_check(app, tn_source_open(app->ctx, app->args[2], &source)));
     CLI_TRY(cli_check(app, tn_map_rows_save(app->ctx, map, source, (tn_normalize)options->normalize,

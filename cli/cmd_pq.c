@@ -63,6 +63,8 @@ int cmd_pq(cli_app *app)
     tn_pq_info info = {0};
     CLI_TRY(check_line(app, train));
     if (!train)
+        CLI_TRY(cli_check_order(app, 1, "tenon-pq", "quantiser"));
+    if (!train)
         CLI_TRY(cli_check(app, tn_pq_load(app->ctx, app->args[1], &pq)));
     CLI_TRY(cli_check(app, tn_source_open(app->ctx, app->args[app->arg_count - 1], &source)));
     if (train) {

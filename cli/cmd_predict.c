@@ -244,6 +244,7 @@ int cmd_predict(cli_app *app)
         CLI_TRY(cli_fail(app, EXIT_USAGE, "too few arguments; usage: tenon predict %s", app->command->arguments));
     if (options->scores)
         CLI_TRY(cli_check(app, tn_output_check(app->ctx, options->scores)));
+    CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &head)));
     CLI_TRY(check_head(app, head));
     CLI_TRY(make_printer(app, head, &p));

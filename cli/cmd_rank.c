@@ -13,6 +13,7 @@ int cmd_rank(cli_app *app)
     CLI_TRY(cli_need_labels(app));
     CLI_TRY(cli_sources_open(app, app->args, app->arg_count, &sources));
     CLI_TRY(cli_labels_train(app, app->options.labels, false, &labels));
+    CLI_TRY(cli_rows_agree(app, &sources, labels));
     CLI_TRY(cli_check(
         app, tn_rank(app->ctx, cli_sources_view(&sources), sources.count, labels, &app->options.fit.rank, &ranking)));
     CLI_TRY(cli_check(app, app->options.json ? tn_ranking_json(app->ctx, ranking, &text)

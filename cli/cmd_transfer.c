@@ -24,6 +24,7 @@ int cmd_transfer(cli_app *app)
     CLI_TRY(check_line(app));
     CLI_TRY(cli_sources_open(app, options->target.items, options->target.count, &targets));
     CLI_TRY(cli_labels_train(app, options->labels, options->transfer.class_weight == TN_WEIGHT_BALANCED, &labels));
+    CLI_TRY(cli_rows_agree(app, &targets, labels));
     if (options->positive)
         CLI_TRY(cli_check(app, tn_labels_against_rest(app->ctx, labels, options->positive)));
     CLI_TRY(cli_donors_open(app, &options->source, &donors));

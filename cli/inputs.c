@@ -12,10 +12,16 @@ int cli_sources_open(cli_app *app, const char *const *reps, size_t count, cli_so
     if (!out->items)
         return cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu representations", count);
     for (size_t i = 0; i < count; ++i) {
-        int code = cli_check(app, tn_source_open(app->ctx, reps[i], &out->items[i]));
+        int code = cli_check_source(app, reps[i]);
         if (code != 0)
             return code;
+        tn_status status = tn_source_open(app->ctx, reps[i], &out->items[i]);
+        if (status != TN_OK)
+            return cli_source_failed(app, reps[i], status);
         out->count = i + 1;
+        code = cli_check_column(app, reps[i], out->items[i]);
+        if (code != 0)
+            return code;
         const char *name = tn_source_name(out->items[i]);
         for (size_t j = 0; j < i; ++j)
             if (strcmp(name, tn_source_name(out->items[j])) == 0)
