@@ -19,6 +19,16 @@ void tn_transfer_options_default(tn_transfer_options *options)
         .lambda = 1, .k = "all", .delta = 1e-4, .features = true, .normalize = "l2", .nan = TN_NAN_ERROR};
 }
 
+const tn_use *tn_transfer_uses(size_t *count)
+{
+    static const tn_use uses[] = {
+        {"lambda", "auto|greedytl", "auto, greedytl"},
+        {"k|delta", "auto|greedytl|forward", "auto, greedytl, forward"},
+    };
+    *count = sizeof uses / sizeof *uses;
+    return uses;
+}
+
 const tn_field *tn_transfer_fields(size_t *count)
 {
     static const tn_field fields[] = {

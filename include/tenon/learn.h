@@ -79,7 +79,8 @@ typedef enum tn_method {
     TN_METHOD_SCW,
     TN_METHOD_SCW2
 } tn_method;
-#define TN_METHOD_WORDS "evidence|ridge-cv|svm|svm-cv|logistic|perceptron|sgd|pa|pa2|cw|arow|nherd|scw|scw2"
+#define TN_METHOD_ONLINE_WORDS "perceptron|sgd|pa|pa2|cw|arow|nherd|scw|scw2"
+#define TN_METHOD_WORDS "evidence|ridge-cv|svm|svm-cv|logistic|" TN_METHOD_ONLINE_WORDS
 
 typedef enum tn_svm_loss { TN_SVM_SQUARED_HINGE, TN_SVM_HINGE } tn_svm_loss;
 typedef enum tn_class_weight { TN_WEIGHT_NONE, TN_WEIGHT_BALANCED } tn_class_weight;

@@ -105,20 +105,20 @@ static void add_verdict(tnp_text *text, const tn_ranking *ranking, bool color)
         return;
     }
     if (ranking->count == 1) {
-        tnp_text_add(text, "%s%s%s explains the labels better than no features by %.4f nats a label.\n",
-                     tnp_bold(color), c->name, tnp_plain(color), c->gain_per_label);
+        tnp_text_strong(text, color, c->name);
+        tnp_text_add(text, " explains the labels better than no features by %.4f nats a label.\n", c->gain_per_label);
         return;
     }
     const tn_candidate *second = &ranking->candidates[1];
-    tnp_text_add(text, "%s%s%s suits this task best: it gains %.4f nats a label over no features, %.4f more than %s.\n",
-                 tnp_bold(color), c->name, tnp_plain(color), c->gain_per_label,
-                 c->gain_per_label - second->gain_per_label, second->name);
+    tnp_text_strong(text, color, c->name);
+    tnp_text_add(text, " suits this task best: it gains %.4f nats a label over no features, %.4f more than %s.\n",
+                 c->gain_per_label, c->gain_per_label - second->gain_per_label, second->name);
 }
 
 tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool color, char **out)
 {
     tnp_text text;
-    tnp_text_init(&text, ctx);
+    tnp_text_init_shown(&text, ctx);
     add_candidates(&text, ranking, color);
     if (ranking->count != 0) {
         tnp_text_add(&text, "\n");
@@ -282,10 +282,12 @@ static void add_loo(tnp_text *text, const tn_fit_info *info)
 static void add_choice(tnp_text *text, const tn_fit_info *info, const char *model, bool color)
 {
     const tn_candidate *c = &info->chosen;
-    tnp_text_add(text, "selected      %s", tnp_bold(color));
+    tnp_text_add(text, "selected      ");
+    tnp_text_raw(text, tnp_bold(color));
     for (size_t i = 0; i < info->selected_count; ++i)
         tnp_text_add(text, "%s%s", i ? " + " : "", info->selected[i]);
-    tnp_text_add(text, "%s (%zu columns)\n", tnp_plain(color), c->dim);
+    tnp_text_raw(text, tnp_plain(color));
+    tnp_text_add(text, " (%zu columns)\n", c->dim);
     if (has_evidence(info))
         tnp_text_add(text, "log evidence  %.2f (%.4f nats a label over no features)\n", c->log_evidence,
                      c->gain_per_label);
@@ -342,7 +344,7 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
 tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, bool color, char **out)
 {
     tnp_text text;
-    tnp_text_init(&text, ctx);
+    tnp_text_init_shown(&text, ctx);
     if (has_evidence(info))
         add_steps(&text, info, color);
     if (info->grid_count != 0)
