@@ -117,6 +117,15 @@ class Problem:
                 self.y.astype("i1") if self.task == "multilabel" else self.y)
         return rep, str(labels)
 
+    def rounded_rows(self):
+        """Rows of narrow types are prepared in float: what normalisation makes of them is rounded. Wide ones keep their digits."""
+        return self.normalize != "none" and self.type in ("f2", "bf16", "f4", "i1", "u1", "i2", "u2")
+
+    def extreme(self):
+        """Squares of such values leave the range of float: they may be refused."""
+        sizes = np.abs(self.x.astype(float))
+        return sizes.max() > 1e15 or 0 < sizes.max() < 1e-15
+
     def about(self):
         return (f"{self.rows} x {self.cols} {self.type}, {self.task} {self.y.shape[1]}, {self.normalize}, "
                 f"intercept {'yes' if self.intercept else 'no'}, {self.method}, offset 10^{self.offset:.1f}, spread "

@@ -91,8 +91,8 @@ static void take_factor(work *w)
 {
     for (size_t j = 0; j < w->n; ++j)
         for (size_t i = 0; i < w->n; ++i)
-            w->b[j * w->n + i] = w->N >= w->D ? (i <= j ? w->a[j * w->rows + i] : 0)
-                                              : (j <= i ? w->a[i * w->rows + j] : 0);
+            w->b[j * w->n + i] =
+                w->N >= w->D ? (i <= j ? w->a[j * w->rows + i] : 0) : (j <= i ? w->a[i * w->rows + j] : 0);
 }
 
 /* Two columns turned until they are orthogonal; false when they were. */

@@ -142,13 +142,13 @@ def losses(kind, scores, y, cost):
     return cost * v, -cost * sign * (v > 0)
 
 
-def objective(kind, x, y, cost, w, b, penalised):
-    """f in long double of weights (K, D) and intercepts (K), and how far rounding each score to float, of rows about their
-    column means, may move it."""
+def objective(kind, x, y, cost, w, b, penalised, rounded_rows=False):
+    """f in long double of weights (K, D) and intercepts (K), and how far rounding may move it: of each score to float, of rows
+    about their column means; and of the rows themselves where they are rounded."""
     w, b = w.astype(LONG), b.astype(LONG)
     value, slope = losses(kind, x @ w.T + b, y, cost)
     f = (w * w).sum() / 2 + ((b * b).sum() / 2 if penalised else 0) + value.sum()
-    spread = np.abs(x - x.mean(0)) @ np.abs(w).T
+    spread = np.abs(x if rounded_rows else x - x.mean(0)) @ np.abs(w).T
     return float(f), float((np.abs(slope) * spread).sum() * LONG(2) ** -23)
 
 

@@ -36,7 +36,8 @@ static void check_texts(tn_ctx *ctx, const char *word)
             if (!(grid[i] >= 1e-30 && grid[i] <= 1e30))
                 abort();
     tnp_free(grid);
-    if (tn_lambda_parse(ctx, word, &rule, &value) == TN_OK && rule == TN_LAMBDA_FIXED && !(value > 0 && isfinite(value)))
+    if (tn_lambda_parse(ctx, word, &rule, &value) == TN_OK && rule == TN_LAMBDA_FIXED &&
+        !(value > 0 && isfinite(value)))
         abort();
     (void)tn_normalize_parse(ctx, word, kinds, &count);
 }

@@ -68,8 +68,8 @@ static inline uint32_t fuzz_char(const unsigned char *p, size_t left, size_t *le
 /* C0 but for line ends and tabs, C1, and the marks that turn the direction of what follows. */
 static inline bool fuzz_is_command(uint32_t c)
 {
-    return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e || c == 0x200f ||
-           (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+    return (c < 0x20 && c != '\n' && c != '\t') || (c >= 0x7f && c < 0xa0) || c == 0x61c || c == 0x200e ||
+           c == 0x200f || (c >= 0x202a && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
 }
 
 static inline void fuzz_judge(const fuzz_program *p, int code)

@@ -25,7 +25,7 @@ static void check(const tn_head *head)
 
 static void train(tn_ctx *ctx, const tn_source *src, const tn_labels *labels, const char *weights, uint8_t how)
 {
-    static const int methods[] = {TN_METHOD_SVM,  TN_METHOD_LOGISTIC, TN_METHOD_PA,       TN_METHOD_EVIDENCE,
+    static const int methods[] = {TN_METHOD_SVM,  TN_METHOD_LOGISTIC, TN_METHOD_PA,    TN_METHOD_EVIDENCE,
                                   TN_METHOD_AROW, TN_METHOD_RIDGE_CV, TN_METHOD_SVM_CV};
     tn_fit_options options;
     tn_fit_info *info = NULL;

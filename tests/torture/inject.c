@@ -8,7 +8,8 @@
  *   RULE = KIND:WHEN:ACTION
  *     KIND    all, or open read write close sync rename map stat unlink size
  *     WHEN    k: the k-th; k+: from the k-th on; k*: every k-th
- *     ACTION  errno=N; short: half the bytes asked for; signal=N; truncate=PATH, rewrite=PATH, grow=PATH, replace=PATH, remove=PATH
+ *     ACTION  errno=N; short: half the bytes asked for; signal=N; or what becomes of a file: truncate=PATH (to a third),
+ *             empty=PATH, rewrite=PATH (in place), grow=PATH, replace=PATH (by another of its name), remove=PATH
  *
  * Counting begins when the program sets its action for SIGPIPE, which tenon does before any work: what the loader and the BLAS do
  * before is not its own. REPORT gets one line: system calls seen, matched by the first rule, faults injected. The exit status is
@@ -58,13 +59,13 @@ static bool is_kind(const char *kind, const struct user_regs_struct *r)
         const char *kind;
         long number;
     } calls[] = {
-        {"open", SYS_open},         {"open", SYS_openat},        {"read", SYS_read},       {"read", SYS_pread64},
-        {"read", SYS_getdents64},   {"write", SYS_write},        {"write", SYS_pwrite64},  {"write", SYS_writev},
-        {"close", SYS_close},       {"sync", SYS_fsync},         {"sync", SYS_fdatasync},  {"rename", SYS_rename},
-        {"rename", SYS_renameat},   {"rename", SYS_renameat2},   {"rename", SYS_link},     {"rename", SYS_linkat},
-        {"stat", SYS_stat},         {"stat", SYS_fstat},         {"stat", SYS_lstat},      {"stat", SYS_newfstatat},
-        {"stat", SYS_access},       {"stat", SYS_faccessat},     {"stat", SYS_faccessat2}, {"unlink", SYS_unlink},
-        {"unlink", SYS_unlinkat},   {"size", SYS_ftruncate},     {"size", SYS_fallocate},  {"stat", SYS_readlink},
+        {"open", SYS_open},       {"open", SYS_openat},      {"read", SYS_read},       {"read", SYS_pread64},
+        {"read", SYS_getdents64}, {"write", SYS_write},      {"write", SYS_pwrite64},  {"write", SYS_writev},
+        {"close", SYS_close},     {"sync", SYS_fsync},       {"sync", SYS_fdatasync},  {"rename", SYS_rename},
+        {"rename", SYS_renameat}, {"rename", SYS_renameat2}, {"rename", SYS_link},     {"rename", SYS_linkat},
+        {"stat", SYS_stat},       {"stat", SYS_fstat},       {"stat", SYS_lstat},      {"stat", SYS_newfstatat},
+        {"stat", SYS_access},     {"stat", SYS_faccessat},   {"stat", SYS_faccessat2}, {"unlink", SYS_unlink},
+        {"unlink", SYS_unlinkat}, {"size", SYS_ftruncate},   {"size", SYS_fallocate},  {"stat", SYS_readlink},
     };
     long number = (long)r->orig_rax;
     if (strcmp(kind, "all") == 0)
@@ -85,7 +86,10 @@ static void rewrite(int fd, off_t size, const char *byte)
     for (off_t at = 0; at < size; at += (off_t)sizeof block) {
         ssize_t n = pread(fd, block, sizeof block, at);
         for (ssize_t i = 0; i < n; ++i) /* text stays text, with more and fewer fields than before */
-            block[i] = block[i] >= '0' && block[i] <= '9' ? *byte : block[i] == '\n' ? ' ' : block[i] == ' ' ? '\n' : block[i];
+            block[i] = block[i] >= '0' && block[i] <= '9' ? *byte
+                       : block[i] == '\n'                 ? ' '
+                       : block[i] == ' '                  ? '\n'
+                                                          : block[i];
         if (n <= 0 || pwrite(fd, block, (size_t)n, at) != n)
             return;
     }
@@ -102,7 +106,8 @@ static void change(const char *how, const char *path)
             close(fd);
         return;
     }
-    if (strcmp(how, "truncate") == 0 && ftruncate(fd, info.st_size / 3) != 0)
+    bool empty = strcmp(how, "empty") == 0;
+    if ((empty || strcmp(how, "truncate") == 0) && ftruncate(fd, empty ? 0 : info.st_size / 3) != 0)
         perror("inject: truncate");
     if (strcmp(how, "rewrite") == 0)
         rewrite(fd, info.st_size, ",");
@@ -253,7 +258,8 @@ int main(int argc, char **argv)
     pid_t child = fork();
     if (child == 0)
         start(argv + i + 1);
-    long options = PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
+    long options =
+        PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACECLONE | PTRACE_O_TRACEFORK | PTRACE_O_TRACEEXEC | PTRACE_O_EXITKILL;
     if (child < 0 || waitpid(child, &status, 0) != child || !WIFSTOPPED(status) ||
         ptrace(PTRACE_SETOPTIONS, child, NULL, (void *)options) != 0)
         return NOT_HERE;

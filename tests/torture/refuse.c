@@ -49,7 +49,8 @@ static bool is_ours(void *caller)
     Dl_info info;
     asking = true;
     bool found = dladdr(caller, &info) != 0 && info.dli_fname && !strstr(info.dli_fname, "blas") &&
-                 !strstr(info.dli_fname, "ld-linux") && !strstr(info.dli_fname, "libgfortran") && !strstr(info.dli_fname, "libc.so");
+                 !strstr(info.dli_fname, "ld-linux") && !strstr(info.dli_fname, "libgfortran") &&
+                 !strstr(info.dli_fname, "libc.so");
     asking = false;
     return found;
 }
