@@ -8,8 +8,9 @@ import numpy as np
 TYPES = ("f2", "bf16", "f4", "f8", "i1", "u1", "i2", "u2", "i4", "u4", "i8", "u8")
 CHANCES = np.array([6, 6, 30, 26, 5, 5, 4, 4, 4, 3, 4, 3]) / 100
 NORMALIZE = ("none", "zscore", "l2", "l1", "root")
-METHODS = ("evidence", "squared-hinge", "free-bias", "hinge", "logistic")
-MOST_ROWS = 200
+METHODS = ("evidence", "squared-hinge", "free-bias", "hinge", "logistic", "online")
+ONLINE = ("perceptron", "sgd", "pa", "pa2", "cw", "arow", "nherd", "scw", "scw2")
+MOST_ROWS, TALL_ROWS, TALL_COLS = 200, 3000, 12  # tall ones need several blocks of rows
 
 
 class Problem:
@@ -20,13 +21,16 @@ class Problem:
         rng = np.random.default_rng([seed, 20])
         self.rows = max(2, int(np.exp(rng.uniform(np.log(2), np.log(MOST_ROWS + 1)))))
         self.cols = max(1, int(np.exp(rng.uniform(0, np.log(4 * self.rows + 1)))))
+        if rng.random() < 0.05:
+            self.rows, self.cols = int(rng.integers(MOST_ROWS, TALL_ROWS)), int(rng.integers(1, TALL_COLS))
         self.type = str(rng.choice(TYPES, p=CHANCES))
         self.task = str(rng.choice(("multiclass", "multilabel", "regression"), p=(0.6, 0.2, 0.2)))
         self.normalize = str(rng.choice(NORMALIZE, p=(0.4, 0.2, 0.2, 0.1, 0.1)))
         self.intercept = bool(rng.random() < 0.75)
         self.balanced = bool(rng.random() < 0.2)
         self.cost = float(10 ** rng.uniform(-2, 3))
-        self.method = "evidence" if self.task == "regression" else str(rng.choice(METHODS, p=(0.36, 0.16, 0.16, 0.16, 0.16)))
+        self.method = "evidence" if self.task == "regression" else str(rng.choice(METHODS, p=(0.35, 0.15, 0.15, 0.15, 0.15, 0.05)))
+        self.learner = str(rng.choice(ONLINE))
         if self.method == "free-bias" and not self.intercept:
             self.method = "squared-hinge"
         hidden = self.make_rows(rng)
@@ -48,6 +52,9 @@ class Problem:
             x -= np.outer(x @ v, v) * (2 / (v @ v))
         if self.offset:
             x = x + 10 ** self.offset * x.std() * rng.uniform(-1, 1, d)
+        self.drift = float(rng.choice([0, rng.uniform(0, 3)], p=(0.85, 0.15)))  # later rows lie elsewhere, as of another camera
+        if self.drift:
+            x[int(rng.integers(1, n)):] += 10 ** self.drift * hidden.std() * rng.standard_normal(d) / np.sqrt(d)
         self.scale = float(rng.choice([0, rng.uniform(-3, 3), rng.uniform(-25, 25)], p=(0.5, 0.4, 0.1)))
         self.x = self.as_stored(x)
         return hidden
@@ -129,7 +136,8 @@ class Problem:
     def about(self):
         return (f"{self.rows} x {self.cols} {self.type}, {self.task} {self.y.shape[1]}, {self.normalize}, "
                 f"intercept {'yes' if self.intercept else 'no'}, {self.method}, offset 10^{self.offset:.1f}, spread "
-                f"10^{self.spread:.1f}, scale 10^{self.scale:.1f}, C {self.cost:.3g}{', balanced' if self.balanced else ''}")
+                f"10^{self.spread:.1f}, scale 10^{self.scale:.1f}, drift 10^{self.drift:.1f}, C {self.cost:.3g}{', balanced' if self.balanced else ''}"
+                f"{', ' + self.learner if self.method == 'online' else ''}")
 
 
 def bf16(x):

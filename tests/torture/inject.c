@@ -80,16 +80,29 @@ static bool is_kind(const char *kind, const struct user_regs_struct *r)
 
 /* ---- somebody else changes a file ---- */
 
-static void rewrite(int fd, off_t size, const char *byte)
+/* Text stays text, with more fields and lines than a reader that counted them first has room for; other files get other bytes. */
+static char other_byte(const char *path, char c, off_t at)
+{
+    const char *suffix = strrchr(path, '.');
+    static int commas; /* of this line: the fourth ends it, so that lines of 8 cells, points now commas, are two of 8 */
+    if (suffix && strcmp(suffix, ".csv") == 0) {
+        commas = c == '\n' ? 0 : commas + (c == ',');
+        return c == '.' ? ',' : c == ',' && commas == 4 ? '\n' : c;
+    }
+    if (suffix && strcmp(suffix, ".svm") == 0)
+        return c == ' ' && at % 2 ? '\n' : c;
+    if (suffix && strcmp(suffix, ".txt") == 0)
+        return at % 2 ? '\n' : c;
+    return at % 7 ? c : (char)(c ^ 0x15);
+}
+
+static void rewrite(int fd, off_t size, const char *path)
 {
     char block[4096];
     for (off_t at = 0; at < size; at += (off_t)sizeof block) {
         ssize_t n = pread(fd, block, sizeof block, at);
-        for (ssize_t i = 0; i < n; ++i) /* text stays text, with more and fewer fields than before */
-            block[i] = block[i] >= '0' && block[i] <= '9' ? *byte
-                       : block[i] == '\n'                 ? ' '
-                       : block[i] == ' '                  ? '\n'
-                                                          : block[i];
+        for (ssize_t i = 0; i < n; ++i)
+            block[i] = other_byte(path, block[i], at + i);
         if (n <= 0 || pwrite(fd, block, (size_t)n, at) != n)
             return;
     }
@@ -110,7 +123,7 @@ static void change(const char *how, const char *path)
     if ((empty || strcmp(how, "truncate") == 0) && ftruncate(fd, empty ? 0 : info.st_size / 3) != 0)
         perror("inject: truncate");
     if (strcmp(how, "rewrite") == 0)
-        rewrite(fd, info.st_size, ",");
+        rewrite(fd, info.st_size, path);
     if (strcmp(how, "grow") == 0 && pwrite(fd, garbage, sizeof garbage, info.st_size) < 0)
         perror("inject: grow");
     close(fd);
