@@ -6,7 +6,7 @@
  *
  *   inject REPORT RULE... -- PROGRAM ARGUMENT...
  *   RULE = KIND:WHEN:ACTION
- *     KIND    all, or open read write close sync rename map stat unlink size
+ *     KIND    all, or open read write close sync rename map stat unlink size; KIND@PATH counts from where PATH is opened
  *     WHEN    k: the k-th; k+: from the k-th on; k*: every k-th
  *     ACTION  errno=N; short: half the bytes asked for; signal=N; or what becomes of a file: truncate=PATH (to a third),
  *             empty=PATH, rewrite=PATH (in place), grow=PATH, replace=PATH (by another of its name), remove=PATH
@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -36,6 +38,7 @@ enum { NOT_HERE = 125, MOST_RULES = 4, MOST_THREADS = 64 };
 
 typedef struct rule {
     const char *kind, *action, *value;
+    const char *after; /* counting waits until this file is opened; NULL: it does not */
     long k;
     char form; /* 0, + or * */
     long matched;
@@ -165,6 +168,18 @@ static void act(const rule *rule, thread *t, struct user_regs_struct *r, pid_t c
     }
 }
 
+/* True for a call that opens `path`, named by the same bytes. */
+static bool opens(pid_t pid, const struct user_regs_struct *r, const char *path)
+{
+    char name[256] = "";
+    bool is_open = r->orig_rax == SYS_open || r->orig_rax == SYS_openat;
+    size_t length = strlen(path) + 1;
+    struct iovec here = {name, length},
+                 there = {(void *)(uintptr_t)(r->orig_rax == SYS_open ? r->rdi : r->rsi), length};
+    return is_open && length <= sizeof name && process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)length &&
+           memcmp(name, path, length) == 0;
+}
+
 static void entry(thread *t, pid_t child)
 {
     struct user_regs_struct r;
@@ -176,9 +191,12 @@ static void entry(thread *t, pid_t child)
         return;
     }
     ++seen;
-    for (size_t i = 0; i < rule_count; ++i)
-        if (is_kind(rules[i].kind, &r) && is_due(&rules[i]))
+    for (size_t i = 0; i < rule_count; ++i) {
+        if (rules[i].after && opens(t->pid, &r, rules[i].after))
+            rules[i].after = NULL;
+        if (!rules[i].after && is_kind(rules[i].kind, &r) && is_due(&rules[i]))
             act(&rules[i], t, &r, child);
+    }
 }
 
 static void leave(const thread *t)
@@ -244,7 +262,11 @@ static bool parse(char *text, rule *out)
     char *value = strchr(action, '=');
     if (value)
         *value++ = 0;
-    *out = (rule){.kind = text, .action = action, .value = value ? value : "", .k = strtol(when, &end, 10)};
+    char *after = strchr(text, '@');
+    if (after)
+        *after++ = 0;
+    *out = (rule){
+        .kind = text, .after = after, .action = action, .value = value ? value : "", .k = strtol(when, &end, 10)};
     out->form = *end;
     return out->k > 0;
 }
