@@ -154,7 +154,7 @@ def applied(problem, head):
     else:
         x = reference.prepare(problem.x, problem.normalize)
     centre = head["centre"].astype(LONG) if "centre" in head else np.zeros(x.shape[1], LONG)
-    bias = head["centred_bias"] if "centred_bias" in head else head["bias"]
+    bias = head["centre_bias"] if "centre" in head else head["bias"]
     return x, head["weight"].astype(LONG), bias.astype(LONG), centre
 
 

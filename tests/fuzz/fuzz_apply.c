@@ -37,8 +37,14 @@ static tn_source *rows_as(tn_ctx *ctx, const char *name, size_t cols, const char
     snprintf(rep, sizeof rep, "%s=%s", name, path);
     if (tn_source_open(ctx, rep, &src) != TN_OK)
         src = NULL;
-    unlink(path); /* mapped: it lives on */
     return src;
+}
+
+static void remove_rows(const char *end)
+{
+    char path[FUZZ_PATH];
+    fuzz_path(path, end);
+    unlink(path);
 }
 
 static void go_on(tn_ctx *ctx, const tn_head *head, const tn_source *const *sources, size_t count)
@@ -90,9 +96,12 @@ static void apply(tn_ctx *ctx, const tn_head *head, const tn_head *donor, fuzz_i
     if (count > 0)
         go_on(ctx, head, list, count);
     tn_scorer_free(scorer);
-    for (size_t i = 0; i < MOST_REPS; ++i)
+    for (size_t i = 0; i < MOST_REPS; ++i) {
         tn_source_close(sources[i]);
+        remove_rows(ends[i]);
+    }
     tn_source_close(given);
+    remove_rows("-scores.npy");
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
