@@ -83,8 +83,8 @@ def problem_lines(found):
     notes = found["notes"]
     return ["## Random problems", "",
             f"Seeds {found['first']} to {found['first'] + found['count'] - 1}: **{found['count']} problems, {found['failed']} "
-            f"failed**, {found['seconds']:.0f} s, revision {found['revision']}. N from 2 to 200, D from 1 to 4 N, up to 20 classes, from "
-            "one row a class; means to 10^6 σ, spreads to 10^4 between directions, scales from 10^-25 to 10^25, every element type, every "
+            f"failed**, {found['seconds']:.0f} s, revision {found['revision']}. N from 2 to 200 and, one in twenty, to 3000; D from 1 to 4 N; up to 20 "
+            "classes, from one row a class; means to 10^6 σ, spreads to 10^4 between directions, later rows that lie elsewhere, scales from 10^-25 to 10^25, every element type, every "
             "normalisation, with and without an intercept, C from 0.01 to 1000. The reference takes the values that the file holds and "
             "works in long double; minima are those of Newton and L-BFGS in NumPy and SciPy, which share nothing with the library. "
             f"Not compared: {notes.get('unbounded', 0)} problems whose evidence has no bound. Not converged, and said so: "
@@ -106,13 +106,13 @@ def fuzz_lines(found):
 
 
 def torture_lines(found):
-    rows = [[name, entry["runs"], entry["faults"], entry["findings"]] for name, entry in sorted(found["kinds"].items())]
+    rows = [[name, entry["runs"], entry["signals"], entry["faults"], entry["findings"]] for name, entry in sorted(found["kinds"].items())]
     return ["## Torture", "",
             f"`make torture MINUTES={found['minutes']:g}`, seed {found['seed']}, revision {found['revision']}: **{found['runs']} runs "
             f"of the program, {found['kills']} signals sent, {found['faults']} faults injected, {found['findings']} findings**. After every "
             "run: no death by a signal that was not sent, a documented exit status, outputs that are absent, as they were, or complete "
             "and loadable, complete where the program said 0, and nothing left beside them after the next run.", "",
-            *table(["kind", "runs", "faults injected", "findings"], rows)]
+            *table(["kind", "runs", "signals sent", "faults injected", "findings"], rows)]
 
 
 def render(found):
