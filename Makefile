@@ -4,6 +4,7 @@
 #   make            the program, build/tenon, and the library
 #   make demo       the whole way on data/demo, ends with one sentence
 #   make test       every test that needs a few minutes; make test-all adds clang, sanitizers, valgrind, fuzzing
+#   make torture    MINUTES=1 of kills, full disks, failing calls and changing files; finds nothing, or tells how to repeat it
 #   make bench      the benchmarks      make docs      manual, completions and docs/cli.md from the option tables
 #   make install    PREFIX=/usr/local, DESTDIR= honoured
 #   make format     clang-format over our C files
@@ -33,6 +34,11 @@ test-all:
 	@$(MAKE) --no-print-directory test
 	@tools/test_all.sh
 
+MINUTES ?= 1
+torture: all
+	@tools/install_deps.sh test
+	@tests/torture/run $(BUILD)/tenon --minutes $(MINUTES) --jobs $(JOBS)
+
 bench: all
 	@tools/install_deps.sh bench
 	@bench/run $(BUILD)/tenon
@@ -49,4 +55,4 @@ format:
 clean:
 	@rm -rf $(BUILD) build-*
 
-.PHONY: all demo test test-all bench docs install format clean
+.PHONY: all demo test test-all torture bench docs install format clean

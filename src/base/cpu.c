@@ -71,7 +71,7 @@ static size_t kilobytes(const char *text)
     return sscanf(text, "%llu", &kb) == 1 ? (size_t)kb * 1024 : 0;
 }
 
-static size_t usable_cores(void)
+size_t tnp_usable_cores(void)
 {
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0)
@@ -86,7 +86,7 @@ void tn_machine_look(tn_machine *out)
     char text[96];
     memset(&m, 0, sizeof m);
     tnp_cpu cpu = tnp_cpu_look();
-    m.cores = usable_cores();
+    m.cores = tnp_usable_cores();
     line_of("/proc/meminfo", "MemTotal", text, sizeof text);
     m.memory_total = kilobytes(text);
     line_of("/proc/meminfo", "MemAvailable", text, sizeof text);

@@ -5,6 +5,7 @@
 #define TNP_CPU_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 typedef struct tnp_cpu {
     bool avx2, avx512, intel;
@@ -12,6 +13,8 @@ typedef struct tnp_cpu {
 } tnp_cpu;
 
 tnp_cpu tnp_cpu_look(void);
+/* Cores that this process may run on. */
+size_t tnp_usable_cores(void);
 
 /* Widest SIMD level to use: "scalar", "avx2" or "avx512"; TN_SIMD lowers it, never raises it. */
 const char *tnp_simd_level(void);

@@ -4,6 +4,7 @@
  * counts every other allocation. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/ctx.h"
+#include "base/cpu.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -30,11 +31,8 @@ void tn_ctx_free(tn_ctx *ctx)
 
 void tn_ctx_set_threads(tn_ctx *ctx, size_t threads)
 {
-    if (threads == 0) {
-        tn_machine machine;
-        tn_machine_look(&machine);
-        threads = tnp_max(machine.cores, 1);
-    }
+    if (threads == 0)
+        threads = tnp_max(tnp_usable_cores(), 1);
     if (threads != ctx->threads) {
         tnp_pool_free(ctx->pool);
         ctx->pool = NULL;

@@ -221,6 +221,8 @@ tn_status tn_feed_new(tn_ctx *ctx, const tn_source *src, const size_t *rows, siz
     feed->map = map;
     feed->raw = tn_source_cols(src);
     TN_TRY(tnp_mul(ctx, feed->raw, map ? tn_map_width(map) : 1, &feed->cols));
+    if (map)
+        TN_TRY(tnp_phi_ready(ctx, map));
     feed->normalize = normalize;
     feed->nan = nan;
     if (normalize == TN_NORM_ZSCORE && count > 0)

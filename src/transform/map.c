@@ -8,7 +8,7 @@
  * reads see the same function. Learned maps have cells of equal width on [0, 1] and |x| beyond 1 is clamped: an extrapolated
  * polynomial or period would be made of nothing that was learned. chi2 and its kin behave like sqrt(x) at 0, so their cells are
  * named by the leading bits of the number, the same number of cells for every octave; below 2^-40 and from 2 on, where the table
- * ends, phi is computed. A square root needs no table.
+ * ends, phi is computed. A square root needs no table. Tables are made at the first use, by tnp_phi_ready.
  * Oracle: tests/ref/ref_map.c. */
 #include "transform/map.h"
 
@@ -88,12 +88,39 @@ static tn_status make_table(tn_ctx *ctx, tn_map *map)
         table->cells = (uint32_t)OCTAVES << bits;
     }
     fill_job job = {map, NULL, (size_t)table->cells + 2};
-    TN_TRY(tnp_alloc(ctx, job.count * table->pad, sizeof *map->rows, &map->rows));
-    table->rows = job.rows = map->rows;
+    TN_TRY(tnp_alloc(map->ctx, job.count * table->pad, sizeof *job.rows, &job.rows));
+    table->rows = map->rows = job.rows;
     tnp_parallel(ctx, tnp_threads_for(ctx, (double)job.count * (1000 + 40 * (double)rank)), (job.count - 1) / KNOTS + 1,
                  fill_knots, &job);
 done:
     return st;
+}
+
+/* Made at the first feed and not with the map: a head that is loaded to be looked at, or a kernel to be compared, would spend
+ * all its time on a table that nobody reads. The map is the owner, so that feeds of many representations share one table. */
+tn_status tnp_phi_ready(tn_ctx *ctx, const tn_map *shared)
+{
+    tn_map *map = (tn_map *)(uintptr_t)shared; /* all maps are made below, none is a constant object */
+    tn_status st = TN_OK;
+    if (map->kind == TNP_PHI_HELLINGER)
+        return TN_OK;
+    pthread_mutex_lock(&map->lock);
+    if (!map->rows)
+        st = make_table(ctx, map);
+    pthread_mutex_unlock(&map->lock);
+    if (st != TN_OK && ctx != map->ctx)
+        tnp_fail(ctx, st, "map: no memory for its table");
+    return st;
+}
+
+static tn_status new_map(tn_ctx *ctx, tn_map **out)
+{
+    tn_status st = tnp_alloc(ctx, 1, sizeof **out, out);
+    if (st != TN_OK)
+        return st;
+    (*out)->ctx = ctx;
+    pthread_mutex_init(&(*out)->lock, NULL);
+    return TN_OK;
 }
 
 tn_status tn_map_new_named(tn_ctx *ctx, const char *name, tn_signed sign, tn_map **out)
@@ -107,19 +134,15 @@ tn_status tn_map_new_named(tn_ctx *ctx, const char *name, tn_signed sign, tn_map
         return tnp_fail(ctx, TN_ERR_ARG, "map: got '%.40s', expected %s", name, TN_MAP_WORDS);
     if (sign != TN_SIGNED_ODD && sign != TN_SIGNED_SPLIT)
         return tnp_fail(ctx, TN_ERR_ARG, "map: signed is %d, expected %s", (int)sign, TN_SIGNED_WORDS);
-    TN_TRY(tnp_alloc(ctx, 1, sizeof *map, &map));
+    TN_TRY(new_map(ctx, &map));
     map->kind = (tnp_phi_kind)kind;
     map->made_of.sign = sign;
     map->made_of.scale = 1;
     map->made_of.rank = kind == TNP_PHI_HELLINGER ? 1 : TNP_PHI_HOMOGENEOUS;
-    if (kind != TNP_PHI_HELLINGER) {
+    if (kind != TNP_PHI_HELLINGER)
         map->waves = tnp_waves_of(map->kind);
-        TN_TRY(make_table(ctx, map));
-    }
     *out = map;
-    map = NULL;
 done:
-    tn_map_free(map);
     return st;
 }
 
@@ -158,7 +181,7 @@ tn_status tn_map_new_learned(tn_ctx *ctx, const tn_map_spec *spec, tn_map **out)
     tn_status st = TN_OK;
     tn_map *map = NULL;
     TN_TRY(check(ctx, spec));
-    TN_TRY(tnp_alloc(ctx, 1, sizeof *map, &map));
+    TN_TRY(new_map(ctx, &map));
     map->kind = TNP_PHI_LEARNED;
     map->made_of = *spec;
     map->made_of.weight = map->made_of.rates = map->made_of.histogram = NULL;
@@ -168,7 +191,6 @@ tn_status tn_map_new_learned(tn_ctx *ctx, const tn_map_spec *spec, tn_map **out)
     TN_TRY(copy_values(ctx, spec->singular_values, TN_BASIS_SIZE, &map->made_of.singular_values));
     TN_TRY(copy_values(ctx, spec->vectors, (size_t)TN_BASIS_SIZE * TN_BASIS_SIZE, &map->made_of.vectors));
     TN_TRY(copy_values(ctx, spec->histogram, TN_MAP_BINS, &map->made_of.histogram));
-    TN_TRY(make_table(ctx, map));
     *out = map;
     map = NULL;
 done:
@@ -190,6 +212,7 @@ void tn_map_free(tn_map *map)
                                    map->made_of.vectors, map->made_of.histogram};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i)
         tnp_free((void *)(uintptr_t)owned[i]);
+    pthread_mutex_destroy(&map->lock);
     tnp_free(map->rows);
     tnp_free(map);
 }

@@ -44,7 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                   .trials = TRIALS,
                                   .epochs = EPOCHS,
                                   .measure = measure};
-    char path[64];
+    char path[FUZZ_PATH];
     tn_status st = TN_OK, again = TN_OK;
     tn_ctx *ctx = fuzz_begin();
     fuzz_write(path, "ckpt", data, size);

@@ -28,9 +28,9 @@ static void use(tn_ctx *ctx, const tn_head *head)
         length += strlen(rep.name) + strlen(rep.transform);
         dim += rep.cols;
     }
-    char path[64];
+    char path[FUZZ_PATH];
     tn_head *again = NULL;
-    snprintf(path, sizeof path, "/tmp/tenon-fuzz-%ld-again.safetensors", (long)getpid());
+    fuzz_path(path, "-again.safetensors");
     if (dim != tn_head_dim(head) || tn_head_save(ctx, head, NULL, path) != TN_OK ||
         tn_head_load(ctx, path, &again) != TN_OK || tn_head_dim(again) != dim)
         abort();
@@ -42,7 +42,7 @@ static void use(tn_ctx *ctx, const tn_head *head)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
+    char path[FUZZ_PATH];
     tn_ctx *ctx = fuzz_begin();
     tn_head *head = NULL;
     fuzz_write(path, "safetensors", data, size);

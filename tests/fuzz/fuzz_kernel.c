@@ -8,11 +8,11 @@
 
 static void use(tn_ctx *ctx, const tn_map *map)
 {
-    char path[64];
+    char path[FUZZ_PATH];
     double values[TN_MAP_MOST];
     tn_map *again = NULL;
     const tn_map_spec *made = tn_map_made_of(map);
-    snprintf(path, sizeof path, "/tmp/tenon-fuzz-%ld-again.safetensors", (long)getpid());
+    fuzz_path(path, "-again.safetensors");
     for (double x = -1.5; x < 2; x += 0.25)
         tn_map_exact(map, x, values);
     tn_status saved = tn_map_save(ctx, map, NULL, path), loaded = saved;
@@ -27,7 +27,7 @@ static void use(tn_ctx *ctx, const tn_map *map)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
+    char path[FUZZ_PATH];
     tn_ctx *ctx = fuzz_begin();
     tn_map *map = NULL;
     fuzz_write(path, "safetensors", data, size);

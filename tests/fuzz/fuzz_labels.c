@@ -19,7 +19,7 @@ static void check(const tn_labels *labels)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
+    char path[FUZZ_PATH];
     tn_labels *labels = NULL;
     if (size == 0)
         return 0;

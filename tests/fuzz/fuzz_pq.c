@@ -8,10 +8,10 @@ static void use(tn_ctx *ctx, const tn_pq *pq)
 {
     static float row[FUZZ_VALUES];
     static uint8_t codes[FUZZ_VALUES];
-    char path[64];
+    char path[FUZZ_PATH];
     tn_pq *again = NULL;
     size_t dim = tn_pq_dim(pq);
-    snprintf(path, sizeof path, "/tmp/tenon-fuzz-%ld-again.safetensors", (long)getpid());
+    fuzz_path(path, "-again.safetensors");
     for (size_t j = 0; j < FUZZ_VALUES; ++j)
         row[j] = 0;
     if (dim <= FUZZ_VALUES && (tn_pq_encode(ctx, pq, (tn_view){row, 1, dim, dim}, codes, NULL) != TN_OK ||
@@ -28,7 +28,7 @@ static void use(tn_ctx *ctx, const tn_pq *pq)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
+    char path[FUZZ_PATH];
     tn_ctx *ctx = fuzz_begin();
     tn_pq *pq = NULL;
     fuzz_write(path, "safetensors", data, size);

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    char path[64];
+    char path[FUZZ_PATH];
     tn_ctx *ctx = fuzz_begin();
     tn_stats *stats = NULL, *twin = NULL;
     fuzz_write(path, "safetensors", data, size);

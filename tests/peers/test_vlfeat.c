@@ -77,6 +77,7 @@ static void test_row(void **state)
         }
         float row[N];
         memcpy(row, x, sizeof row);
+        assert_fine(ctx, tnp_phi_ready(ctx, map));
         tnp_phi_row(tnp_kernels_get(), map, row, N, out);
         for (size_t j = 0; j < N; ++j) {
             double want[TNP_PHI_HOMOGENEOUS], v = (double)x[j] / sum;

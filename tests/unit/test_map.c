@@ -42,6 +42,7 @@ static tn_map *learned_of(tn_basis basis, tn_signed sign, size_t rank, double sc
     random_weight(w, rank, seed);
     assert_fine(ctx,
                 tn_map_new_learned(ctx, &(tn_map_spec){basis, sign, rank, scale, w, .power = 0.5, .tasks = 3}, &map));
+    assert_fine(ctx, tnp_phi_ready(ctx, map));
     return map;
 }
 
@@ -49,6 +50,7 @@ static tn_map *named_of(const char *name, tn_signed sign)
 {
     tn_map *map = NULL;
     assert_fine(ctx, tn_map_new_named(ctx, name, sign, &map));
+    assert_fine(ctx, tnp_phi_ready(ctx, map));
     return map;
 }
 
@@ -256,6 +258,8 @@ static void test_kernel_of_the_basis(void **state)
             turned[m * RANK + i % RANK] += w[m * RANK + i / RANK] * (double)turn[i];
     assert_fine(ctx, tn_map_new_learned(ctx, &(tn_map_spec){.rank = RANK, .scale = 2, .weight = w}, &maps[0]));
     assert_fine(ctx, tn_map_new_learned(ctx, &(tn_map_spec){.rank = RANK, .scale = 2, .weight = turned}, &maps[1]));
+    assert_fine(ctx, tnp_phi_ready(ctx, maps[0]));
+    assert_fine(ctx, tnp_phi_ready(ctx, maps[1]));
     for (int i = 0; i <= 1000; ++i)
         top = fmax(top, tn_map_kernel(maps[0], i / 1000.0, i / 1000.0));
     for (int i = 0; i < 300; ++i) {
@@ -446,17 +450,49 @@ static void test_no_memory(void **state)
             tnp_fail_allocation(ctx, k);
             tn_status st =
                 form ? tn_map_new_named(ctx, "js", TN_SIGNED_ODD, &map) : tn_map_new_learned(ctx, &spec, &map);
+            bool made = st == TN_OK;
+            if (made)
+                st = tnp_phi_ready(ctx, map);
             tnp_fail_allocation(ctx, 0);
-            if (st == TN_OK) {
-                tn_map_free(map);
-                break;
-            }
-            assert_int_equal(st, TN_ERR_MEMORY);
-            assert_null(map);
+            assert_int_equal(map != NULL, made);
+            tn_map_free(map);
             assert_int_equal(tnp_live_blocks(ctx), live);
+            if (st == TN_OK)
+                break;
+            assert_int_equal(st, TN_ERR_MEMORY);
         }
         assert_int_equal(k, form ? 3 : 6); /* the map and its table; weights, rates and histogram */
     }
+}
+
+static void *make_ready(void *map)
+{
+    tn_ctx *own = ctx_of(1);
+    assert_fine(own, tnp_phi_ready(own, map));
+    ctx_done(own);
+    return NULL;
+}
+
+/* A map has no table until rows are to go through it; threads that ask for it at once, each with a context of its own, get one, and
+ * it outlives their contexts. */
+static void test_table_at_first_use(void **state)
+{
+    (void)state;
+    tn_map *map = NULL;
+    pthread_t threads[4];
+    double values[2 * TNP_PHI_HOMOGENEOUS];
+    assert_fine(ctx, tn_map_new_named(ctx, "chi2", TN_SIGNED_ODD, &map));
+    tn_map_exact(map, 0.25, values);
+    assert_null(map->rows);
+    size_t live = tnp_live_blocks(ctx);
+    for (size_t i = 0; i < 4; ++i)
+        assert_int_equal(pthread_create(&threads[i], NULL, make_ready, map), 0);
+    for (size_t i = 0; i < 4; ++i)
+        pthread_join(threads[i], NULL);
+    assert_non_null(map->rows);
+    assert_int_equal(tnp_live_blocks(ctx), live + 1);
+    tnp_phi_row_wide(map, (const double[]){0.5, 0.5}, 2, values);
+    tn_map_free(map);
 }
 
 static void test_refused(void **state)
@@ -508,6 +544,7 @@ int main(void)
         cmocka_unit_test(test_zeros_and_clamps),
         cmocka_unit_test(test_copy),
         cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_table_at_first_use),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_refused),
     };

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Any bytes as a file of sample weights, for every method that may take one; the first byte chooses the method and, in bit 7,
+ * balanced classes. What is trained has finite weights. */
+#include "fuzz.h"
+#include "tenon/pipeline.h"
+
+#include <math.h>
+
+enum { ROWS = 6 };
+
+static const char npy_start[] = "\x93NUMPY\1\0\x3f\0{'descr': '<f4', 'fortran_order': False, 'shape': (6, 2), }   \n";
+static const float features[ROWS * 2] = {1, 0.5f, -0.25f, 2, 0.5f, 0.5f, -1, -1, 0.125f, -2, 3, 0.75f};
+static const char label_lines[] = "a\nb\na\nb\na\nb\n";
+
+static void check(const tn_head *head)
+{
+    for (size_t i = 0; i < tn_head_classes(head) * tn_head_dim(head); ++i)
+        if (!isfinite(tn_head_weight(head)[i]))
+            abort();
+    for (size_t k = 0; k < tn_head_classes(head); ++k)
+        if (!isfinite(tn_head_bias(head)[k]))
+            abort();
+}
+
+static void train(tn_ctx *ctx, const tn_source *src, const tn_labels *labels, const char *weights, uint8_t how)
+{
+    static const int methods[] = {TN_METHOD_SVM,  TN_METHOD_LOGISTIC, TN_METHOD_PA,    TN_METHOD_EVIDENCE,
+                                  TN_METHOD_AROW, TN_METHOD_RIDGE_CV, TN_METHOD_SVM_CV};
+    tn_fit_options options;
+    tn_fit_info *info = NULL;
+    tn_head *head = NULL;
+    tn_fit_options_default(&options);
+    options.method = methods[(how & 0x7f) % (sizeof methods / sizeof *methods)];
+    options.learn.sample_weight = weights;
+    options.learn.class_weight = how & 0x80 ? TN_WEIGHT_BALANCED : TN_WEIGHT_NONE;
+    options.learn.max_passes = 20;
+    options.learn.folds = 2;
+    options.learn.grid = options.method == TN_METHOD_SVM_CV || options.method == TN_METHOD_RIDGE_CV ? "1" : "";
+    options.online.epochs = 2;
+    if (tn_fit(ctx, &src, 1, labels, &options, &info, &head) == TN_OK)
+        check(head);
+    tn_head_free(head);
+    tn_fit_info_free(info);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static uint8_t npy[sizeof npy_start - 1 + sizeof features];
+    char path[FUZZ_PATH], weights[FUZZ_PATH], lines[FUZZ_PATH];
+    fuzz_input in = {data, size};
+    uint8_t how = fuzz_byte(&in);
+    tn_source *src = NULL;
+    tn_labels *labels = NULL;
+    tn_ctx *ctx = fuzz_begin();
+    memcpy(npy, npy_start, sizeof npy_start - 1);
+    memcpy(npy + sizeof npy_start - 1, features, sizeof features);
+    fuzz_write(path, "npy", npy, sizeof npy);
+    fuzz_path(weights, "-weights.npy");
+    fuzz_store(weights, in.data, in.size);
+    fuzz_path(lines, ".txt");
+    fuzz_store(lines, (const uint8_t *)label_lines, sizeof label_lines - 1);
+    if (tn_source_open(ctx, path, &src) != TN_OK || tn_labels_open(ctx, lines, TN_TASK_AUTO, &labels) != TN_OK)
+        abort();
+    train(ctx, src, labels, weights, how);
+    tn_labels_free(labels);
+    tn_source_close(src);
+    unlink(weights);
+    unlink(lines);
+    fuzz_end(ctx, path);
+    return 0;
+}
