@@ -354,6 +354,16 @@ static void picked_lines(FILE *out, const tn_head *head)
         fprintf(out, "  and %zu more that were picked\n", total - SHOWN);
 }
 
+/* Columns [from, from + count) of a head that have a centre. */
+static size_t centred(const tn_head *head, size_t from, size_t count)
+{
+    const double *centre = tn_head_centre(head);
+    size_t n = 0;
+    for (size_t j = from; centre && j < from + count; ++j)
+        n += centre[j] != 0;
+    return n;
+}
+
 static void head_json(FILE *out, const char *path, const tn_head *head)
 {
     double low = 0, high = 0;
@@ -368,8 +378,10 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         cli_json_string(out, tn_head_class_names(head)[k]);
     }
     fprintf(out, "],\"dim\":%zu,\"representations\":[", tn_head_dim(head));
-    for (size_t i = 0; i < tn_head_rep_count(head); ++i) {
+    for (size_t i = 0, at = 0; i < tn_head_rep_count(head); ++i) {
         tn_rep rep = tn_head_rep(head, i);
+        size_t moved = centred(head, at, rep.cols);
+        at += rep.cols;
         fputs(i ? "," : "", out);
         json_text(out, "{name", rep.name);
         fprintf(out, ",\"dim\":%zu", rep.dim);
@@ -377,6 +389,8 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         json_text(out, "transform", rep.transform);
         if (rep.map)
             fprintf(out, ",\"width\":%zu", tn_map_width(rep.map));
+        if (moved)
+            fprintf(out, ",\"centred\":%zu", moved);
         fputc('}', out);
     }
     fputc(']', out);
@@ -403,12 +417,17 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
     for (size_t k = 0; k < tn_head_classes(head) && k < SHOWN; ++k)
         fprintf(out, " %s", tn_head_class_names(head)[k]);
     fprintf(out, "%s\n", tn_head_classes(head) > SHOWN ? " ..." : "");
-    for (size_t i = 0; i < tn_head_rep_count(head); ++i) {
+    for (size_t i = 0, at = 0; i < tn_head_rep_count(head); ++i) {
         tn_rep rep = tn_head_rep(head, i);
+        size_t moved = centred(head, at, rep.cols);
+        at += rep.cols;
         fprintf(out, "  %s  %s, %zu columns, ", i ? "               " : "representations", rep.name, rep.dim);
         if (rep.map)
             fprintf(out, "%zu through %s, ", rep.cols, rep.transform);
-        fprintf(out, "normalised %s\n", tn_normalize_name(rep.normalize));
+        fprintf(out, "normalised %s", tn_normalize_name(rep.normalize));
+        if (moved)
+            fprintf(out, ", %zu columns far from zero and centred", moved);
+        fputc('\n', out);
     }
     if (picks_columns(head))
         picked_lines(out, head);
