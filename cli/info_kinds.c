@@ -27,7 +27,18 @@ typedef struct figures {
     double least, most, sum; /* of the norms of the finite rows */
 } figures;
 
-static void add_row(figures *f, const float *row, size_t cols)
+/* The norm of a finite row whose squares are no doubles, or zeros. */
+static double norm_of(const double *row, size_t cols)
+{
+    double most = 0, squares = 0;
+    for (size_t j = 0; j < cols; ++j)
+        most = fmax(most, fabs(row[j]));
+    for (size_t j = 0; j < cols && most > 0; ++j)
+        squares += row[j] / most * (row[j] / most);
+    return most * sqrt(squares);
+}
+
+static void add_row(figures *f, const double *row, size_t cols)
 {
     double squares = 0;
     bool finite = true;
@@ -35,12 +46,12 @@ static void add_row(figures *f, const float *row, size_t cols)
     for (size_t j = 0; j < cols; ++j) {
         finite = finite && isfinite(row[j]);
         zeros += row[j] == 0;
-        squares += (double)row[j] * (double)row[j];
+        squares += row[j] * row[j];
     }
     f->zeros += zeros;
     f->values += cols;
     if (finite) {
-        double norm = sqrt(squares);
+        double norm = squares > 1e-290 && squares < 1e290 ? sqrt(squares) : norm_of(row, cols);
         f->least = f->finite ? fmin(f->least, norm) : norm;
         f->most = f->finite ? fmax(f->most, norm) : norm;
         f->sum += norm;
@@ -56,16 +67,17 @@ static int read_figures(cli_app *app, const tn_source *source, figures *f)
     int code = EXIT_FINE;
     size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
     size_t block = ((size_t)1 << 20) / (cols ? cols : 1) + 1;
-    tn_mat *buffer = NULL;
-    CLI_TRY(cli_check(app, tn_mat_new(app->ctx, block < rows ? block : rows, cols, &buffer)));
+    double *buffer = malloc((block < rows ? block : rows) * cols * sizeof *buffer + 1);
+    if (!buffer)
+        CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu columns", cols));
     for (size_t start = 0; start < rows; start += block) {
         size_t count = rows - start < block ? rows - start : block;
-        CLI_TRY(cli_check(app, tn_source_read(app->ctx, source, NULL, start, count, 0, cols, buffer->data)));
+        CLI_TRY(cli_check(app, tn_source_read_wide(app->ctx, source, NULL, start, count, 0, cols, buffer)));
         for (size_t i = 0; i < count; ++i)
-            add_row(f, buffer->data + i * cols, cols);
+            add_row(f, buffer + i * cols, cols);
     }
 done:
-    tn_mat_free(buffer);
+    free(buffer);
     return code;
 }
 

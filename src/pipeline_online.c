@@ -117,26 +117,32 @@ done:
     return st;
 }
 
-/* A head to go on from brings the centre of its columns: its weights go on meaning what they did. */
+/* A head to go on from brings the centres of its columns: its weights go on meaning what they did. Representations that had none
+ * in it keep the one that the rows at hand ask for. */
 static tn_status take_centre(tn_ctx *ctx, const tnp_chosen *c)
 {
     tn_status st = TN_OK;
     const tn_head *from = c->options->from;
-    for (size_t m = 0, at = 0; from && from->centre && m < c->count; at += tn_feed_cols(c->feeds[m++]))
-        TN_TRY(tnp_feed_set_centre(ctx, c->bench->candidates->feeds[c->members[m]], from->centre + at));
+    for (size_t m = 0, at = 0; from && from->centre && m < c->count; at += tn_feed_cols(c->feeds[m++])) {
+        bool any = false;
+        for (size_t j = 0; j < tn_feed_cols(c->feeds[m]); ++j)
+            any |= from->centre[at + j] != 0;
+        if (any)
+            TN_TRY(tnp_feed_set_centre(ctx, c->bench->candidates->feeds[c->members[m]], from->centre + at));
+    }
 done:
     return st;
 }
 
-/* Intercept of class k of that head for the columns as they are read now: a head without centre may meet rows that have one. */
+/* Intercept of class k of that head for the columns as they are read now: b + w (c - its own c). */
 static float start_bias(const tnp_chosen *c, size_t k)
 {
     const tn_head *from = c->options->from;
     const float *w = from->weight + k * from->dim;
     double bias = (double)from->bias[k];
-    for (size_t m = 0; m < c->count && !from->centre; w += tn_feed_cols(c->feeds[m++]))
+    for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++]))
         for (size_t j = 0; c->feeds[m]->centre && j < tn_feed_cols(c->feeds[m]); ++j)
-            bias += (double)w[j] * c->feeds[m]->centre[j];
+            bias += (double)w[at + j] * (c->feeds[m]->centre[j] - (from->centre ? from->centre[at + j] : 0));
     return (float)bias;
 }
 

@@ -137,6 +137,9 @@ static double end_sample(size_t rows, size_t cols, double far, const double *sum
                          bool *any)
 {
     double most = 0, n = (double)rows;
+    far *= rows == 2   ? 0x1p7
+           : rows == 3 ? 0x1p3
+                       : 1; /* so few are close together by chance, in one column of a hundred */
     for (size_t j = 0; j < cols; ++j) {
         double shift = sum[j] / n, variance = fmax(square[j] / n - shift * shift, 0), mean = centre[j] + shift;
         bool is_far = square[j] > 0 && isfinite(square[j]) && fabs(mean) > far * sqrt(variance);

@@ -66,6 +66,28 @@ static void rows_that_move_are_seen(void **state)
     free(x);
 }
 
+/* Two or three rows are close to each other in some of many columns: that is chance, but 1e6 deviations are none. */
+static void few_rows_are_not_far_by_chance(void **state)
+{
+    (void)state;
+    enum { D = 500 };
+    double x[4 * D];
+    for (size_t n = 1; n <= 4; ++n)
+        for (int far = 0; far < 2; ++far) {
+            ref_rng rng = ref_rng_of(n);
+            for (size_t i = 0; i < n * D; ++i)
+                x[i] = (far ? 1e6 : 0) + ref_normal(&rng);
+            tn_source *src = source_of("x", x, n, D, AS_F64);
+            tn_feed *feed = feed_of(src, TN_NORM_NONE);
+            assert_fine(test_ctx, tnp_feed_learn_centre(test_ctx, feed, TNP_FEED_FAR));
+            for (size_t j = 0; far && n > 1 && j < D; ++j)
+                assert_true(feed->centre[j] != 0);
+            assert_true((feed->centre != NULL) == (far && n > 1));
+            tn_feed_free(feed);
+            tn_source_close(src);
+        }
+}
+
 /* The survey looks at a row in the middle first; which bad row is named does not depend on it. */
 static void first_bad_row_is_named(void **state)
 {
@@ -410,6 +432,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(only_far_columns_have_a_centre),
         cmocka_unit_test(rows_that_move_are_seen),
+        cmocka_unit_test(few_rows_are_not_far_by_chance),
         cmocka_unit_test(first_bad_row_is_named),
         cmocka_unit_test(zscores_of_any_size),
         cmocka_unit_test(every_allocation_may_fail),
