@@ -40,7 +40,18 @@ typedef struct figures {
     double least, most, sum; /* of the norms of the finite rows */
 } figures;
 
-static void add_row(figures *f, const float *row, size_t cols)
+/* The norm of a finite row whose squares are no doubles, or zeros. */
+static double norm_of(const double *row, size_t cols)
+{
+    double most = 0, squares = 0;
+    for (size_t j = 0; j < cols; ++j)
+        most = fmax(most, fabs(row[j]));
+    for (size_t j = 0; j < cols && most > 0; ++j)
+        squares += row[j] / most * (row[j] / most);
+    return most * sqrt(squares);
+}
+
+static void add_row(figures *f, const double *row, size_t cols)
 {
     double squares = 0;
     bool finite = true;
@@ -48,12 +59,12 @@ static void add_row(figures *f, const float *row, size_t cols)
     for (size_t j = 0; j < cols; ++j) {
         finite = finite && isfinite(row[j]);
         zeros += row[j] == 0;
-        squares += (double)row[j] * (double)row[j];
+        squares += row[j] * row[j];
     }
     f->zeros += zeros;
     f->values += cols;
     if (finite) {
-        double norm = sqrt(squares);
+        double norm = squares > 1e-290 && squares < 1e290 ? sqrt(squares) : norm_of(row, cols);
         f->least = f->finite ? fmin(f->least, norm) : norm;
         f->most = f->finite ? fmax(f->most, norm) : norm;
         f->sum += norm;
@@ -69,16 +80,17 @@ static int read_figures(cli_app *app, const tn_source *source, figures *f)
     int code = EXIT_FINE;
     size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
     size_t block = ((size_t)1 << 20) / (cols ? cols : 1) + 1;
-    tn_mat *buffer = NULL;
-    CLI_TRY(cli_check(app, tn_mat_new(app->ctx, block < rows ? block : rows, cols, &buffer)));
+    double *buffer = malloc((block < rows ? block : rows) * cols * sizeof *buffer + 1);
+    if (!buffer)
+        CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu columns", cols));
     for (size_t start = 0; start < rows; start += block) {
         size_t count = rows - start < block ? rows - start : block;
-        CLI_TRY(cli_check(app, tn_source_read(app->ctx, source, NULL, start, count, 0, cols, buffer->data)));
+        CLI_TRY(cli_check(app, tn_source_read_wide(app->ctx, source, NULL, start, count, 0, cols, buffer)));
         for (size_t i = 0; i < count; ++i)
-            add_row(f, buffer->data + i * cols, cols);
+            add_row(f, buffer + i * cols, cols);
     }
 done:
-    tn_mat_free(buffer);
+    free(buffer);
     return code;
 }
 
@@ -367,6 +379,16 @@ static void picked_lines(FILE *out, const tn_head *head)
         cli_say(out, "  and %zu more that were picked\n", total - SHOWN);
 }
 
+/* Columns [from, from + count) of a head that have a centre. */
+static size_t centred(const tn_head *head, size_t from, size_t count)
+{
+    const double *centre = tn_head_centre(head);
+    size_t n = 0;
+    for (size_t j = from; centre && j < from + count; ++j)
+        n += centre[j] != 0;
+    return n;
+}
+
 static void head_json(FILE *out, const char *path, const tn_head *head)
 {
     double low = 0, high = 0;
@@ -381,8 +403,10 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         cli_json_string(out, tn_head_class_names(head)[k]);
     }
     fprintf(out, "],\"dim\":%zu,\"representations\":[", tn_head_dim(head));
-    for (size_t i = 0; i < tn_head_rep_count(head); ++i) {
+    for (size_t i = 0, at = 0; i < tn_head_rep_count(head); ++i) {
         tn_rep rep = tn_head_rep(head, i);
+        size_t moved = centred(head, at, rep.cols);
+        at += rep.cols;
         fputs(i ? "," : "", out);
         json_text(out, "{name", rep.name);
         fprintf(out, ",\"dim\":%zu", rep.dim);
@@ -390,6 +414,8 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         json_text(out, "transform", rep.transform);
         if (rep.map)
             fprintf(out, ",\"width\":%zu", tn_map_width(rep.map));
+        if (moved)
+            fprintf(out, ",\"centred\":%zu", moved);
         fputc('}', out);
     }
     fputc(']', out);
@@ -416,12 +442,17 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
     for (size_t k = 0; k < tn_head_classes(head) && k < SHOWN; ++k)
         cli_say(out, " %s", tn_head_class_names(head)[k]);
     cli_say(out, "%s\n", tn_head_classes(head) > SHOWN ? " ..." : "");
-    for (size_t i = 0; i < tn_head_rep_count(head); ++i) {
+    for (size_t i = 0, at = 0; i < tn_head_rep_count(head); ++i) {
         tn_rep rep = tn_head_rep(head, i);
+        size_t moved = centred(head, at, rep.cols);
+        at += rep.cols;
         cli_say(out, "  %s  %s, %zu columns, ", i ? "               " : "representations", rep.name, rep.dim);
         if (rep.map)
             cli_say(out, "%zu through %s, ", rep.cols, rep.transform);
-        cli_say(out, "normalised %s\n", tn_normalize_name(rep.normalize));
+        cli_say(out, "normalised %s", tn_normalize_name(rep.normalize));
+        if (moved)
+            cli_say(out, ", %zu columns far from zero and centred", moved);
+        cli_say(out, "\n");
     }
     if (picks_columns(head))
         picked_lines(out, head);

@@ -8,6 +8,7 @@
 #include "report/text.h"
 #include "tenon/evaluate.h"
 #include "tenon/report.h"
+#include "transform/feed.h"
 
 #include <math.h>
 #include <string.h>
@@ -116,6 +117,35 @@ done:
     return st;
 }
 
+/* A head to go on from brings the centres of its columns: its weights go on meaning what they did. Representations that had none
+ * in it keep the one that the rows at hand ask for. */
+static tn_status take_centre(tn_ctx *ctx, const tnp_chosen *c)
+{
+    tn_status st = TN_OK;
+    const tn_head *from = c->options->from;
+    for (size_t m = 0, at = 0; from && from->centre && m < c->count; at += tn_feed_cols(c->feeds[m++])) {
+        bool any = false;
+        for (size_t j = 0; j < tn_feed_cols(c->feeds[m]); ++j)
+            any |= from->centre[at + j] != 0;
+        if (any)
+            TN_TRY(tnp_feed_set_centre(ctx, c->bench->candidates->feeds[c->members[m]], from->centre + at));
+    }
+done:
+    return st;
+}
+
+/* Intercept of class k of that head for the columns as they are read now: b + w (c - its own c). */
+static float start_bias(const tnp_chosen *c, size_t k)
+{
+    const tn_head *from = c->options->from;
+    const float *w = from->weight + k * from->dim;
+    double bias = (double)from->bias[k];
+    for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++]))
+        for (size_t j = 0; c->feeds[m]->centre && j < tn_feed_cols(c->feeds[m]); ++j)
+            bias += (double)w[at + j] * (c->feeds[m]->centre[j] - (from->centre ? from->centre[at + j] : 0));
+    return (float)bias;
+}
+
 /* Weights of the head to go on from, intercepts last; classes it does not know stay 0. */
 static tn_status make_start(tn_ctx *ctx, online_job *job)
 {
@@ -124,7 +154,7 @@ static tn_status make_start(tn_ctx *ctx, online_job *job)
     tn_status st = from ? tnp_alloc(ctx, job->plan.shape.classes * width, sizeof *job->start, &job->start) : TN_OK;
     for (size_t k = 0; st == TN_OK && from && k < from->classes; ++k) {
         memcpy(job->start + k * width, from->weight + k * from->dim, from->dim * sizeof *job->start);
-        job->start[k * width + from->dim] = job->plan.shape.bias ? from->bias[k] : 0;
+        job->start[k * width + from->dim] = job->plan.shape.bias ? start_bias(job->chosen, k) : 0;
     }
     job->plan.start = job->start;
     return st;
@@ -338,6 +368,7 @@ tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     bool several = c->bench->task->kind == TN_TASK_MULTILABEL; /* no single best wrong class: one-vs-rest */
     tnp_online_scheme scheme = online->multiclass == TN_ONLINE_MUL && !several ? TNP_MUL : TNP_OVR;
     TN_TRY(check(ctx, c));
+    TN_TRY(take_centre(ctx, c));
     job.plan = (tnp_online_plan){
         .rule = rule_of(c->options->method),
         .shape = {scheme, !online->no_average, c->options->rank.evidence.intercept, c->labels->classes, 0,

@@ -31,6 +31,8 @@ typedef struct tnp_candidates {
 
 tn_status tnp_candidates_new(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tnp_task *task,
                              const tn_rank_options *options, tnp_candidates **out);
+/* Centres of their columns from `far` deviations on (transform/feed.h; INFINITY: none), and the largest value they may have. */
+tn_status tnp_candidates_survey(tn_ctx *ctx, tnp_candidates *candidates, double far, double limit);
 void tnp_candidates_free(tnp_candidates *candidates);
 
 /* Everything that the figures of a set need besides the set. */

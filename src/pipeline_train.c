@@ -6,6 +6,7 @@
 #include "learn/folds.h"
 #include "report/text.h"
 #include "tenon/report.h"
+#include "transform/feed.h"
 
 #include <math.h>
 #include <string.h>
@@ -162,11 +163,31 @@ done:
     return st;
 }
 
+/* Without an intercept the moments are of columns in their place, and the head is not: w x = w (x - c) + w c, where only the
+ * first w is rounded to float. */
+static tn_status centre_without_intercept(tn_ctx *ctx, const tnp_chosen *c, tn_head *head)
+{
+    tn_status st = TN_OK;
+    bool any = false, found = false;
+    TN_TRY(tnp_head_add_centre(ctx, head));
+    for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++])) {
+        TN_TRY(tnp_feed_survey(ctx, c->feeds[m], TNP_FEED_FAR, head->centre + at, &found));
+        any |= found;
+    }
+    if (!any) {
+        tnp_free(head->centre);
+        head->centre = NULL;
+    }
+done:
+    return st;
+}
+
 tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence,
                           tn_head **out)
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
+    tnp_ridge centred = *ridge;
     bool calibrate = c->options->learn.calibrate != TN_CALIBRATE_NO && c->bench->sample;
     TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
     if (c->options->method == TN_METHOD_RIDGE_CV)
@@ -175,7 +196,10 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *rid
         TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));
     TN_TRY(tnp_begin_head(ctx, c, &head));
     TN_TRY(tnp_head_add_ridge(ctx, head));
-    TN_TRY(tnp_ridge_weights(ctx, ridge, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
+    if (!ridge->intercept)
+        TN_TRY(centre_without_intercept(ctx, c, head));
+    centred.centre = head->centre;
+    TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
     TN_TRY(tnp_ridge_precisions(ctx, ridge, c->info->lambda, head->alpha, head->beta));
     memcpy(head->lambda, c->info->lambda, ridge->classes * sizeof *head->lambda);
     finish_bias(c->bench->task, head);

@@ -235,13 +235,14 @@ tn_status tnp_ridge_weights(tn_ctx *ctx, const tnp_ridge *r, const tn_feed *cons
         means = mean;
     }
     for (size_t k = 0; k < r->classes; ++k) {
-        double offset = 0;
+        double offset = 0, constant = 0;
         for (size_t j = 0; j < r->dim; ++j) {
+            constant += !r->intercept && r->centre ? weights[k * r->dim + j] * r->centre[j] : 0;
             weight[k * r->dim + j] = (float)weights[k * r->dim + j];
             offset +=
                 means[j] * (double)weight[k * r->dim + j]; /* as rounded: the scores' mean stays that of the labels */
         }
-        bias[k] = r->intercept ? (float)(r->ymean[k] - offset) : 0.0f;
+        bias[k] = (float)(r->intercept ? r->ymean[k] - offset : constant);
     }
 done:
     tnp_free(solution);

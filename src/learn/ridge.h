@@ -13,6 +13,8 @@ typedef struct tnp_ridge {
     tnp_spectrum *spectrum;
     double *mean;  /* (dim) of the features, zeros without intercept; NULL in the dual, where rows are read again */
     double *ymean; /* (classes), zeros without intercept */
+    const double *
+        centre; /* (dim), borrowed, or NULL: without intercept, what is taken off the columns when weights are applied */
 } tnp_ridge;
 
 /* From statistics, on the columns `parts`: the primal. */
