@@ -77,29 +77,6 @@ done:
     return st;
 }
 
-/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at weight
- * 0. */
-static tn_status train_softmax_folds(tn_ctx *ctx, const linear_job *job, float *w)
-{
-    tn_status st = TN_OK;
-    float *weight = NULL;
-    const tnp_task *task = job->chosen->bench->task;
-    tnp_linear fold = job->linear;
-    tnp_training training;
-    fold.row_fold = NULL;
-    fold.folds = 1;
-    TN_TRY(tnp_alloc(ctx, task->y.rows, sizeof *weight, &weight));
-    fold.row_weight = weight;
-    for (size_t f = 0; f < job->linear.folds; ++f) {
-        for (size_t i = 0; i < task->y.rows; ++i)
-            weight[i] = job->fold[i] == f ? 0 : job->row_weight ? job->row_weight[i] : 1;
-        TN_TRY(tnp_linear_train(ctx, &fold, job->chosen->info->cost, w + f * task->y.classes * job->width, &training));
-    }
-done:
-    tnp_free(weight);
-    return st;
-}
-
 /* Held-out scores at the cost that is used anyway: as many trainings again as there are folds. */
 static tn_status score_held_out(tn_ctx *ctx, linear_job *job)
 {
@@ -109,10 +86,7 @@ static tn_status score_held_out(tn_ctx *ctx, linear_job *job)
     const tnp_task *task = job->chosen->bench->task;
     TN_TRY(with_folds(ctx, job));
     TN_TRY(tnp_alloc(ctx, job->linear.folds * task->y.classes * job->width, sizeof *w, &w));
-    if (job->linear.logistic && task->kind == TN_TASK_MULTICLASS)
-        TN_TRY(train_softmax_folds(ctx, job, w));
-    else
-        TN_TRY(tnp_linear_train(ctx, &job->linear, job->chosen->info->cost, w, &training));
+    TN_TRY(tnp_linear_train(ctx, &job->linear, job->chosen->info->cost, w, &training));
     TN_TRY(tnp_linear_held_out(ctx, &job->linear, w, job->held_out));
 done:
     tnp_free(w);
