@@ -14,12 +14,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { FEW = 4 };
+enum { FEW = 8 };
 
-/* Rows of the largest class if that is small, else 0. */
-static tn_status few_rows(tn_ctx *ctx, const tnp_task *task, size_t *few)
+/* Rows of the largest class if that is small and as many refits are some seconds at most, else 0. */
+static tn_status few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few)
 {
+    const double cubes = 1e11;
     size_t *sizes = NULL, most = 0, n = task->y.rows;
+    double order = (double)tnp_min(n, dim);
     *few = 0;
     if (task->kind != TN_TASK_MULTICLASS || n > FEW * task->y.classes)
         return TN_OK;
@@ -27,7 +29,7 @@ static tn_status few_rows(tn_ctx *ctx, const tnp_task *task, size_t *few)
     for (size_t i = 0; st == TN_OK && i < n; ++i)
         most = tnp_max(most, ++sizes[task->y.cls[task->y.first[i]]]);
     tnp_free(sizes);
-    *few = most <= FEW && most > 1 ? most : 0;
+    *few = most <= FEW && most > 1 && (double)most * order * order * order <= cubes ? most : 0;
     return st;
 }
 
@@ -161,7 +163,7 @@ tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *l, const tnp_samp
     tnp_loo *loo = NULL;
     const tnp_targets *y = &l->bench->task->y;
     size_t few = 0;
-    TN_TRY(few_rows(ctx, l->bench->task, &few));
+    TN_TRY(few_rows(ctx, l->bench->task, l->ridge->dim, &few));
     if (few > 0 && (l->means || has_lambda(l)))
         return by_folds(ctx, l, few, sample, out);
     if (l->means)

@@ -4,7 +4,7 @@
  *
  * A row of a class that the model has never seen is wrong whatever the model learned, and so is the order of a label that was
  * the same in all its rows: such rows and labels are left out, and where nothing is left the figure does not exist. Counting
- * them as errors was refused: with one row a class every C and lambda would be 0 % right. */
+ * them as errors was refused: with one row per class every C and lambda would be 0 % right. */
 #include "pipeline_parts.h"
 #include "learn/folds.h"
 #include "tenon/evaluate.h"

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What becomes of a multi-class ridge head whose lambda is infinite: no lambda that all classes share has a higher evidence (or less
- * error) than no features. With one row a class that is always so: sum_k F_k(lambda) <= sum_k F_k(infinity), by Hadamard's
- * inequality on the products of rows. Weights of 0 would name one class for every row, though the rows are not all alike; the
+ * error) than no features. With one row per class that is always so: sum_k F_k(lambda) <= sum_k F_k(infinity), docs/math.md 1.9. Weights of 0 would name one class for every row, though the rows are not all alike; the
  * ridge's weights have a limit direction as lambda grows, towards the class means, and the head takes the nearest of them.
  *
  * With many rows an infinite lambda says that the features are noise; then class means are noise too, and naming the largest

@@ -265,9 +265,9 @@ static void leave_one_out_is_that_of_the_saved_head(void **state)
     double seen[6];
     size_t different = 0;
     for (int wide = 0; wide < 2; ++wide) {
-        setting s = even(8, wide ? 30 : 6, 4, 0.6, 21);
-        uint32_t alone[32];
-        for (size_t i = 0; i < 32; ++i)
+        setting s = even(9, wide ? 40 : 6, 4, 0.6, 21);
+        uint32_t alone[36];
+        for (size_t i = 0; i < 36; ++i)
             alone[i] = (uint32_t)i;
         for (size_t r = 0; r < 6; ++r) {
             bool cv = strcmp(rules[r], "cv") == 0;
@@ -285,11 +285,11 @@ static void leave_one_out_is_that_of_the_saved_head(void **state)
     assert_true(different > 2); /* or the shared lambda's figure would pass */
 }
 
-/* Two to four rows a class: one of every class is left out at a time. */
+/* Two to eight rows per class: one of every class is left out at a time. */
 static void small_classes_lose_a_row_each(void **state)
 {
     (void)state;
-    for (size_t n = 2; n <= 4; ++n)
+    for (size_t n = 2; n <= 8; n += n < 4 ? 1 : 4)
         for (int wide = 0; wide < 2; ++wide) {
             setting s = even(n, wide ? 40 : 5, 6, 0.8, 60 + n);
             uint32_t *group = NULL;
@@ -311,11 +311,13 @@ static void small_classes_lose_a_row_each(void **state)
 static void single_rows_among_larger_classes(void **state)
 {
     (void)state;
-    const size_t cls[] = {0, 1, 2, 3, 0, 1, 2, 4, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2, 0, 1, 2};
-    setting s = problem(cls, 23, 9, 5, 0.8, TN_TASK_MULTICLASS, 5);
-    uint32_t alone[23];
-    for (size_t i = 0; i < 23; ++i)
+    size_t cls[29];
+    uint32_t alone[29];
+    for (size_t i = 0; i < 29; ++i) {
+        cls[i] = i == 3 ? 3 : i == 8 ? 4 : i % 3;
         alone[i] = (uint32_t)i;
+    }
+    setting s = problem(cls, 29, 9, 5, 0.8, TN_TASK_MULTICLASS, 5);
     tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, "2");
     fitted f = fit(&s, &opt);
     assert_near(f.info->chosen.loo_accuracy, accuracy_by_refits(&s, alone, f.info->lambda), 1e-12);
