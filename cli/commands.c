@@ -260,11 +260,16 @@ const cli_command cli_commands[] = {
          "Heads of svm and logistic are trained until their distance from the optimum is certified to be below "
          "--gap of it; the report says how far it is. Probabilities come from one temperature, fitted to "
          "leave-one-out scores (ridge) or to those of cross-validation (svm, logistic), never to scores of rows "
-         "the model has seen; a logistic head that was not calibrated uses its scores as they are.\n\n"
+         "the model has seen; a logistic head that was not calibrated uses its scores as they are. Where classes have "
+         "one row each no row can be left out, and the report says which figures there are none of.\n\n"
+         "A multi-class evidence head takes the nearest class mean where no lambda is better than no features, as with "
+         "one row per class; the report warns of it.\n\n"
          "Online methods visit the rows in a new random order each pass, sample by sample, and use the mean of the "
          "weights after every sample unless told otherwise. With --valid the head is that of the best pass. A run "
          "that was stopped goes on from its --checkpoint when the same command is given again, and ends with the "
-         "same head. --from begins with the weights of a head; averaging and variances begin anew.",
+         "same head. --from begins with the weights of a head, moved so that it decides at 0; averaging and variances "
+         "begin "
+         "anew.",
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = fit_tables,

@@ -35,7 +35,9 @@ static tn_status set_up(tn_ctx *ctx, const tn_source *const *sources, size_t cou
     TN_TRY(tnp_candidates_new(ctx, sources, count, s->task, options, &s->candidates));
     if (loo_rows > 0)
         TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, loo_rows, options->seed, &s->sample));
-    s->bench = (tnp_bench){s->task, s->candidates, NULL, options, s->sample};
+    if (s->sample)
+        TN_TRY(tnp_sample_judged(ctx, &s->task->y, s->task->kind, &s->sample));
+    s->bench = (tnp_bench){s->task, s->candidates, NULL, options, s->sample, loo_rows == 0};
 done:
     return st;
 }
@@ -229,6 +231,8 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
     TN_TRY(survey(ctx, options, &s));
     TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
                             options, &info));
+    if (!s.sample && !s.bench.loo_off && needs_evidence(options, s.candidates->count))
+        info->loo_note = "every class has one row: left out, its class is unseen";
     TN_TRY(choose(ctx, &s, options, info, &ensemble, &search, &ridge, &evidence));
     TN_TRY(tnp_pick_feeds(ctx, s.candidates, search->members, search->count, &feeds));
     const tnp_chosen chosen = {&s.bench, labels, options, search->members, search->count, feeds, info};

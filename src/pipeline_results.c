@@ -93,6 +93,7 @@ tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ra
     r->rows_left_out = task->left_out;
     r->classes = task->y.classes;
     r->count = count;
+    TN_TRY(tnp_count_single(ctx, task, &r->single_classes));
     *out = r;
     r = NULL;
 done:

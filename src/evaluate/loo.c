@@ -170,20 +170,20 @@ static size_t best_class(const double *scores, size_t k)
 
 /* Weighted mean and its standard error. Rows of one class weigh the same, so sum w^2 p (1 - p) over rows is the
  * stratified variance with the pooled p, the safe choice where a class has few rows in the sample. */
-static void measure_decisions(const tnp_loo *loo, tn_task task, tnp_loo_result *out)
+static void measure_decisions(const tnp_sample *s, const tnp_targets *y, tn_task task, const double *predicted,
+                              tnp_loo_result *out)
 {
-    const tnp_sample *s = loo->sample;
-    size_t k = loo->ridge->classes;
+    size_t k = y->classes;
     double mean = 0, spread = 0, square = 0;
     for (int pass = 0; pass < 2; ++pass)
         for (size_t i = 0; i < s->count; ++i) {
-            const double *scores = loo->predicted + i * k;
+            const double *scores = predicted + i * k;
             double right = 0;
             if (task == TN_TASK_MULTICLASS)
-                right = tnp_target(loo->y, s->rows[i], best_class(scores, k));
+                right = tnp_target(y, s->rows[i], best_class(scores, k));
             else
                 for (size_t c = 0; c < k; ++c)
-                    right += (scores[c] > 0.5) == (tnp_target(loo->y, s->rows[i], c) > 0.5) ? 1 / (double)k : 0;
+                    right += (scores[c] > 0.5) == (tnp_target(y, s->rows[i], c) > 0.5) ? 1 / (double)k : 0;
             if (pass == 0) {
                 mean += s->weight[i] * right;
             } else {
@@ -196,19 +196,18 @@ static void measure_decisions(const tnp_loo *loo, tn_task task, tnp_loo_result *
 }
 
 /* 1 - sum of squared errors / sum of squares about the sample's mean, averaged over outputs. */
-static void measure_values(const tnp_loo *loo, tnp_loo_result *out)
+static void measure_values(const tnp_sample *s, const tnp_targets *y, const double *predicted, tnp_loo_result *out)
 {
-    const tnp_sample *s = loo->sample;
-    size_t k = loo->ridge->classes, counted = 0;
+    size_t k = y->classes, counted = 0;
     double sum = 0;
     for (size_t c = 0; c < k; ++c) {
         double error = 0, total = 0, mean = 0;
         for (size_t i = 0; i < s->count; ++i)
-            mean += tnp_target(loo->y, s->rows[i], c) / (double)s->count;
+            mean += tnp_target(y, s->rows[i], c) / (double)s->count;
         for (size_t i = 0; i < s->count; ++i) {
-            double y = tnp_target(loo->y, s->rows[i], c), e = y - loo->predicted[i * k + c];
+            double value = tnp_target(y, s->rows[i], c), e = value - predicted[i * k + c];
             error += e * e;
-            total += (y - mean) * (y - mean);
+            total += (value - mean) * (value - mean);
         }
         if (total > 0) {
             sum += 1 - error / total;
@@ -218,22 +217,14 @@ static void measure_values(const tnp_loo *loo, tnp_loo_result *out)
     out->r2 = counted ? sum / (double)counted : NAN;
 }
 
-tn_status tnp_loo_measure(tn_ctx *ctx, tnp_loo *loo, tn_task task, double lambda, tnp_loo_result *out)
+void tnp_loo_judge(const tnp_sample *sample, const tnp_targets *y, tn_task task, const double *predicted,
+                   tnp_loo_result *out)
 {
-    tn_status st = tnp_loo_predict(ctx, loo, lambda, loo->predicted);
-    if (st != TN_OK)
-        return st;
     *out = (tnp_loo_result){NAN, NAN, NAN};
     if (task == TN_TASK_REGRESSION)
-        measure_values(loo, out);
+        measure_values(sample, y, predicted, out);
     else
-        measure_decisions(loo, task, out);
-    return TN_OK;
-}
-
-const double *tnp_loo_predictions(const tnp_loo *loo)
-{
-    return loo->predicted;
+        measure_decisions(sample, y, task, predicted, out);
 }
 
 static tn_status squared_error(tn_ctx *ctx, void *arg, double lambda, double *value)

@@ -42,9 +42,14 @@ static tnp_columns columns_of(costs *c, bool folds, bool weights)
         c->positive[j] = 0.25f * (float)(j + 1);
         c->negative[j] = 0.125f * (float)(COUNT - j);
     }
-    return (tnp_columns){
-        &targets,    folds ? COUNT : K, folds ? c->fold : NULL, folds ? row_fold : NULL, weights ? row_weight : NULL,
-        c->positive, c->negative};
+    return (tnp_columns){&targets,
+                         folds ? COUNT : K,
+                         folds ? c->fold : NULL,
+                         folds ? row_fold : NULL,
+                         weights ? row_weight : NULL,
+                         c->positive,
+                         c->negative,
+                         NULL};
 }
 
 /* y times the cost, by definition; these products are exact in float. */
