@@ -106,7 +106,7 @@ static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
 }
 
 /* One lambda by cross-validated quality. */
-static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c)
+static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge)
 {
     tn_status st = TN_OK;
     const tnp_task *task = c->bench->task;
@@ -122,8 +122,8 @@ static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c)
     TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, learn->folds, c->options->rank.seed, &fold));
     TN_TRY(tnp_cross_new(ctx, grid, count, learn->folds, &cross));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, 0, &design));
-    TN_TRY(tnp_ridge_cv(ctx, design, &task->y, c->options->rank.evidence.intercept, fold, tnp_measure_rows,
-                        (void *)(uintptr_t)task, cross));
+    TN_TRY(tnp_ridge_cv_wide(ctx, design, &task->y, c->options->rank.evidence.intercept,
+                             ridge->wide ? ridge->mean : NULL, fold, tnp_measure_rows, (void *)(uintptr_t)task, cross));
     for (size_t k = 0; k < task->y.classes; ++k)
         c->info->lambda[k] = task->constant[k] ? INFINITY : cross->grid[cross->best];
     c->info->lambda_rule = "cv";
@@ -170,7 +170,7 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *rid
     bool calibrate = c->options->learn.calibrate != TN_CALIBRATE_NO && c->bench->sample;
     TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
     if (c->options->method == TN_METHOD_RIDGE_CV)
-        TN_TRY(lambda_by_cv(ctx, c));
+        TN_TRY(lambda_by_cv(ctx, c, ridge));
     else
         TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));
     TN_TRY(tnp_begin_head(ctx, c, &head));
