@@ -21,9 +21,9 @@ typedef struct setting {
     tnp_bench bench;
 } setting;
 
-/* part: the rows go on from others, and need not have two classes of their own. */
+/* part: the rows go on from others, and need not have two classes of their own. weights: of the rows in least squares, or NULL. */
 static tn_status set_up(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
-                        const tn_rank_options *options, bool part, setting *s)
+                        const tn_rank_options *options, const tn_learn_options *weights, bool part, setting *s)
 {
     tn_status st = TN_OK;
     size_t loo_rows = 0;
@@ -32,6 +32,8 @@ static tn_status set_up(tn_ctx *ctx, const tn_source *const *sources, size_t cou
     tn_nan_policy nan = (tn_nan_policy)options->nan;
     TN_TRY(part ? tnp_task_rows(ctx, sources, count, labels, nan, &s->task)
                 : tnp_task_new(ctx, sources, count, labels, nan, options->evidence.intercept, &s->task));
+    if (weights)
+        TN_TRY(tnp_task_weigh(ctx, s->task, labels, weights));
     TN_TRY(tnp_candidates_new(ctx, sources, count, s->task, options, &s->candidates));
     if (loo_rows > 0)
         TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, loo_rows, options->seed, &s->sample));
@@ -107,7 +109,7 @@ tn_status tn_rank(tn_ctx *ctx, const tn_source *const *sources, size_t count, co
     tn_ranking *ranking = NULL;
     double begin = tnp_seconds();
     TN_TRY(tnp_check_rank(ctx, options));
-    TN_TRY(set_up(ctx, sources, count, labels, options, false, &s));
+    TN_TRY(set_up(ctx, sources, count, labels, options, NULL, false, &s));
     TN_TRY(tnp_candidates_survey(ctx, s.candidates, options->evidence.intercept ? TNP_FEED_FAR : INFINITY,
                                  TNP_FEED_LARGEST));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
@@ -227,7 +229,8 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
     const tn_feed **feeds = NULL;
     double begin = tnp_seconds();
     TN_TRY(tnp_check_fit(ctx, options));
-    TN_TRY(set_up(ctx, sources, count, labels, &options->rank, options->from != NULL, &s));
+    TN_TRY(set_up(ctx, sources, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
+                  options->from != NULL, &s));
     TN_TRY(survey(ctx, options, &s));
     TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
                             options, &info));

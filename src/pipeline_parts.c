@@ -130,6 +130,7 @@ static void copy_figures(const tn_evidence *e, tn_candidate *out)
     out->null_classes = e->null_classes;
     out->degenerate_classes = e->degenerate_classes;
     out->unbounded_classes = e->unbounded_classes;
+    out->evidence_error = e->error;
     out->loo_accuracy = out->loo_se = out->loo_r2 = NAN;
 }
 
@@ -142,8 +143,8 @@ tn_status tnp_measure_set(tn_ctx *ctx, const tnp_bench *bench, const size_t *mem
     tn_candidate figures = {0};
     double begin = tnp_seconds();
     TN_TRY(tnp_join_names(ctx, bench->candidates, members, count, &figures.name));
-    TN_TRY(tnp_ensemble_ridge(ctx, bench->ensemble, members, count, &r));
-    TN_TRY(tnp_evidence_new(ctx, r->spectrum, r->rows, r->dim, bench->task->constant, &bench->options->evidence, &e));
+    TN_TRY(tnp_ensemble_evidence(ctx, bench->ensemble, members, count, bench->task->constant, &bench->options->evidence,
+                                 &r, &e));
     copy_figures(e, &figures);
     if (bench->sample)
         TN_TRY(measure_loo(ctx, bench, r, e, members, count, &figures));

@@ -124,7 +124,8 @@ static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
 }
 
 /* One lambda by cross-validated quality; *found: some fold could judge. */
-static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, bool *found)
+static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge,
+                              bool *found)
 {
     tn_status st = TN_OK;
     const tnp_task *task = c->bench->task;
@@ -140,8 +141,8 @@ static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, bool *found)
     TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, c->info->folds, c->options->rank.seed, &fold));
     TN_TRY(tnp_cross_new(ctx, grid, count, c->info->folds, &cross));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, 0, &design));
-    TN_TRY(tnp_ridge_cv(ctx, design, &task->y, c->options->rank.evidence.intercept, fold, tnp_measure_rows,
-                        (void *)(uintptr_t)task, cross));
+    TN_TRY(tnp_ridge_cv_wide(ctx, design, &task->y, c->options->rank.evidence.intercept,
+                             ridge->wide ? ridge->mean : NULL, fold, tnp_measure_rows, (void *)(uintptr_t)task, cross));
     *found = cross->best < cross->count;
     for (size_t k = 0; *found && k < task->y.classes; ++k)
         c->info->lambda[k] = task->constant[k] ? INFINITY : cross->grid[cross->best];
@@ -166,7 +167,7 @@ static tn_status choose_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge
     if (c->options->method == TN_METHOD_RIDGE_CV) {
         TN_TRY(tnp_plan_folds(ctx, c));
         if (c->info->folds > 0)
-            TN_TRY(lambda_by_cv(ctx, c, &found));
+            TN_TRY(lambda_by_cv(ctx, c, ridge, &found));
     }
     if (!found)
         TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));

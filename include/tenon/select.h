@@ -44,7 +44,9 @@ typedef struct tn_evidence {
     double lambda_median;       /* of the fitted and null classes */
     double gain_per_label;      /* (log_evidence - log_null) / (rows * classes that count) */
     size_t null_classes, degenerate_classes, iterations_max;
-    size_t unbounded_classes; /* F still rises at the smallest lambda: repeated rows that the features interpolate */
+    size_t
+        unbounded_classes; /* F still rises at the smallest lambda: labels that fewer directions than rows reproduce */
+    double error; /* of log_evidence, relative: what rounding may have left, estimated; 1e-6 and less is as promised */
     double iterations_mean;
     bool converged;
     double *lambda, *alpha, *beta, *log_class, *log_class_null;
@@ -96,6 +98,7 @@ typedef struct tn_candidate {
     double lambda_median, lambda_shared;
     size_t iterations_max, null_classes, degenerate_classes, unbounded_classes;
     double iterations_mean;
+    double evidence_error; /* as tn_evidence.error */
     double seconds;
 } tn_candidate;
 

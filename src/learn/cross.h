@@ -28,8 +28,11 @@ void tnp_cross_finish(tnp_cross *cross, bool more_is_simpler);
 tn_status tnp_svm_cv(tn_ctx *ctx, const tnp_linear *linear, tnp_measure_fn measure, void *arg, tnp_cross *cross,
                      float *w, float *scores);
 
-/* Ridge regression for every lambda of the grid from one factorization a fold. */
+/* Ridge regression for every lambda of the grid from one factorization a fold. In double where the files or weights ask for it. */
 tn_status tnp_ridge_cv(tn_ctx *ctx, tnp_design *design, const tnp_targets *y, bool intercept, const uint32_t *row_fold,
                        tnp_measure_fn measure, void *arg, tnp_cross *cross);
+/* The same in double whatever the files hold, about `mean` (dim): for problems that float moments do not hold. */
+tn_status tnp_ridge_cv_wide(tn_ctx *ctx, tnp_design *design, const tnp_targets *y, bool intercept, const double *mean,
+                            const uint32_t *row_fold, tnp_measure_fn measure, void *arg, tnp_cross *cross);
 
 #endif

@@ -37,6 +37,8 @@ static void add_figures(tnp_text *text, const tn_candidate *c)
     add_count(text, "null_classes", c->null_classes);
     add_count(text, "degenerate_classes", c->degenerate_classes);
     add_count(text, "unbounded_classes", c->unbounded_classes);
+    if (c->evidence_error > 1e-6) /* more than is promised: null when it is not known at all */
+        tnp_text_value(text, "log_evidence_error", isfinite(c->evidence_error) ? c->evidence_error : (double)NAN);
 }
 
 static void add_ranking(tnp_text *text, const tn_ranking *ranking)

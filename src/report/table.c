@@ -96,9 +96,15 @@ static void add_remarks(tnp_text *text, const tn_ranking *ranking, const tn_cand
                      c->null_classes, ranking->classes, c->name ? c->name : "the chosen set");
     if (c->unbounded_classes != 0)
         tnp_text_add(text,
-                     "%zu of %zu classes have no highest evidence with %s: rows repeat, and its columns fit them all; "
-                     "remove the repeated rows before you trust its lead.\n",
+                     "%zu of %zu classes have no highest evidence with %s: its columns reproduce the labels with fewer "
+                     "directions than there are rows, as when rows repeat; do not trust its lead.\n",
                      c->unbounded_classes, ranking->classes, c->name ? c->name : "the chosen set");
+    if (c->evidence_error > 1e-6)
+        tnp_text_add(
+            text,
+            "The log evidence of %s may be off by more than a millionth: its directions differ too much in size "
+            "to be told apart; --normalize zscore may help.\n",
+            c->name ? c->name : "the chosen set");
     if (ranking->degenerate_classes != 0)
         tnp_text_add(text, "%zu of %zu classes have the same label in every row and were left out.\n",
                      ranking->degenerate_classes, ranking->classes);

@@ -291,7 +291,7 @@ static void a_file_longer_than_a_stretch(void **state)
     assert_int_equal(truncate(path, (off_t)(head.n + (size_t)LONG * WIDE * sizeof one)), 0);
     tn_source *src = open_source(path);
     tn_feed *feed = feed_of(src, TN_NORM_NONE);
-    const tnp_targets y = {LONG, 2, first, cls, NULL};
+    const tnp_targets y = {.rows = LONG, .classes = 2, .first = first, .cls = cls};
     const tnp_online_data data = {(const tn_feed *const *)&feed, 1, &y, NULL, false};
     tn_online_options options = online_options_of(TN_ONLINE_U_OVR);
     tnp_passes *p = passes_of(&data, &options, 4);
