@@ -17,7 +17,10 @@ static int check_line(const cli_app *app)
     int code = cli_need_labels(app);
     if (code == 0 && (options->valid.count != 0) != (options->valid_labels != NULL))
         code = cli_fail(app, EXIT_USAGE, "--valid REP... and --valid-labels FILE go together, got one of them");
-    return code != 0 ? code : cli_need_output(app);
+    if (code == 0)
+        code = cli_need_output(app);
+    const char *checkpoint = options->fit.online.checkpoint;
+    return code == 0 && *checkpoint ? cli_check(app, tn_output_check(app->ctx, checkpoint)) : code;
 }
 
 /* What the labels leave no room for. */

@@ -20,6 +20,8 @@ fit --method logistic --loss hinge
 for option in '--lambda 3' '--folds 3' '--gap 1e-3' '--calibrate no' '--optimizer em' '--max-iterations 3' '--ratio 3' '--patience 2'; do
     fit --method pa $option
 done
+# Weights are of use to every method, and their file must be there.
+for method in evidence ridge-cv svm pa; do fit --method $method --sample-weight none.npy; done
 # Where the evidence chooses, its options are of use to every method.
 "$TENON" fit darknet.train.npy --labels labels.train.txt --method pa --epochs 1 --normalize l2,root --optimizer em -o h.safetensors >/dev/null
 echo "several candidates: exit $?"
