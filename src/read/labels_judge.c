@@ -192,7 +192,9 @@ static void warn_of_rows(tn_ctx *ctx, const tally *t, bool balanced)
 {
     const tn_labels *labels = t->labels;
     const char *path = labels->path;
-    if (labels->task == TN_TASK_MULTICLASS && 10 * t->used >= 9 * t->rows && t->rows > 2) {
+    /* Who left rows without a label has chosen those that have one. */
+    bool chosen = t->rows < labels->rows;
+    if (labels->task == TN_TASK_MULTICLASS && !chosen && 10 * t->used >= 9 * t->rows && t->rows > 2) {
         tnp_warn(ctx,
                  "%s: %zu classes in %zu rows: %s row is a class of its own; values need --task regression, "
                  "identifiers a tab "
