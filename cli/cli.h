@@ -63,6 +63,8 @@ typedef struct cli_command {
     int (*run)(cli_app *app);
 } cli_command;
 
+enum { CLI_MOST_GIVEN = 100 }; /* more than any command has */
+
 struct cli_app {
     const cli_command *command;
     cli_options options;
@@ -71,7 +73,7 @@ struct cli_app {
     size_t arg_count;
     const char **words; /* of options that take lists, side by side */
     size_t word_count;
-    const tn_field **given; /* options that stand on the line, as often as they do */
+    const tn_field *given[CLI_MOST_GIVEN]; /* options that stand on the line, each once */
     size_t given_count;
     const char *line; /* the whole command line, for created_by */
     bool color;       /* on standard output */
@@ -109,8 +111,7 @@ const tn_field *cli_table_fields(const cli_table *table, size_t *count);
 const tn_field *cli_find_field(const cli_command *command, const char *name, const cli_table **table);
 /* True when the field is the one its name stands for: a later table may repeat a name. */
 bool cli_field_is_first(const cli_command *command, const tn_field *field);
-/* Reads argv after the command's name. app->args, app->words and app->given must have room for argc
- * pointers each. */
+/* Reads argv after the command's name. app->args and app->words must have room for argc pointers each. */
 int cli_parse(cli_app *app, int argc, char **argv);
 /* True when `word` is one of `words`, joined by |. */
 bool cli_is_one_of(const char *words, const char *word);

@@ -51,17 +51,18 @@ static void print_json(const cli_app *app, const tn_machine *m, const speeds *s)
 static void print_table(const tn_machine *m, const speeds *s)
 {
     const double gib = 1024.0 * 1024.0 * 1024.0;
-    printf("version       tenon %s\n", tn_version());
-    printf("processor     %s\n", *m->cpu ? m->cpu : "unknown");
-    printf("cores         %zu\n", m->cores);
-    printf("memory        %.1f GiB, %.1f GiB free\n", (double)m->memory_total / gib, (double)m->memory_available / gib);
-    printf("SIMD kernels  %s\n", m->simd);
-    printf("BLAS          %s\n", *m->blas ? m->blas : "unknown");
-    printf("BLAS kernels  %s (chosen by %s)\n", *m->blas_kernels ? m->blas_kernels : "unknown",
-           cli_kernels_chosen_by());
+    cli_say(stdout, "version       tenon %s\n", tn_version());
+    cli_say(stdout, "processor     %s\n", *m->cpu ? m->cpu : "unknown");
+    cli_say(stdout, "cores         %zu\n", m->cores);
+    cli_say(stdout, "memory        %.1f GiB, %.1f GiB free\n", (double)m->memory_total / gib,
+            (double)m->memory_available / gib);
+    cli_say(stdout, "SIMD kernels  %s\n", m->simd);
+    cli_say(stdout, "BLAS          %s\n", *m->blas ? m->blas : "unknown");
+    cli_say(stdout, "BLAS kernels  %s (chosen by %s)\n", *m->blas_kernels ? m->blas_kernels : "unknown",
+            cli_kernels_chosen_by());
     if (*m->blas_advice)
-        printf("better ones   %s: set OPENBLAS_CORETYPE=%s\n", m->blas_advice, m->blas_advice);
-    printf("sgemm speed   %.1f GFLOP/s with 1 thread, %.1f with %zu\n", s->one, s->all, s->threads);
+        cli_say(stdout, "better ones   %s: set OPENBLAS_CORETYPE=%s\n", m->blas_advice, m->blas_advice);
+    cli_say(stdout, "sgemm speed   %.1f GFLOP/s with 1 thread, %.1f with %zu\n", s->one, s->all, s->threads);
 }
 
 int cmd_doctor(cli_app *app)

@@ -11,64 +11,6 @@ typedef struct inputs {
     tn_valid valid;
 } inputs;
 
-/* ---- options of use under a condition only ---- */
-
-static size_t count_words(const char *list)
-{
-    size_t n = 1;
-    for (; *list; ++list)
-        n += *list == ',';
-    return n;
-}
-
-/* Nothing asks for the evidence: the head is no ridge and there is one set to take. */
-static bool without_evidence(const cli_app *app)
-{
-    const tn_fit_options *fit = &app->options.fit;
-    size_t candidates = app->arg_count * count_words(fit->rank.transform) * count_words(fit->rank.normalize);
-    return fit->method >= TN_METHOD_SVM && (candidates < 2 || fit->select == TN_SEARCH_ALL || app->options.from);
-}
-
-static bool without_folds(const cli_app *app)
-{
-    const tn_fit_options *fit = &app->options.fit;
-    bool one = fit->method == TN_METHOD_SVM || fit->method == TN_METHOD_LOGISTIC;
-    return one && fit->learn.calibrate != TN_CALIBRATE_YES;
-}
-
-static bool without_ratio(const cli_app *app)
-{
-    return app->options.fit.online.multiclass != TN_ONLINE_W_OVR;
-}
-
-static bool without_valid(const cli_app *app)
-{
-    return app->options.valid.count == 0;
-}
-
-static int check_conditions(const cli_app *app)
-{
-    static const struct {
-        const char *option;
-        bool (*pointless)(const cli_app *app);
-        const char *needs;
-    } conditions[] = {
-        {"optimizer|tolerance|max-iterations|start", without_evidence,
-         "is for --method evidence, ridge-cv, and for the choice among several candidates; here nothing is chosen by "
-         "evidence"},
-        {"folds", without_folds,
-         "is for --method ridge-cv, svm-cv, with --calibrate yes also svm, logistic; here nothing is "
-         "cross-validated"},
-        {"ratio", without_ratio, "is for --multiclass w-ovr"},
-        {"patience", without_valid, "is for --valid REP... --valid-labels FILE"},
-    };
-    for (size_t i = 0; i < app->given_count; ++i)
-        for (size_t c = 0; c < sizeof conditions / sizeof *conditions; ++c)
-            if (cli_is_one_of(conditions[c].option, app->given[i]->name) && conditions[c].pointless(app))
-                return cli_fail(app, EXIT_USAGE, "--%s %s", app->given[i]->name, conditions[c].needs);
-    return EXIT_FINE;
-}
-
 static int check_line(const cli_app *app)
 {
     const cli_options *options = &app->options;
@@ -76,8 +18,9 @@ static int check_line(const cli_app *app)
     if (code == 0 && (options->valid.count != 0) != (options->valid_labels != NULL))
         code = cli_fail(app, EXIT_USAGE, "--valid REP... and --valid-labels FILE go together, got one of them");
     if (code == 0)
-        code = check_conditions(app);
-    return code != 0 ? code : cli_need_output(app);
+        code = cli_need_output(app);
+    const char *checkpoint = options->fit.online.checkpoint;
+    return code == 0 && *checkpoint ? cli_check(app, tn_output_check(app->ctx, checkpoint)) : code;
 }
 
 /* What the labels leave no room for. */

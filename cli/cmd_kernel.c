@@ -186,6 +186,10 @@ static int show(cli_app *app)
     char *text = NULL;
     CLI_TRY(check_count(app, app->arg_count == 2, "one kernel"));
     const char *name = app->args[1], *csv = app->options.csv, *picture = app->options.picture;
+    if (csv)
+        CLI_TRY(cli_check(app, tn_output_check(app->ctx, csv)));
+    if (picture)
+        CLI_TRY(cli_check(app, tn_output_check(app->ctx, picture)));
     CLI_TRY(open_kernel(app, name, &map));
     CLI_TRY(cli_check(app, app->options.json ? tn_map_json(app->ctx, map, name, &text)
                                              : tn_map_text(app->ctx, map, name, app->color, &text)));

@@ -104,8 +104,7 @@ int main(int argc, char **argv)
     app.line = line;
     app.args = calloc((size_t)argc, sizeof *app.args);
     app.words = calloc((size_t)argc, sizeof *app.words);
-    app.given = calloc((size_t)argc, sizeof *app.given);
-    if (!line || !app.args || !app.words || !app.given || tn_ctx_new(&app.ctx) != TN_OK) {
+    if (!line || !app.args || !app.words || tn_ctx_new(&app.ctx) != TN_OK) {
         code = cli_fail(&app, EXIT_FAILED, "memory: the system refused to give any");
     } else {
         cli_watch_signals(app.ctx);
@@ -116,7 +115,6 @@ int main(int argc, char **argv)
     tn_ctx_free(app.ctx);
     free(app.args);
     free(app.words);
-    free(app.given);
     free(line);
     return code;
 }

@@ -73,8 +73,15 @@ void cli_print_result(const cli_app *app, const char *text)
 void cli_plain(FILE *out, const char *text)
 {
     char piece[12];
-    for (size_t n; (n = tn_plain_char(text, piece)) != 0; text += n)
-        fputs(piece, out);
+    for (size_t n; *text; text += n) {
+        for (n = 0; text[n] >= ' ' && text[n] <= '~';) /* most of it, in one go */
+            ++n;
+        fwrite(text, 1, n, out);
+        if (n == 0) {
+            n = tn_plain_char(text, piece);
+            fputs(piece, out);
+        }
+    }
 }
 
 void cli_say(FILE *out, const char *format, ...)

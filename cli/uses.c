@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Options that were given but that the method, or the action of the command, has no use for: refused rather than ignored,
- * with those that have. Which they are is told by tables, from which the help is made too. */
+ * with those that have. Which they are is told by tables, from which the help is made too; some have a use under a condition only. */
 #include "cli.h"
 
 #include <string.h>
@@ -31,11 +31,91 @@ static const char *chosen_word(const cli_app *app, char *buf, size_t size)
     return method ? tn_field_text(method, (const char *)&app->options + table->offset, buf, size) : "";
 }
 
+/* ---- options of use under a condition only ---- */
+
+static size_t count_words(const char *list)
+{
+    size_t n = 1;
+    for (; *list; ++list)
+        n += *list == ',';
+    return n;
+}
+
+/* Nothing asks for the evidence: the head is no ridge and there is one set to take. */
+static bool without_evidence(const cli_app *app)
+{
+    const tn_fit_options *fit = &app->options.fit;
+    size_t candidates = app->arg_count * count_words(fit->rank.transform) * count_words(fit->rank.normalize);
+    return fit->method >= TN_METHOD_SVM && (candidates < 2 || fit->select == TN_SEARCH_ALL || app->options.from);
+}
+
+static bool without_loo(const cli_app *app)
+{
+    return without_evidence(app) && strcmp(app->options.fit.rank.loo, "0") != 0;
+}
+
+/* No word of the list is a map that goes by its name. */
+static bool without_named_map(const cli_app *app)
+{
+    const char *list = app->options.fit.rank.transform;
+    for (size_t n; *list; list += n + (list[n] != 0)) {
+        char word[16] = "";
+        n = strcspn(list, ",");
+        if (n < sizeof word)
+            memcpy(word, list, n);
+        if (cli_is_one_of(TN_MAP_WORDS, word))
+            return false;
+    }
+    return true;
+}
+
+static bool without_folds(const cli_app *app)
+{
+    const tn_fit_options *fit = &app->options.fit;
+    bool one = fit->method == TN_METHOD_SVM || fit->method == TN_METHOD_LOGISTIC;
+    return one && fit->learn.calibrate != TN_CALIBRATE_YES;
+}
+
+static bool without_ratio(const cli_app *app)
+{
+    return app->options.fit.online.multiclass != TN_ONLINE_W_OVR;
+}
+
+static bool without_valid(const cli_app *app)
+{
+    return app->options.valid.count == 0;
+}
+
+static int check_conditions(const cli_app *app)
+{
+#define BY_EVIDENCE                                                                                                    \
+    "--method evidence, ridge-cv, and for the choice among several candidates; here nothing is chosen by evidence"
+    static const struct {
+        const char *commands, *options;
+        bool (*pointless)(const cli_app *app);
+        const char *needs;
+    } conditions[] = {
+        {"fit", "optimizer|tolerance|max-iterations|start", without_evidence, BY_EVIDENCE},
+        {"fit", "loo", without_loo, BY_EVIDENCE},
+        {"fit|rank", "signed", without_named_map, "--transform " TN_MAP_WORDS},
+        {"fit", "folds", without_folds,
+         "--method ridge-cv, svm-cv, with --calibrate yes also svm, logistic; here nothing is cross-validated"},
+        {"fit", "ratio", without_ratio, "--multiclass w-ovr"},
+        {"fit", "patience", without_valid, "--valid REP... --valid-labels FILE"},
+    };
+    for (size_t i = 0; i < app->given_count; ++i)
+        for (size_t c = 0; c < sizeof conditions / sizeof *conditions; ++c)
+            if (cli_is_one_of(conditions[c].commands, app->command->name) &&
+                cli_is_one_of(conditions[c].options, app->given[i]->name) && conditions[c].pointless(app))
+                return cli_fail(app, EXIT_USAGE, "--%s is for %s", app->given[i]->name, conditions[c].needs);
+    return EXIT_FINE;
+}
+
 int cli_check_uses(const cli_app *app)
 {
     char buf[64];
     const cli_command *command = app->command;
-    if (!command->uses || app->options.help)
+    if (app->options.help)
         return EXIT_FINE;
     const char *word = chosen_word(app, buf, sizeof buf);
     for (size_t i = 0; i < app->given_count; ++i) {
@@ -47,5 +127,5 @@ int cli_check_uses(const cli_app *app)
             return cli_fail(app, EXIT_USAGE, "--%s is for tenon %s %s; got %s", option, command->name, use->text, word);
         return cli_fail(app, EXIT_USAGE, "--%s is for --method %s; got --method %s", option, use->text, word);
     }
-    return EXIT_FINE;
+    return check_conditions(app);
 }

@@ -5,7 +5,7 @@
  * is a warning that says what was understood and what to give instead. --task, given on purpose, settles what it can settle.
  *
  *   error     names are numbers and some have a fraction; every name is "identifier,label"; one word above nothing but numbers
- *   warning   (nearly) as many classes as rows; a first line that reads like a header; classes of one row; the largest class
+ *   warning   (nearly) as many classes as rows, all labelled; a first line that reads like a header; classes of one row; the largest class
  *             UNEVEN times the smallest; a 0/1 table that has one 1 in every row
  *
  * UNEVEN = 20: there the smaller class is below 5 % of the two, and a classifier that never says it is right 95 % of the time. */
@@ -192,7 +192,9 @@ static void warn_of_rows(tn_ctx *ctx, const tally *t, bool balanced)
 {
     const tn_labels *labels = t->labels;
     const char *path = labels->path;
-    if (labels->task == TN_TASK_MULTICLASS && 10 * t->used >= 9 * t->rows && t->rows > 2) {
+    /* Who left rows without a label has chosen those that have one. */
+    bool chosen = t->rows < labels->rows;
+    if (labels->task == TN_TASK_MULTICLASS && !chosen && 10 * t->used >= 9 * t->rows && t->rows > 2) {
         tnp_warn(ctx,
                  "%s: %zu classes in %zu rows: %s row is a class of its own; values need --task regression, "
                  "identifiers a tab "

@@ -84,8 +84,10 @@ size_t tn_plain_char(const char *text, char out[12])
         snprintf(out, 12, "\\x%02x", *p);
     else if (is_control(code_point(p, n)))
         snprintf(out, 12, "\\u{%04x}", (unsigned)code_point(p, n));
-    else
-        snprintf(out, 12, "%.*s", (int)n, text);
+    else {
+        memcpy(out, text, n);
+        out[n] = 0;
+    }
     return n ? n : 1;
 }
 

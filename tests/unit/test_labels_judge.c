@@ -44,6 +44,7 @@ static void labels_that_cannot_be_meant(void **state)
     judged("Label\na\nb\na\nb\n", TN_TASK_AUTO, false, TN_OK, "'Label', is taken for a class");
     judged("Label\na\nLabel\na\n", TN_TASK_AUTO, false, TN_OK, "");
     judged("labelled\na\na\nb\nb\n", TN_TASK_AUTO, false, TN_OK, "1 of 3 classes have one row only, 'labelled'");
+    judged("a\n\nb\n-1\nc\n", TN_TASK_AUTO, false, TN_OK, "3 of 3 classes have one row only, 'a' is one");
     judged("a|b\na\nb\n", TN_TASK_AUTO, false, TN_OK, "");
     judged("1\n2\n\n", TN_TASK_REGRESSION, false, TN_OK, "");
 }

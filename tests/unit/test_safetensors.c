@@ -166,8 +166,8 @@ static void safetensors_values_outside_the_file(void **state)
 static void safetensors_shapes_that_are_no_matrix(void **state)
 {
     (void)state;
-    expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[1,1,1],\"data_offsets\":[0,1]}}", 1, TN_ERR_UNSUPPORTED,
-           "shape (1, 1, 1)");
+    expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[1,2,2],\"data_offsets\":[0,4]}}", 4, TN_ERR_UNSUPPORTED,
+           "shape (1, 2, 2)");
     expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[],\"data_offsets\":[0,1]}}", 1, TN_ERR_UNSUPPORTED, "shape ()");
     expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[0,4],\"data_offsets\":[0,0]}}", 0, TN_ERR_DATA, "no rows");
     expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[4,0],\"data_offsets\":[0,0]}}", 0, TN_ERR_DATA, "no columns");

@@ -12,7 +12,7 @@ for option in '--C 5' '--C 1' '--loss hinge' '--mean-cost yes' '--penalise-bias 
 done
 fit --method ridge-cv --lambda 3
 fit --method ridge-cv --C 3
-for option in '--lambda 3' '--folds 3' '--grid 1' '--epochs 3' '--optimizer em' '--start 1' '--tolerance 1e-3'; do
+for option in '--lambda 3' '--folds 3' '--grid 1' '--epochs 3' '--optimizer em' '--start 1' '--tolerance 1e-3' '--loo 100' '--signed split'; do
     fit --method svm $option
 done
 fit --method svm-cv --C 3
@@ -20,9 +20,13 @@ fit --method logistic --loss hinge
 for option in '--lambda 3' '--folds 3' '--gap 1e-3' '--calibrate no' '--optimizer em' '--max-iterations 3' '--ratio 3' '--patience 2'; do
     fit --method pa $option
 done
+# Weights are of use to every method, and their file must be there.
+for method in evidence ridge-cv svm pa; do fit --method $method --sample-weight none.npy; done
 # Where the evidence chooses, its options are of use to every method.
 "$TENON" fit darknet.train.npy --labels labels.train.txt --method pa --epochs 1 --normalize l2,root --optimizer em -o h.safetensors >/dev/null
 echo "several candidates: exit $?"
+"$TENON" fit darknet.train.npy --labels labels.train.txt --method pa --epochs 1 --loo 0 --transform chi2 --signed split -o h.safetensors >/dev/null
+echo "a named map, no leave-one-out: exit $?"
 # Folds to calibrate by are of use to svm.
 "$TENON" fit darknet.train.npy --labels labels.train.txt --method svm --max-passes 5 --gap 0.1 --calibrate yes --folds 2 -o h.safetensors >/dev/null
 echo "folds to calibrate by: exit $?"
@@ -41,5 +45,7 @@ try kernel apply chi2 darknet.train.npy -o m.npy --rank 3
 try kernel learn --data darknet.train.npy labels.train.txt -o k.safetensors --normalize l2
 try kernel show chi2 -o k.safetensors
 try kernel compare chi2 js --picture k.svg
+try rank darknet.train.npy --labels labels.train.txt --signed split
+try rank darknet.train.npy --labels labels.train.txt --signed split --transform none
 try eval --scores darknet.train.npy --labels labels.train.txt --source squeezenet.train.npy
 ls
