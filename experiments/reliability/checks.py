@@ -72,11 +72,11 @@ class Runner:
 
     def run(self, problem):
         result = Result(problem)
-        self.may_refuse = problem.extreme()
         rep, labels = problem.write(self.folder)
         common = ["--labels", labels, "--task", problem.task, "--normalize", problem.normalize,
                   "--intercept", "yes" if problem.intercept else "no", "--loo", "0"]
         x = reference.prepare(problem.x, problem.normalize)
+        self.may_refuse = problem.may_be_refused(x)
         try:
             with np.errstate(all="ignore"):
                 ranked = json.loads(self.call(result, "rank", rep, *common, "--json"))
