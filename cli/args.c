@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Command lines by table: --name value, --name=value, --flag, -o FILE, -h; -- ends the options; options may stand
+ * Command lines by table: --name value, --name=value, --flag, -o FILE, -f, -h; -- ends the options; options may stand
  * anywhere among the arguments; of a repeated option the last counts. The word after an option is its value
  * whatever it begins with, so that negative numbers need no care, unless it is itself an option of the command:
  * then the value was forgotten. An option of several words takes all up to the next option. */
@@ -161,27 +161,38 @@ static int take_words(cli_app *app, const cli_table *table, const tn_field *fiel
     return EXIT_FINE;
 }
 
+static int no_such_option(const cli_app *app, const char *word)
+{
+    return cli_fail(app, EXIT_USAGE, "unknown option %s; see tenon help %s", word, app->command->name);
+}
+
+/* NULL for a letter that is none of ours. */
+static const char *long_name(const char *word)
+{
+    static const char *const names[][2] = {{"-o", "output"}, {"-f", "force"}, {"-h", "help"}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
+        if (strcmp(word, names[i][0]) == 0)
+            return names[i][1];
+    return NULL;
+}
+
 /* One option and its value; *used counts the words it took. */
 static int take_option(cli_app *app, int left, char **word, int *used)
 {
     const char *name = word[0] + 2, *value = NULL;
     size_t length = strcspn(name, "=");
     const cli_table *table = NULL;
-    if (strcmp(word[0], "-o") == 0) {
-        name = "output";
+    if (word[0][1] != '-') {
+        name = long_name(word[0]);
+        if (!name)
+            return no_such_option(app, word[0]);
         length = strlen(name);
-    } else if (strcmp(word[0], "-h") == 0) {
-        name = "help";
-        length = strlen(name);
-    } else if (word[0][1] != '-') {
-        return cli_fail(app, EXIT_USAGE, "unknown option %s; see tenon help %s", word[0], app->command->name);
     }
     const tn_field *field = find_field(app->command, name, length, &table);
     if (!field)
-        return word[0][1] == '-'
-                   ? unknown_option(app, name, length)
-                   : cli_fail(app, EXIT_USAGE, "unknown option %s; see tenon help %s", word[0], app->command->name);
+        return word[0][1] == '-' ? unknown_option(app, name, length) : no_such_option(app, word[0]);
     *used = 1;
+    app->given[app->given_count++] = field;
     if (field->kind == TN_FIELD_WORDS)
         return take_words(app, table, field, left, word, used);
     if (name[length] == '=') {
@@ -209,7 +220,7 @@ static int check_arity(cli_app *app)
                     command->arguments);
 }
 
-static bool is_one_of(const char *words, const char *word)
+bool cli_is_one_of(const char *words, const char *word)
 {
     size_t length = strlen(word), n;
     for (; *words; words += n + (words[n] != 0)) {
@@ -223,7 +234,7 @@ static bool is_one_of(const char *words, const char *word)
 static int check_action(const cli_app *app)
 {
     const char *actions = app->command->actions;
-    if (!actions || app->options.help || app->arg_count == 0 || is_one_of(actions, app->args[0]))
+    if (!actions || app->options.help || app->arg_count == 0 || cli_is_one_of(actions, app->args[0]))
         return EXIT_FINE;
     return cli_fail(app, EXIT_USAGE, "got %s, expected %s", app->args[0], actions);
 }
@@ -245,5 +256,7 @@ int cli_parse(cli_app *app, int argc, char **argv)
         }
     }
     int code = check_action(app);
-    return code != 0 ? code : check_arity(app);
+    if (code == 0)
+        code = check_arity(app);
+    return code != 0 ? code : cli_check_uses(app);
 }

@@ -27,11 +27,11 @@ enum {
 typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
-    const char *labels, *output, *scores, *valid_labels, *from, *csv, *picture, *positive;
+    const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive;
     tn_words valid, target, source, data;
     int task, format, normalize;
     size_t top;
-    bool per_class, proba;
+    bool per_class, proba, force;
     tn_fit_options fit;
     tn_transfer_options transfer;
     tn_pq_options pq;
@@ -59,6 +59,7 @@ typedef struct cli_command {
     const char *actions;   /* "train|apply": words that the first argument must be one of; NULL: it is free */
     size_t min_args, max_args;
     const cli_table *tables;
+    const tn_use *(*uses)(size_t *count); /* options of some methods or actions only; NULL: none are */
     int (*run)(cli_app *app);
 } cli_command;
 
@@ -70,8 +71,12 @@ struct cli_app {
     size_t arg_count;
     const char **words; /* of options that take lists, side by side */
     size_t word_count;
+    const tn_field **given; /* options that stand on the line, as often as they do */
+    size_t given_count;
     const char *line; /* the whole command line, for created_by */
     bool color;       /* on standard output */
+    char **warnings;  /* of the library, told so far: result.c */
+    size_t warning_count;
 };
 
 /* The first failure ends a function: `code` is its exit status, `done` frees. */
@@ -84,6 +89,8 @@ struct cli_app {
 
 /* One line on standard error, "tenon rank: ...", and back comes `code`. */
 int cli_fail(const cli_app *app, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* That line: "tenon rank: ", what kind of line it is, and the text. */
+void cli_print_error(const cli_app *app, const char *kind, const char *text);
 /* The exit status of a library call; prints the context's message when it failed. */
 int cli_check(const cli_app *app, tn_status status);
 /* Flushes standard output; a full disk is told, a closed pipe is not: nobody is there to read. */
@@ -102,12 +109,23 @@ const tn_field *cli_table_fields(const cli_table *table, size_t *count);
 const tn_field *cli_find_field(const cli_command *command, const char *name, const cli_table **table);
 /* True when the field is the one its name stands for: a later table may repeat a name. */
 bool cli_field_is_first(const cli_command *command, const tn_field *field);
-/* Reads argv after the command's name. app->args and app->words must have room for argc pointers each. */
+/* Reads argv after the command's name. app->args, app->words and app->given must have room for argc
+ * pointers each. */
 int cli_parse(cli_app *app, int argc, char **argv);
+/* True when `word` is one of `words`, joined by |. */
+bool cli_is_one_of(const char *words, const char *word);
 /* Edits (insert, delete, change, swap neighbours) from one word to the other. */
 size_t cli_distance(const char *a, const char *b);
 /* True when so many edits of a word are a slip rather than another word. */
 bool cli_is_near(const char *word, size_t distance);
+
+/* ---- which options are of use (uses.c) ---- */
+
+bool cli_was_given(const cli_app *app, const char *name);
+/* Refuses an option that was given and that the chosen method or action has no use for. */
+int cli_check_uses(const cli_app *app);
+/* Which of them have a use for an option; NULL when all have. */
+const tn_use *cli_use_of(const cli_command *command, const char *option);
 
 int cmd_rank(cli_app *app);
 int cmd_fit(cli_app *app);
@@ -147,6 +165,26 @@ void cli_watch_signals(tn_ctx *ctx);
 void cli_progress_start(tn_ctx *ctx, const cli_options *options);
 void cli_progress_clear(void);
 
+/* ---- files (files.c) ---- */
+
+/* Refuses outputs that are inputs, unless --force, or one another. */
+int cli_check_files(const cli_app *app);
+
+/* ---- files in the place of others (slips.c) ---- */
+
+/* Whatever the case of the letters. */
+bool cli_ends_with(const char *text, const char *end);
+/* A container whose metadata name the format: tenon-head, tenon-kernel, tenon-pq. */
+bool cli_calls_itself(const char *path, const char *format);
+/* Refuses a line where a later argument is the file of that format that should stand at `place`. */
+int cli_check_order(const cli_app *app, size_t place, const char *format, const char *what);
+/* Refuses, before it is opened, a representation that says it is something else, or that is the file of --labels. */
+int cli_check_source(const cli_app *app, const char *rep);
+/* The exit status of a representation that could not be opened; says what it is instead where that is known. */
+int cli_source_failed(const cli_app *app, const char *rep, tn_status status);
+/* Refuses a representation that looks like labels where labels are given; NAME=FILE says that a feature is meant. */
+int cli_check_column(const cli_app *app, const char *rep, const tn_source *source);
+
 /* ---- inputs (inputs.c) ---- */
 
 typedef struct cli_sources {
@@ -160,6 +198,8 @@ int cli_sources_open(cli_app *app, const char *const *reps, size_t count, cli_so
 void cli_sources_close(cli_sources *sources);
 /* The same list as the library takes it. */
 const tn_source *const *cli_sources_view(const cli_sources *sources);
+/* tn_rows_agree; a folder that was meant for several representations is told (slips.c). */
+int cli_rows_agree(cli_app *app, const cli_sources *sources, const tn_labels *labels);
 /* Refuses a command line without -o, or one whose output cannot be written. */
 int cli_need_output(const cli_app *app);
 /* Sources of a transfer (donors.c): files of scores, heads, folders of heads. */
@@ -173,8 +213,28 @@ typedef struct cli_donors {
 int cli_donors_open(cli_app *app, const tn_words *words, cli_donors *out);
 void cli_donors_close(cli_donors *donors);
 
+/* Labels with the names that --classes gives them; owned by the caller. */
+int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out);
+/* The same to learn from: what can hardly be meant is told. weighted: uneven classes are seen to, or cannot be. */
+int cli_labels_train(cli_app *app, const char *path, bool weighted, tn_labels **out);
+/* Makes all names of --classes, if it is given, the classes of the labels, those that no row has too. */
+int cli_labels_all(cli_app *app, tn_labels *labels);
 /* Refuses a command line without --labels. */
 int cli_need_labels(const cli_app *app);
+
+/* ---- results and warnings (result.c) ---- */
+
+/* From here on warnings of the library are printed and kept. */
+void cli_watch_warnings(cli_app *app);
+void cli_forget_warnings(cli_app *app);
+/* Prints what the library made of a result: a table, or a JSON object, which gets the warnings. */
+void cli_print_result(const cli_app *app, const char *text);
+/* Text from outside, shown as tn_plain_char does. */
+void cli_plain(FILE *out, const char *text);
+/* printf of a line or a piece of one whose arguments came from outside; a line end stands at the end of the format only. */
+void cli_say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* Ends a JSON object that the program writes itself: the warnings, the brace, the end of the line. */
+void cli_json_end(const cli_app *app, FILE *out);
 
 /* ---- JSON for the commands whose result is no library object (json.c) ---- */
 

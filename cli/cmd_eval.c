@@ -60,7 +60,7 @@ done:
 static int open_labels(cli_app *app, tn_task task, measured *m)
 {
     const char *path = app->options.labels, *positive = app->options.positive;
-    int code = cli_check(app, tn_labels_open(app->ctx, path, positive ? TN_TASK_AUTO : task, &m->labels));
+    int code = cli_labels_open(app, path, positive ? TN_TASK_AUTO : task, &m->labels);
     if (code == EXIT_FINE && positive)
         code = cli_check(app, tn_labels_against_rest(app->ctx, m->labels, positive));
     return code;
@@ -71,6 +71,7 @@ static int measure_head(cli_app *app, measured *m)
     int code = EXIT_FINE;
     cli_sources sources = {NULL, 0};
     const char *path = app->options.labels;
+    CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &m->head)));
     const tn_head *head = m->head;
     tn_task task = tn_head_task(head), asked = (tn_task)app->options.task;
@@ -79,7 +80,7 @@ static int measure_head(cli_app *app, measured *m)
                          tn_task_name(task)));
     CLI_TRY(cli_sources_open(app, app->args + 1, app->arg_count - 1, &sources));
     CLI_TRY(open_labels(app, task, m));
-    CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, cli_sources_view(&sources), sources.count, m->labels)));
+    CLI_TRY(cli_rows_agree(app, &sources, m->labels));
     if (task != TN_TASK_REGRESSION)
         CLI_TRY(cli_check(app, tn_labels_map(app->ctx, m->labels, tn_head_class_names(head), tn_head_classes(head))));
     else if (m->labels->classes != tn_head_classes(head))
@@ -100,6 +101,8 @@ static int measure_scores(cli_app *app, measured *m)
     tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
     CLI_TRY(cli_check(app, tn_source_open(app->ctx, path, &source)));
     CLI_TRY(open_labels(app, (tn_task)app->options.task, m));
+    if (!app->options.positive)
+        CLI_TRY(cli_labels_all(app, m->labels));
     CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, (const tn_source *const *)&source, 1, m->labels)));
     size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
     if (cols != m->labels->classes)
@@ -125,6 +128,8 @@ static int check_line(const cli_app *app)
         return code;
     if (app->options.scores && app->arg_count != 0)
         return cli_fail(app, EXIT_USAGE, "got both --scores and %s, expected one of them", app->args[0]);
+    if (app->options.scores && app->options.source.count != 0)
+        return cli_fail(app, EXIT_USAGE, "--source is for a head; got --scores, which are all that is measured");
     if (!app->options.scores && app->arg_count < (app->options.source.count ? 1 : 2))
         return cli_fail(app, EXIT_USAGE, "expected HEAD and REP..., or --scores FILE.npy; usage: tenon eval %s",
                         app->command->arguments);
@@ -162,8 +167,7 @@ int cmd_eval(cli_app *app)
     CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, metrics, names, &text)
                                              : tn_metrics_table(app->ctx, metrics, names, app->options.per_class,
                                                                 app->color, &text)));
-    cli_progress_clear();
-    printf("%s%s", text, app->options.json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     tn_text_free(text);
     tn_metrics_free(metrics);

@@ -40,7 +40,7 @@ static int open_data(cli_app *app, size_t count, tn_map_data *data)
         code = cli_check(app, tn_source_open(app->ctx, words[0], &source));
         data[i].source = source;
         if (code == 0)
-            code = cli_check(app, tn_labels_open(app->ctx, words[1], (tn_task)app->options.task, &labels));
+            code = cli_labels_train(app, words[1], true, &labels);
         data[i].labels = labels;
     }
     return code;
@@ -68,8 +68,7 @@ static int learn(cli_app *app)
     CLI_TRY(cli_check(app, app->options.json ? tn_map_learn_json(app->ctx, &info, map, output, &text)
                                              : tn_map_learn_text(app->ctx, &info, map, output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_map_save(app->ctx, map, app->line, output)));
-    cli_progress_clear();
-    printf("%s%s", text, app->options.json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     for (size_t i = 0; data && i < count; ++i) {
         tn_source_close((tn_source *)(uintptr_t)data[i].source);
@@ -102,6 +101,7 @@ static int apply(cli_app *app)
     tn_source *source = NULL;
     const cli_options *options = &app->options;
     CLI_TRY(check_apply(app));
+    CLI_TRY(cli_check_order(app, 1, "tenon-kernel", "kernel"));
     CLI_TRY(open_kernel(app, app->args[1], &map));
     CLI_TRY(cli_check(app, tn_source_open(app->ctx, app->args[2], &source)));
     CLI_TRY(cli_check(app, tn_map_rows_save(app->ctx, map, source, (tn_normalize)options->normalize,
@@ -112,9 +112,9 @@ static int apply(cli_app *app)
         printf("{\"command\":\"kernel apply\",\"rows\":%zu,\"dim\":%zu,\"width\":%zu,\"file\":", rows, cols * width,
                width);
         cli_json_string(stdout, options->output);
-        puts("}");
+        cli_json_end(app, stdout);
     } else {
-        printf("%s: %zu rows, %zu columns became %zu\n", options->output, rows, cols, cols * width);
+        cli_say(stdout, "%s: %zu rows, %zu columns became %zu\n", options->output, rows, cols, cols * width);
     }
 done:
     tn_source_close(source);
@@ -140,11 +140,12 @@ static void print_cosines(const cli_app *app, const char *const *names, size_t c
             fputs(i % count ? "," : i ? "],[" : "[", stdout);
             cli_json_number(stdout, cosine[i]);
         }
-        puts("]]}");
+        fputs("]]", stdout);
+        cli_json_end(app, stdout);
         return;
     }
     for (size_t i = 0; i < count; ++i) {
-        printf("%-*s", (int)width, names[i]);
+        cli_say(stdout, "%-*s", (int)width, names[i]);
         for (size_t j = 0; j < count; ++j)
             printf("  %8.5f", cosine[i * count + j]);
         puts("");
@@ -192,7 +193,7 @@ static int show(cli_app *app)
         CLI_TRY(cli_check(app, tn_map_csv_save(app->ctx, map, csv)));
     if (picture)
         CLI_TRY(cli_check(app, tn_map_picture_save(app->ctx, map, name, picture)));
-    printf("%s%s", text, app->options.json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     tn_text_free(text);
     tn_map_free(map);

@@ -20,7 +20,7 @@ static void print_json(const cli_app *app, const tn_pq *pq, const tn_source *sou
     cli_json_number(stdout, info->seconds);
     printf(",\"%s\":", train ? "quantiser" : "codes");
     cli_json_string(stdout, app->options.output);
-    fputs("}\n", stdout);
+    cli_json_end(app, stdout);
 }
 
 static void print_lines(const cli_app *app, const tn_pq *pq, const tn_source *source, const tn_pq_info *info)
@@ -31,12 +31,12 @@ static void print_lines(const cli_app *app, const tn_pq *pq, const tn_source *so
         printf("trained on  %zu of %zu rows in %.2f s, at most %zu iterations a code\n", info->rows,
                tn_source_rows(source), info->seconds, info->iterations);
     } else {
-        printf("codes       %zu rows of %s in %.2f s\n", info->rows, tn_source_path(source), info->seconds);
+        cli_say(stdout, "codes       %zu rows of %s in %.2f s\n", info->rows, tn_source_path(source), info->seconds);
     }
     printf("size        %zu bytes a row instead of %zu: %.4g times smaller than float32, and %zu bytes of centroids\n",
            groups, 4 * dim, 4.0 * (double)dim / (double)groups, 4 * dim * tn_pq_centroids(pq));
     printf("error       %.4g of the mean squared norm\n", info->energy > 0 ? info->error / info->energy : 0);
-    printf("saved as    %s\n", app->options.output);
+    cli_say(stdout, "saved as    %s\n", app->options.output);
 }
 
 static int check_line(const cli_app *app, bool train)
@@ -62,6 +62,8 @@ int cmd_pq(cli_app *app)
     tn_pq *pq = NULL;
     tn_pq_info info = {0};
     CLI_TRY(check_line(app, train));
+    if (!train)
+        CLI_TRY(cli_check_order(app, 1, "tenon-pq", "quantiser"));
     if (!train)
         CLI_TRY(cli_check(app, tn_pq_load(app->ctx, app->args[1], &pq)));
     CLI_TRY(cli_check(app, tn_source_open(app->ctx, app->args[app->arg_count - 1], &source)));

@@ -40,7 +40,8 @@ static void print_pair(const printer *p, size_t k, double value, const char *bet
         cli_json_string(stdout, p->names[k]);
         printf(",\"%s\":%.9g}", p->proba ? "probability" : "score", value);
     } else {
-        printf("%s%s%.9g", p->names[k], between, value);
+        cli_plain(stdout, p->names[k]);
+        printf("%s%.9g", between, value);
     }
 }
 
@@ -65,7 +66,7 @@ static void print_name(const printer *p, size_t k)
     if (p->json)
         cli_json_string(stdout, p->names[k]);
     else
-        fputs(p->names[k], stdout);
+        cli_plain(stdout, p->names[k]);
 }
 
 static void print_class(const printer *p, const float *scores, const float *shown)
@@ -191,8 +192,10 @@ static int print_rows(cli_app *app, const printer *p, tn_scorer *scorer, tn_npy_
         block at = {scorer, start, rows - start < most ? rows - start : most};
         CLI_TRY(print_block(app, p, &at, scores, proba, writer));
     }
-    if (p->json)
-        fputs("]}\n", stdout);
+    if (p->json) {
+        fputs("]", stdout);
+        cli_json_end(app, stdout);
+    }
     CLI_TRY(cli_finish_output(app));
 done:
     tn_mat_free(scores);
@@ -241,6 +244,7 @@ int cmd_predict(cli_app *app)
         CLI_TRY(cli_fail(app, EXIT_USAGE, "too few arguments; usage: tenon predict %s", app->command->arguments));
     if (options->scores)
         CLI_TRY(cli_check(app, tn_output_check(app->ctx, options->scores)));
+    CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &head)));
     CLI_TRY(check_head(app, head));
     CLI_TRY(make_printer(app, head, &p));

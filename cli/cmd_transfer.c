@@ -23,7 +23,8 @@ int cmd_transfer(cli_app *app)
     char *text = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(cli_sources_open(app, options->target.items, options->target.count, &targets));
-    CLI_TRY(cli_check(app, tn_labels_open(app->ctx, options->labels, (tn_task)options->task, &labels)));
+    CLI_TRY(cli_labels_train(app, options->labels, options->transfer.class_weight == TN_WEIGHT_BALANCED, &labels));
+    CLI_TRY(cli_rows_agree(app, &targets, labels));
     if (options->positive)
         CLI_TRY(cli_check(app, tn_labels_against_rest(app->ctx, labels, options->positive)));
     CLI_TRY(cli_donors_open(app, &options->source, &donors));
@@ -32,8 +33,7 @@ int cmd_transfer(cli_app *app)
     CLI_TRY(cli_check(app, options->json ? tn_transfer_json(app->ctx, info, options->output, &text)
                                          : tn_transfer_table(app->ctx, info, options->output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));
-    cli_progress_clear();
-    printf("%s%s", text, options->json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     tn_text_free(text);
     tn_head_free(head);

@@ -37,7 +37,7 @@ void cli_options_default(cli_options *options)
 
 static const tn_field common_fields[] = {
     {"json", TN_FIELD_FLAG, AT(json), 0, 0, NULL, "print one JSON object instead of a table"},
-    {"quiet", TN_FIELD_FLAG, AT(quiet), 0, 0, NULL, "print nothing but results and errors"},
+    {"quiet", TN_FIELD_FLAG, AT(quiet), 0, 0, NULL, "print nothing but results, warnings and errors"},
     {"progress", TN_FIELD_FLAG, AT(progress), 0, 0, NULL, "show progress even when standard error is no terminal"},
     {"no-color", TN_FIELD_FLAG, AT(no_color), 0, 0, NULL, "print without colours, as NO_COLOR does"},
     {"threads", TN_FIELD_INT, AT(threads), 0, 4096, "N", "threads to use; 0: all cores"},
@@ -51,6 +51,11 @@ static const tn_field common_fields[] = {
     {                                                                                                                  \
         "labels", TN_FIELD_TEXT, AT(labels), 0, 0, "FILE", "the labels, one a row of every representation"             \
     }
+#define CLASSES                                                                                                        \
+    {                                                                                                                  \
+        "classes", TN_FIELD_TEXT, AT(classes), 0, 0, "FILE",                                                           \
+            "names of classes that are numbers in the labels, a name a line, the first for 0"                          \
+    }
 #define TASK                                                                                                           \
     {                                                                                                                  \
         "task", TN_FIELD_CHOICE, AT(task), 0, 0, "auto|multiclass|multilabel|regression",                              \
@@ -62,16 +67,22 @@ static const tn_field common_fields[] = {
             "rows with NaN or infinity: refuse them, leave them out, or put zeros in their place"                      \
     }
 
-static const tn_field rank_fields[] = {LABELS, TASK};
+#define FORCE                                                                                                          \
+    {                                                                                                                  \
+        "force", TN_FIELD_FLAG, AT(force), 0, 0, NULL, "let an output overwrite an input"                              \
+    }
+
+static const tn_field rank_fields[] = {LABELS, CLASSES, TASK};
 static const tn_field fit_fields[] = {
     LABELS,
+    CLASSES,
     TASK,
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
+    FORCE,
     {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
-     "online methods: the same representations of other rows, to choose the pass and, with --tune, C and eta by"},
+     "the same representations of other rows, to choose the pass and, with --tune, C and eta by"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
-    {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD",
-     "online methods: go on from this head; classes that it does not know are added"},
+    {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head; classes that it does not know are added"},
 };
 #define CLASS(help)                                                                                                    \
     {                                                                                                                  \
@@ -84,10 +95,12 @@ static const tn_field fit_fields[] = {
 static const tn_field transfer_fields[] = {
     {"target", TN_FIELD_WORDS, AT(target), 0, 0, "REP...", "features of the rows to learn from"},
     LABELS,
+    CLASSES,
     TASK,
     CLASS("learn this class against all others only: a head of two classes"),
     SOURCE("other classifiers: files of scores, one row a row of the target; heads; folders of heads"),
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
+    FORCE,
 };
 static const tn_field predict_fields[] = {
     SOURCE("the sources that a transfer head names"),
@@ -95,10 +108,12 @@ static const tn_field predict_fields[] = {
     {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL,
      "probabilities instead of scores, also in --scores and --top; the head must have been calibrated"},
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "write all scores there, rows x classes"},
+    FORCE,
     NAN_POLICY,
 };
 static const tn_field eval_fields[] = {
     LABELS,
+    CLASSES,
     TASK,
     CLASS("take the labels as this class against all others, as transfer --class did"),
     SOURCE("the sources that a transfer head names"),
@@ -109,14 +124,17 @@ static const tn_field eval_fields[] = {
 };
 static const tn_field pq_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the quantiser or the codes to write, .safetensors"},
+    FORCE,
 };
 static const tn_field kernel_fields[] = {
-    {"data", TN_FIELD_WORDS, AT(data), 0, 0, "REP LABELS", "learn: rows and their labels; give it again for more sets"},
+    {"data", TN_FIELD_WORDS, AT(data), 0, 0, "REP LABELS", "rows and their labels; give it again for more sets"},
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the kernel (.safetensors) or the mapped rows (.npy) to write"},
+    FORCE,
+    CLASSES,
     TASK,
-    {"normalize", TN_FIELD_CHOICE, AT(normalize), 0, 0, TN_NORMALIZE_WORDS, "apply: normalisation of the mapped rows"},
-    {"csv", TN_FIELD_TEXT, AT(csv), 0, 0, "FILE", "show: write 256 x 256 values of k(x, y) there"},
-    {"picture", TN_FIELD_TEXT, AT(picture), 0, 0, "FILE.svg", "show: draw them there, with the histogram of entries"},
+    {"normalize", TN_FIELD_CHOICE, AT(normalize), 0, 0, TN_NORMALIZE_WORDS, "normalisation of the mapped rows"},
+    {"csv", TN_FIELD_TEXT, AT(csv), 0, 0, "FILE", "write 256 x 256 values of k(x, y) there"},
+    {"picture", TN_FIELD_TEXT, AT(picture), 0, 0, "FILE.svg", "draw them there, with the histogram of entries"},
 };
 static const tn_field info_fields[] = {
     {"task", TN_FIELD_CHOICE, AT(task), 0, 0, "auto|multiclass|multilabel|regression",
@@ -168,6 +186,26 @@ static const cli_table kernel_tables[] = {
 static const cli_table info_tables[] = {COMMON, LIST("Options", info_fields), END};
 static const cli_table plain_tables[] = {COMMON, END};
 static const cli_table help_tables[] = {COMMON, LIST("Options", help_fields), END};
+
+static const tn_use *pq_uses(size_t *count)
+{
+    static const tn_use uses[] = {{"sub|centroids|sample|iterations", "train", "train"}};
+    *count = COUNT(uses);
+    return uses;
+}
+
+static const tn_use *kernel_uses(size_t *count)
+{
+    static const tn_use uses[] = {
+        {"data|classes|task|rank|rate|power|scale|basis|C|gap|max-passes", "learn", "learn"},
+        {"normalize", "apply", "apply"},
+        {"output|nan", "learn|apply", "learn, apply"},
+        {"force", "learn|apply|show", "learn, apply, show"},
+        {"csv|picture", "show", "show"},
+    };
+    *count = COUNT(uses);
+    return uses;
+}
 
 const cli_command cli_commands[] = {
     {.name = "rank",
@@ -222,14 +260,20 @@ const cli_command cli_commands[] = {
          "Heads of svm and logistic are trained until their distance from the optimum is certified to be below "
          "--gap of it; the report says how far it is. Probabilities come from one temperature, fitted to "
          "leave-one-out scores (ridge) or to those of cross-validation (svm, logistic), never to scores of rows "
-         "the model has seen; a logistic head that was not calibrated uses its scores as they are.\n\n"
+         "the model has seen; a logistic head that was not calibrated uses its scores as they are. Where classes have "
+         "one row each no row can be left out, and the report says which figures there are none of.\n\n"
+         "A multi-class evidence head takes the nearest class mean where no lambda is better than no features, as with "
+         "one row per class; the report warns of it.\n\n"
          "Online methods visit the rows in a new random order each pass, sample by sample, and use the mean of the "
          "weights after every sample unless told otherwise. With --valid the head is that of the best pass. A run "
          "that was stopped goes on from its --checkpoint when the same command is given again, and ends with the "
-         "same head. --from begins with the weights of a head; averaging and variances begin anew.",
+         "same head. --from begins with the weights of a head, moved so that it decides at 0; averaging and variances "
+         "begin "
+         "anew.",
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = fit_tables,
+     .uses = tn_fit_uses,
      .run = cmd_fit},
     {.name = "transfer",
      .summary = "learns from few rows with the help of other people's classifiers",
@@ -262,6 +306,7 @@ const cli_command cli_commands[] = {
      .min_args = 0,
      .max_args = 0,
      .tables = transfer_tables,
+     .uses = tn_transfer_uses,
      .run = cmd_transfer},
     {.name = "predict",
      .summary = "applies a head: one line a row",
@@ -319,6 +364,7 @@ const cli_command cli_commands[] = {
      .min_args = 2,
      .max_args = 3,
      .tables = pq_tables,
+     .uses = pq_uses,
      .run = cmd_pq},
     {.name = "kernel",
      .summary = "learns additive kernels and maps representations by them",
@@ -346,6 +392,7 @@ const cli_command cli_commands[] = {
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = kernel_tables,
+     .uses = kernel_uses,
      .run = cmd_kernel},
     {.name = "info",
      .summary = "tells what is in a file: a representation, labels, a head, a quantiser or a kernel",

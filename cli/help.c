@@ -149,15 +149,19 @@ static const char *placeholder(const tn_field *field)
     }
 }
 
-static void option(FILE *out, cli_format format, const tn_field *field, const void *defaults)
+static void option(FILE *out, cli_format format, const cli_command *command, const tn_field *field,
+                   const void *defaults)
 {
     char term[160], text[600], value[120] = "";
     const char *place = placeholder(field);
-    snprintf(term, sizeof term, "%s--%s%s%s", strcmp(field->name, "output") == 0 ? "-o, " : "", field->name,
-             place ? " " : "", place ? place : "");
+    const char *letter = strcmp(field->name, "output") == 0 ? "-o, " : strcmp(field->name, "force") == 0 ? "-f, " : "";
+    snprintf(term, sizeof term, "%s--%s%s%s", letter, field->name, place ? " " : "", place ? place : "");
     if (place)
         tn_field_text(field, defaults, value, sizeof value);
-    snprintf(text, sizeof text, "%s%s%s%s", field->help, *value ? " (default: " : "", value, *value ? ")" : "");
+    const tn_use *use = cli_use_of(command, field->name);
+    const char *who = use ? use->text : NULL;
+    snprintf(text, sizeof text, "%s%s%s%s%s%s%s", field->help, who || *value ? " (" : "", who ? who : "",
+             who && *value ? "; " : "", *value ? "default: " : "", value, who || *value ? ")" : "");
     item(out, format, term, strlen(term), text, strlen(text));
 }
 
@@ -174,7 +178,7 @@ static void option_table(FILE *out, cli_format format, const cli_command *comman
         if (!begun)
             heading(out, format, 3, table->title);
         begun = true;
-        option(out, format, &fields[i], (const char *)&defaults + table->offset);
+        option(out, format, command, &fields[i], (const char *)&defaults + table->offset);
     }
 }
 

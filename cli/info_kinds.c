@@ -20,6 +20,19 @@ static void json_number(FILE *out, const char *key, double value)
     cli_json_number(out, value);
 }
 
+/* JSON that a file holds, which is an object: on one line, and what stands in its strings escaped as in strings of our own. */
+static void json_object(FILE *out, const char *text)
+{
+    char piece[12];
+    for (size_t n; (n = tn_json_char(text, piece)) != 0; text += n)
+        if (strchr("\n\t\r", *text))
+            fputc(' ', out);
+        else if (strchr("\"\\", *text))
+            fputc(*text, out);
+        else
+            fputs(piece, out);
+}
+
 /* ---- a representation ---- */
 
 typedef struct figures {
@@ -27,7 +40,18 @@ typedef struct figures {
     double least, most, sum; /* of the norms of the finite rows */
 } figures;
 
-static void add_row(figures *f, const float *row, size_t cols)
+/* The norm of a finite row whose squares are no doubles, or zeros. */
+static double norm_of(const double *row, size_t cols)
+{
+    double most = 0, squares = 0;
+    for (size_t j = 0; j < cols; ++j)
+        most = fmax(most, fabs(row[j]));
+    for (size_t j = 0; j < cols && most > 0; ++j)
+        squares += row[j] / most * (row[j] / most);
+    return most * sqrt(squares);
+}
+
+static void add_row(figures *f, const double *row, size_t cols)
 {
     double squares = 0;
     bool finite = true;
@@ -35,12 +59,12 @@ static void add_row(figures *f, const float *row, size_t cols)
     for (size_t j = 0; j < cols; ++j) {
         finite = finite && isfinite(row[j]);
         zeros += row[j] == 0;
-        squares += (double)row[j] * (double)row[j];
+        squares += row[j] * row[j];
     }
     f->zeros += zeros;
     f->values += cols;
     if (finite) {
-        double norm = sqrt(squares);
+        double norm = squares > 1e-290 && squares < 1e290 ? sqrt(squares) : norm_of(row, cols);
         f->least = f->finite ? fmin(f->least, norm) : norm;
         f->most = f->finite ? fmax(f->most, norm) : norm;
         f->sum += norm;
@@ -56,16 +80,17 @@ static int read_figures(cli_app *app, const tn_source *source, figures *f)
     int code = EXIT_FINE;
     size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
     size_t block = ((size_t)1 << 20) / (cols ? cols : 1) + 1;
-    tn_mat *buffer = NULL;
-    CLI_TRY(cli_check(app, tn_mat_new(app->ctx, block < rows ? block : rows, cols, &buffer)));
+    double *buffer = malloc((block < rows ? block : rows) * cols * sizeof *buffer + 1);
+    if (!buffer)
+        CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu columns", cols));
     for (size_t start = 0; start < rows; start += block) {
         size_t count = rows - start < block ? rows - start : block;
-        CLI_TRY(cli_check(app, tn_source_read(app->ctx, source, NULL, start, count, 0, cols, buffer->data)));
+        CLI_TRY(cli_check(app, tn_source_read_wide(app->ctx, source, NULL, start, count, 0, cols, buffer)));
         for (size_t i = 0; i < count; ++i)
-            add_row(f, buffer->data + i * cols, cols);
+            add_row(f, buffer + i * cols, cols);
     }
 done:
-    tn_mat_free(buffer);
+    free(buffer);
     return code;
 }
 
@@ -91,21 +116,21 @@ static void source_json(FILE *out, const tn_source *source, const figures *f)
 
 static void source_lines(FILE *out, const tn_source *source, const figures *f)
 {
-    fprintf(out, "%s: representation %s\n", tn_source_path(source), tn_source_name(source));
+    cli_say(out, "%s: representation %s\n", tn_source_path(source), tn_source_name(source));
     if (strcmp(tn_source_format(source), "codes") == 0)
-        fprintf(out, "  format  codes of a product quantiser, decoded to float32 as they are read\n");
+        cli_say(out, "  format  codes of a product quantiser, decoded to float32 as they are read\n");
     else
-        fprintf(out, "  format  %s, %s\n", tn_source_format(source), tn_dtype_name(tn_source_dtype(source)));
-    fprintf(out, "  shape   %zu rows x %zu columns\n", f->rows, tn_source_cols(source));
+        cli_say(out, "  format  %s, %s\n", tn_source_format(source), tn_dtype_name(tn_source_dtype(source)));
+    cli_say(out, "  shape   %zu rows x %zu columns\n", f->rows, tn_source_cols(source));
     if (f->finite == f->rows)
-        fprintf(out, "  finite  every row\n");
+        cli_say(out, "  finite  every row\n");
     else
-        fprintf(out, "  finite  no: rows with NaN or infinity: %zu, the first is row %zu\n", f->rows - f->finite,
+        cli_say(out, "  finite  no: rows with NaN or infinity: %zu, the first is row %zu\n", f->rows - f->finite,
                 f->first_bad);
     if (f->finite)
-        fprintf(out, "  norms   %.4g to %.4g, mean %.4g\n", f->least, f->most, f->sum / (double)f->finite);
+        cli_say(out, "  norms   %.4g to %.4g, mean %.4g\n", f->least, f->most, f->sum / (double)f->finite);
     if (f->values)
-        fprintf(out, "  zeros   %.1f %%\n", 100 * (double)f->zeros / (double)f->values);
+        cli_say(out, "  zeros   %.1f %%\n", 100 * (double)f->zeros / (double)f->values);
 }
 
 int info_source(cli_app *app, FILE *out, const tn_source *source)
@@ -169,13 +194,13 @@ static void print_labels(const cli_app *app, FILE *out, const char *path, const 
         fputs("]}", out);
         return;
     }
-    fprintf(out, "%s: labels, %s\n", path, tn_task_name(labels->task));
-    fprintf(out, "  rows     %zu, %zu of them unlabelled\n", labels->rows, unknown);
-    fprintf(out, "  %s  %zu\n", counts ? "classes" : "outputs", labels->classes);
+    cli_say(out, "%s: labels, %s\n", path, tn_task_name(labels->task));
+    cli_say(out, "  rows     %zu, %zu of them unlabelled\n", labels->rows, unknown);
+    cli_say(out, "  %s  %zu\n", counts ? "classes" : "outputs", labels->classes);
     for (size_t k = 0; counts && k < labels->classes && k < SHOWN; ++k)
-        fprintf(out, "  %7zu  %s\n", list[k].count, list[k].name);
+        cli_say(out, "  %7zu  %s\n", list[k].count, list[k].name);
     if (counts && labels->classes > SHOWN)
-        fprintf(out, "      ...  %zu classes more, none larger\n", labels->classes - SHOWN);
+        cli_say(out, "      ...  %zu classes more, none larger\n", labels->classes - SHOWN);
 }
 
 int info_labels(cli_app *app, FILE *out, const char *path)
@@ -331,11 +356,11 @@ static void picked_line(FILE *out, const picked *p, size_t j)
     const char *name = tn_head_class_names(p->head)[class];
     if (j < p->features) {
         const char *rep = feature_of(p->head, &j);
-        fprintf(out, "  feature: '%s'[%zu] %.3g for '%s'\n", rep, j, weight, name);
+        cli_say(out, "  feature: '%s'[%zu] %.3g for '%s'\n", rep, j, weight, name);
         return;
     }
     tn_head_source source = tn_head_source_at(p->head, j - p->features);
-    fprintf(out, "  source: '%s'%s%s%s %.3g for '%s'\n", source.is_head ? source.label : source.name,
+    cli_say(out, "  source: '%s'%s%s%s %.3g for '%s'\n", source.is_head ? source.label : source.name,
             source.is_head ? " of " : "[", source.is_head ? source.name : source.label, source.is_head ? "" : "]",
             weight, name);
 }
@@ -351,7 +376,17 @@ static void picked_lines(FILE *out, const tn_head *head)
         picked_line(out, &p, at);
     }
     if (total > SHOWN)
-        fprintf(out, "  and %zu more that were picked\n", total - SHOWN);
+        cli_say(out, "  and %zu more that were picked\n", total - SHOWN);
+}
+
+/* Columns [from, from + count) of a head that have a centre. */
+static size_t centred(const tn_head *head, size_t from, size_t count)
+{
+    const double *centre = tn_head_centre(head);
+    size_t n = 0;
+    for (size_t j = from; centre && j < from + count; ++j)
+        n += centre[j] != 0;
+    return n;
 }
 
 static void head_json(FILE *out, const char *path, const tn_head *head)
@@ -368,8 +403,10 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         cli_json_string(out, tn_head_class_names(head)[k]);
     }
     fprintf(out, "],\"dim\":%zu,\"representations\":[", tn_head_dim(head));
-    for (size_t i = 0; i < tn_head_rep_count(head); ++i) {
+    for (size_t i = 0, at = 0; i < tn_head_rep_count(head); ++i) {
         tn_rep rep = tn_head_rep(head, i);
+        size_t moved = centred(head, at, rep.cols);
+        at += rep.cols;
         fputs(i ? "," : "", out);
         json_text(out, "{name", rep.name);
         fprintf(out, ",\"dim\":%zu", rep.dim);
@@ -377,6 +414,8 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         json_text(out, "transform", rep.transform);
         if (rep.map)
             fprintf(out, ",\"width\":%zu", tn_map_width(rep.map));
+        if (moved)
+            fprintf(out, ",\"centred\":%zu", moved);
         fputc('}', out);
     }
     fputc(']', out);
@@ -387,8 +426,8 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
     json_number(out, "C", cost_of(head));
     json_number(out, "temperature", tn_head_temperature(head) > 0 ? tn_head_temperature(head) : (double)NAN);
     json_number(out, "log_evidence", tn_head_log_evidence(head));
-    const char *options = tn_head_options(head);
-    fprintf(out, ",\"options\":%s", options && *options ? options : "{}");
+    fputs(",\"options\":", out);
+    json_object(out, tn_head_options(head));
     json_text(out, "created_by", tn_head_created_by(head));
     fputc('}', out);
 }
@@ -397,35 +436,40 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
 {
     double low = 0, high = 0;
     lambda_range(head, &low, &high);
-    fprintf(out, "%s: head, %s\n", path, tn_task_name(tn_head_task(head)));
-    fprintf(out, "  method           %s\n", tn_head_method(head));
-    fprintf(out, "  classes          %zu:", tn_head_classes(head));
+    cli_say(out, "%s: head, %s\n", path, tn_task_name(tn_head_task(head)));
+    cli_say(out, "  method           %s\n", tn_head_method(head));
+    cli_say(out, "  classes          %zu:", tn_head_classes(head));
     for (size_t k = 0; k < tn_head_classes(head) && k < SHOWN; ++k)
-        fprintf(out, " %s", tn_head_class_names(head)[k]);
-    fprintf(out, "%s\n", tn_head_classes(head) > SHOWN ? " ..." : "");
-    for (size_t i = 0; i < tn_head_rep_count(head); ++i) {
+        cli_say(out, " %s", tn_head_class_names(head)[k]);
+    cli_say(out, "%s\n", tn_head_classes(head) > SHOWN ? " ..." : "");
+    for (size_t i = 0, at = 0; i < tn_head_rep_count(head); ++i) {
         tn_rep rep = tn_head_rep(head, i);
-        fprintf(out, "  %s  %s, %zu columns, ", i ? "               " : "representations", rep.name, rep.dim);
+        size_t moved = centred(head, at, rep.cols);
+        at += rep.cols;
+        cli_say(out, "  %s  %s, %zu columns, ", i ? "               " : "representations", rep.name, rep.dim);
         if (rep.map)
-            fprintf(out, "%zu through %s, ", rep.cols, rep.transform);
-        fprintf(out, "normalised %s\n", tn_normalize_name(rep.normalize));
+            cli_say(out, "%zu through %s, ", rep.cols, rep.transform);
+        cli_say(out, "normalised %s", tn_normalize_name(rep.normalize));
+        if (moved)
+            cli_say(out, ", %zu columns far from zero and centred", moved);
+        cli_say(out, "\n");
     }
     if (picks_columns(head))
         picked_lines(out, head);
     if (low < high)
-        fprintf(out, "  lambda           %.4g to %.4g\n", low, high);
+        cli_say(out, "  lambda           %.4g to %.4g\n", low, high);
     else if (!isnan(low))
-        fprintf(out, "  lambda           %.4g\n", low);
+        cli_say(out, "  lambda           %.4g\n", low);
     if (!isnan(cost_of(head)))
-        fprintf(out, "  C                %.4g\n", cost_of(head));
+        cli_say(out, "  C                %.4g\n", cost_of(head));
     if (tn_head_temperature(head) > 0)
-        fprintf(out, "  probabilities    yes, temperature %.4g\n", tn_head_temperature(head));
+        cli_say(out, "  probabilities    yes, temperature %.4g\n", tn_head_temperature(head));
     else if (tn_head_task(head) != TN_TASK_REGRESSION)
-        fprintf(out, "  probabilities    no; see fit --calibrate\n");
+        cli_say(out, "  probabilities    no; see fit --calibrate\n");
     if (!isnan(tn_head_log_evidence(head)))
-        fprintf(out, "  log evidence     %.2f\n", tn_head_log_evidence(head));
-    fprintf(out, "  options          %s\n", tn_head_options(head));
-    fprintf(out, "  created by       %s\n", tn_head_created_by(head));
+        cli_say(out, "  log evidence     %.2f\n", tn_head_log_evidence(head));
+    cli_say(out, "  options          %s\n", tn_head_options(head));
+    cli_say(out, "  created by       %s\n", tn_head_created_by(head));
 }
 
 int info_head(cli_app *app, FILE *out, const char *path)
@@ -454,11 +498,11 @@ int info_pq(cli_app *app, FILE *out, const char *path)
         json_text(out, "kind", "quantiser");
         fprintf(out, ",\"dim\":%zu,\"sub\":%zu,\"groups\":%zu,\"centroids\":%zu}", dim, sub, groups, centroids);
     } else {
-        fprintf(out, "%s: product quantiser\n", path);
-        fprintf(out, "  columns    %zu, %zu a code\n", dim, sub);
-        fprintf(out, "  codes      %zu bytes a row, %.4g times smaller than float32\n", groups,
+        cli_say(out, "%s: product quantiser\n", path);
+        cli_say(out, "  columns    %zu, %zu a code\n", dim, sub);
+        cli_say(out, "  codes      %zu bytes a row, %.4g times smaller than float32\n", groups,
                 (double)(4 * dim) / (double)groups);
-        fprintf(out, "  centroids  %zu a code\n", centroids);
+        cli_say(out, "  centroids  %zu a code\n", centroids);
     }
     tn_pq_free(pq);
     return EXIT_FINE;
@@ -487,12 +531,12 @@ int info_kernel(cli_app *app, FILE *out, const char *path)
         json_number(out, "contributing_rate", rate);
         fprintf(out, ",\"tasks\":%zu,\"rows\":%zu}", made->tasks, made->rows);
     } else {
-        fprintf(out, "%s: kernel, %s basis\n", path, basis);
-        fprintf(out, "  values      %zu an entry; entries below zero: %s\n", tn_map_width(map), sign);
-        fprintf(out, "  scale       %.6g, power %.4g\n", made->scale, made->power);
+        cli_say(out, "%s: kernel, %s basis\n", path, basis);
+        cli_say(out, "  values      %zu an entry; entries below zero: %s\n", tn_map_width(map), sign);
+        cli_say(out, "  scale       %.6g, power %.4g\n", made->scale, made->power);
         if (!isnan(rate))
-            fprintf(out, "  rate        %.1f %% of the machines' weights\n", 100 * rate);
-        fprintf(out, "  learned on  %zu rows, %zu tasks\n", made->rows, made->tasks);
+            cli_say(out, "  rate        %.1f %% of the machines' weights\n", 100 * rate);
+        cli_say(out, "  learned on  %zu rows, %zu tasks\n", made->rows, made->tasks);
     }
     tn_map_free(map);
     return EXIT_FINE;

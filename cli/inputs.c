@@ -12,10 +12,16 @@ int cli_sources_open(cli_app *app, const char *const *reps, size_t count, cli_so
     if (!out->items)
         return cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu representations", count);
     for (size_t i = 0; i < count; ++i) {
-        int code = cli_check(app, tn_source_open(app->ctx, reps[i], &out->items[i]));
+        int code = cli_check_source(app, reps[i]);
         if (code != 0)
             return code;
+        tn_status status = tn_source_open(app->ctx, reps[i], &out->items[i]);
+        if (status != TN_OK)
+            return cli_source_failed(app, reps[i], status);
         out->count = i + 1;
+        code = cli_check_column(app, reps[i], out->items[i]);
+        if (code != 0)
+            return code;
         const char *name = tn_source_name(out->items[i]);
         for (size_t j = 0; j < i; ++j)
             if (strcmp(name, tn_source_name(out->items[j])) == 0)
@@ -36,6 +42,41 @@ void cli_sources_close(cli_sources *sources)
 const tn_source *const *cli_sources_view(const cli_sources *sources)
 {
     return (const tn_source *const *)sources->items;
+}
+
+/* The names of --classes are handed to `use`; without the option nothing happens. */
+static int with_classes(cli_app *app, tn_labels *labels,
+                        tn_status (*use)(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count))
+{
+    char **names = NULL;
+    size_t count = 0;
+    if (!app->options.classes)
+        return EXIT_FINE;
+    int code = cli_check(app, tn_class_names_open(app->ctx, app->options.classes, &names, &count));
+    if (code == 0)
+        code = cli_check(app, use(app->ctx, labels, (const char *const *)names, count));
+    tn_class_names_free(names);
+    return code;
+}
+
+int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out)
+{
+    int code = cli_check(app, tn_labels_open(app->ctx, path, task, out));
+    return code != 0 ? code : with_classes(app, *out, tn_labels_name);
+}
+
+int cli_labels_train(cli_app *app, const char *path, bool weighted, tn_labels **out)
+{
+    tn_task asked = (tn_task)app->options.task;
+    int code = cli_check(app, tn_labels_open(app->ctx, path, asked, out));
+    if (code == 0)
+        code = cli_check(app, tn_labels_judge(app->ctx, *out, asked, weighted));
+    return code != 0 ? code : with_classes(app, *out, tn_labels_name);
+}
+
+int cli_labels_all(cli_app *app, tn_labels *labels)
+{
+    return with_classes(app, labels, tn_labels_map);
 }
 
 int cli_need_output(const cli_app *app)

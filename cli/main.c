@@ -4,9 +4,25 @@
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+/* A file that is opened while 0, 1 or 2 is closed takes its number, and what is printed goes into it. Closed ones are filled with
+ * nothing; without a standard output there is nowhere for a result to go: that is told before any work. */
+static int hold_streams(const cli_app *app)
+{
+    bool lost = false;
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+        if (fcntl(fd, F_GETFD) != -1)
+            continue;
+        lost |= fd == STDOUT_FILENO;
+        if (open("/dev/null", fd == STDIN_FILENO ? O_RDONLY : O_WRONLY) != fd)
+            return EXIT_OUTPUT;
+    }
+    return lost ? cli_fail(app, EXIT_OUTPUT, "standard output is closed; results would have nowhere to go") : EXIT_FINE;
+}
 
 static char *join_words(int argc, char **argv)
 {
@@ -51,6 +67,11 @@ static int run_command(cli_app *app, int argc, char **argv)
         cli_help_command(stdout, CLI_TEXT, app->command);
         return cli_finish_output(app);
     }
+    code = cli_check_files(app);
+    if (code == 0)
+        code = cli_check(app, tn_simd_check(app->ctx));
+    if (code != 0)
+        return code;
     apply_common(app);
     code = app->command->run(app);
     cli_progress_clear();
@@ -61,6 +82,9 @@ static int run_command(cli_app *app, int argc, char **argv)
 int main(int argc, char **argv)
 {
     cli_app app = {.command = NULL};
+    int held = hold_streams(&app);
+    if (held != 0)
+        return held;
     if (argc < 2) {
         cli_help_short(stderr);
         return EXIT_USAGE;
@@ -80,15 +104,19 @@ int main(int argc, char **argv)
     app.line = line;
     app.args = calloc((size_t)argc, sizeof *app.args);
     app.words = calloc((size_t)argc, sizeof *app.words);
-    if (!line || !app.args || !app.words || tn_ctx_new(&app.ctx) != TN_OK) {
+    app.given = calloc((size_t)argc, sizeof *app.given);
+    if (!line || !app.args || !app.words || !app.given || tn_ctx_new(&app.ctx) != TN_OK) {
         code = cli_fail(&app, EXIT_FAILED, "memory: the system refused to give any");
     } else {
         cli_watch_signals(app.ctx);
+        cli_watch_warnings(&app);
         code = run_command(&app, argc, argv);
     }
+    cli_forget_warnings(&app);
     tn_ctx_free(app.ctx);
     free(app.args);
     free(app.words);
+    free(app.given);
     free(line);
     return code;
 }

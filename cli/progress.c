@@ -31,7 +31,9 @@ static void draw(void *user, const char *stage, size_t done, size_t total)
     double share = total ? (double)done / (double)total : 0;
     share = share > 1 ? 1 : share;
     int filled = (int)(share * BAR);
-    fprintf(stderr, "\r\033[K%-24.48s [", stage);
+    fputs("\r\033[K", stderr);
+    cli_say(stderr, "%-24.48s", stage);
+    fputs(" [", stderr);
     for (int i = 0; i < BAR; ++i)
         fputc(i < filled ? '#' : '.', stderr);
     fprintf(stderr, "] %3.0f %%", 100 * share);

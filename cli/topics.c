@@ -8,13 +8,15 @@ const cli_topic cli_topics[] = {
      "REP is [NAME=]PATH. The default NAME is the file name up to its first dot, so that vgg.train.npy and "
      "vgg.test.npy are both vgg. PATH is one of:\n\n"
      "  FILE.npy -- half, single, double precision or integers, C or Fortran order\n"
-     "  FILE.npz:KEY -- a member of an archive\n"
+     "  FILE.npz:KEY -- a member of an archive; without KEY its only one\n"
      "  FILE.safetensors:KEY -- a tensor: F16, BF16, F32, F64\n"
      "  FILE.safetensors -- of tenon pq apply: codes, decoded as they are read\n"
-     "  FILE.fvecs, FILE.svm, FILE.csv -- vectors, LIBSVM text, comma-separated values\n"
+     "  FILE.fvecs, FILE.svm, FILE.csv, FILE.tsv -- vectors, LIBSVM text, values separated by commas or tabs\n"
      "  FOLDER -- of .npy shards, taken in name order"},
     {"Labels",
-     "A .npy file of N integers (classes), N x K zeros and ones (multi-label) or floats (with --task regression); or "
+     "A .npy file of N whole numbers or texts (classes), N x K zeros and ones (multi-label, or one-hot with --task "
+     "multiclass) or "
+     "floats (with --task regression); or "
      "text, one line a row: a class name, or names joined by | for several. -1 or an empty line means unlabelled: "
      "the row is left out."},
     {"Environment",
@@ -32,6 +34,13 @@ const cli_topic cli_topics[] = {
                     "  130 -- interrupted"},
     {"Output",
      "Results go to standard output, everything else to standard error. An error is one line that begins with tenon "
-     "and the command. Files are written beside their name and renamed: none is left half-written."},
+     "and the command; a warning says so after them, and in --json stands in the list warnings, a key that is there "
+     "only "
+     "when there is one. Files are written beside their name and renamed: none is left half-written.\n\n"
+     "Names and metadata from files are shown, never obeyed: line ends, tabs and other control characters, marks that "
+     "turn the "
+     "direction of writing and bytes that are not UTF-8 are printed as \\n, \\t, \\x1b, \\u{202e}, also by predict, so "
+     "that a row "
+     "is one line whatever its class is called. --json has the names as they are."},
     {NULL, NULL},
 };

@@ -48,13 +48,13 @@ _tenon() {
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
-        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --output --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --task --class --source --output --method --lambda --k --delta --features --class-weight --normalize --nan' ;;
-        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --nan' ;;
-        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --task --class --source --scores --proba --per-class --nan' ;;
-        pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --sub --centroids --sample --iterations' ;;
-        kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;
+        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --force --method --lambda --k --delta --features --class-weight --normalize --nan' ;;
+        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --force --nan' ;;
+        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --nan' ;;
+        pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --sub --centroids --sample --iterations' ;;
+        kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --force --classes --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;
         doctor) words=' --json --quiet --progress --no-color --threads --seed --mem --help' ;;
         help) words=' --json --quiet --progress --no-color --threads --seed --mem --help --format' ;;

@@ -9,6 +9,9 @@
  *   evaluate    leave-one-out beside every evidence
  *   report      tn_ranking, tn_fit_info, tn_head        (report/ turns them into text and files) */
 #include "pipeline_parts.h"
+#include "transform/feed.h"
+
+#include <math.h>
 
 /* What both ways share: the task, its candidates, the leave-one-out sample. */
 typedef struct setting {
@@ -18,9 +21,9 @@ typedef struct setting {
     tnp_bench bench;
 } setting;
 
-/* part: the rows go on from others, and need not have two classes of their own. */
+/* part: the rows go on from others, and need not have two classes of their own. weights: of the rows in least squares, or NULL. */
 static tn_status set_up(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
-                        const tn_rank_options *options, bool part, setting *s)
+                        const tn_rank_options *options, const tn_learn_options *weights, bool part, setting *s)
 {
     tn_status st = TN_OK;
     size_t loo_rows = 0;
@@ -29,10 +32,14 @@ static tn_status set_up(tn_ctx *ctx, const tn_source *const *sources, size_t cou
     tn_nan_policy nan = (tn_nan_policy)options->nan;
     TN_TRY(part ? tnp_task_rows(ctx, sources, count, labels, nan, &s->task)
                 : tnp_task_new(ctx, sources, count, labels, nan, options->evidence.intercept, &s->task));
+    if (weights)
+        TN_TRY(tnp_task_weigh(ctx, s->task, labels, weights));
     TN_TRY(tnp_candidates_new(ctx, sources, count, s->task, options, &s->candidates));
     if (loo_rows > 0)
         TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, loo_rows, options->seed, &s->sample));
-    s->bench = (tnp_bench){s->task, s->candidates, NULL, options, s->sample};
+    if (s->sample)
+        TN_TRY(tnp_sample_judged(ctx, &s->task->y, s->task->kind, &s->sample));
+    s->bench = (tnp_bench){s->task, s->candidates, NULL, options, s->sample, loo_rows == 0};
 done:
     return st;
 }
@@ -102,7 +109,9 @@ tn_status tn_rank(tn_ctx *ctx, const tn_source *const *sources, size_t count, co
     tn_ranking *ranking = NULL;
     double begin = tnp_seconds();
     TN_TRY(tnp_check_rank(ctx, options));
-    TN_TRY(set_up(ctx, sources, count, labels, options, false, &s));
+    TN_TRY(set_up(ctx, sources, count, labels, options, NULL, false, &s));
+    TN_TRY(tnp_candidates_survey(ctx, s.candidates, options->evidence.intercept ? TNP_FEED_FAR : INFINITY,
+                                 TNP_FEED_LARGEST));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
     TN_TRY(rank_all(ctx, &s.bench, ranking));
     tnp_ranking_sort(ranking);
@@ -115,11 +124,33 @@ done:
     return st;
 }
 
+static bool is_ridge(const tn_fit_options *options)
+{
+    return options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
+}
+
+/* Centres for what will be trained. Without an intercept a centre would be another model: a ridge has its moments in double and
+ * does without, the others refuse columns whose digits a float has no room for. */
+static tn_status survey(tn_ctx *ctx, const tn_fit_options *o, const setting *s)
+{
+    bool intercept = o->rank.evidence.intercept;
+    if (is_ridge(o))
+        return tnp_candidates_survey(ctx, s->candidates, intercept ? TNP_FEED_FAR : INFINITY, TNP_FEED_LARGEST);
+    tn_status st = tnp_candidates_survey(ctx, s->candidates, intercept ? TNP_FEED_FAR : TNP_FEED_TOO_FAR,
+                                         TNP_FEED_LARGEST_SQUARED);
+    for (size_t c = 0; st == TN_OK && !intercept && c < s->candidates->count; ++c)
+        if (s->candidates->feeds[c]->centre)
+            st = tnp_fail(ctx, TN_ERR_DATA,
+                          "%s: a column's mean has more than %.0f deviations, of which float32 keeps nothing with "
+                          "--intercept no; expected --intercept yes or --normalize zscore",
+                          tn_source_path(s->candidates->feeds[c]->src), TNP_FEED_TOO_FAR);
+    return st;
+}
+
 /* Evidence is needed to choose among several candidates, and by the ridge heads. A head to go on from has chosen. */
 static bool needs_evidence(const tn_fit_options *options, size_t candidates)
 {
-    bool ridge = options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
-    return ridge || (candidates > 1 && options->select != TN_SEARCH_ALL && !options->from);
+    return is_ridge(options) || (candidates > 1 && options->select != TN_SEARCH_ALL && !options->from);
 }
 
 /* Chooses a set by its evidence; the moments of all candidates stay in *ensemble for the head that follows. A single
@@ -198,13 +229,17 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
     const tn_feed **feeds = NULL;
     double begin = tnp_seconds();
     TN_TRY(tnp_check_fit(ctx, options));
-    TN_TRY(set_up(ctx, sources, count, labels, &options->rank, options->from != NULL, &s));
+    TN_TRY(set_up(ctx, sources, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
+                  options->from != NULL, &s));
+    TN_TRY(survey(ctx, options, &s));
     TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
                             options, &info));
+    if (!s.sample && !s.bench.loo_off && needs_evidence(options, s.candidates->count))
+        info->loo_note = "every class has one row: left out, its class is unseen";
     TN_TRY(choose(ctx, &s, options, info, &ensemble, &search, &ridge, &evidence));
     TN_TRY(tnp_pick_feeds(ctx, s.candidates, search->members, search->count, &feeds));
     const tnp_chosen chosen = {&s.bench, labels, options, search->members, search->count, feeds, info};
-    if (options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV)
+    if (is_ridge(options))
         TN_TRY(tnp_train_ridge(ctx, &chosen, ridge, evidence, &head));
     else if (options->method >= TN_METHOD_PERCEPTRON)
         TN_TRY(tnp_train_online(ctx, &chosen, &head));

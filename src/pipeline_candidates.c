@@ -10,6 +10,7 @@
 #include "read/source.h"
 #include "report/text.h"
 #include "tenon/report.h"
+#include "transform/feed.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -120,6 +121,17 @@ tn_status tnp_candidates_new(tn_ctx *ctx, const tn_source *const *sources, size_
     c = NULL;
 done:
     tnp_candidates_free(c);
+    return st;
+}
+
+tn_status tnp_candidates_survey(tn_ctx *ctx, tnp_candidates *c, double far, double limit)
+{
+    tn_status st = TN_OK;
+    for (size_t i = 0; i < c->count; ++i) {
+        tnp_feed_set_limit(c->feeds[i], limit);
+        TN_TRY(tnp_feed_learn_centre(ctx, c->feeds[i], far));
+    }
+done:
     return st;
 }
 

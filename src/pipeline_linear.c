@@ -1,65 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Training of support vector machines and logistic regression on a chosen set, and the quality that their
- * cross-validation, and that of the ridge, goes by. */
+ * Training of support vector machines and logistic regression on a chosen set. */
 #include "pipeline_parts.h"
 #include "learn/calibrate.h"
 #include "learn/folds.h"
-#include "tenon/evaluate.h"
 
 #include <math.h>
 #include <string.h>
-
-static const char *metric_name(tn_task task)
-{
-    return task == TN_TASK_MULTICLASS ? "accuracy" : task == TN_TASK_MULTILABEL ? "mean_ap" : "r2";
-}
-
-tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
-{
-    tn_status st = TN_OK;
-    const tnp_task *task = arg;
-    size_t k = task->y.classes;
-    tnp_picked picked = {0};
-    bool *known = NULL;
-    tn_metrics *metrics = NULL;
-    tn_view view = {scores, count, k, k};
-    TN_TRY(tnp_alloc(ctx, count, sizeof *known, &known));
-    memset(known, true, count);
-    TN_TRY(tnp_picked_init(ctx, &task->y, rows, count, &picked));
-    tn_labels labels = {.task = task->kind,
-                        .rows = count,
-                        .classes = k,
-                        .known = known,
-                        .first = picked.first,
-                        .cls = picked.cls,
-                        .values = picked.values};
-    TN_TRY(tn_metrics_compute(ctx, view, &labels, 0.5, &metrics));
-    *value = labels.task == TN_TASK_MULTICLASS   ? metrics->accuracy
-             : labels.task == TN_TASK_MULTILABEL ? metrics->mean_ap
-                                                 : metrics->r2;
-    if (isnan(*value)) /* a fold without a single class that has both sides says nothing */
-        *value = 0;
-done:
-    tn_metrics_free(metrics);
-    tnp_picked_destroy(&picked);
-    tnp_free(known);
-    return st;
-}
-
-void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross)
-{
-    tn_fit_info *info = c->info;
-    info->grid_count = cross->count;
-    info->grid_best = cross->best;
-    info->grid = cross->grid;
-    info->grid_mean = cross->mean;
-    info->grid_se = cross->se;
-    info->grid_metric = metric_name(c->bench->task->kind);
-    cross->grid = cross->mean = cross->se = NULL; /* the info's now */
-}
-
-/* ---- training ---- */
 
 typedef struct linear_job {
     const tnp_chosen *chosen;
@@ -82,11 +29,10 @@ static tn_status with_folds(tn_ctx *ctx, linear_job *job)
     tn_status st = TN_OK;
     const tnp_chosen *c = job->chosen;
     const tnp_task *task = c->bench->task;
-    const tn_learn_options *learn = &c->options->learn;
-    TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, learn->folds, c->options->rank.seed, &job->fold));
+    TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, c->info->folds, c->options->rank.seed, &job->fold));
     TN_TRY(tnp_alloc(ctx, task->y.rows * task->y.classes, sizeof *job->held_out, &job->held_out));
     job->linear.row_fold = job->fold;
-    job->linear.folds = learn->folds;
+    job->linear.folds = c->info->folds;
 done:
     return st;
 }
@@ -113,7 +59,13 @@ static tn_status choose_cost(tn_ctx *ctx, linear_job *job)
     TN_TRY(tnp_alloc(ctx, rows * columns, sizeof *alpha, &alpha));
     job->linear.alpha = alpha;
     TN_TRY(tnp_svm_cv(ctx, &job->linear, tnp_measure_rows, (void *)(uintptr_t)c->bench->task, cross, w, job->held_out));
-    c->info->cost = cross->grid[cross->best];
+    if (cross->best < cross->count) {
+        c->info->cost = cross->grid[cross->best];
+    } else { /* no scores at a best C either */
+        tnp_free(job->held_out);
+        job->held_out = NULL;
+        TN_TRY(tnp_say_no_probabilities(ctx, c, 0));
+    }
     tnp_keep_cross(c, cross);
 done:
     job->linear.alpha = NULL;
@@ -122,29 +74,6 @@ done:
     tnp_free(grid);
     tnp_free(w);
     tnp_free(alpha);
-    return st;
-}
-
-/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at weight
- * 0. */
-static tn_status train_softmax_folds(tn_ctx *ctx, const linear_job *job, float *w)
-{
-    tn_status st = TN_OK;
-    float *weight = NULL;
-    const tnp_task *task = job->chosen->bench->task;
-    tnp_linear fold = job->linear;
-    tnp_training training;
-    fold.row_fold = NULL;
-    fold.folds = 1;
-    TN_TRY(tnp_alloc(ctx, task->y.rows, sizeof *weight, &weight));
-    fold.row_weight = weight;
-    for (size_t f = 0; f < job->linear.folds; ++f) {
-        for (size_t i = 0; i < task->y.rows; ++i)
-            weight[i] = job->fold[i] == f ? 0 : job->row_weight ? job->row_weight[i] : 1;
-        TN_TRY(tnp_linear_train(ctx, &fold, job->chosen->info->cost, w + f * task->y.classes * job->width, &training));
-    }
-done:
-    tnp_free(weight);
     return st;
 }
 
@@ -157,10 +86,7 @@ static tn_status score_held_out(tn_ctx *ctx, linear_job *job)
     const tnp_task *task = job->chosen->bench->task;
     TN_TRY(with_folds(ctx, job));
     TN_TRY(tnp_alloc(ctx, job->linear.folds * task->y.classes * job->width, sizeof *w, &w));
-    if (job->linear.logistic && task->kind == TN_TASK_MULTICLASS)
-        TN_TRY(train_softmax_folds(ctx, job, w));
-    else
-        TN_TRY(tnp_linear_train(ctx, &job->linear, job->chosen->info->cost, w, &training));
+    TN_TRY(tnp_linear_train(ctx, &job->linear, job->chosen->info->cost, w, &training));
     TN_TRY(tnp_linear_held_out(ctx, &job->linear, w, job->held_out));
 done:
     tnp_free(w);
@@ -189,13 +115,18 @@ static void fill_head(const linear_job *job, tn_head *head)
 
 static tn_status set_temperature(tn_ctx *ctx, const linear_job *job, tn_head *head)
 {
+    tn_status st = TN_OK;
     const tnp_task *task = job->chosen->bench->task;
     if (!job->held_out) {
         head->temperature = job->linear.logistic ? 1 : 0; /* log-odds as they are; margins are none */
         return TN_OK;
     }
-    return tnp_temperature_fit(ctx, &task->y, task->kind, head->threshold, NULL, task->y.rows, NULL, job->held_out,
-                               &head->temperature);
+    TN_TRY(tnp_folds_hide(ctx, &task->y, job->fold, job->chosen->info->folds, job->held_out));
+    TN_TRY(tnp_temperature_fit(ctx, &task->y, task->kind, head->threshold, NULL, task->y.rows, NULL, job->held_out,
+                               &head->temperature));
+    TN_TRY(tnp_say_no_probabilities(ctx, job->chosen, head->temperature));
+done:
+    return st;
 }
 
 static tn_status train(tn_ctx *ctx, linear_job *job)
@@ -205,9 +136,9 @@ static tn_status train(tn_ctx *ctx, linear_job *job)
     const tn_learn_options *learn = &job->chosen->options->learn;
     tnp_training training = {0};
     info->cost = learn->cost;
-    if (job->chosen->options->method == TN_METHOD_SVM_CV)
+    if (info->folds > 0 && job->chosen->options->method == TN_METHOD_SVM_CV)
         TN_TRY(choose_cost(ctx, job));
-    else if (learn->calibrate == TN_CALIBRATE_YES)
+    else if (info->folds > 0)
         TN_TRY(score_held_out(ctx, job));
     if (job->held_out && learn->calibrate == TN_CALIBRATE_NO) {
         tnp_free(job->held_out);
@@ -233,8 +164,8 @@ static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
     bool logistic = c->options->method == TN_METHOD_LOGISTIC, cv = c->options->method == TN_METHOD_SVM_CV;
     tnp_linear_method method =
         tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->bench->task->kind);
-    bool folds = cv || learn->calibrate == TN_CALIBRATE_YES;
-    size_t rows = c->bench->task->y.rows, k = c->info->classes, columns = k * (folds ? learn->folds : 1);
+    size_t folds = c->info->folds, rows = c->bench->task->y.rows, k = c->info->classes;
+    size_t columns = k * tnp_max(folds, 1);
     size_t kept = folds ? 4 * (3 * rows * k + columns * (dim + 1) + (cv ? rows * columns : 0)) : 0;
     method = tnp_linear_method_for(ctx, learn, method, rows, dim, columns, kept);
     *gram = method == TNP_BY_GRAM;
@@ -253,6 +184,8 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         dim += tn_feed_cols(c->feeds[m]);
     job.width = dim + 1;
     TN_TRY(check(ctx, c));
+    if (c->options->method == TN_METHOD_SVM_CV || c->options->learn.calibrate == TN_CALIBRATE_YES)
+        TN_TRY(tnp_plan_folds(ctx, c));
     TN_TRY(tnp_row_weights(ctx, c->bench->task, &c->options->learn, &job.row_weight));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, reserve(ctx, c, dim, &gram), &design));
     job.linear = (tnp_linear){.design = design,

@@ -8,6 +8,7 @@
 #include "report/text.h"
 #include "tenon/evaluate.h"
 #include "tenon/report.h"
+#include "transform/feed.h"
 
 #include <math.h>
 #include <string.h>
@@ -55,6 +56,25 @@ static bool same_map(const tn_map *a, const tn_map *b)
            (!x->weight || memcmp(x->weight, y->weight, TN_BASIS_SIZE * x->rank * sizeof *x->weight) == 0);
 }
 
+/* One class against the rest, each by the sign of its score; of labels there is no single best wrong one. */
+static bool is_ovr(const tnp_chosen *c)
+{
+    return c->options->online.multiclass != TN_ONLINE_MUL || c->bench->task->kind == TN_TASK_MULTILABEL;
+}
+
+/* Without intercepts there is no place for those of the head, nor for the score at which it decides. */
+static tn_status check_no_intercept(tn_ctx *ctx, const tnp_chosen *c)
+{
+    const tn_head *from = c->options->from;
+    bool fits = !is_ovr(c) || from->threshold == 0;
+    for (size_t k = 0; fits && k < from->classes; ++k)
+        fits = from->bias[k] == 0;
+    return fits ? TN_OK
+                : tnp_fail(ctx, TN_ERR_ARG,
+                           "--from: the head has intercepts, or decides at %g, which --intercept no has no place for",
+                           from->threshold);
+}
+
 /* The head's representations, in its order and prepared in its way: only then do its weights mean anything here. */
 static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c)
 {
@@ -76,7 +96,7 @@ static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c)
     if (from->means)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "--from: the head has z-scores of its own rows, which other rows do not share");
-    return TN_OK;
+    return c->options->rank.evidence.intercept ? TN_OK : check_no_intercept(ctx, c);
 }
 
 static tn_status check(tn_ctx *ctx, const tnp_chosen *c)
@@ -116,15 +136,49 @@ done:
     return st;
 }
 
-/* Weights of the head to go on from, intercepts last; classes it does not know stay 0. */
+/* A head to go on from brings the centres of its columns: its weights go on meaning what they did. Representations that had none
+ * in it keep the one that the rows at hand ask for. */
+static tn_status take_centre(tn_ctx *ctx, const tnp_chosen *c)
+{
+    tn_status st = TN_OK;
+    const tn_head *from = c->options->from;
+    for (size_t m = 0, at = 0; from && from->centre && m < c->count; at += tn_feed_cols(c->feeds[m++])) {
+        bool any = false;
+        for (size_t j = 0; j < tn_feed_cols(c->feeds[m]); ++j)
+            any |= from->centre[at + j] != 0;
+        if (any)
+            TN_TRY(tnp_feed_set_centre(ctx, c->bench->candidates->feeds[c->members[m]], from->centre + at));
+    }
+done:
+    return st;
+}
+
+/* Intercept of class k of that head for the columns as they are read now: b + w (c - its own c). */
+static double start_bias(const tnp_chosen *c, size_t k)
+{
+    const tn_head *from = c->options->from;
+    const float *w = from->weight + k * from->dim;
+    double bias = (double)from->bias[k];
+    for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++]))
+        for (size_t j = 0; c->feeds[m]->centre && j < tn_feed_cols(c->feeds[m]); ++j)
+            bias += (double)w[at + j] * (c->feeds[m]->centre[j] - (from->centre ? from->centre[at + j] : 0));
+    return bias;
+}
+
+/* Weights of the head to go on from, intercepts last; classes it does not know stay 0. One-vs-rest rules decide at 0 and want
+ * margins of 1: a head that was fitted to 0 and 1, and decides at 1/2, goes on as 2 s - 1, any other threshold moves to 0. Margins
+ * between classes need neither. */
 static tn_status make_start(tn_ctx *ctx, online_job *job)
 {
     const tn_head *from = job->chosen->options->from;
     size_t width = tnp_row_stride(job->plan.shape.dim + 1);
     tn_status st = from ? tnp_alloc(ctx, job->plan.shape.classes * width, sizeof *job->start, &job->start) : TN_OK;
+    double threshold = from && is_ovr(job->chosen) ? from->threshold : 0, scale = threshold == 0.5 ? 2 : 1;
     for (size_t k = 0; st == TN_OK && from && k < from->classes; ++k) {
-        memcpy(job->start + k * width, from->weight + k * from->dim, from->dim * sizeof *job->start);
-        job->start[k * width + from->dim] = job->plan.shape.bias ? from->bias[k] : 0;
+        float *start = job->start + k * width;
+        for (size_t j = 0; j < from->dim; ++j)
+            start[j] = (float)(scale * (double)from->weight[k * from->dim + j]);
+        start[from->dim] = job->plan.shape.bias ? (float)(scale * (start_bias(job->chosen, k) - threshold)) : 0;
     }
     job->plan.start = job->start;
     return st;
@@ -288,7 +342,8 @@ static tn_status train(tn_ctx *ctx, online_job *job)
         TN_TRY(tnp_checkpoint_load(ctx, o->online.checkpoint, job->run, &job->plan, job->search, &found));
         job->plan.after_pass = save_checkpoint;
     }
-    const tnp_online_data data = {c->feeds, c->count, &c->bench->task->y, row_weight};
+    bool balance = o->learn.class_weight == TN_WEIGHT_BALANCED && c->bench->task->kind == TN_TASK_MULTILABEL;
+    const tnp_online_data data = {c->feeds, c->count, &c->bench->task->y, row_weight, balance};
     TN_TRY(tnp_passes_new(ctx, &data, &o->online, o->rank.seed, job->plan.shape.block, &passes));
     TN_TRY(tnp_online_search_run(ctx, &job->plan, passes, job->search));
 done:
@@ -335,9 +390,9 @@ tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     const tn_online_options *online = &c->options->online;
     tn_head *head = NULL;
     online_job job = {.chosen = c};
-    bool several = c->bench->task->kind == TN_TASK_MULTILABEL; /* no single best wrong class: one-vs-rest */
-    tnp_online_scheme scheme = online->multiclass == TN_ONLINE_MUL && !several ? TNP_MUL : TNP_OVR;
+    tnp_online_scheme scheme = is_ovr(c) ? TNP_OVR : TNP_MUL;
     TN_TRY(check(ctx, c));
+    TN_TRY(take_centre(ctx, c));
     job.plan = (tnp_online_plan){
         .rule = rule_of(c->options->method),
         .shape = {scheme, !online->no_average, c->options->rank.evidence.intercept, c->labels->classes, 0,

@@ -66,36 +66,54 @@ tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridge *r
     return st;
 }
 
-/* Of labels most are absent, so that being right about them says little: the order of the scores says more. */
-static tn_status loo_mean_ap(tn_ctx *ctx, const tnp_bench *bench, const tnp_loo *loo, double *out)
+tn_status tnp_judge_left_out(tn_ctx *ctx, const tnp_bench *bench, const double *predicted, tn_candidate *out)
 {
+    tn_status st = TN_OK;
     const tnp_sample *sample = bench->sample;
     size_t size = sample->count * bench->task->y.classes;
     float *scores = NULL;
-    tn_status st = tnp_alloc_raw(ctx, size, sizeof *scores, &scores);
-    for (size_t i = 0; st == TN_OK && i < size; ++i)
-        scores[i] = (float)tnp_loo_predictions(loo)[i];
-    if (st == TN_OK)
-        st = tnp_measure_rows(ctx, (void *)(uintptr_t)bench->task, sample->rows, sample->count, scores, out);
+    tnp_loo_result result;
+    tnp_loo_judge(sample, &bench->task->y, bench->task->kind, predicted, &result);
+    out->loo_accuracy = result.accuracy;
+    out->loo_se = result.se;
+    out->loo_r2 = result.r2;
+    if (bench->task->kind != TN_TASK_MULTILABEL)
+        return TN_OK;
+    /* Of labels most are absent, so that being right about them says little: the order of the scores says more. */
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
+    for (size_t i = 0; i < size; ++i)
+        scores[i] = (float)predicted[i];
+    TN_TRY(tnp_measure_left_out(ctx, bench->task, sample->rows, sample->count, scores, &out->loo_mean_ap));
+    if (isnan(out->loo_mean_ap))
+        out->loo_mean_ap = 0;
+done:
     tnp_free(scores);
     return st;
 }
 
-static tn_status measure_loo(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridge *ridge, const size_t *members,
-                             size_t count, tn_candidate *out)
+/* Of the head with the shared lambda, which is that of the class means where there is none. */
+static tn_status measure_loo(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridge *ridge, const tn_evidence *evidence,
+                             const size_t *members, size_t count, tn_candidate *out)
 {
     tn_status st = TN_OK;
-    tnp_loo *loo = NULL;
-    tnp_loo_result result;
-    TN_TRY(tnp_loo_of_set(ctx, bench, ridge, members, count, &loo));
-    TN_TRY(tnp_loo_measure(ctx, loo, bench->task->kind, out->lambda_shared, &result));
-    out->loo_accuracy = result.accuracy;
-    out->loo_se = result.se;
-    out->loo_r2 = result.r2;
-    if (bench->task->kind == TN_TASK_MULTILABEL)
-        TN_TRY(loo_mean_ap(ctx, bench, loo, &out->loo_mean_ap));
+    const tn_feed **feeds = NULL;
+    tnp_class_means *means = NULL;
+    double *lambda = NULL, *scores = NULL;
+    size_t k = ridge->classes;
+    TN_TRY(tnp_pick_feeds(ctx, bench->candidates, members, count, &feeds));
+    TN_TRY(tnp_alloc(ctx, k, sizeof *lambda, &lambda));
+    for (size_t c = 0; c < k; ++c)
+        lambda[c] = bench->task->constant[c] ? INFINITY : tnp_shared_or_null(evidence);
+    TN_TRY(tnp_means_of_null(ctx, bench, feeds, count, ridge, lambda, &means));
+    TN_TRY(tnp_alloc_raw(ctx, bench->sample->count * k, sizeof *scores, &scores));
+    const tnp_left_out l = {bench, feeds, count, ridge, lambda, means};
+    TN_TRY(tnp_left_out_scores(ctx, &l, bench->sample, scores));
+    TN_TRY(tnp_judge_left_out(ctx, bench, scores, out));
 done:
-    tnp_loo_free(loo);
+    tnp_class_means_free(means);
+    tnp_free(feeds);
+    tnp_free(lambda);
+    tnp_free(scores);
     return st;
 }
 
@@ -112,6 +130,7 @@ static void copy_figures(const tn_evidence *e, tn_candidate *out)
     out->null_classes = e->null_classes;
     out->degenerate_classes = e->degenerate_classes;
     out->unbounded_classes = e->unbounded_classes;
+    out->evidence_error = e->error;
     out->loo_accuracy = out->loo_se = out->loo_r2 = NAN;
 }
 
@@ -124,11 +143,11 @@ tn_status tnp_measure_set(tn_ctx *ctx, const tnp_bench *bench, const size_t *mem
     tn_candidate figures = {0};
     double begin = tnp_seconds();
     TN_TRY(tnp_join_names(ctx, bench->candidates, members, count, &figures.name));
-    TN_TRY(tnp_ensemble_ridge(ctx, bench->ensemble, members, count, &r));
-    TN_TRY(tnp_evidence_new(ctx, r->spectrum, r->rows, r->dim, bench->task->constant, &bench->options->evidence, &e));
+    TN_TRY(tnp_ensemble_evidence(ctx, bench->ensemble, members, count, bench->task->constant, &bench->options->evidence,
+                                 &r, &e));
     copy_figures(e, &figures);
     if (bench->sample)
-        TN_TRY(measure_loo(ctx, bench, r, members, count, &figures));
+        TN_TRY(measure_loo(ctx, bench, r, e, members, count, &figures));
     figures.seconds = tnp_seconds() - begin;
     *out = figures;
     figures.name = NULL;

@@ -5,6 +5,7 @@
 #define TNP_PIPELINE_PARTS_H
 
 #include "evaluate/loo.h"
+#include "learn/class_means.h"
 #include "learn/cross.h"
 #include "learn/head.h"
 #include "learn/task.h"
@@ -31,6 +32,8 @@ typedef struct tnp_candidates {
 
 tn_status tnp_candidates_new(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tnp_task *task,
                              const tn_rank_options *options, tnp_candidates **out);
+/* Centres of their columns from `far` deviations on (transform/feed.h; INFINITY: none), and the largest value they may have. */
+tn_status tnp_candidates_survey(tn_ctx *ctx, tnp_candidates *candidates, double far, double limit);
 void tnp_candidates_free(tnp_candidates *candidates);
 
 /* Everything that the figures of a set need besides the set. */
@@ -40,6 +43,7 @@ typedef struct tnp_bench {
     tnp_ensemble *ensemble;
     const tn_rank_options *options;
     const tnp_sample *sample; /* NULL: no leave-one-out */
+    bool loo_off;             /* it was not asked for */
 } tnp_bench;
 
 /* Evidence and leave-one-out of a set into *out (named by its members), its ridge problem and evidence to the caller
@@ -55,6 +59,29 @@ tn_status tnp_pick_feeds(tn_ctx *ctx, const tnp_candidates *candidates, const si
 /* Leave-one-out of a set over the bench's sample. */
 tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridge *ridge, const size_t *members,
                          size_t count, tnp_loo **out);
+
+/* A ridge problem, or class means, of a set: what tnp_left_out_scores makes again without some rows. */
+typedef struct tnp_left_out {
+    const tnp_bench *bench;
+    const tn_feed *const *feeds; /* the set's */
+    size_t count;
+    const tnp_ridge *ridge;
+    const double *lambda;         /* classes */
+    const tnp_class_means *means; /* instead of the ridge, or NULL */
+} tnp_left_out;
+
+/* Scores (sample rows, classes) of the sample's rows by models without them. */
+tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_sample *sample, double *out);
+/* The class means to take instead of the ridge where lambda is infinite, or beyond all eigenvalues, for all of many classes; *out is
+ * NULL where it is not, or where they are of no use either. Then every lambda is infinite. Free with tnp_class_means_free. */
+tn_status tnp_means_of_null(tn_ctx *ctx, const tnp_bench *bench, const tn_feed *const *feeds, size_t count,
+                            const tnp_ridge *ridge, double *lambda, tnp_class_means **out);
+/* The lambda that all classes share, infinite also where it gains less than rounding can tell: with as many rows as classes F may be
+ * flat in lambda. */
+double tnp_shared_or_null(const tn_evidence *evidence);
+
+/* Leave-one-out figures of predictions (sample rows, classes), into the loo_ members of *out. */
+tn_status tnp_judge_left_out(tn_ctx *ctx, const tnp_bench *bench, const double *predicted, tn_candidate *out);
 
 /* A set that was chosen, and what its training may look at; figures go to info. */
 typedef struct tnp_chosen {
@@ -74,16 +101,29 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_ridge
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods perceptron to scw2. */
 tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
-/* Quality of some rows' scores, what a cross-validation goes by (a tnp_measure_fn; arg is the tnp_task): accuracy, mean AP,
- * R^2. */
+/* Quality of scores that were made without their rows: accuracy, mean AP, R^2 over the classes that the models could know, NaN
+ * where there is none. Of a fold, by models of all other rows: what a cross-validation goes by (a tnp_measure_fn; arg is the
+ * tnp_task). Or of rows that were left out one by one. */
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                            double *value);
+tn_status tnp_measure_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
+                               double *value);
+/* Scores (count, classes) of rows that were left out one by one become NaN where the class has the same label in all other
+ * rows. */
+tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, float *scores);
+/* The number of folds that the rows allow, into info->folds, and what is to be said of it. */
+tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *chosen);
+/* A temperature of 0, where one was to be fitted: TN_ERR_DATA when the user insists, else a note. */
+tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *chosen, double temperature);
 /* Moves the grid and its figures into the info. */
 void tnp_keep_cross(const tnp_chosen *chosen, tnp_cross *cross);
 /* How a head is made, from the same tables as the command line. Free with tn_text_free. */
 tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **out);
 /* A head with everything but its numbers. */
 tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
+
+/* Multi-class tasks: how many classes have one row; else 0. */
+tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count);
 
 /* Results under construction. */
 tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out);

@@ -63,6 +63,25 @@ const tn_field *tn_fit_fields(size_t *count)
     return fields;
 }
 
+const tn_use *tn_fit_uses(size_t *count)
+{
+#define ONLINE TN_METHOD_ONLINE_WORDS
+#define ONLINE_TEXT "perceptron to scw2"
+    static const tn_use uses[] = {
+        {"lambda", "evidence", "evidence"},
+        {"C", "svm|logistic|" ONLINE, "svm, logistic, " ONLINE_TEXT},
+        {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"},
+        {"mean-cost|gap|max-passes", "svm|svm-cv|logistic", "svm, svm-cv, logistic"},
+        {"folds", "ridge-cv|svm|svm-cv|logistic", "ridge-cv, svm-cv, with --calibrate yes also svm, logistic"},
+        {"grid", "ridge-cv|svm-cv", "ridge-cv, svm-cv"},
+        {"calibrate", "evidence|ridge-cv|svm|svm-cv|logistic", "evidence, ridge-cv, svm, svm-cv, logistic"},
+        {"valid|valid-labels|from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint",
+         ONLINE, ONLINE_TEXT},
+    };
+    *count = sizeof uses / sizeof *uses;
+    return uses;
+}
+
 tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out)
 {
     tn_status st = TN_OK;
@@ -74,6 +93,7 @@ tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ra
     r->rows_left_out = task->left_out;
     r->classes = task->y.classes;
     r->count = count;
+    TN_TRY(tnp_count_single(ctx, task, &r->single_classes));
     *out = r;
     r = NULL;
 done:

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Training of the ridge head on a chosen set: lambda, weights, temperature. Other linear heads: pipeline_linear.c. */
+ * Training of the ridge head on a chosen set: lambda, weights, leave-one-out, temperature. What becomes of an infinite lambda is
+ * in pipeline_null.c, other linear heads in pipeline_linear.c. */
 #include "pipeline_parts.h"
 #include "learn/calibrate.h"
 #include "learn/folds.h"
 #include "report/text.h"
 #include "tenon/report.h"
+#include "transform/feed.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,14 +75,28 @@ static void finish_bias(const tnp_task *task, tn_head *head)
 
 /* ---- lambda ---- */
 
+/* Infinite where no row can be left out: nothing then speaks for less. */
 static tn_status loo_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, double *lambda)
 {
     tnp_loo *loo = NULL;
+    *lambda = INFINITY;
+    if (!c->bench->sample)
+        return TN_OK;
     tn_status st = tnp_loo_of_set(ctx, c->bench, ridge, c->members, c->count, &loo);
     if (st == TN_OK)
         st = tnp_loo_lambda(ctx, loo, lambda);
     tnp_loo_free(loo);
     return st;
+}
+
+/* A class of many that gains nothing by itself must still be told from the others, which have weights: it takes the lambda that is
+ * best for all of them, and where there is none such the others' weights are not to be compared either. */
+static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
+{
+    double shared = tnp_shared_or_null(e);
+    if (task->kind != TN_TASK_MULTICLASS || e->null_classes == 0)
+        return e->lambda[k];
+    return isfinite(shared) && isfinite(e->lambda[k]) ? e->lambda[k] : shared;
 }
 
 /* lambda (classes) by the rule the options name. */
@@ -94,19 +110,22 @@ static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
     if (rule == TN_LAMBDA_AUTO)
         rule = task->kind == TN_TASK_MULTICLASS ? TN_LAMBDA_SHARED : TN_LAMBDA_PER_CLASS;
     if (rule == TN_LAMBDA_SHARED)
-        one = evidence->lambda_shared;
+        one = tnp_shared_or_null(evidence);
     if (st == TN_OK && rule == TN_LAMBDA_GCV)
         st = tnp_gcv_lambda(ctx, ridge->spectrum, ridge->rows, ridge->intercept, task->constant, &one);
     if (st == TN_OK && rule == TN_LAMBDA_LOO)
         st = loo_lambda(ctx, c, ridge, &one);
     for (size_t k = 0; st == TN_OK && k < ridge->classes; ++k)
-        c->info->lambda[k] = task->constant[k] ? INFINITY : rule == TN_LAMBDA_PER_CLASS ? evidence->lambda[k] : one;
+        c->info->lambda[k] = task->constant[k]             ? INFINITY
+                             : rule == TN_LAMBDA_PER_CLASS ? own_lambda(task, evidence, k)
+                                                           : one;
     c->info->lambda_rule = words[rule];
     return st;
 }
 
-/* One lambda by cross-validated quality. */
-static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c)
+/* One lambda by cross-validated quality; *found: some fold could judge. */
+static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge,
+                              bool *found)
 {
     tn_status st = TN_OK;
     const tnp_task *task = c->bench->task;
@@ -119,12 +138,13 @@ static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c)
     for (int i = 0; i < 21; ++i)
         standard[i] = ldexp(1, i - 10); /* the paper's: 2^-10 .. 2^10 */
     TN_TRY(tnp_grid_new(ctx, learn->grid, standard, 21, &grid, &count));
-    TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, learn->folds, c->options->rank.seed, &fold));
-    TN_TRY(tnp_cross_new(ctx, grid, count, learn->folds, &cross));
+    TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, c->info->folds, c->options->rank.seed, &fold));
+    TN_TRY(tnp_cross_new(ctx, grid, count, c->info->folds, &cross));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, 0, &design));
-    TN_TRY(tnp_ridge_cv(ctx, design, &task->y, c->options->rank.evidence.intercept, fold, tnp_measure_rows,
-                        (void *)(uintptr_t)task, cross));
-    for (size_t k = 0; k < task->y.classes; ++k)
+    TN_TRY(tnp_ridge_cv_wide(ctx, design, &task->y, c->options->rank.evidence.intercept,
+                             ridge->wide ? ridge->mean : NULL, fold, tnp_measure_rows, (void *)(uintptr_t)task, cross));
+    *found = cross->best < cross->count;
+    for (size_t k = 0; *found && k < task->y.classes; ++k)
         c->info->lambda[k] = task->constant[k] ? INFINITY : cross->grid[cross->best];
     c->info->lambda_rule = "cv";
     tnp_keep_cross(c, cross);
@@ -138,27 +158,80 @@ done:
 
 /* ---- the head ---- */
 
-/* Temperature from leave-one-out scores at the head's own lambdas. */
-static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tn_head *head)
+/* lambda (classes) into the info; what the folds cannot tell the evidence must. */
+static tn_status choose_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
 {
     tn_status st = TN_OK;
-    tnp_loo *loo = NULL;
-    double *wide = NULL;
+    bool found = false;
+    TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
+    if (c->options->method == TN_METHOD_RIDGE_CV) {
+        TN_TRY(tnp_plan_folds(ctx, c));
+        if (c->info->folds > 0)
+            TN_TRY(lambda_by_cv(ctx, c, ridge, &found));
+    }
+    if (!found)
+        TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));
+done:
+    return st;
+}
+
+/* Temperature from leave-one-out scores of the head itself. */
+static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const double *wide, tn_head *head)
+{
+    tn_status st = TN_OK;
     float *scores = NULL;
     const tnp_sample *sample = c->bench->sample;
-    size_t size = sample->count * ridge->classes;
-    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *wide, &wide));
+    size_t size = sample->count * head->classes;
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
-    TN_TRY(tnp_loo_of_set(ctx, c->bench, ridge, c->members, c->count, &loo));
-    TN_TRY(tnp_loo_predict_each(ctx, loo, c->info->lambda, wide));
     for (size_t i = 0; i < size; ++i)
         scores[i] = (float)wide[i];
+    TN_TRY(tnp_hide_left_out(ctx, c->bench->task, sample->rows, sample->count, scores));
     TN_TRY(tnp_temperature_fit(ctx, &c->bench->task->y, head->task, head->threshold, sample->rows, sample->count,
                                sample->weight, scores, &head->temperature));
 done:
-    tnp_loo_free(loo);
-    tnp_free(wide);
     tnp_free(scores);
+    return st;
+}
+
+/* Without an intercept the moments are of columns in their place, and the head is not: w x = w (x - c) + w c, where only the
+ * first w is rounded to float. */
+static tn_status centre_without_intercept(tn_ctx *ctx, const tnp_chosen *c, tn_head *head)
+{
+    tn_status st = TN_OK;
+    bool any = false, found = false;
+    TN_TRY(tnp_head_add_centre(ctx, head));
+    for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++])) {
+        TN_TRY(tnp_feed_survey(ctx, c->feeds[m], TNP_FEED_FAR, head->centre + at, &found));
+        any |= found;
+    }
+    if (!any) {
+        tnp_free(head->centre);
+        head->centre = NULL;
+    }
+done:
+    return st;
+}
+
+/* Leave-one-out of the head that is saved, and its temperature. The figures of the chosen set are at the shared lambda: another
+ * one, or class means, have figures of their own. */
+static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_class_means *means,
+                            tn_head *head)
+{
+    tn_status st = TN_OK;
+    double *wide = NULL;
+    bool calibrate = c->options->learn.calibrate != TN_CALIBRATE_NO && head->task != TN_TASK_REGRESSION;
+    if (c->bench->sample) {
+        TN_TRY(tnp_alloc_raw(ctx, c->bench->sample->count * head->classes, sizeof *wide, &wide));
+        const tnp_left_out l = {c->bench, c->feeds, c->count, ridge, c->info->lambda, means};
+        TN_TRY(tnp_left_out_scores(ctx, &l, c->bench->sample, wide));
+        TN_TRY(tnp_judge_left_out(ctx, c->bench, wide, &c->info->chosen));
+        if (calibrate)
+            TN_TRY(loo_temperature(ctx, c, wide, head));
+    }
+    if (calibrate && !c->bench->loo_off)
+        TN_TRY(tnp_say_no_probabilities(ctx, c, head->temperature));
+done:
+    tnp_free(wide);
     return st;
 }
 
@@ -167,24 +240,29 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *rid
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
-    bool calibrate = c->options->learn.calibrate != TN_CALIBRATE_NO && c->bench->sample;
-    TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
-    if (c->options->method == TN_METHOD_RIDGE_CV)
-        TN_TRY(lambda_by_cv(ctx, c));
-    else
-        TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));
+    tnp_class_means *means = NULL;
+    tnp_ridge centred = *ridge;
+    TN_TRY(choose_lambda(ctx, c, ridge, evidence));
+    TN_TRY(tnp_means_of_null(ctx, c->bench, c->feeds, c->count, ridge, c->info->lambda, &means));
+    c->info->class_means = means != NULL;
     TN_TRY(tnp_begin_head(ctx, c, &head));
     TN_TRY(tnp_head_add_ridge(ctx, head));
-    TN_TRY(tnp_ridge_weights(ctx, ridge, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
+    if (!ridge->intercept && !means)
+        TN_TRY(centre_without_intercept(ctx, c, head));
+    centred.centre = head->centre;
+    if (means)
+        tnp_class_means_weights(means, head->weight, head->bias);
+    else
+        TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
     TN_TRY(tnp_ridge_precisions(ctx, ridge, c->info->lambda, head->alpha, head->beta));
     memcpy(head->lambda, c->info->lambda, ridge->classes * sizeof *head->lambda);
     finish_bias(c->bench->task, head);
-    if (calibrate && head->task != TN_TASK_REGRESSION)
-        TN_TRY(loo_temperature(ctx, c, ridge, head));
+    TN_TRY(judge_head(ctx, c, ridge, means, head));
     c->info->temperature = head->temperature;
     *out = head;
     head = NULL;
 done:
     tn_head_free(head);
+    tnp_class_means_free(means);
     return st;
 }

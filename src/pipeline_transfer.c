@@ -9,6 +9,7 @@
 #include "learn/task.h"
 #include "report/text.h"
 #include "tenon/report.h"
+#include "transform/feed.h"
 
 #include <math.h>
 #include <string.h>
@@ -17,6 +18,16 @@ void tn_transfer_options_default(tn_transfer_options *options)
 {
     *options = (tn_transfer_options){
         .lambda = 1, .k = "all", .delta = 1e-4, .features = true, .normalize = "l2", .nan = TN_NAN_ERROR};
+}
+
+const tn_use *tn_transfer_uses(size_t *count)
+{
+    static const tn_use uses[] = {
+        {"lambda", "auto|greedytl", "auto, greedytl"},
+        {"k|delta", "auto|greedytl|forward", "auto, greedytl, forward"},
+    };
+    *count = sizeof uses / sizeof *uses;
+    return uses;
 }
 
 const tn_field *tn_transfer_fields(size_t *count)
@@ -224,6 +235,7 @@ static tn_status open_targets(tn_ctx *ctx, transfer_job *job)
     for (size_t t = 0; job->options->features && t < job->target_count; ++t) {
         TN_TRY(
             tn_feed_new(ctx, job->targets[t], job->task->rows, job->rows, job->normalize, nan, NULL, &job->feeds[t]));
+        TN_TRY(tnp_feed_learn_centre(ctx, job->feeds[t], TNP_FEED_FAR));
         job->features += tn_feed_cols(job->feeds[t]);
     }
     job->cols = job->features;

@@ -2,8 +2,8 @@
  *
  * What every other header needs: status codes, the context, option fields.
  *
- * A tn_ctx carries everything a call may need besides its data: thread count, memory budget, progress
- * callback, cancel flag, and the text of the last error. Use one context per calling thread. Objects made with
+ * A tn_ctx carries everything a call may need besides its data: thread count, memory budget, callbacks for
+ * progress and warnings, cancel flag, and the text of the last error. Use one context per calling thread. Objects made with
  * a context must be freed before it. The library never prints, exits or aborts. */
 #ifndef TENON_BASE_H
 #define TENON_BASE_H
@@ -61,6 +61,12 @@ TN_API size_t tn_ctx_memory_peak(const tn_ctx *ctx);
 typedef void (*tn_progress_fn)(void *user, const char *stage, size_t done, size_t total);
 TN_API void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user);
 
+/* Called from the calling thread when work goes on but its result may not be what was meant, or claims less than was
+ * asked for: classes that are very uneven, a solver that stopped before its goal. One line, without a full stop, as
+ * tn_ctx_message words it; borrowed until the callback returns. Without a callback nobody is told. */
+typedef void (*tn_warning_fn)(void *user, const char *text);
+TN_API void tn_ctx_set_warning(tn_ctx *ctx, tn_warning_fn fn, void *user);
+
 /* Asks running work to stop with TN_ERR_INTERRUPTED. Async-signal-safe; may be called from any thread. */
 TN_API void tn_ctx_cancel(tn_ctx *ctx);
 
@@ -107,6 +113,15 @@ TN_API tn_status tn_field_set(tn_ctx *ctx, const tn_field *field, void *options,
 /* Writes a member's value as text into buf, e.g. for help ("default: l2"); returns buf. */
 TN_API const char *tn_field_text(const tn_field *field, const void *options, char *buf, size_t size);
 
+/* Options that only some words of a choice have a use for: {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"}. */
+typedef struct tn_use {
+    const char *options, *words; /* both joined by | */
+    const char *text;            /* the words as people read them */
+} tn_use;
+
+/* The row that names the option; NULL when there is none: all words have a use for it. */
+TN_API const tn_use *tn_use_find(const tn_use *uses, size_t count, const char *option);
+
 /* ---- outputs ---- */
 
 /* Can a file be written under this path? For asking before the work, so that an hour of it is not lost to a mistyped
@@ -129,6 +144,9 @@ typedef struct tn_machine {
 
 /* Looks at the machine; never fails, unknown entries are empty or 0. */
 TN_API void tn_machine_look(tn_machine *out);
+/* Is TN_SIMD, where it is set, one of scalar, avx2 and avx512? Without asking, another word is as none. A level that the processor
+ * lacks is a warning: the next lower one is used. TN_ERR_ARG. */
+TN_API tn_status tn_simd_check(tn_ctx *ctx);
 /* Speed in GFLOP/s of this machine's own matrix product (single precision, square of order n) with the
  * context's threads: the yardstick of every benchmark. */
 TN_API tn_status tn_machine_gemm_speed(tn_ctx *ctx, size_t n, double *gflops);

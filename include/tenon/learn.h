@@ -43,7 +43,10 @@ TN_API tn_rep tn_head_rep(const tn_head *head, size_t i);
 TN_API size_t tn_head_source_count(const tn_head *head); /* the last columns of dim; 0 but for transfer heads */
 TN_API tn_head_source tn_head_source_at(const tn_head *head, size_t i);
 TN_API const float *tn_head_weight(const tn_head *head); /* classes x dim */
-TN_API const float *tn_head_bias(const tn_head *head);   /* classes */
+TN_API const float *tn_head_bias(const tn_head *head);   /* classes: of columns less their centre */
+/* (dim): what is taken off the prepared columns, in double, before they become float: columns whose mean is far above their
+ * deviation have one, others 0. NULL when no column has one. A score is weight . (x - centre) + bias. */
+TN_API const double *tn_head_centre(const tn_head *head);
 /* Ridge heads: classes values each, else NULL. Infinite lambda: the null model, no weights. */
 TN_API const double *tn_head_lambda(const tn_head *head);
 TN_API const double *tn_head_alpha(const tn_head *head);
@@ -79,7 +82,8 @@ typedef enum tn_method {
     TN_METHOD_SCW,
     TN_METHOD_SCW2
 } tn_method;
-#define TN_METHOD_WORDS "evidence|ridge-cv|svm|svm-cv|logistic|perceptron|sgd|pa|pa2|cw|arow|nherd|scw|scw2"
+#define TN_METHOD_ONLINE_WORDS "perceptron|sgd|pa|pa2|cw|arow|nherd|scw|scw2"
+#define TN_METHOD_WORDS "evidence|ridge-cv|svm|svm-cv|logistic|" TN_METHOD_ONLINE_WORDS
 
 typedef enum tn_svm_loss { TN_SVM_SQUARED_HINGE, TN_SVM_HINGE } tn_svm_loss;
 typedef enum tn_class_weight { TN_WEIGHT_NONE, TN_WEIGHT_BALANCED } tn_class_weight;

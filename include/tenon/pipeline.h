@@ -62,6 +62,9 @@ TN_API void tn_fit_options_default(tn_fit_options *options);
 /* Fields of tn_fit_options; those of tn_learn_options (offset `learn`), tn_online_options (`online`) and
  * tn_rank_options come on top. */
 TN_API const tn_field *tn_fit_fields(size_t *count);
+/* Options of all of them, and `valid`, `valid-labels` and `from`, that not every method has a use for. An options struct does not
+ * tell what was set on purpose: who knows, as a command line does, refuses by this table. */
+TN_API const tn_use *tn_fit_uses(size_t *count);
 
 /* Chooses among the candidates, trains a head on the chosen set, returns it with an account of how.
  * Ownership, cost and failures as tn_rank; the search reuses the Gram blocks and reads no file again. */
@@ -100,6 +103,7 @@ typedef struct tn_transfer_options {
 
 TN_API void tn_transfer_options_default(tn_transfer_options *options);
 TN_API const tn_field *tn_transfer_fields(size_t *count);
+TN_API const tn_use *tn_transfer_uses(size_t *count); /* as tn_fit_uses */
 
 /* Trains a head for `labels` on the target's representations and the scores of the donors, which must have as many rows or
  * be heads that apply to the representations. The head names the donors that it uses: tn_scorer_new_transfer needs them.

@@ -2,7 +2,7 @@
  *
  * Stage 1, read: representations and labels from files. A representation is opened by its REP text,
  * [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key, the codes of a product quantiser (.safetensors,
- * decoded as they are read), .fvecs, .svm/.libsvm, .csv, or a directory of .npy shards taken in name order. Files are
+ * decoded as they are read), .fvecs, .svm/.libsvm, .csv, .tsv, or a directory of .npy shards taken in name order. Files are
  * mapped, not copied, whenever their bytes allow. */
 #ifndef TENON_READ_H
 #define TENON_READ_H
@@ -22,6 +22,8 @@ typedef struct tn_source tn_source;
  * TN_ERR_IO missing or unreadable; TN_ERR_FORMAT with the byte position; TN_ERR_UNSUPPORTED; TN_ERR_MEMORY. */
 TN_API tn_status tn_source_open(tn_ctx *ctx, const char *rep, tn_source **out);
 TN_API void tn_source_close(tn_source *src);
+/* The file or folder that a REP names, without NAME and key, into buf, cut to its size. Returns buf. */
+TN_API const char *tn_rep_file(const char *rep, char *buf, size_t size);
 
 /* Borrowed while the source lives. */
 TN_API const char *tn_source_name(const tn_source *src);
@@ -29,7 +31,7 @@ TN_API const char *tn_source_path(const tn_source *src);
 TN_API size_t tn_source_rows(const tn_source *src);
 TN_API size_t tn_source_cols(const tn_source *src);
 TN_API tn_dtype tn_source_dtype(const tn_source *src);
-/* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "shards". */
+/* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "tsv", "shards". */
 TN_API const char *tn_source_format(const tn_source *src);
 /* Row identifiers when the file carries them (CSV column named id, npz member ids), else NULL. rows strings. */
 TN_API const char *const *tn_source_ids(const tn_source *src);
@@ -65,11 +67,25 @@ typedef struct tn_labels {
     char *path;
 } tn_labels;
 
-/* Reads LABELS: .npy (N integers; N x K of 0/1; floats for regression), or text, one line a row: a name, names
+/* Reads LABELS: .npy (N whole numbers or texts; N x K of 0/1; other floats for regression), or text, one line a row: a name, names
  * joined by |, optionally preceded by an id and a tab; -1 or an empty line: unlabelled. TN_TASK_AUTO decides by the file.
  * Owned by the caller, free with tn_labels_free. */
 TN_API tn_status tn_labels_open(tn_ctx *ctx, const char *path, tn_task task, tn_labels **out);
 TN_API void tn_labels_free(tn_labels *labels);
+
+/* Labels that can hardly be meant, to be asked before a training. `asked` is the task that tn_labels_open was given: one that was
+ * given on purpose settles what it can. Warnings (tn_ctx_set_warning): nearly as many classes as rows, classes of one row, a first
+ * row like a header, a 0/1 table with one 1 a row read as multi-label, and, unless balanced, very uneven classes. TN_ERR_DATA where
+ * training would be nonsense: numbers with fractions as classes, identifiers before the labels, a header above numbers. */
+TN_API tn_status tn_labels_judge(tn_ctx *ctx, const tn_labels *labels, tn_task asked, bool balanced);
+
+/* Names of classes from a text, one a line, the first for class 0. Owned by the caller, free with tn_class_names_free. TN_ERR_IO;
+ * TN_ERR_FORMAT; TN_ERR_DATA: none, or one twice. */
+TN_API tn_status tn_class_names_open(tn_ctx *ctx, const char *path, char ***names, size_t *count);
+TN_API void tn_class_names_free(char **names);
+/* Gives classes that are numbers their names: class "7" becomes names[7]. The order of the classes stays. TN_ERR_DATA for a class
+ * that is no number, or none below count; TN_ERR_ARG for a regression. */
+TN_API tn_status tn_labels_name(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count);
 
 /* Rewrites the labels over the given class names (a head's), so that indices agree with score columns.
  * A label that is not among them is TN_ERR_DATA, naming it. */

@@ -67,9 +67,15 @@ TN_API tn_status tn_map_learn_json(tn_ctx *ctx, const tn_map_info *info, const t
 TN_API tn_status tn_map_json(tn_ctx *ctx, const tn_map *map, const char *name, char **out);
 
 /* For JSON of your own: the character at `text` as it stands in a JSON string, into out, terminated; returns the bytes
- * of `text` it took, 0 at the end. Quotes, backslashes and control characters are escaped; a byte that is not UTF-8
+ * of `text` it took, 0 at the end. Quotes, backslashes, control characters and what tn_plain_char shows by number are escaped; a byte that is not UTF-8
  * becomes U+FFFD, so that the output is always valid JSON. */
 TN_API size_t tn_json_char(const char *text, char out[8]);
+
+/* For lines of your own: the character at `text` as people are shown it, so that names and metadata from files are read and
+ * never obeyed by a terminal, and one line stays one line. \n, \t, \r; \x1b for other control characters below 0x80 and for
+ * bytes that are not UTF-8; \u{202e} for C1 controls, line and paragraph separators and marks that turn the direction of
+ * writing. Everything else, backslashes too, stays as it is. Returns the bytes of `text` it took, 0 at the end. */
+TN_API size_t tn_plain_char(const char *text, char out[12]);
 
 /* The same for people: a table and a sentence; color adds terminal colours. */
 TN_API tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool color, char **out);

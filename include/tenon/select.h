@@ -44,7 +44,9 @@ typedef struct tn_evidence {
     double lambda_median;       /* of the fitted and null classes */
     double gain_per_label;      /* (log_evidence - log_null) / (rows * classes that count) */
     size_t null_classes, degenerate_classes, iterations_max;
-    size_t unbounded_classes; /* F still rises at the smallest lambda: repeated rows that the features interpolate */
+    size_t
+        unbounded_classes; /* F still rises at the smallest lambda: labels that fewer directions than rows reproduce */
+    double error; /* of log_evidence, relative: what rounding may have left, estimated; 1e-6 and less is as promised */
     double iterations_mean;
     bool converged;
     double *lambda, *alpha, *beta, *log_class, *log_class_null;
@@ -96,6 +98,7 @@ typedef struct tn_candidate {
     double lambda_median, lambda_shared;
     size_t iterations_max, null_classes, degenerate_classes, unbounded_classes;
     double iterations_mean;
+    double evidence_error; /* as tn_evidence.error */
     double seconds;
 } tn_candidate;
 
@@ -103,6 +106,7 @@ typedef struct tn_candidate {
 typedef struct tn_ranking {
     tn_task task;
     size_t rows, rows_left_out, classes, degenerate_classes;
+    size_t single_classes; /* multi-class: classes of one row, which no row that is left out can judge */
     double null_log_evidence;
     size_t count;
     tn_candidate *candidates; /* best first */
@@ -143,7 +147,7 @@ typedef struct tn_fit_info {
     double objective, gap;   /* of their training: sum over classes, certified distance from the optimum; else NaN */
     size_t passes;           /* over the rows */
     bool converged;
-    size_t grid_count, grid_best; /* cross-validation: 0 without one */
+    size_t grid_count, grid_best; /* cross-validation: 0 without one; best SIZE_MAX where no fold could judge */
     double *grid, *grid_mean, *grid_se;
     const char *grid_metric; /* "accuracy", "mean_ap" or "r2" */
     double temperature;      /* of the head's probabilities; 0: none */
@@ -154,6 +158,10 @@ typedef struct tn_fit_info {
     size_t trial_count, trial_best; /* --tune: values tried; else 0 */
     tn_trial *trials;
     double seconds;
+    bool class_means; /* a ridge head whose lambda is infinite, for many classes: it takes the nearest class mean */
+    size_t folds;     /* of the cross-validation or calibration; 0 without one */
+    /* Why a figure that was asked for does not exist or is another; NULL where nothing is to be said. Static text. */
+    const char *loo_note, *grid_note, *temperature_note;
 } tn_fit_info;
 
 /* A column with a weight. */

@@ -25,6 +25,12 @@ void dormtr_(const char *side, const char *uplo, const char *trans, const int *m
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
              const int *lwork, int *iwork, const int *liwork, int *info);
+void dgelqf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork,
+             int *info);
+void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork,
+             int *info);
+void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda, double *s, double *u,
+             const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *iwork, int *info);
 void dsterf_(const int *n, double *d, double *e, int *info);
 
 static tn_status fits(tn_ctx *ctx, size_t a, size_t b, size_t c)
@@ -219,6 +225,65 @@ tn_status tnp_eigen(tn_ctx *ctx, size_t n, double *a, double *values)
     dsyevd_("V", "L", &order, a, &order, values, work, &lwork, iwork, &liwork, &info);
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "eigenvectors: LAPACK dsyevd reports %d", info);
+done:
+    tnp_free(work);
+    tnp_free(iwork);
+    return st;
+}
+
+typedef void factor_fn(const int *, const int *, double *, const int *, double *, double *, const int *, int *);
+
+/* Runs dgelqf or dgeqrf on LAPACK's m x n matrix a, lda = m. */
+static tn_status factor(tn_ctx *ctx, factor_fn *run, size_t m, size_t n, double *a)
+{
+    tn_status st = TN_OK;
+    double *work = NULL, *tau = NULL, answer = 0;
+    int rows = (int)m, columns = (int)n, query = -1, lwork = 0, info = 0;
+    TN_TRY(fits(ctx, m, n, 1));
+    TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, tnp_min(m, n)), sizeof *tau, &tau));
+    run(&rows, &columns, a, &rows, tau, &answer, &query, &info);
+    TN_TRY(work_alloc(ctx, answer, &lwork, &work));
+    run(&rows, &columns, a, &rows, tau, work, &lwork, &info);
+    if (info != 0)
+        st = tnp_fail(ctx, TN_ERR_NUMERIC, "triangular factor: LAPACK reports %d", info);
+done:
+    tnp_free(work);
+    tnp_free(tau);
+    return st;
+}
+
+tn_status tnp_qr_root(tn_ctx *ctx, size_t rows, size_t n, double *a)
+{
+    tn_status st = factor(ctx, dgelqf_, n, rows, a);
+    for (size_t i = 1; st == TN_OK && i < n; ++i)
+        memset(a + i * n, 0, i * sizeof *a);
+    return st;
+}
+
+tn_status tnp_lq_root(tn_ctx *ctx, size_t n, size_t cols, double *a, double *l)
+{
+    tn_status st = factor(ctx, dgeqrf_, cols, n, a);
+    if (st != TN_OK)
+        return st;
+    memset(l, 0, n * n * sizeof *l);
+    for (size_t i = 0; i < n; ++i)
+        memcpy(l + i * n, a + i * cols, tnp_min(i + 1, cols) * sizeof *l);
+    return TN_OK;
+}
+
+tn_status tnp_svd(tn_ctx *ctx, size_t n, double *a, double *left, double *values, double *right)
+{
+    tn_status st = TN_OK;
+    double *work = NULL, answer = 0;
+    int *iwork = NULL, order = (int)n, query = -1, lwork = 0, info = 0;
+    TN_TRY(fits(ctx, n, n, n));
+    TN_TRY(tnp_alloc(ctx, 8 * n, sizeof *iwork, &iwork));
+    /* LAPACK sees the transpose: its left vectors are the right ones here. */
+    dgesdd_("A", &order, &order, a, &order, values, right, &order, left, &order, &answer, &query, iwork, &info);
+    TN_TRY(work_alloc(ctx, answer, &lwork, &work));
+    dgesdd_("A", &order, &order, a, &order, values, right, &order, left, &order, work, &lwork, iwork, &info);
+    if (info != 0)
+        st = tnp_fail(ctx, TN_ERR_NUMERIC, "singular values: LAPACK dgesdd reports %d", info);
 done:
     tnp_free(work);
     tnp_free(iwork);

@@ -49,6 +49,14 @@ tn_status tnp_apply_q(tn_ctx *ctx, size_t n, const double *a, const double *tau,
 /* Eigenvalues of T, ascending, into values (n); diag and off are kept. */
 tn_status tnp_tridiagonal_values(tn_ctx *ctx, size_t n, const double *diag, const double *off, double *values);
 
+/* a (rows,n), row stride n, becomes its triangular factor R (n,n) in the first n rows, zeros below the diagonal: a'a = R'R.
+ * rows >= n. The error of a column is a rounding of that column, whatever the others are. */
+tn_status tnp_qr_root(tn_ctx *ctx, size_t rows, size_t n, double *a);
+/* l (n,n), lower triangle = the factor of a (n,cols), n rows: a a' = l l'; a is overwritten. */
+tn_status tnp_lq_root(tn_ctx *ctx, size_t n, size_t cols, double *a, double *l);
+/* a (n,n) = left diag(values) right, values descending; left by columns, right by rows; a is overwritten. */
+tn_status tnp_svd(tn_ctx *ctx, size_t n, double *a, double *left, double *values, double *right);
+
 /* What the library says of itself: configuration, and the name of the kernels it picked. */
 const char *tnp_blas_config(void);
 const char *tnp_blas_kernels(void);

@@ -35,6 +35,18 @@ const char *tnp_simd_level(void)
     return cpu.avx2 ? "avx2" : "scalar";
 }
 
+tn_status tn_simd_check(tn_ctx *ctx)
+{
+    static const char levels[] = "scalar|avx2|avx512";
+    const char *wish = getenv("TN_SIMD"), *level = tnp_simd_level();
+    int wanted = wish ? tnp_find_choice(levels, wish) : 0;
+    if (wish && *wish && wanted < 0)
+        return tnp_fail(ctx, TN_ERR_ARG, "TN_SIMD: got %s, expected %s", wish, levels);
+    if (wanted > tnp_find_choice(levels, level))
+        tnp_warn(ctx, "TN_SIMD: got %s, but this processor has %s at best, which is used", wish, level);
+    return TN_OK;
+}
+
 /* Copies the rest of the first line of `file` that begins with `key`, after its colon. */
 static void line_of(const char *file, const char *key, char *out, size_t size)
 {

@@ -207,6 +207,14 @@ const char *tn_field_text(const tn_field *field, const void *options, char *buf,
     return buf;
 }
 
+const tn_use *tn_use_find(const tn_use *uses, size_t count, const char *option)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (tnp_find_choice(uses[i].options, option) >= 0)
+            return &uses[i];
+    return NULL;
+}
+
 static size_t count_words(const char *choices)
 {
     size_t n = 1;

@@ -18,6 +18,7 @@
 
 #include "encode/kmeans.h"
 
+#include <float.h>
 #include <string.h>
 
 enum { BLOCK = 64, BAND = 1 << 22 };
@@ -163,9 +164,11 @@ static tn_status read_band(tn_ctx *ctx, training *t, double *energy)
     const tnp_kernels *k = tnp_kernels_get();
     tn_status st = tn_source_read(ctx, t->src, t->rows, 0, t->row_count, t->first * t->pq->book.sub, t->cols, t->band);
     for (size_t i = 0; st == TN_OK && i < t->row_count; ++i) {
-        if (!k->all_finite(t->band + i * t->cols, t->cols))
-            return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds NaN or infinity, which no centroid can be near to",
-                            tn_source_path(t->src), t->rows[i]);
+        if (!k->all_within(t->band + i * t->cols, t->cols, FLT_MAX))
+            return tnp_fail(
+                ctx, TN_ERR_DATA,
+                "%s: row %zu holds NaN, infinity or a number beyond float32, which no centroid can be near to",
+                tn_source_path(t->src), t->rows[i]);
         *energy += k->sum_squares(t->band + i * t->cols, t->cols);
     }
     return st;
@@ -286,7 +289,7 @@ static tn_status check_rows(tn_ctx *ctx, const tn_pq *pq, tn_view x)
         return tnp_fail(ctx, TN_ERR_SHAPE, "pq: rows of %zu columns, the quantiser was trained on %zu", x.cols,
                         pq->book.dim);
     for (size_t i = 0; i < x.rows; ++i)
-        if (!k->all_finite(x.data + i * x.stride, x.cols))
+        if (!k->all_within(x.data + i * x.stride, x.cols, FLT_MAX))
             return tnp_fail(ctx, TN_ERR_DATA, "pq: row %zu holds NaN or infinity, which no code can stand for", i);
     return TN_OK;
 }

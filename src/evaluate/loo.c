@@ -9,6 +9,8 @@
  *   primal  z_i = Q'(x_i - mean)   yhat_i = mean(y) + z_i'U            H_ii = 1/N + z_i'(T + lambda I)^-1 z_i
  *   dual    z_i = Q'(e_i - 1/N)    y_i - yhat_i = lambda z_i'U          1 - H_ii = lambda z_i'(T + lambda I)^-1 z_i
  *
+ * Rows of weight g with roots r, W their sum: 1/N becomes r_i r_j / W, H_ii = g_i (1/W + z_i'(T + lambda I)^-1 z_i) in the primal, and
+ * the dual's residual is divided by r_i.
  * (mean and 1/N only with an intercept; in the dual the ones vector is an eigenvector, and taking it off before the solve
  * instead of 1/N after it keeps all digits at small lambda.) z is made once, so every further lambda costs O(n) a row. All rows would cost as much
  * again as the Gram: hence the sample. Oracle: refitting without the row, tests/unit/test_loo.c. */
@@ -57,10 +59,19 @@ static tn_status read_rows(tn_ctx *ctx, const tnp_loo *loo, const tn_feed *const
 static void unit_rows(const tnp_loo *loo)
 {
     size_t n = loo->ridge->rows;
-    double mean = loo->ridge->intercept ? 1 / (double)n : 0;
-    for (size_t i = 0; i < loo->sample->count; ++i)
+    const double *root = loo->ridge->root;
+    double mean = loo->ridge->intercept ? 1 / loo->ridge->weight : 0;
+    for (size_t i = 0; i < loo->sample->count; ++i) {
+        size_t row = loo->sample->rows[i];
         for (size_t j = 0; j < n; ++j)
-            loo->z[i * n + j] = (j == loo->sample->rows[i] ? 1 : 0) - mean;
+            loo->z[i * n + j] = (j == row ? 1 : 0) - (root ? mean * root[row] * root[j] : mean);
+    }
+}
+
+/* Weight of a sampled row. */
+static double weight_of(const tnp_loo *loo, size_t i)
+{
+    return loo->y->weight ? loo->y->weight[loo->sample->rows[i]] : 1;
 }
 
 tn_status tnp_loo_new(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const *feeds, size_t count,
@@ -80,11 +91,11 @@ tn_status tnp_loo_new(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const 
     TN_TRY(tnp_alloc(ctx, m, sizeof(double), &loo->form));
     TN_TRY(tnp_alloc(ctx, s->classes, sizeof(double), &loo->lambdas));
     TN_TRY(tnp_alloc(ctx, m * s->classes, sizeof(double), &loo->predicted));
-    if (s->dual)
+    if (s->by_rows)
         unit_rows(loo);
     else
         TN_TRY(read_rows(ctx, loo, feeds, count));
-    TN_TRY(tnp_apply_q(ctx, s->order, s->q, s->tau, true, m, loo->z));
+    TN_TRY(tnp_spectrum_rotate(ctx, s, true, m, loo->z));
     tnp_pack_tiles(loo->z, m, s->order, loo->tiles);
     *out = loo;
     loo = NULL;
@@ -110,13 +121,13 @@ void tnp_loo_free(tnp_loo *loo)
 static double left_of_hat(const tnp_loo *loo, size_t i, double lambda)
 {
     const tnp_ridge *r = loo->ridge;
-    double mean = r->intercept ? 1 / (double)r->rows : 0, left;
+    double g = weight_of(loo, i), mean = r->intercept ? g / r->weight : 0, left;
     if (!isfinite(lambda))
         left = 1 - mean;
-    else if (r->spectrum->dual)
+    else if (r->spectrum->by_rows)
         left = fmax(lambda * loo->form[i], DBL_MIN);
     else
-        left = fmax(1 - mean - loo->form[i], 1e-12);
+        left = fmax(1 - mean - g * loo->form[i], 1e-12);
     return left;
 }
 
@@ -127,10 +138,10 @@ static void predict_class(const tnp_loo *loo, size_t c, double lambda, double *o
     size_t k = r->classes;
     for (size_t i = 0; i < loo->sample->count; ++i) {
         double y = tnp_target(loo->y, loo->sample->rows[i], c), residual;
-        if (!isfinite(lambda) || !r->spectrum->dual)
+        if (!isfinite(lambda) || !r->spectrum->by_rows)
             residual = y - r->ymean[c] - out[i * k + c];
         else
-            residual = lambda * out[i * k + c];
+            residual = lambda * out[i * k + c] / sqrt(weight_of(loo, i));
         out[i * k + c] = y - residual / left_of_hat(loo, i, lambda);
     }
 }
@@ -170,20 +181,20 @@ static size_t best_class(const double *scores, size_t k)
 
 /* Weighted mean and its standard error. Rows of one class weigh the same, so sum w^2 p (1 - p) over rows is the
  * stratified variance with the pooled p, the safe choice where a class has few rows in the sample. */
-static void measure_decisions(const tnp_loo *loo, tn_task task, tnp_loo_result *out)
+static void measure_decisions(const tnp_sample *s, const tnp_targets *y, tn_task task, const double *predicted,
+                              tnp_loo_result *out)
 {
-    const tnp_sample *s = loo->sample;
-    size_t k = loo->ridge->classes;
+    size_t k = y->classes;
     double mean = 0, spread = 0, square = 0;
     for (int pass = 0; pass < 2; ++pass)
         for (size_t i = 0; i < s->count; ++i) {
-            const double *scores = loo->predicted + i * k;
+            const double *scores = predicted + i * k;
             double right = 0;
             if (task == TN_TASK_MULTICLASS)
-                right = tnp_target(loo->y, s->rows[i], best_class(scores, k));
+                right = tnp_target(y, s->rows[i], best_class(scores, k));
             else
                 for (size_t c = 0; c < k; ++c)
-                    right += (scores[c] > 0.5) == (tnp_target(loo->y, s->rows[i], c) > 0.5) ? 1 / (double)k : 0;
+                    right += (scores[c] > 0.5) == (tnp_target(y, s->rows[i], c) > 0.5) ? 1 / (double)k : 0;
             if (pass == 0) {
                 mean += s->weight[i] * right;
             } else {
@@ -196,19 +207,18 @@ static void measure_decisions(const tnp_loo *loo, tn_task task, tnp_loo_result *
 }
 
 /* 1 - sum of squared errors / sum of squares about the sample's mean, averaged over outputs. */
-static void measure_values(const tnp_loo *loo, tnp_loo_result *out)
+static void measure_values(const tnp_sample *s, const tnp_targets *y, const double *predicted, tnp_loo_result *out)
 {
-    const tnp_sample *s = loo->sample;
-    size_t k = loo->ridge->classes, counted = 0;
+    size_t k = y->classes, counted = 0;
     double sum = 0;
     for (size_t c = 0; c < k; ++c) {
         double error = 0, total = 0, mean = 0;
         for (size_t i = 0; i < s->count; ++i)
-            mean += tnp_target(loo->y, s->rows[i], c) / (double)s->count;
+            mean += tnp_target(y, s->rows[i], c) / (double)s->count;
         for (size_t i = 0; i < s->count; ++i) {
-            double y = tnp_target(loo->y, s->rows[i], c), e = y - loo->predicted[i * k + c];
+            double value = tnp_target(y, s->rows[i], c), e = value - predicted[i * k + c];
             error += e * e;
-            total += (y - mean) * (y - mean);
+            total += (value - mean) * (value - mean);
         }
         if (total > 0) {
             sum += 1 - error / total;
@@ -218,22 +228,14 @@ static void measure_values(const tnp_loo *loo, tnp_loo_result *out)
     out->r2 = counted ? sum / (double)counted : NAN;
 }
 
-tn_status tnp_loo_measure(tn_ctx *ctx, tnp_loo *loo, tn_task task, double lambda, tnp_loo_result *out)
+void tnp_loo_judge(const tnp_sample *sample, const tnp_targets *y, tn_task task, const double *predicted,
+                   tnp_loo_result *out)
 {
-    tn_status st = tnp_loo_predict(ctx, loo, lambda, loo->predicted);
-    if (st != TN_OK)
-        return st;
     *out = (tnp_loo_result){NAN, NAN, NAN};
     if (task == TN_TASK_REGRESSION)
-        measure_values(loo, out);
+        measure_values(sample, y, predicted, out);
     else
-        measure_decisions(loo, task, out);
-    return TN_OK;
-}
-
-const double *tnp_loo_predictions(const tnp_loo *loo)
-{
-    return loo->predicted;
+        measure_decisions(sample, y, task, predicted, out);
 }
 
 static tn_status squared_error(tn_ctx *ctx, void *arg, double lambda, double *value)
@@ -247,7 +249,7 @@ static tn_status squared_error(tn_ctx *ctx, void *arg, double lambda, double *va
     for (size_t i = 0; i < loo->sample->count; ++i)
         for (size_t c = 0; c < k; ++c) {
             double e = tnp_target(loo->y, loo->sample->rows[i], c) - loo->predicted[i * k + c];
-            *value += loo->sample->weight[i] * e * e;
+            *value += loo->sample->weight[i] * weight_of(loo, i) * e * e;
         }
     return TN_OK;
 }

@@ -17,6 +17,9 @@ typedef struct tnp_sample {
 /* `most` rows (SIZE_MAX: all), seeded. Multi-class: as many of every class as there are, up to an equal share, if the
  * sample has room for two of each; otherwise and for other tasks a plain random sample. */
 tn_status tnp_sample_new(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t most, size_t seed, tnp_sample **out);
+/* Takes multi-class rows out of the sample that are alone in their class: a model without such a row has never seen the class and
+ * is wrong about it whatever it learned. *sample is freed and NULL when none is left. */
+tn_status tnp_sample_judged(tn_ctx *ctx, const tnp_targets *y, tn_task task, tnp_sample **sample);
 void tnp_sample_free(tnp_sample *sample);
 
 typedef struct tnp_loo tnp_loo;
@@ -37,10 +40,10 @@ typedef struct tnp_loo_result {
     double r2;           /* regression, mean over outputs; NaN else */
 } tnp_loo_result;
 
-/* Measures the predictions at lambda. se: of accuracy as an estimate for new rows of the same kind. */
-tn_status tnp_loo_measure(tn_ctx *ctx, tnp_loo *loo, tn_task task, double lambda, tnp_loo_result *out);
-/* The predictions that were measured, (m, classes), borrowed until the next call with loo. */
-const double *tnp_loo_predictions(const tnp_loo *loo);
+/* Figures of predictions (sample rows, classes), however they were made. se: of accuracy as an estimate for new rows of the same
+ * kind. */
+void tnp_loo_judge(const tnp_sample *sample, const tnp_targets *y, tn_task task, const double *predicted,
+                   tnp_loo_result *out);
 /* The lambda with the least leave-one-out squared error over all classes; infinite when no features is best. */
 tn_status tnp_loo_lambda(tn_ctx *ctx, tnp_loo *loo, double *lambda);
 

@@ -110,3 +110,32 @@ done:
     tnp_free(order);
     return st;
 }
+
+tn_status tnp_sample_judged(tn_ctx *ctx, const tnp_targets *y, tn_task task, tnp_sample **sample)
+{
+    tn_status st = TN_OK;
+    tnp_sample *s = *sample;
+    size_t *sizes = NULL, left = 0;
+    double total = 0;
+    if (task != TN_TASK_MULTICLASS)
+        return TN_OK;
+    TN_TRY(tnp_alloc(ctx, y->classes, sizeof *sizes, &sizes));
+    for (size_t i = 0; i < y->rows; ++i)
+        ++sizes[y->cls[y->first[i]]];
+    for (size_t i = 0; i < s->count; ++i)
+        if (sizes[y->cls[y->first[s->rows[i]]]] > 1) {
+            s->rows[left] = s->rows[i];
+            s->weight[left] = s->weight[i];
+            total += s->weight[left++];
+        }
+    for (size_t i = 0; left < s->count && i < left; ++i)
+        s->weight[i] /= total;
+    s->count = left;
+    if (left == 0) {
+        tnp_sample_free(s);
+        *sample = NULL;
+    }
+done:
+    tnp_free(sizes);
+    return st;
+}

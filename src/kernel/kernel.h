@@ -71,8 +71,8 @@ typedef struct tnp_kernels {
     void (*add_scaled)(float a, const float *x, float *y, size_t n);
     /* d = a sigma x;  mu += d;  u += late d unless u is NULL;  1/sigma += b x^2. */
     void (*confident_move)(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n);
-    /* True when no value is NaN or infinite. */
-    bool (*all_finite)(const float *x, size_t n);
+    /* True when |x[i]| <= most, a finite number, for all: no value is NaN, infinite or larger. */
+    bool (*all_within)(const float *x, size_t n, float most);
     /* p = softmax(s), in place allowed, n > 0; returns log sum exp s. exp is within 4 units in the last place; below exp(-87) of
      * the largest it stays there instead of falling to 0. */
     double (*softmax)(const float *s, float *p, size_t n);

@@ -183,16 +183,16 @@ static void confident_move(const float *x, float a, float b, float late, float *
     }
 }
 
-/* A value is finite when its magnitude is at most the largest float; the comparison is false for NaN. */
-static bool all_finite(const float *x, size_t n)
+/* The comparison is false for NaN. */
+static bool all_within(const float *x, size_t n, float most)
 {
-    const __m256 most = _mm256_set1_ps(3.40282347e+38f);
     size_t i = 0;
     for (; i + 8 <= n; i += 8)
-        if (_mm256_movemask_ps(_mm256_cmp_ps(magnitude(_mm256_loadu_ps(x + i)), most, _CMP_LE_OQ)) != 0xff)
+        if (_mm256_movemask_ps(_mm256_cmp_ps(magnitude(_mm256_loadu_ps(x + i)), _mm256_set1_ps(most), _CMP_LE_OQ)) !=
+            0xff)
             return false;
     for (; i < n; ++i)
-        if (!isfinite(x[i]))
+        if (!(fabsf(x[i]) <= most))
             return false;
     return true;
 }
@@ -539,7 +539,7 @@ const tnp_kernels *tnp_kernels_avx2(void)
         .weighted_squares = weighted_squares,
         .add_scaled = add_scaled,
         .confident_move = confident_move,
-        .all_finite = all_finite,
+        .all_within = all_within,
         .softmax = softmax,
         .moments = moments,
         .tri_solve = tri_solve,

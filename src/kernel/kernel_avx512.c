@@ -165,13 +165,12 @@ static void confident_move(const float *x, float a, float b, float late, float *
     }
 }
 
-/* A value is finite when its magnitude is at most the largest float; the comparison is false for NaN. */
-static bool all_finite(const float *x, size_t n)
+/* The comparison is false for NaN. */
+static bool all_within(const float *x, size_t n, float most)
 {
-    const __m512 most = _mm512_set1_ps(3.40282347e+38f);
     for (size_t i = 0; i < n; i += 16) {
         __m512 v = n - i >= 16 ? _mm512_loadu_ps(x + i) : _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
-        if (_mm512_cmp_ps_mask(_mm512_abs_ps(v), most, _CMP_LE_OQ) != 0xffff)
+        if (_mm512_cmp_ps_mask(_mm512_abs_ps(v), _mm512_set1_ps(most), _CMP_LE_OQ) != 0xffff)
             return false;
     }
     return true;
@@ -470,7 +469,7 @@ static void outer_add(const float *a, const uint16_t *place, size_t n, size_t ra
         .name = title, .pair_products = products, .half_to_float = half_to_float, .sum_squares = sum_squares,          \
         .sum_abs = sum_abs, .add_to_double = add_to_double, .shift_scale = shift_scale, .scale = scale,                \
         .scale_root = scale_root, .dot = dot, .weighted_squares = weighted_squares, .add_scaled = add_scaled,          \
-        .confident_move = confident_move, .all_finite = all_finite, .softmax = softmax, .moments = moments,            \
+        .confident_move = confident_move, .all_within = all_within, .softmax = softmax, .moments = moments,            \
         .tri_solve = tri_solve, .tri_solve_known = tri_solve_known, .nearest = nearest, .map_entries = map_entries,    \
         .outer_add = outer_add, .tile_products = tile_products, .centred_products = centred_products,                  \
         .greedy_gains = greedy_gains, .descend = descend, .largest_size = largest_size, .round_steps = round_steps,    \

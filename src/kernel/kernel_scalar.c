@@ -101,11 +101,11 @@ static void confident_move(const float *x, float a, float b, float late, float *
     }
 }
 
-static bool all_finite(const float *x, size_t n)
+static bool all_within(const float *x, size_t n, float most)
 {
     bool fine = true;
     for (size_t i = 0; i < n; ++i)
-        fine &= isfinite(x[i]) != 0;
+        fine &= fabsf(x[i]) <= most;
     return fine;
 }
 
@@ -270,7 +270,7 @@ const tnp_kernels *tnp_kernels_scalar(void)
         .weighted_squares = weighted_squares,
         .add_scaled = add_scaled,
         .confident_move = confident_move,
-        .all_finite = all_finite,
+        .all_within = all_within,
         .softmax = softmax,
         .moments = moments,
         .tri_solve = tri_solve,

@@ -44,25 +44,32 @@ void tnp_cross_free(tnp_cross *c)
     tnp_free(c);
 }
 
+/* Over the folds that have a value: NaN says that the fold could not judge. */
 static void summarise(tnp_cross *c, size_t g)
 {
     const double *v = c->value + g * c->folds;
-    double n = (double)c->folds, square = 0;
+    double n = 0, square = 0;
     c->mean[g] = 0;
     for (size_t f = 0; f < c->folds; ++f)
-        c->mean[g] += v[f] / n;
+        n += !isnan(v[f]);
     for (size_t f = 0; f < c->folds; ++f)
-        square += (v[f] - c->mean[g]) * (v[f] - c->mean[g]);
-    c->se[g] = sqrt(square / (n * (n - 1)));
+        c->mean[g] += isnan(v[f]) ? 0 : v[f] / n;
+    for (size_t f = 0; f < c->folds; ++f)
+        square += isnan(v[f]) ? 0 : (v[f] - c->mean[g]) * (v[f] - c->mean[g]);
+    c->mean[g] = n > 0 ? c->mean[g] : (double)NAN;
+    c->se[g] = n > 1 ? sqrt(square / (n * (n - 1))) : (double)NAN;
 }
 
 void tnp_cross_finish(tnp_cross *c, bool more_is_simpler)
 {
-    c->best = 0;
+    double best = -INFINITY;
+    c->best = SIZE_MAX;
     for (size_t g = 0; g < c->count; ++g) {
         summarise(c, g);
-        if (c->mean[g] > c->mean[c->best] || (more_is_simpler && c->mean[g] == c->mean[c->best]))
+        if (c->mean[g] > best || (more_is_simpler && c->mean[g] == best)) {
+            best = c->mean[g];
             c->best = g;
+        }
     }
 }
 

@@ -3,6 +3,7 @@
  * Rows for many passes. A block is small enough to stay in the last-level cache between the two products that most
  * learners make with it (X W' and then X'R), and large enough for them to run at full speed. */
 #include "learn/design.h"
+#include "transform/feed.h"
 
 #include <string.h>
 
@@ -41,7 +42,7 @@ static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t cou
 {
     tn_status st = TN_OK;
     tnp_design *d = NULL;
-    size_t bytes = 0, room = tnp_room(ctx);
+    size_t bytes = 0, scratch = 0, room = tnp_room(ctx);
     TN_TRY(tnp_alloc(ctx, 1, sizeof *d, &d));
     d->feeds = feeds;
     d->feed_count = count;
@@ -52,6 +53,9 @@ static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t cou
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "training: %zu rows of %zu columns, expected at least one", d->rows, d->dim));
     d->block = tnp_design_block_rows(d->rows, d->dim);
     d->blocks = (d->rows + d->block - 1) / d->block;
+    for (size_t f = 0; f < count; ++f)
+        scratch = tnp_max(scratch, tnp_feed_scratch(feeds[f], d->block, d->dim));
+    reserve += scratch;
     TN_TRY(tnp_mul(ctx, d->rows, d->dim, &bytes));
     TN_TRY(tnp_mul(ctx, bytes, sizeof(float), &bytes));
     d->resident = keep && reserve < room && bytes <= room - reserve;

@@ -3,6 +3,67 @@
  * Stratified folds: rows are shuffled once, then dealt class by class. */
 #include "learn/folds.h"
 
+#include <math.h>
+
+/* Whether some class can be in both parts of the rows and, for other tasks than multi-class, out of both. */
+static bool some_class_splits(const tnp_targets *y, tn_task task, const size_t *sizes)
+{
+    for (size_t c = 0; c < y->classes; ++c)
+        if (sizes[c] >= 2 && (task == TN_TASK_MULTICLASS || y->rows - sizes[c] >= 2))
+            return true;
+    return false;
+}
+
+tn_status tnp_folds_for(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t asked, size_t *folds)
+{
+    enum { FEW = 10 }; /* more folds than that many rows is a slip of the user's, not a lack of rows */
+    size_t *sizes = NULL;
+    if (asked > y->rows && y->rows >= FEW) {
+        *folds = asked;
+        return TN_OK;
+    }
+    if (task == TN_TASK_REGRESSION) { /* R^2 needs two rows in a fold */
+        *folds = y->rows >= 4 ? tnp_min(asked, y->rows / 2) : 0;
+        return TN_OK;
+    }
+    tn_status st = tnp_alloc(ctx, y->classes, sizeof *sizes, &sizes);
+    if (st != TN_OK)
+        return st;
+    for (size_t p = 0; p < y->first[y->rows]; ++p)
+        ++sizes[y->cls[p]];
+    *folds = some_class_splits(y, task, sizes) ? tnp_min(asked, y->rows) : 0;
+    tnp_free(sizes);
+    return TN_OK;
+}
+
+tn_status tnp_folds_hide(tn_ctx *ctx, const tnp_targets *y, const uint32_t *row_fold, size_t folds, float *scores)
+{
+    tn_status st = TN_OK;
+    size_t *inside = NULL, *all = NULL, *rows = NULL,
+           k = y->classes; /* positives (folds, classes), (classes); (folds) */
+    TN_TRY(tnp_alloc(ctx, folds * k, sizeof *inside, &inside));
+    TN_TRY(tnp_alloc(ctx, k, sizeof *all, &all));
+    TN_TRY(tnp_alloc(ctx, folds, sizeof *rows, &rows));
+    for (size_t i = 0; i < y->rows; ++i) {
+        ++rows[row_fold[i]];
+        for (size_t p = y->first[i]; p < y->first[i + 1]; ++p) {
+            ++inside[row_fold[i] * k + y->cls[p]];
+            ++all[y->cls[p]];
+        }
+    }
+    for (size_t i = 0; i < y->rows; ++i)
+        for (size_t c = 0; c < k; ++c) {
+            size_t outside = all[c] - inside[row_fold[i] * k + c];
+            if (outside == 0 || outside == y->rows - rows[row_fold[i]])
+                scores[i * k + c] = NAN;
+        }
+done:
+    tnp_free(inside);
+    tnp_free(all);
+    tnp_free(rows);
+    return st;
+}
+
 tn_status tnp_folds_new(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t folds, size_t seed, uint32_t **out)
 {
     tn_status st = TN_OK;

@@ -13,6 +13,7 @@
 #include "tenon/learn.h"
 #include "base/blas.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { BAND_BYTES = 32 << 20 };
@@ -25,35 +26,53 @@ static bool any_wide(const tn_feed *const *feeds, size_t count)
     return wide;
 }
 
-tn_status tnp_gather_stats(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
-                           tnp_stats **out)
+tn_status tnp_check_range(tn_ctx *ctx, double largest)
+{
+    const double least = 1e-120, most = 1e120; /* squares, and what is made of them, stay within 1e-300 and 1e300 */
+    if (largest == 0 || (largest >= least && largest <= most))
+        return TN_OK;
+    return tnp_fail(ctx, TN_ERR_DATA,
+                    "features: they differ by up to %.1e, expected between %.0e and %.0e; rescale or normalise them",
+                    largest, least, most);
+}
+
+/* Squares that vanished altogether leave sums behind. */
+static tn_status check_squares(tn_ctx *ctx, const tnp_stats *s)
+{
+    double largest = 0, left = 0;
+    for (size_t j = 0; j < s->dim; ++j) {
+        double g = s->gram[j * s->dim + j] / s->weight;
+        largest = isfinite(g) ? fmax(largest, g) : INFINITY;
+        left = fmax(left, fabs(s->sum[j] / s->weight));
+        for (size_t k = 0; k < s->classes; ++k)
+            left = fmax(left, fabs(s->xty[k * s->dim + j] / s->weight));
+    }
+    return tnp_check_range(ctx, largest > 0 ? sqrt(largest) : left);
+}
+
+static size_t columns_of(const tn_feed *const *feeds, size_t count)
+{
+    size_t dim = 0;
+    for (size_t f = 0; f < count; ++f)
+        dim += tn_feed_cols(feeds[f]);
+    return dim;
+}
+
+static tn_status gather_narrow(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
+                               tnp_stats **out)
 {
     tn_status st = TN_OK;
     tnp_stats *stats = NULL;
     float *block = NULL;
-    double *block_wide = NULL;
-    bool wide = any_wide(feeds, count);
-    size_t dim = 0, most;
-    for (size_t f = 0; f < count; ++f)
-        dim += tn_feed_cols(feeds[f]);
-    most = tnp_min(tnp_stats_block(dim, wide), y->rows);
-    TN_TRY(tnp_stats_new(ctx, dim, y->classes, wide, &stats));
-    if (wide)
-        TN_TRY(tnp_alloc_raw(ctx, most * dim, sizeof *block_wide, &block_wide));
-    else
-        TN_TRY(tnp_alloc_raw(ctx, most * dim, sizeof *block, &block));
+    size_t dim = columns_of(feeds, count), most = tnp_min(tnp_stats_block(dim, false), y->rows);
+    TN_TRY(tnp_stats_new(ctx, dim, y->classes, false, &stats));
+    TN_TRY(tnp_alloc_raw(ctx, most * dim, sizeof *block, &block));
     for (size_t start = 0, n; start < y->rows; start += n) {
         n = tnp_min(most, y->rows - start);
         TN_TRY(tnp_progress(ctx, "reading", start, y->rows));
         for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
-            if (wide)
-                TN_TRY(tn_feed_read_wide(ctx, feeds[f], start, n, block_wide + at, dim));
-            else
-                TN_TRY(tn_feed_read(ctx, feeds[f], start, n, block + at, dim));
-        if (wide)
-            TN_TRY(tnp_stats_add_wide(ctx, stats, block_wide, y, start, n));
-        else
-            TN_TRY(tnp_stats_add(ctx, stats, block, y, start, n));
+            TN_TRY(tn_feed_read(ctx, feeds[f], start, n, block + at, dim));
+        TN_TRY(tnp_stats_add(ctx, stats, block, y, start, n));
     }
     TN_TRY(tnp_progress(ctx, "reading", y->rows, y->rows));
     *out = stats;
@@ -61,8 +80,50 @@ tn_status tnp_gather_stats(tn_ctx *ctx, const tn_feed *const *feeds, size_t coun
 done:
     tn_stats_free(stats);
     tnp_free(block);
-    tnp_free(block_wide);
     return st;
+}
+
+tn_status tnp_gather_stats_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
+                                const double *shift, tnp_stats **out)
+{
+    tn_status st = TN_OK;
+    tnp_stats *stats = NULL;
+    double *block = NULL;
+    size_t dim = columns_of(feeds, count), most = tnp_min(tnp_stats_block(dim, true), y->rows);
+    TN_TRY(tnp_stats_new(ctx, dim, y->classes, true, &stats));
+    if (shift)
+        tnp_stats_frame(stats, shift);
+    TN_TRY(tnp_alloc_raw(ctx, most * dim, sizeof *block, &block));
+    for (size_t start = 0, n; start < y->rows; start += n) {
+        n = tnp_min(most, y->rows - start);
+        TN_TRY(tnp_progress(ctx, "reading", start, y->rows));
+        for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
+            TN_TRY(tn_feed_read_wide(ctx, feeds[f], start, n, block + at, dim));
+        TN_TRY(tnp_stats_add_wide(ctx, stats, block, y, start, n));
+    }
+    TN_TRY(tnp_progress(ctx, "reading", y->rows, y->rows));
+    TN_TRY(check_squares(ctx, stats));
+    *out = stats;
+    stats = NULL;
+done:
+    tn_stats_free(stats);
+    tnp_free(block);
+    return st;
+}
+
+tn_status tnp_gather_stats(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
+                           tnp_stats **out)
+{
+    tnp_stats *narrow = NULL;
+    if (any_wide(feeds, count) || y->weight)
+        return tnp_gather_stats_wide(ctx, feeds, count, y, NULL, out);
+    tn_status st = gather_narrow(ctx, feeds, count, y, &narrow);
+    if (st == TN_OK && tnp_stats_in_range(narrow)) {
+        *out = narrow;
+        return TN_OK;
+    }
+    tn_stats_free(narrow);
+    return st == TN_OK ? tnp_gather_stats_wide(ctx, feeds, count, y, NULL, out) : st;
 }
 
 tn_status tn_stats_gather(tn_ctx *ctx, const tn_source *src, const tn_labels *labels, tn_normalize normalize,
@@ -89,6 +150,7 @@ typedef struct product_job {
     double *x[2];    /* (band, cols): two bands, or one when all rows fit */
     double *product; /* (band, band) */
     double *shift;   /* (cols) */
+    double largest;  /* value that was multiplied */
     double *out;     /* (rows, rows) */
     size_t row0, col0, height, width;
 } product_job;
@@ -118,13 +180,15 @@ static tn_status read_band(tn_ctx *ctx, product_job *job, int which, size_t star
 {
     size_t count = tnp_min(job->band, job->rows - start);
     tn_status st = tn_feed_read_wide(ctx, job->feed, start, count, job->x[which], job->cols);
-    if (st != TN_OK || !shifted)
+    if (st != TN_OK)
         return st;
-    if (which == 0 && start == 0)
+    if (shifted && which == 0 && start == 0)
         set_shift(job, count);
     for (size_t i = 0; i < count; ++i)
-        for (size_t j = 0; j < job->cols; ++j)
-            job->x[which][i * job->cols + j] -= job->shift[j];
+        for (size_t j = 0; j < job->cols; ++j) {
+            double v = job->x[which][i * job->cols + j] -= job->shift[j];
+            job->largest = fabs(v) > job->largest ? fabs(v) : job->largest;
+        }
     return TN_OK;
 }
 
@@ -177,6 +241,7 @@ tn_status tnp_gather_products(tn_ctx *ctx, const tn_feed *feed, bool shifted, do
         }
     }
     TN_TRY(tnp_progress(ctx, "reading", n, n));
+    TN_TRY(tnp_check_range(ctx, job.largest));
 done:
     tnp_free(job.x[0]);
     tnp_free(job.x[1]);

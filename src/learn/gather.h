@@ -7,9 +7,15 @@
 #include "matrix/stats.h"
 #include "tenon/transform.h"
 
-/* Statistics of the feeds side by side (columns in their order) with the targets; all have the same rows. */
+/* Statistics of the feeds side by side (columns in their order) with the targets; all have the same rows. In float where
+ * the files are, the rows have no weights, and the values are of a size that float can square; else in double. */
 tn_status tnp_gather_stats(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
                            tnp_stats **out);
+/* The same in double about `shift` (all columns), or about the mean of the first block when it is NULL. */
+tn_status tnp_gather_stats_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
+                                const double *shift, tnp_stats **out);
+/* TN_ERR_DATA when deviations of this size have squares that double cannot tell from 0 or infinity. */
+tn_status tnp_check_range(tn_ctx *ctx, double largest);
 
 /* products (N,N), upper triangle = X X' of one feed. With `shifted` a common vector is taken off all rows first:
  * the same after centring, and more digits. */

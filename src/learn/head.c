@@ -2,6 +2,7 @@
  *
  * The head object: storage and look. Applying it is scorer.c, files are report/head_file.c. */
 #include "learn/head.h"
+#include "transform/feed.h"
 
 #include <string.h>
 
@@ -58,6 +59,10 @@ tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *h
         rep->normalize = tn_feed_normalize(feed);
         if (tn_feed_map(feed))
             TN_TRY(tn_map_copy(ctx, tn_feed_map(feed), &rep->map));
+        if (feed->centre && !h->centre)
+            TN_TRY(tnp_head_add_centre(ctx, h));
+        if (feed->centre)
+            memcpy(h->centre + at, feed->centre, feed->cols * sizeof(double));
         if (!tn_feed_means(feed))
             continue;
         if (!h->means)
@@ -87,6 +92,21 @@ done:
     return st;
 }
 
+tn_status tnp_head_add_centre(tn_ctx *ctx, tn_head *h)
+{
+    return tnp_alloc(ctx, h->dim, sizeof(double), &h->centre);
+}
+
+void tnp_head_plain_bias(const tn_head *h, float *out)
+{
+    for (size_t k = 0; k < h->classes; ++k) {
+        double shift = 0;
+        for (size_t j = 0; h->centre && j < h->dim; ++j)
+            shift += (double)h->weight[k * h->dim + j] * h->centre[j];
+        out[k] = (float)((double)h->bias[k] - shift);
+    }
+}
+
 void tn_head_free(tn_head *h)
 {
     if (!h)
@@ -112,6 +132,7 @@ void tn_head_free(tn_head *h)
     tnp_free(h->beta);
     tnp_free(h->means);
     tnp_free(h->scales);
+    tnp_free(h->centre);
     tnp_free(h->method);
     tnp_free(h->options);
     tnp_free(h->created_by);
@@ -169,6 +190,11 @@ const float *tn_head_weight(const tn_head *head)
 const float *tn_head_bias(const tn_head *head)
 {
     return head->bias;
+}
+
+const double *tn_head_centre(const tn_head *head)
+{
+    return head->centre;
 }
 
 const double *tn_head_lambda(const tn_head *head)

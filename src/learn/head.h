@@ -30,9 +30,10 @@ struct tn_head {
     tnp_rep *reps;       /* rep_count, in column order; their columns and source_count sum to dim */
     size_t source_count; /* columns of the weights behind those of the representations; 0 but for transfer */
     tnp_head_source *sources;
-    float *weight, *bias;          /* (classes, dim), (classes) */
+    float *weight, *bias;          /* (classes, dim), (classes): of columns as they are prepared, less their centre */
     double *lambda, *alpha, *beta; /* classes; NULL unless a ridge head */
     double *means, *scales;        /* (dim): z-scores, 0 and 1 in other columns; NULL when no representation has them */
+    double *centre; /* (dim), finite: taken off prepared columns, 0 where a column has none; NULL when none has one */
     char *method, *options, *created_by;
     double log_evidence, threshold;
     double temperature; /* of probabilities; 0: none */
@@ -41,7 +42,7 @@ struct tn_head {
 /* An empty head with room for its numbers: names are copied; reps have room for rep_count, names NULL. */
 tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
                        size_t rep_count, const char *method, tn_head **out);
-/* Names, widths, maps, normalisations and z-scores of its representations, from the feeds (rep_count) they were trained on.
+/* Names, widths, maps, normalisations, z-scores and centres of its representations, from the feeds (rep_count) they were trained on.
  * What a map is called the caller knows: he sets `transform` where there is one. */
 tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *head);
 /* Columns of the weights that belong to a representation. */
@@ -51,6 +52,10 @@ tn_status tnp_head_add_sources(tn_ctx *ctx, tn_head *head, size_t count);
 /* Room for lambda, alpha, beta; for means and scales (0 and 1). */
 tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *head);
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *head);
+/* Room for the centre (zeros). */
+tn_status tnp_head_add_centre(tn_ctx *ctx, tn_head *head);
+/* out (classes): intercepts of columns that are not centred, bias - weight centre, in double and then rounded. */
+void tnp_head_plain_bias(const tn_head *head, float *out);
 
 /* Whether two heads prepare their rows in the same way. Neither has sources. */
 bool tnp_heads_alike(const tn_head *a, const tn_head *b);

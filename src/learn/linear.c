@@ -32,9 +32,9 @@ const tn_field *tn_learn_fields(size_t *count)
         {"mean-cost", TN_FIELD_YESNO, offsetof(tn_learn_options, mean_cost), 0, 0, "yes|no",
          "divide C by the number of rows"},
         {"class-weight", TN_FIELD_CHOICE, offsetof(tn_learn_options, class_weight), 0, 0, "none|balanced",
-         "balanced gives every class the same weight in svm and logistic"},
+         "balanced gives every class the same weight in training"},
         {"sample-weight", TN_FIELD_TEXT, offsetof(tn_learn_options, sample_weight), 0, 0, "FILE.npy",
-         "a weight a row of the files, for svm and logistic"},
+         "a weight for each row of the files"},
         {"penalise-bias", TN_FIELD_YESNO, offsetof(tn_learn_options, penalise_bias), 0, 0, "yes|no",
          "treat the intercept of svm as one more weight"},
         {"gap", TN_FIELD_REAL, offsetof(tn_learn_options, gap), 1e-12, 1, "X",
@@ -129,10 +129,72 @@ done:
     return st;
 }
 
+/* ---- what a training without some fold counts ---- */
+
+/* Rows outside fold f of l, all without folds, and those of each class among them; sizes (classes). */
+static size_t count_training(const tnp_linear *l, size_t f, size_t *sizes)
+{
+    const tnp_targets *y = &l->task->y;
+    size_t n = 0;
+    memset(sizes, 0, y->classes * sizeof *sizes);
+    for (size_t i = 0; i < y->rows; ++i) {
+        if (l->row_fold && l->row_fold[i] == f)
+            continue;
+        ++n;
+        for (size_t p = y->first[i]; p < y->first[i + 1]; ++p)
+            ++sizes[y->cls[p]];
+    }
+    return n;
+}
+
+/* Weight of a class of `size` rows among `n` rows of `present` classes. */
+static double balanced_weight(size_t n, size_t present, size_t size)
+{
+    return (double)n / ((double)present * (double)size);
+}
+
+static size_t count_present(const size_t *sizes, size_t classes)
+{
+    size_t present = 0;
+    for (size_t k = 0; k < classes; ++k)
+        present += sizes[k] > 0;
+    return present;
+}
+
+/* Row weights balance the classes of all rows; weight (folds, classes) makes them those of the rows outside each fold. sizes
+ * (2 classes) is scratch. */
+static void fold_weights(const tnp_linear *l, size_t *sizes, float *weight)
+{
+    size_t k = l->task->y.classes, *outside = sizes + k;
+    tnp_linear whole = *l;
+    whole.row_fold = NULL;
+    size_t n = count_training(&whole, 0, sizes), present = count_present(sizes, k);
+    for (size_t f = 0; f < l->folds; ++f) {
+        size_t left = count_training(l, f, outside), still = count_present(outside, k);
+        for (size_t c = 0; c < k; ++c)
+            weight[f * k + c] =
+                outside[c] == 0
+                    ? 1
+                    : (float)(balanced_weight(left, still, outside[c]) / balanced_weight(n, present, sizes[c]));
+    }
+}
+
+/* Whether folds change the weights of classes. */
+static bool balances_folds(const tnp_linear *l)
+{
+    return l->row_fold && l->options->class_weight == TN_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTICLASS;
+}
+
+/* C of a training on n rows. */
+static double cost_of(const tnp_linear *l, double cost, size_t n)
+{
+    return l->options->mean_cost ? cost / (double)tnp_max(n, 1) : cost;
+}
+
 /* Arrays that a tnp_columns borrows. */
 typedef struct column_room {
     uint32_t *fold;
-    float *positive, *negative;
+    float *positive, *negative, *fold_weight;
 } column_room;
 
 static void room_free(column_room *room)
@@ -140,6 +202,23 @@ static void room_free(column_room *room)
     tnp_free(room->fold);
     tnp_free(room->positive);
     tnp_free(room->negative);
+    tnp_free(room->fold_weight);
+}
+
+/* Costs of the columns of fold f, whose training has n rows and sizes (classes) of them positive. */
+static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, const size_t *sizes, column_room *room)
+{
+    bool balance = l->options->class_weight == TN_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTILABEL;
+    size_t classes = l->task->y.classes;
+    double c = cost_of(l, cost, n);
+    for (size_t k = 0; k < classes; ++k) {
+        size_t j = f * classes + k;
+        double share = balance && sizes[k] > 0 && sizes[k] < n ? (double)sizes[k] / (double)n : 0.5;
+        room->fold[j] = (uint32_t)f;
+        /* A constant class costs nothing and is solved at once; the head gives it its constant. */
+        room->positive[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / share);
+        room->negative[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / (1 - share));
+    }
 }
 
 static tn_status make_columns(tn_ctx *ctx, const tnp_linear *l, double cost, column_room *room, tnp_columns *out)
@@ -147,24 +226,26 @@ static tn_status make_columns(tn_ctx *ctx, const tnp_linear *l, double cost, col
     tn_status st = TN_OK;
     const tnp_targets *y = &l->task->y;
     size_t count = y->classes * l->folds, *sizes = NULL;
-    bool balance = l->options->class_weight == TN_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTILABEL;
-    double n = (double)y->rows, c = l->options->mean_cost ? cost / n : cost;
     TN_TRY(tnp_alloc(ctx, count, sizeof *room->fold, &room->fold));
     TN_TRY(tnp_alloc(ctx, count, sizeof *room->positive, &room->positive));
     TN_TRY(tnp_alloc(ctx, count, sizeof *room->negative, &room->negative));
-    TN_TRY(tnp_alloc(ctx, y->classes, sizeof *sizes, &sizes));
-    for (size_t p = 0; p < y->first[y->rows]; ++p)
-        ++sizes[y->cls[p]];
-    for (size_t j = 0; j < count; ++j) {
-        size_t k = j % y->classes;
-        double share = balance && sizes[k] > 0 && sizes[k] < y->rows ? (double)sizes[k] / n : 0.5;
-        room->fold[j] = (uint32_t)(j / y->classes);
-        /* A constant class costs nothing and is solved at once; the head gives it its constant. */
-        room->positive[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / share);
-        room->negative[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / (1 - share));
+    TN_TRY(tnp_alloc(ctx, 2 * y->classes, sizeof *sizes, &sizes));
+    for (size_t f = 0; f < l->folds; ++f) {
+        size_t n = count_training(l, f, sizes);
+        fold_costs(l, cost, f, n, sizes, room);
     }
-    *out = (tnp_columns){
-        y, count, l->row_fold ? room->fold : NULL, l->row_fold, l->row_weight, room->positive, room->negative};
+    if (balances_folds(l)) {
+        TN_TRY(tnp_alloc(ctx, count, sizeof *room->fold_weight, &room->fold_weight));
+        fold_weights(l, sizes, room->fold_weight);
+    }
+    *out = (tnp_columns){.y = y,
+                         .count = count,
+                         .fold = l->row_fold ? room->fold : NULL,
+                         .row_fold = l->row_fold,
+                         .row_weight = l->row_weight,
+                         .positive_cost = room->positive,
+                         .negative_cost = room->negative,
+                         .fold_weight = room->fold_weight};
 done:
     tnp_free(sizes);
     return st;
@@ -178,13 +259,40 @@ static tnp_newton_options newton_options(const tnp_linear *l)
 
 static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
 {
-    double c = l->options->mean_cost ? cost / (double)l->task->y.rows : cost;
-    tnp_softmax loss = {&l->task->y, (float)c, l->row_weight};
+    tnp_softmax loss = {&l->task->y, (float)cost, l->row_weight};
     tnp_newton_options options = newton_options(l);
     tnp_newton_info info = {0};
     tn_status st = tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info);
     out->passes = info.products;
     out->converged = info.converged;
+    return st;
+}
+
+/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at weight 0. What
+ * is said is said of the last. */
+static tn_status by_softmax_folds(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
+{
+    tn_status st = TN_OK;
+    float *weight = NULL, *of_class = NULL;
+    size_t *sizes = NULL, k = l->task->y.classes, width = l->design->dim + 1;
+    tnp_linear one = *l;
+    TN_TRY(tnp_alloc(ctx, l->task->y.rows, sizeof *weight, &weight));
+    TN_TRY(tnp_alloc(ctx, l->folds * k, sizeof *of_class, &of_class));
+    TN_TRY(tnp_alloc(ctx, 2 * k, sizeof *sizes, &sizes));
+    if (balances_folds(l))
+        fold_weights(l, sizes, of_class);
+    one.row_weight = weight;
+    for (size_t f = 0; f < l->folds; ++f) {
+        for (size_t i = 0; i < l->task->y.rows; ++i) {
+            float by = balances_folds(l) ? of_class[f * k + l->task->y.cls[l->task->y.first[i]]] : 1;
+            weight[i] = l->row_fold[i] == f ? 0 : by * (l->row_weight ? l->row_weight[i] : 1);
+        }
+        TN_TRY(by_softmax(ctx, &one, cost_of(l, cost, count_training(l, f, sizes)), w + f * k * width, out));
+    }
+done:
+    tnp_free(weight);
+    tnp_free(of_class);
+    tnp_free(sizes);
     return st;
 }
 
@@ -232,7 +340,8 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TN_SVM_HINGE)
         return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
     if (method == TNP_BY_SOFTMAX)
-        return by_softmax(ctx, l, cost, w, out);
+        return l->row_fold ? by_softmax_folds(ctx, l, cost, w, out)
+                           : by_softmax(ctx, l, cost_of(l, cost, l->task->y.rows), w, out);
     TN_TRY(make_columns(ctx, l, cost, &room, &columns));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *objective, &objective));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *gap, &gap));

@@ -37,9 +37,12 @@ void tnp_signed_costs(const tnp_columns *c, size_t row, const size_t *cols, size
             if (j < k && cols[j] == column)
                 a[j] = weight * c->positive_cost[column];
         }
-    for (size_t j = 0; c->fold && j < k; ++j)
-        if (c->fold[cols[j]] == c->row_fold[row])
+    for (size_t j = 0; c->fold && j < k; ++j) {
+        size_t f = c->fold[cols[j]];
+        a[j] *= c->fold_weight ? c->fold_weight[f * classes + c->y->cls[c->y->first[row]]] : 1.0f;
+        if (f == c->row_fold[row])
             a[j] = 0;
+    }
 }
 
 /* max(0, 1 - y s), y the sign of a. */

@@ -16,6 +16,8 @@ typedef struct tnp_columns {
     const float *row_weight;    /* rows, or NULL */
     const float *positive_cost; /* count: C times the weight of positive rows */
     const float *negative_cost; /* count */
+    const float
+        *fold_weight; /* (folds, classes), or NULL: times the weight of a row, by its class, in the columns of a fold */
 } tnp_columns;
 
 /* a (k): y times the cost of a row in the columns cols[0..k), ascending; 0 where its fold is held out. */

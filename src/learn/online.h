@@ -52,6 +52,7 @@ typedef struct tnp_samples {
     const uint32_t *cls;
     const float *weight;       /* count, or NULL: multiplies C */
     const unsigned char *skip; /* (count, classes), or NULL: 1 where a one-vs-rest learner does not see the sample */
+    const float *side;         /* (classes, 2), or NULL: times the weight of negatives and of positives, one-vs-rest */
 } tnp_samples;
 
 /* Learns a block as if sample by sample. */

@@ -56,7 +56,8 @@ static void learn_sample(const tnp_visit *v, size_t c, size_t t, bool positive)
     r->mistakes[c] += m <= 0;
     if (second && !early && m < 1)
         var = tnp_class_variance(v, c, t);
-    if (!tnp_rule_step(&o->rule, (double)tnp_sample_weight(v->in, t), m, var, length, &a, &b))
+    double weight = (double)tnp_sample_weight(v->in, t) * (double)(v->in->side ? v->in->side[2 * c + positive] : 1);
+    if (!tnp_rule_step(&o->rule, weight, m, var, length, &a, &b))
         return;
     ++r->updates[c];
     move(v, c, t, positive ? a : -a, b, var);

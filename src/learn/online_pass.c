@@ -28,18 +28,37 @@ struct tnp_passes {
     unsigned char *skip;   /* (block, classes), e- and w-OVR, else NULL */
     size_t *positives;     /* classes */
     size_t *wanted, *left; /* classes: negatives still to take, and still to come, in this pass */
+    float *side;           /* (classes, 2): weights that balance the classes, or NULL */
 };
 
 /* ---- which negatives ---- */
 
+/* Negatives of class c that a pass visits. */
+static size_t visited_negatives(const tnp_passes *p, size_t c)
+{
+    double share = p->options->multiclass == TN_ONLINE_E_OVR ? 1 : p->options->ratio;
+    size_t all = p->data.y->rows - p->positives[c];
+    return p->skip ? tnp_min(all, (size_t)ceil(share * (double)p->positives[c])) : all;
+}
+
 static void begin_negatives(tnp_passes *p, size_t pass)
 {
     enum { STREAM = 1 << 21 };
-    double share = p->options->multiclass == TN_ONLINE_E_OVR ? 1 : p->options->ratio;
     tnp_rng_init(&p->negatives, p->seed, STREAM + pass);
     for (size_t c = 0; c < p->data.y->classes; ++c) {
         p->left[c] = p->data.y->rows - p->positives[c];
-        p->wanted[c] = tnp_min(p->left[c], (size_t)ceil(share * (double)p->positives[c]));
+        p->wanted[c] = visited_negatives(p, c);
+    }
+}
+
+/* n / 2 n_side for each side of n visited samples; 1 where a class has one side only. */
+static void balance_sides(tnp_passes *p)
+{
+    for (size_t c = 0; c < p->data.y->classes; ++c) {
+        double positives = (double)p->positives[c], negatives = (double)visited_negatives(p, c);
+        bool both = positives > 0 && negatives > 0;
+        p->side[2 * c] = both ? (float)((positives + negatives) / (2 * negatives)) : 1;
+        p->side[2 * c + 1] = both ? (float)((positives + negatives) / (2 * positives)) : 1;
     }
 }
 
@@ -114,7 +133,8 @@ static void learn_chunk(tn_ctx *ctx, tnp_passes *p, size_t n, tnp_online *const 
                                      .first = p->first + from,
                                      .cls = p->cls,
                                      .weight = p->data.weight ? p->weight + from : NULL,
-                                     .skip = p->skip};
+                                     .skip = p->skip,
+                                     .side = p->side};
         if (p->skip)
             draw_negatives(p, samples.first, samples.count);
         for (size_t i = 0; i < count; ++i)
@@ -185,6 +205,10 @@ static tn_status passes_alloc(tn_ctx *ctx, tnp_passes *p)
         TN_TRY(tnp_alloc(ctx, k, sizeof *p->wanted, &p->wanted));
         TN_TRY(tnp_alloc(ctx, k, sizeof *p->left, &p->left));
     }
+    if (p->data.balance) {
+        TN_TRY(tnp_alloc(ctx, 2 * k, sizeof *p->side, &p->side));
+        balance_sides(p);
+    }
 done:
     return st;
 }
@@ -211,7 +235,7 @@ void tnp_passes_free(tnp_passes *p)
 {
     if (!p)
         return;
-    void *all[] = {p->x, p->weight, p->first, p->cls, p->skip, p->positives, p->wanted, p->left};
+    void *all[] = {p->x, p->weight, p->first, p->cls, p->skip, p->positives, p->wanted, p->left, p->side};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);
     tnp_visit_order_destroy(&p->order);

@@ -14,6 +14,7 @@ typedef struct tnp_online_data {
     size_t feed_count;
     const tnp_targets *y;
     const float *weight; /* a row, or NULL */
+    bool balance;        /* one-vs-rest: positives and negatives of a class weigh the same in all */
 } tnp_online_data;
 
 typedef struct tnp_passes tnp_passes;

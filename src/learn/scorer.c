@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Applying a head: representations are matched by name, prepared as in training (map, normalisation), laid side by side,
+ * Applying a head: representations are matched by name, prepared as in training (map, normalisation, centre), laid side by side,
  * multiplied.
  *
  *   scores (rows, K) = [x_1 | x_2 | ... | h] W' + b            one matrix product a block of rows
@@ -9,6 +9,7 @@
  * their rows alike are one head with the classes of all: a library of them is one product too. */
 #include "base/blas.h"
 #include "learn/head.h"
+#include "transform/feed.h"
 #include "transform/map.h"
 
 #include <math.h>
@@ -79,6 +80,8 @@ static tn_status open_feed(tn_ctx *ctx, const tn_head *head, size_t rep, size_t 
     TN_TRY(tn_feed_new(ctx, src, o->rows, rows, zscore ? TN_NORM_NONE : kind, nan, head->reps[rep].map, &feed));
     if (zscore)
         TN_TRY(tn_feed_set_zscore(ctx, feed, head->means + offset, head->scales + offset));
+    if (head->centre)
+        TN_TRY(tnp_feed_set_centre(ctx, feed, head->centre + offset));
     *out = feed;
     feed = NULL;
 done:
@@ -314,14 +317,15 @@ tn_status tn_scorer_read(tn_ctx *ctx, tn_scorer *s, size_t start, size_t count, 
 bool tnp_heads_alike(const tn_head *a, const tn_head *b)
 {
     if (a->source_count + b->source_count > 0 || a->rep_count != b->rep_count || a->dim != b->dim ||
-        !a->means != !b->means)
+        !a->means != !b->means || !a->centre != !b->centre)
         return false;
     for (size_t r = 0; r < a->rep_count; ++r)
         if (strcmp(a->reps[r].name, b->reps[r].name) != 0 || a->reps[r].dim != b->reps[r].dim ||
             a->reps[r].normalize != b->reps[r].normalize || !tnp_phi_same(a->reps[r].map, b->reps[r].map))
             return false;
     size_t size = a->dim * sizeof(double);
-    return !a->means || (memcmp(a->means, b->means, size) == 0 && memcmp(a->scales, b->scales, size) == 0);
+    return (!a->means || (memcmp(a->means, b->means, size) == 0 && memcmp(a->scales, b->scales, size) == 0)) &&
+           (!a->centre || memcmp(a->centre, b->centre, size) == 0);
 }
 
 /* weight (sum of classes, dim) and bias (sum of classes) of all heads, one below the other. */

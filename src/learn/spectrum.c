@@ -43,23 +43,37 @@ static void cut_noise(tnp_spectrum *s)
     s->floor = fmax(1e-12 * s->largest, 8 * noise);
 }
 
-tn_status tnp_spectrum_new(tn_ctx *ctx, bool dual, size_t order, size_t classes, double dof, double *a, double *rhs,
-                           const double *yy, tnp_spectrum **out)
+static tn_status spectrum_alloc(tn_ctx *ctx, bool dual, bool by_rows, size_t order, size_t classes, double dof,
+                                tnp_spectrum **out)
 {
     tn_status st = TN_OK;
     tnp_spectrum *s = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
     s->dual = dual;
+    s->by_rows = by_rows;
     s->order = order;
     s->classes = classes;
     s->dof = dof;
     s->tiles = (classes + TNP_LANES - 1) / TNP_LANES;
-    TN_TRY(tnp_alloc(ctx, order, sizeof(double), &s->tau));
     TN_TRY(tnp_alloc(ctx, order, sizeof(double), &s->diag));
     TN_TRY(tnp_alloc(ctx, order, sizeof(double), &s->off));
     TN_TRY(tnp_alloc(ctx, order, sizeof(double), &s->values));
     TN_TRY(tnp_alloc_raw(ctx, s->tiles * TNP_LANES * order, sizeof(double), &s->h));
     TN_TRY(tnp_alloc(ctx, classes, sizeof(double), &s->yy));
+    *out = s;
+    s = NULL;
+done:
+    tnp_spectrum_free(s);
+    return st;
+}
+
+tn_status tnp_spectrum_new(tn_ctx *ctx, bool dual, size_t order, size_t classes, double dof, double *a, double *rhs,
+                           const double *yy, tnp_spectrum **out)
+{
+    tn_status st = TN_OK;
+    tnp_spectrum *s = NULL;
+    TN_TRY(spectrum_alloc(ctx, dual, dual, order, classes, dof, &s));
+    TN_TRY(tnp_alloc(ctx, order, sizeof(double), &s->tau));
     memcpy(s->yy, yy, classes * sizeof *yy);
     for (size_t i = 0; i < order; ++i)
         if (!isfinite(a[i * order + i]))
@@ -82,6 +96,99 @@ done:
     return st;
 }
 
+/* The smallest part of a target's square that no direction reaches, among targets that are not zero. */
+static double least_rest(const tnp_spectrum *s, const double *h)
+{
+    double least = 1;
+    for (size_t k = 0; k < s->classes; ++k) {
+        double rest = s->rest[k];
+        for (size_t i = s->rank; i < s->order; ++i)
+            rest += h[k * s->order + i] * h[k * s->order + i];
+        least = s->yy[k] > 0 ? fmin(least, rest / s->yy[k]) : least;
+    }
+    return least;
+}
+
+/* A singular value below sqrt(order) eps of the largest is a zero. Solves with a diagonal T lose nothing at any lambda, so its
+ * floor is where F has nothing more to show. Where as many directions as degrees of freedom interpolate the targets, F is
+ * level below the smallest square. Where fewer do, to the last digit of the targets, F has no bound, and is cut where that of moments is.
+ * Else R ends at what no direction reaches, and lambda not far below, though it may be as small as the digits of a target allow. */
+static void take_singular(tnp_spectrum *s, const double *singular, const double *h)
+{
+    double cut = 4 * sqrt((double)s->order) * DBL_EPSILON * singular[0];
+    for (size_t i = 0; i < s->order && singular[i] > cut; ++i)
+        s->rank = i + 1;
+    for (size_t i = 0; i < s->rank; ++i) {
+        s->diag[i] = singular[i] * singular[i];
+        s->values[s->rank - 1 - i] = s->diag[i];
+        if (s->root)
+            s->root[i] = singular[i];
+    }
+    if (s->rank == 0)
+        return;
+    s->largest = s->diag[0];
+    double rounding =
+        1e3 * DBL_EPSILON * DBL_EPSILON * s->largest / s->values[0]; /* of a direction, in a target's square */
+    bool level = (double)s->rank >= s->dof, endless = !level && least_rest(s, h) < rounding;
+    s->floor = level     ? fmin(1e-12 * s->largest, 1e-10 * s->values[0])
+               : endless ? fmin(1e-12 * s->largest, 1e-6 * s->values[0])
+                         : 1e-32 * s->values[0];
+    s->noise = (tnp_noise){.norm = DBL_EPSILON * s->largest * DBL_EPSILON};
+}
+
+tn_status tnp_spectrum_new_root(tn_ctx *ctx, bool by_rows, size_t order, size_t classes, double dof, double *basis,
+                                const double *singular, const double *h, const double *rest, tnp_spectrum **out)
+{
+    tn_status st = TN_OK;
+    tnp_spectrum *s = NULL;
+    TN_TRY(spectrum_alloc(ctx, true, by_rows, order, classes, dof, &s));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof(double), &s->rest));
+    if (!by_rows)
+        TN_TRY(tnp_alloc(ctx, order, sizeof(double), &s->root));
+    for (size_t k = 0; k < classes; ++k) {
+        s->rest[k] = s->yy[k] = rest[k];
+        for (size_t i = 0; i < order; ++i)
+            s->yy[k] += h[k * order + i] * h[k * order + i];
+    }
+    tnp_pack_tiles(h, classes, order, s->h);
+    take_singular(s, singular, h);
+    s->q = basis;
+    *out = s;
+    s = NULL;
+done:
+    tnp_spectrum_free(s);
+    return st;
+}
+
+void tnp_spectrum_set_noise(tnp_spectrum *s, const tnp_noise *noise)
+{
+    size_t zeros = s->order - s->rank;
+    s->noise = *noise;
+    s->noise.norm += 4 * DBL_EPSILON * s->largest; /* the reduction to tridiagonal form */
+    s->noise.form += DBL_EPSILON * s->largest;
+    while (zeros < s->order && s->values[zeros - (s->order - s->rank)] < 10 * s->noise.norm)
+        ++zeros;
+    s->hidden = zeros > noise->flat ? zeros - noise->flat : 0;
+}
+
+tn_status tnp_spectrum_rotate(tn_ctx *ctx, const tnp_spectrum *s, bool transpose, size_t count, double *c)
+{
+    tn_status st = TN_OK;
+    double *in = NULL;
+    size_t n = s->order;
+    if (s->tau)
+        return tnp_apply_q(ctx, n, s->q, s->tau, transpose, count, c);
+    TN_TRY(tnp_alloc_raw(ctx, count * n, sizeof *in, &in));
+    memcpy(in, c, count * n * sizeof *in);
+    if (transpose)
+        TN_TRY(tnp_dgemm_nn(ctx, count, n, n, in, n, s->q, n, 0, c, n));
+    else
+        TN_TRY(tnp_dgemm_nt(ctx, count, n, n, in, n, s->q, n, 0, c, n));
+done:
+    tnp_free(in);
+    return st;
+}
+
 void tnp_spectrum_free(tnp_spectrum *s)
 {
     if (!s)
@@ -93,6 +200,9 @@ void tnp_spectrum_free(tnp_spectrum *s)
     tnp_free(s->values);
     tnp_free(s->h);
     tnp_free(s->yy);
+    tnp_free(s->rest);
+    tnp_free(s->root);
+    tnp_free(s->scale);
     tnp_free(s);
 }
 
@@ -132,9 +242,10 @@ static void ridge_values(const tnp_spectrum *s, size_t tile, const double *lambd
         size_t c = tile * TNP_LANES + l;
         double yy = c < s->classes ? s->yy[c] : 0;
         if (s->dual) {
-            out->r[l] = lambda[l] * v->hu[l];
+            double rest = c < s->classes && s->rest ? s->rest[c] : 0;
+            out->r[l] = rest + lambda[l] * v->hu[l];
             out->ww[l] = fmax(v->utu[l], 0);
-            out->residual[l] = lambda[l] * lambda[l] * v->uu[l];
+            out->residual[l] = rest + lambda[l] * lambda[l] * v->uu[l];
         } else {
             /* A perfect fit leaves rounding noise of y'y: never less, or log R would run away. */
             out->r[l] = fmax(yy - v->hu[l], DBL_EPSILON * yy);
@@ -241,7 +352,8 @@ static void solve_tile(void *arg, size_t tile, double *u)
     for (size_t l = 0; l < TNP_LANES; ++l) {
         size_t c = tile * TNP_LANES + l;
         for (size_t i = 0; c < s->classes && i < s->order; ++i)
-            job->out[c * s->order + i] = isfinite(job->lambda[c]) ? u[i * TNP_LANES + l] : 0;
+            job->out[c * s->order + i] =
+                isfinite(job->lambda[c]) ? u[i * TNP_LANES + l] * (s->root ? s->root[i] : 1) : 0;
     }
 }
 
@@ -250,7 +362,7 @@ tn_status tnp_spectrum_solve(tn_ctx *ctx, const tnp_spectrum *s, const double *l
     solve_job job = {s, tnp_kernels_get(), lambda, out};
     tn_status st = tnp_spectrum_tiles(ctx, s, s->tiles, solve_tile, &job);
     if (st == TN_OK && rotate)
-        st = tnp_apply_q(ctx, s->order, s->q, s->tau, false, s->classes, out);
+        st = tnp_spectrum_rotate(ctx, s, false, s->classes, out);
     return st;
 }
 

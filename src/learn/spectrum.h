@@ -12,18 +12,26 @@
  *   dual     lambda h'u                                      u'T u      lambda^2 u'u
  *
  * The dual is chosen for N <= D (N - 1 with intercept) also because its R is no difference: when the features can interpolate the labels
- * the primal R loses all its digits, the dual one none. */
+ * the primal R loses all its digits, the dual one none.
+ *
+ * A third way has no A at all, for problems whose squares double cannot hold: from singular values X = U S V' (learn/root.c)
+ *
+ *   T = S^2, h_k = U'y_k, what of y_k no column reaches in rest_k     R = rest + lambda h'u     w = V S u
+ *
+ * with the dual's formulas, whichever of N and D is larger. */
 #ifndef TNP_SPECTRUM_H
 #define TNP_SPECTRUM_H
 
-#include "base/base.h"
 #include "kernel/kernel.h"
+#include "matrix/stats.h"
 
 typedef struct tnp_spectrum {
-    bool dual;
+    bool dual;                    /* by the dual's formulas */
+    bool by_rows;                 /* solutions are v with w = X'v, not w: the dual itself */
     size_t order, classes, tiles; /* tiles of TNP_LANES classes; missing lanes have h = 0 */
     double dof;                   /* N, or N - 1 with an intercept */
-    double *q, *tau;              /* Q as LAPACK keeps it */
+    double *q, *tau;              /* Q as LAPACK keeps it; tau NULL: Q (order,order) itself */
+    double *root;                 /* S (order) of the third way when not by rows, else NULL */
     double *diag, *off;           /* T */
     double *values;               /* `rank` eigenvalues above rounding, ascending */
     size_t rank;
@@ -31,6 +39,11 @@ typedef struct tnp_spectrum {
     double floor;   /* smallest lambda at which T + lambda I is safely positive definite */
     double *h;      /* (tiles, order, TNP_LANES) */
     double *yy;     /* (classes), about the mean with an intercept */
+    double *rest;   /* (classes) of the third way, else NULL */
+    double offset;  /* of the log evidence: 1/2 sum of log weights, 0 without weights */
+    tnp_noise noise;
+    double *scale; /* (order) of the primal, see tnp_stats_noise; or NULL */
+    size_t hidden; /* eigenvalues that may be anything between zero and the noise */
 } tnp_spectrum;
 
 /* What one lambda gives for the eight classes of a tile. */
@@ -44,7 +57,15 @@ typedef struct tnp_ridge_values {
  * copied. On success the spectrum owns a and frees it; on failure the caller still does. 4/3 order^3 flops. */
 tn_status tnp_spectrum_new(tn_ctx *ctx, bool dual, size_t order, size_t classes, double dof, double *a, double *rhs,
                            const double *yy, tnp_spectrum **out);
+/* From singular values of X (N,D), descending: basis (order,order) holds V, or U by rows, and is taken over on success; h (classes,
+ * order) = U'y as rows; rest (classes) is copied. */
+tn_status tnp_spectrum_new_root(tn_ctx *ctx, bool by_rows, size_t order, size_t classes, double dof, double *basis,
+                                const double *singular, const double *h, const double *rest, tnp_spectrum **out);
 void tnp_spectrum_free(tnp_spectrum *spectrum);
+/* Says what the moments' rounding may have done; counts what it hides. */
+void tnp_spectrum_set_noise(tnp_spectrum *spectrum, const tnp_noise *noise);
+/* Each row of c (count,order) is multiplied by Q' (transpose) or Q. */
+tn_status tnp_spectrum_rotate(tn_ctx *ctx, const tnp_spectrum *spectrum, bool transpose, size_t count, double *c);
 /* Bytes it allocates besides a. */
 size_t tnp_spectrum_bytes(size_t order, size_t classes);
 

@@ -68,9 +68,12 @@ static tn_status copy_values(tn_ctx *ctx, tnp_task *task, const tn_labels *label
     return TN_OK;
 }
 
-static void find_constant(tnp_task *task, size_t *seen)
+static tn_status find_constant(tn_ctx *ctx, tnp_task *task)
 {
-    size_t n = task->y.rows, k = task->y.classes;
+    size_t n = task->y.rows, k = task->y.classes, *seen = NULL;
+    tn_status st = tnp_alloc(ctx, k, sizeof *seen, &seen);
+    if (st != TN_OK)
+        return st;
     for (size_t p = 0; task->first && p < task->first[n]; ++p)
         ++seen[task->cls[p]];
     for (size_t c = 0; c < k; ++c) {
@@ -78,6 +81,8 @@ static void find_constant(tnp_task *task, size_t *seen)
         for (size_t i = 1; task->values && i < n; ++i)
             task->constant[c] &= task->values[i * k + c] == task->values[c];
     }
+    tnp_free(seen);
+    return TN_OK;
 }
 
 static tn_status check_classes(tn_ctx *ctx, const tnp_task *task, const tn_labels *labels)
@@ -98,7 +103,6 @@ static tn_status task_new(tn_ctx *ctx, const tn_source *const *sources, size_t c
 {
     tn_status st = TN_OK;
     tnp_task *task = NULL;
-    size_t *seen = NULL;
     TN_TRY(tn_rows_agree(ctx, sources, count, labels));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *task, &task));
     task->kind = labels->task;
@@ -106,18 +110,25 @@ static tn_status task_new(tn_ctx *ctx, const tn_source *const *sources, size_t c
     TN_TRY(choose_rows(ctx, task, sources, count, labels, nan));
     TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *task->constant, &task->constant));
     TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *task->offset, &task->offset));
-    TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *seen, &seen));
     if (labels->task == TN_TASK_REGRESSION)
         TN_TRY(copy_values(ctx, task, labels, centre));
     else
         TN_TRY(copy_lists(ctx, task, labels));
-    find_constant(task, seen);
+    TN_TRY(find_constant(ctx, task));
     *out = task;
     task = NULL;
 done:
-    tnp_free(seen);
     tnp_task_free(task);
     return st;
+}
+
+tn_status tnp_task_settle(tn_ctx *ctx, tnp_task *task, const tn_labels *labels)
+{
+    if (task->y.rows < 2)
+        return tnp_fail(ctx, TN_ERR_DATA, "%s: %zu labelled row%s, expected at least 2", labels->path, task->y.rows,
+                        task->y.rows == 1 ? "" : "s");
+    tn_status st = find_constant(ctx, task);
+    return st == TN_OK ? check_classes(ctx, task, labels) : st;
 }
 
 tn_status tnp_task_rows(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
@@ -132,9 +143,7 @@ tn_status tnp_task_new(tn_ctx *ctx, const tn_source *const *sources, size_t coun
     tn_status st = TN_OK;
     tnp_task *task = NULL;
     TN_TRY(task_new(ctx, sources, count, labels, nan, intercept, &task));
-    if (task->y.rows < 2)
-        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: 1 labelled row, expected at least 2", labels->path));
-    TN_TRY(check_classes(ctx, task, labels));
+    TN_TRY(tnp_task_settle(ctx, task, labels));
     *out = task;
     task = NULL;
 done:
@@ -152,6 +161,7 @@ void tnp_task_free(tnp_task *task)
     tnp_free(task->first);
     tnp_free(task->cls);
     tnp_free(task->values);
+    tnp_free(task->weight);
     tnp_free(task);
 }
 
@@ -160,6 +170,11 @@ tn_status tnp_picked_init(tn_ctx *ctx, const tnp_targets *y, const size_t *rows,
     tn_status st = TN_OK;
     size_t total = 0, k = y->classes;
     *out = (tnp_picked){.y = {.rows = count, .classes = k}};
+    if (y->weight) {
+        TN_TRY(tnp_alloc(ctx, count, sizeof *out->weight, &out->weight));
+        for (size_t i = 0; i < count; ++i)
+            out->weight[i] = y->weight[rows[i]];
+    }
     if (y->values) {
         TN_TRY(tnp_alloc(ctx, count * k, sizeof *out->values, &out->values));
         for (size_t i = 0; i < count; ++i)
@@ -176,6 +191,7 @@ tn_status tnp_picked_init(tn_ctx *ctx, const tnp_targets *y, const size_t *rows,
     out->y.first = out->first;
     out->y.cls = out->cls;
     out->y.values = out->values;
+    out->y.weight = out->weight;
 done:
     return st;
 }
@@ -185,4 +201,5 @@ void tnp_picked_destroy(tnp_picked *picked)
     tnp_free(picked->first);
     tnp_free(picked->cls);
     tnp_free(picked->values);
+    tnp_free(picked->weight);
 }

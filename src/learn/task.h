@@ -16,7 +16,7 @@ typedef struct tnp_task {
     double *offset; /* classes: taken off regression targets, so that squares about the mean keep their digits */
     size_t *first;  /* storage of y */
     uint32_t *cls;
-    double *values;
+    double *values, *weight;
 } tnp_task;
 
 /* Checks that rows (and ids) agree and that there is something to learn: TN_ERR_SHAPE, TN_ERR_DATA. With
@@ -27,6 +27,8 @@ tn_status tnp_task_new(tn_ctx *ctx, const tn_source *const *sources, size_t coun
 tn_status tnp_task_rows(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
                         tn_nan_policy nan, tnp_task **out);
 void tnp_task_free(tnp_task *task);
+/* Finds the targets that never change, and checks that there are rows and classes to learn from. */
+tn_status tnp_task_settle(tn_ctx *ctx, tnp_task *task, const tn_labels *labels);
 
 /* Targets of some rows: lists into another's arrays cannot be cut, so they are copied. */
 typedef struct tnp_picked {
@@ -34,6 +36,7 @@ typedef struct tnp_picked {
     size_t *first; /* storage of y */
     uint32_t *cls;
     double *values;
+    double *weight;
 } tnp_picked;
 
 /* Destroy is legal after failure, and on zeros. */

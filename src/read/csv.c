@@ -3,7 +3,7 @@
  * Comma-separated values, RFC 4180: cells may be quoted, "" inside quotes is a quote, lines end with LF or CRLF.
  * The first line is a header when one of its cells is neither a number nor empty; a column that it names `id`
  * holds the identifiers of the rows, every other column must be numbers. An empty cell is NaN, so that --nan
- * decides about it. Empty lines are allowed at the end only.
+ * decides about it. Empty lines are allowed at the end only. In a file that ends in .tsv a tab stands for the comma.
  *
  * Two passes, as in libsvm.c: check and count, then fill. */
 #include "read/source.h"
@@ -27,6 +27,7 @@ typedef struct csv {
     size_t rows, cells, id; /* id: column, or SIZE_MAX */
     size_t id_bytes;
     bool exact;
+    char between;  /* cells: a comma or a tab */
     float *narrow; /* the second pass fills one of these, and ids */
     double *wide;
     char **ids, *text;
@@ -42,7 +43,7 @@ static tn_status bad(const csv *c, const cell *where, size_t column, const char 
 /* Moves over the separator or line end after a cell; false when something else stands there. */
 static bool end_cell(csv *c, cell *out)
 {
-    if (c->at < c->size && c->data[c->at] == ',') {
+    if (c->at < c->size && c->data[c->at] == c->between) {
         ++c->at;
         out->last = false;
         return true;
@@ -76,7 +77,7 @@ static tn_status next_cell(csv *c, size_t column, cell *out)
         ++c->at;
     } else {
         size_t begin = c->at;
-        while (c->at < c->size && d[c->at] != ',' && d[c->at] != '\n')
+        while (c->at < c->size && d[c->at] != c->between && d[c->at] != '\n')
             ++c->at;
         size_t end = c->at;
         if (end > begin && d[end - 1] == '\r' && (end == c->size || d[end] == '\n'))
@@ -206,11 +207,19 @@ tn_status tnp_csv_open(tn_ctx *ctx, tn_source *src, const char *file)
     tn_status st = TN_OK;
     tnp_map map = {NULL, 0};
     tnp_lines lines;
-    src->format = "csv";
+    size_t length = strlen(file);
+    bool tabs = length > 4 && strcmp(file + length - 4, ".tsv") == 0;
+    src->format = tabs ? "tsv" : "csv";
     TN_TRY(tnp_map_open(ctx, file, &map));
     tnp_lines_start(&lines, &map);
-    csv c = {
-        .ctx = ctx, .file = file, .data = lines.data, .size = lines.size, .at = lines.at, .line = 1, .exact = true};
+    csv c = {.ctx = ctx,
+             .file = file,
+             .data = lines.data,
+             .size = lines.size,
+             .at = lines.at,
+             .line = 1,
+             .exact = true,
+             .between = tabs ? '\t' : ','};
     while (c.size > c.at && (c.data[c.size - 1] == '\n' || c.data[c.size - 1] == '\r'))
         --c.size;
     if (c.at == c.size)

@@ -237,6 +237,17 @@ static tn_status compare_ids(tn_ctx *ctx, const char *path, const char *const *i
     return TN_OK;
 }
 
+/* labels: whose rows they are that another number is compared with, or NULL. */
+static tn_status disagree(tn_ctx *ctx, const tn_source *src, const char *path, size_t rows, const tn_labels *labels)
+{
+    const char *header = labels && rows == src->rows + 1 ? tnp_labels_header(labels) : NULL;
+    if (header)
+        return tnp_fail(ctx, TN_ERR_SHAPE,
+                        "%s: %zu rows, but %s has %zu: its first, '%.60s', looks like a header; remove it", src->path,
+                        src->rows, path, rows, header);
+    return tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu rows, but %s has %zu", src->path, src->rows, path, rows);
+}
+
 tn_status tn_rows_agree(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels)
 {
     if (count == 0)
@@ -246,8 +257,7 @@ tn_status tn_rows_agree(tn_ctx *ctx, const tn_source *const *sources, size_t cou
     const char *const *ids = labels ? (const char *const *)labels->ids : NULL;
     for (size_t i = 0; i < count; ++i) {
         if (sources[i]->rows != rows)
-            return tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu rows, but %s has %zu", sources[i]->path, sources[i]->rows, path,
-                            rows);
+            return disagree(ctx, sources[i], path, rows, labels);
         const char *const *mine = tn_source_ids(sources[i]);
         if (!mine)
             continue;

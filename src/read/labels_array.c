@@ -3,8 +3,11 @@
  * Labels from arrays (.npy, npz and safetensors members):
  *
  *   N or (N, 1) integers   multi-class: the distinct values but -1, ascending; -1 is unlabelled, less is an error
- *   (N, K) of 0 and 1      multi-label, classes "0" .. "K-1"; a row of zeros is labelled and has no class
- *   floats                 regression only; a row with a NaN is unlabelled (its values stay NaN)
+ *   (N, K) of 0 and 1      multi-label, classes "0" .. "K-1"; a row of zeros is labelled and has no class. With --task
+ *                          multiclass every row must have one 1: the one-hot form of N integers
+ *   floats                 whole numbers as integers, NaN of a vector as -1; others for regression only, where a row with a
+ *                          NaN is unlabelled (its values stay NaN)
+ *   text, .npy only        names, as lines of a text file: labels_words.c
  *
  * The array is opened as a source, so every order, type and byte order that a representation may have works. */
 #include "matrix/convert.h"
@@ -16,16 +19,51 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Column c of rows [row, row + n) of one part, or with `along` n columns of one row. */
-static tn_status read_ints(tn_ctx *ctx, const tn_source *src, const tnp_part *part, size_t row, bool along, size_t n,
-                           int64_t *out)
+enum { BLOCK_VALUES = 1 << 16 };
+
+/* Rows [start, start + count) of integers, (count, cols) compact. */
+static tn_status read_integers(tn_ctx *ctx, const tn_source *src, size_t start, size_t count, int64_t *out)
 {
-    const unsigned char *in = part->base + row * part->row_step;
-    size_t fit = tnp_to_int64(part->dtype, part->swap, in, along ? part->col_step : part->row_step, n, out);
-    if (fit != n)
-        return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: value is above %" PRId64, src->path,
-                        part->first + row + (along ? 0 : fit), INT64_MAX);
+    for (size_t p = 0; p < src->part_count; ++p) {
+        const tnp_part *part = &src->parts[p];
+        size_t from = tnp_max(start, part->first), to = tnp_min(start + count, part->first + part->rows);
+        for (size_t row = from; row < to; ++row) {
+            const unsigned char *in = part->base + (row - part->first) * part->row_step;
+            int64_t *values = out + (row - start) * src->cols;
+            if (tnp_to_int64(part->dtype, part->swap, in, part->col_step, src->cols, values) != src->cols)
+                return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: value is above %" PRId64, src->path, row, INT64_MAX);
+        }
+    }
     return TN_OK;
+}
+
+/* Beyond this a double may stand for another whole number than was meant. */
+static const double LARGEST_WHOLE = 9007199254740992.0;
+
+/* The same of floats that are whole numbers; NaN becomes -1. */
+static tn_status read_floats(tn_ctx *ctx, const tn_source *src, size_t start, size_t count, int64_t *out)
+{
+    tn_status st = TN_OK;
+    double *wide = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, count * src->cols, sizeof *wide, &wide));
+    TN_TRY(tn_source_read_wide(ctx, src, NULL, start, count, 0, src->cols, wide));
+    for (size_t i = 0; i < count * src->cols; ++i) {
+        if (!isnan(wide[i]) && (wide[i] != floor(wide[i]) || fabs(wide[i]) > LARGEST_WHOLE))
+            TN_TRY(tnp_fail(
+                ctx, TN_ERR_DATA,
+                "%s: row %zu: %.6g is not a whole number that names a class; for values give --task regression",
+                src->path, start + i / src->cols, wide[i]));
+        out[i] = isnan(wide[i]) ? -1 : (int64_t)wide[i];
+    }
+done:
+    tnp_free(wide);
+    return st;
+}
+
+static tn_status read_whole(tn_ctx *ctx, const tn_source *src, size_t start, size_t count, int64_t *out)
+{
+    return tnp_dtype_is_float(src->dtype) ? read_floats(ctx, src, start, count, out)
+                                          : read_integers(ctx, src, start, count, out);
 }
 
 static int compare_values(const void *a, const void *b)
@@ -72,8 +110,7 @@ static tn_status from_vector(tn_ctx *ctx, tn_labels *labels, const tn_source *sr
     TN_TRY(tnp_labels_rows(ctx, labels, src->rows));
     TN_TRY(tnp_alloc(ctx, src->rows, sizeof *values, &values));
     TN_TRY(tnp_alloc(ctx, src->rows, sizeof *distinct, &distinct));
-    for (size_t p = 0; p < src->part_count; ++p)
-        TN_TRY(read_ints(ctx, src, &src->parts[p], 0, false, src->parts[p].rows, values + src->parts[p].first));
+    TN_TRY(read_whole(ctx, src, 0, src->rows, values));
     for (size_t i = 0; i < src->rows; ++i) {
         if (values[i] < -1)
             TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: class %" PRId64 " is out of range, expected -1 or more",
@@ -98,48 +135,65 @@ done:
     return st;
 }
 
-/* Reads every row of an (N, K) 0/1 array; counts the positives, and stores them when cls is there. */
-static tn_status walk_matrix(tn_ctx *ctx, tn_labels *labels, const tn_source *src, int64_t *row)
+/* Reads every row of an (N, K) 0/1 array, a block at a time; counts the positives, and stores them when cls is there, for
+ * `most` of them. */
+static tn_status walk_matrix(tn_ctx *ctx, tn_labels *labels, const tn_source *src, size_t block, size_t most,
+                             int64_t *values)
 {
+    tn_status st = TN_OK;
     size_t n = 0;
-    for (size_t p = 0; p < src->part_count; ++p)
-        for (size_t i = 0; i < src->parts[p].rows; ++i) {
-            size_t place = src->parts[p].first + i;
-            tn_status st = read_ints(ctx, src, &src->parts[p], i, true, src->cols, row);
-            if (st != TN_OK)
-                return st;
-            for (size_t k = 0; k < src->cols; ++k) {
-                if (row[k] != 0 && row[k] != 1)
-                    return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu, column %zu: value %" PRId64 ", expected 0 or 1",
-                                    src->path, place, k, row[k]);
-                if (row[k] && labels->cls)
-                    labels->cls[n] = (uint32_t)k;
-                n += row[k] != 0;
-            }
-            labels->known[place] = true;
-            labels->first[place + 1] = n;
+    for (size_t row = 0; row < src->rows; ++row) {
+        const int64_t *has = values + row % block * src->cols;
+        if (row % block == 0)
+            TN_TRY(read_whole(ctx, src, row, tnp_min(block, src->rows - row), values));
+        for (size_t k = 0; k < src->cols; ++k) {
+            if (has[k] != 0 && has[k] != 1)
+                TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu, column %zu: value %" PRId64 ", expected 0 or 1",
+                                src->path, row, k, has[k]));
+            if (has[k] && n == most)
+                TN_TRY(tnp_fail(ctx, TN_ERR_IO, "%s: changed while it was read: more labels than before", src->path));
+            if (has[k] && labels->cls)
+                labels->cls[n] = (uint32_t)k;
+            n += has[k] != 0;
         }
+        labels->known[row] = true;
+        labels->first[row + 1] = n;
+    }
+done:
+    return st;
+}
+
+/* For --task multiclass: one column a row. */
+static tn_status check_one_hot(tn_ctx *ctx, const tn_labels *labels)
+{
+    for (size_t row = 0; row < labels->rows; ++row)
+        if (labels->first[row + 1] - labels->first[row] != 1)
+            return tnp_fail(ctx, TN_ERR_DATA,
+                            "%s: row %zu has %zu of the %zu classes, expected one, as --task multiclass was given",
+                            labels->path, row, labels->first[row + 1] - labels->first[row], labels->classes);
     return TN_OK;
 }
 
 static tn_status from_matrix(tn_ctx *ctx, tn_labels *labels, const tn_source *src)
 {
     tn_status st = TN_OK;
-    int64_t *row = NULL;
-    if (labels->task == TN_TASK_MULTICLASS)
-        return tnp_fail(ctx, TN_ERR_DATA, "%s: %zu columns, multiclass labels need one", src->path, src->cols);
+    int64_t *values = NULL;
+    size_t block = tnp_max(1, tnp_min(src->rows, BLOCK_VALUES / src->cols));
     if (src->cols > TNP_MAX_CLASSES)
         return tnp_fail(ctx, TN_ERR_DATA, "%s: %zu classes, at most %d are handled", src->path, src->cols,
                         TNP_MAX_CLASSES);
-    labels->task = TN_TASK_MULTILABEL;
+    if (labels->task == TN_TASK_AUTO)
+        labels->task = TN_TASK_MULTILABEL;
     TN_TRY(tnp_labels_rows(ctx, labels, src->rows));
-    TN_TRY(tnp_alloc(ctx, src->cols, sizeof *row, &row));
-    TN_TRY(walk_matrix(ctx, labels, src, row));
+    TN_TRY(tnp_alloc_raw(ctx, block * src->cols, sizeof *values, &values));
+    TN_TRY(walk_matrix(ctx, labels, src, block, SIZE_MAX, values));
     TN_TRY(tnp_labels_number(ctx, labels, src->cols));
     TN_TRY(tnp_alloc(ctx, labels->first[src->rows], sizeof *labels->cls, &labels->cls));
-    TN_TRY(walk_matrix(ctx, labels, src, row));
+    TN_TRY(walk_matrix(ctx, labels, src, block, labels->first[src->rows], values));
+    if (labels->task == TN_TASK_MULTICLASS)
+        TN_TRY(check_one_hot(ctx, labels));
 done:
-    tnp_free(row);
+    tnp_free(values);
     return st;
 }
 
@@ -175,12 +229,13 @@ tn_status tnp_labels_from_array(tn_ctx *ctx, tn_labels *labels)
 {
     tn_status st = TN_OK;
     tn_source *src = NULL;
+    bool words = false;
+    TN_TRY(tnp_labels_from_words(ctx, labels, &words));
+    if (words)
+        return TN_OK;
     TN_TRY(tnp_source_open_path(ctx, labels->path, NULL, &src));
     if (labels->task == TN_TASK_REGRESSION)
         TN_TRY(from_numbers(ctx, labels, src));
-    else if (tnp_dtype_is_float(src->dtype))
-        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: labels are %s, expected integers, or give --task regression", src->path,
-                        tn_dtype_name(src->dtype)));
     else if (src->cols == 1)
         TN_TRY(from_vector(ctx, labels, src));
     else

@@ -245,13 +245,11 @@ static tn_status decide(reader *r, tn_labels *labels)
     return TN_OK;
 }
 
-tn_status tnp_labels_from_text(tn_ctx *ctx, tn_labels *labels)
+tn_status tnp_labels_from_lines(tn_ctx *ctx, tn_labels *labels, const tnp_map *text)
 {
     tn_status st = TN_OK;
-    tnp_map map = {NULL, 0};
     reader r = {.ctx = ctx, .path = labels->path};
-    TN_TRY(tnp_map_open(ctx, labels->path, &map));
-    TN_TRY(walk(&r, labels, &map));
+    TN_TRY(walk(&r, labels, text));
     TN_TRY(decide(&r, labels));
     if (labels->task == TN_TASK_REGRESSION)
         labels->classes = 1;
@@ -259,13 +257,22 @@ tn_status tnp_labels_from_text(tn_ctx *ctx, tn_labels *labels)
     if (r.ids)
         TN_TRY(tnp_strings_new(ctx, r.rows, r.id_bytes, &labels->ids, &r.text));
     if (labels->task == TN_TASK_REGRESSION) {
-        TN_TRY(walk(&r, labels, &map));
+        TN_TRY(walk(&r, labels, text));
         TN_TRY(tnp_strings_copy(ctx, (const char *[]){"value"}, 1, &labels->names));
     } else {
-        TN_TRY(fill_classes(&r, labels, &map));
+        TN_TRY(fill_classes(&r, labels, text));
     }
 done:
     tnp_free(r.token);
+    return st;
+}
+
+tn_status tnp_labels_from_text(tn_ctx *ctx, tn_labels *labels)
+{
+    tnp_map map = {NULL, 0};
+    tn_status st = tnp_map_open(ctx, labels->path, &map);
+    if (st == TN_OK)
+        st = tnp_labels_from_lines(ctx, labels, &map);
     tnp_map_close(&map);
     return st;
 }

@@ -14,6 +14,7 @@ typedef struct found {
     tnp_zip_entry array, ids;
     size_t arrays; /* candidates for `array` */
     bool has_ids;
+    char keys[200]; /* of the candidates, as many as have room, for the message */
 } found;
 
 /* Member name without .npy. */
@@ -22,6 +23,15 @@ static tnp_span key_of(tnp_span name)
     if (name.length > 4 && memcmp(name.text + name.length - 4, ".npy", 4) == 0)
         name.length -= 4;
     return name;
+}
+
+static void list_key(found *out, tnp_span key)
+{
+    size_t used = strlen(out->keys);
+    if (used + key.length + 8 < sizeof out->keys)
+        snprintf(out->keys + used, sizeof out->keys - used, "%s%.*s", used ? ", " : "", (int)key.length, key.text);
+    else if (used + 6 < sizeof out->keys && out->keys[used - 1] != '.')
+        snprintf(out->keys + used, sizeof out->keys - used, ", ...");
 }
 
 static tn_status find(tn_ctx *ctx, tnp_zip zip, const char *key, found *out)
@@ -40,6 +50,7 @@ static tn_status find(tn_ctx *ctx, tnp_zip zip, const char *key, found *out)
             out->has_ids = true;
         }
         if (key ? tnp_span_is(name, key) || tnp_span_is(entry.name, key) : !ids) {
+            list_key(out, name);
             if (out->arrays++ == 0)
                 out->array = entry;
         }
@@ -48,7 +59,8 @@ static tn_status find(tn_ctx *ctx, tnp_zip zip, const char *key, found *out)
         TN_TRY(key ? tnp_fail(ctx, TN_ERR_FORMAT, "%s: no array '%s' in it", zip.path, key)
                    : tnp_fail(ctx, TN_ERR_FORMAT, "%s: no array in it", zip.path));
     if (!key && out->arrays != 1)
-        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "%s: %zu arrays in it, expected FILE.npz:KEY", zip.path, out->arrays));
+        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "%s: %zu arrays in it, expected one of them: %s:KEY with KEY one of %s",
+                        zip.path, out->arrays, zip.path, out->keys));
     if (key && strcmp(key, "ids") == 0)
         out->has_ids = false;
 done:
@@ -81,8 +93,7 @@ static size_t utf8_put(uint32_t code, char out[4])
     return n;
 }
 
-/* Identifier i as text in buf (4 bytes a character); returns its length, or SIZE_MAX when it is not text. */
-static size_t one_id(const tnp_array *ids, size_t i, char *buf)
+size_t tnp_array_text(const tnp_array *ids, size_t i, char *buf)
 {
     const unsigned char *p = ids->data + i * ids->item;
     size_t n = 0;
@@ -125,14 +136,14 @@ static tn_status take_ids(tn_ctx *ctx, tn_source *src, const tnp_array *ids)
                         src->path, ids->ndim, ids->ndim ? ids->shape[0] : 0, src->rows);
     TN_TRY(tnp_alloc(ctx, tnp_max(ids->item, 24), 1, &buf));
     for (size_t i = 0; i < src->rows; ++i) {
-        size_t n = one_id(ids, i, buf);
+        size_t n = tnp_array_text(ids, i, buf);
         if (n == SIZE_MAX)
             TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: ids: entry %zu is not text", src->path, i));
         bytes += n + 1;
     }
     TN_TRY(tnp_strings_new(ctx, src->rows, bytes, &src->ids, &text));
     for (size_t i = 0; i < src->rows; ++i)
-        src->ids[i] = tnp_strings_put(&text, (tnp_span){buf, one_id(ids, i, buf)});
+        src->ids[i] = tnp_strings_put(&text, (tnp_span){buf, tnp_array_text(ids, i, buf)});
 done:
     tnp_free(buf);
     return st;

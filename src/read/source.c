@@ -154,15 +154,28 @@ static tn_status add_part(tn_ctx *ctx, tn_source *src, const tnp_part *part, siz
     return TN_OK;
 }
 
+/* (rows), (rows, cols), or more dimensions of which all but one are 1, as pooled maps of networks have: (rows, cols, 1, 1). */
+static bool matrix_of(const tnp_array *array, size_t *rows, size_t *cols)
+{
+    size_t longer = 0;
+    for (size_t i = 1; i < array->ndim; ++i) {
+        longer += array->shape[i] != 1;
+        *cols = array->shape[i] != 1 ? array->shape[i] : *cols;
+    }
+    *rows = array->ndim ? array->shape[0] : 0;
+    return array->ndim != 0 && longer < 2;
+}
+
 tn_status tnp_source_add(tn_ctx *ctx, tn_source *src, const char *label, const tnp_array *array, size_t file)
 {
     char shape[TNP_SHAPE_TEXT];
     if (array->text)
         return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: holds text, expected numbers", label);
-    if (array->ndim != 1 && array->ndim != 2)
-        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: shape %s has %zu dimensions, expected (rows, columns)", label,
-                        tnp_shape_text(array, shape), array->ndim);
-    size_t rows = array->shape[0], cols = array->ndim == 2 ? array->shape[1] : 1;
+    size_t rows = 0, cols = 1;
+    if (!matrix_of(array, &rows, &cols))
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED,
+                        "%s: shape %s has %zu dimensions, expected (rows, columns): pool or flatten the others first",
+                        label, tnp_shape_text(array, shape), array->ndim);
     if (cols == 0)
         return tnp_fail(ctx, TN_ERR_DATA, "%s: shape %s has no columns", label, tnp_shape_text(array, shape));
     if (src->part_count != 0 && cols != src->cols)
@@ -208,10 +221,10 @@ static tn_status open_container(tn_ctx *ctx, tn_source *src, const char *file, c
         return tnp_fvecs_open(ctx, src, file);
     if (ends_with(file, n, ".svm") || ends_with(file, n, ".libsvm"))
         return tnp_libsvm_open(ctx, src, file);
-    if (ends_with(file, n, ".csv"))
+    if (ends_with(file, n, ".csv") || ends_with(file, n, ".tsv"))
         return tnp_csv_open(ctx, src, file);
     return tnp_fail(ctx, TN_ERR_UNSUPPORTED,
-                    "%s: unknown suffix, expected .npy .npz .safetensors .fvecs .svm .libsvm .csv or a directory",
+                    "%s: unknown suffix, expected .npy .npz .safetensors .fvecs .svm .libsvm .csv .tsv or a directory",
                     file);
 }
 
@@ -261,6 +274,16 @@ tn_status tn_source_open(tn_ctx *ctx, const char *rep, tn_source **out)
 done:
     tnp_free(name);
     return st;
+}
+
+const char *tn_rep_file(const char *rep, char *buf, size_t size)
+{
+    const char *equals = strchr(rep, '=');
+    struct stat info;
+    snprintf(buf, size, "%.*s", (int)file_length(rep), rep);
+    if (equals && !memchr(rep, '/', (size_t)(equals - rep)) && stat(buf, &info) != 0)
+        snprintf(buf, size, "%.*s", (int)file_length(equals + 1), equals + 1);
+    return buf;
 }
 
 void tn_source_close(tn_source *src)

@@ -93,6 +93,9 @@ const char *tnp_shape_text(const tnp_array *array, char buf[TNP_SHAPE_TEXT]);
  * container's own map and header are not needed any more. */
 tn_status tnp_source_keep(tn_ctx *ctx, tn_source *src, const char *path, const tnp_map *from, tnp_array *array,
                           size_t *index);
+/* Entry i of an array of text or integers as UTF-8 into buf, which has room for its bytes and for 24; returns the length, or
+ * SIZE_MAX when it is not text. */
+size_t tnp_array_text(const tnp_array *array, size_t i, char *buf);
 /* Bytes that an array's shape needs; false when that is more than size_t holds. */
 bool tnp_array_bytes(const tnp_array *array, size_t *bytes);
 

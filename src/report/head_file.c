@@ -3,7 +3,8 @@
  * Heads as files; the layout is described in docs/formats.md.
  *
  *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), transform.<r>.weight (39 x rank, F64) where
- *              representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32)
+ *              representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32); centre (D, F64) and
+ *              centre_bias (K, F32) where a column has a centre: bias is that of plain columns then
  *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, temperature,
  *              created_by
  *
@@ -95,10 +96,10 @@ static map_name name_of_map(size_t r)
     return name;
 }
 
-enum { TENSORS = 7 }; /* at most, besides those of maps */
+enum { TENSORS = 9 }; /* at most, besides those of maps */
 
-/* names (rep_count) holds what those of maps are called. */
-static size_t list_tensors(const tn_head *head, map_name *names, tnp_tensor *t)
+/* names (rep_count) holds what those of maps are called; plain (classes): intercepts of columns without a centre. */
+static size_t list_tensors(const tn_head *head, const float *plain, map_name *names, tnp_tensor *t)
 {
     size_t n = 0, k = head->classes, d = head->dim;
     if (head->lambda) {
@@ -110,6 +111,8 @@ static size_t list_tensors(const tn_head *head, map_name *names, tnp_tensor *t)
         t[n++] = (tnp_tensor){"zscore_mean", TN_F64, {d, 0}, 1, head->means};
         t[n++] = (tnp_tensor){"zscore_scale", TN_F64, {d, 0}, 1, head->scales};
     }
+    if (head->centre)
+        t[n++] = (tnp_tensor){"centre", TN_F64, {d, 0}, 1, head->centre};
     for (size_t r = 0; r < head->rep_count; ++r)
         if (is_learned(head->reps[r].map)) {
             const tn_map_spec *spec = tn_map_made_of(head->reps[r].map);
@@ -117,7 +120,9 @@ static size_t list_tensors(const tn_head *head, map_name *names, tnp_tensor *t)
             t[n++] = (tnp_tensor){names[r].text, TN_F64, {TN_BASIS_SIZE, spec->rank}, 2, spec->weight};
         }
     t[n++] = (tnp_tensor){"weight", TN_F32, {k, d}, 2, head->weight};
-    t[n++] = (tnp_tensor){"bias", TN_F32, {k, 0}, 1, head->bias};
+    t[n++] = (tnp_tensor){"bias", TN_F32, {k, 0}, 1, plain};
+    if (head->centre)
+        t[n++] = (tnp_tensor){"centre_bias", TN_F32, {k, 0}, 1, head->bias};
     return n;
 }
 
@@ -128,8 +133,11 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
     char evidence[40], threshold[40], temperature[40];
     tnp_tensor *tensors = NULL;
     map_name *names = NULL;
+    float *plain = NULL;
     TN_TRY(tnp_alloc(ctx, TENSORS + head->rep_count, sizeof *tensors, &tensors));
     TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *names, &names));
+    TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
+    tnp_head_plain_bias(head, plain);
     TN_TRY(classes_json(ctx, head, &classes));
     TN_TRY(reps_json(ctx, head, &reps));
     TN_TRY(sources_json(ctx, head, &sources));
@@ -152,10 +160,11 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
         {"sources", sources}, /* last, because only transfer heads have them */
     };
     size_t count = sizeof meta / sizeof *meta - (head->source_count == 0);
-    TN_TRY(tnp_store_save(ctx, path, meta, count, tensors, list_tensors(head, names, tensors)));
+    TN_TRY(tnp_store_save(ctx, path, meta, count, tensors, list_tensors(head, plain, names, tensors)));
 done:
     tnp_free(tensors);
     tnp_free(names);
+    tnp_free(plain);
     tn_text_free(classes);
     tn_text_free(reps);
     tn_text_free(sources);
@@ -212,6 +221,29 @@ static tn_status load_tensor(tn_ctx *ctx, const tnp_safetensors *file, const cha
     return TN_OK;
 }
 
+/* The centre, and the intercepts that belong to it in the place of those for plain columns. Older files have none. */
+static tn_status load_centre(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
+{
+    tn_status st = TN_OK;
+    bool fine = true;
+    if (!tnp_safetensors_has(file, "centre"))
+        return TN_OK;
+    TN_TRY(tnp_head_add_centre(ctx, head));
+    TN_TRY(load_tensor(ctx, file, path, "centre", head->dim, 0, NULL, head->centre));
+    TN_TRY(load_tensor(ctx, file, path, "centre_bias", head->classes, 0, head->bias, NULL));
+    for (size_t j = 0; j < head->dim; ++j)
+        fine &= isfinite(head->centre[j]) != 0;
+    for (size_t k = 0; k < head->classes; ++k)
+        fine &= isfinite(head->bias[k]) != 0;
+    if (!fine)
+        TN_TRY(bad(ctx, path, "'centre' or 'centre_bias' holds NaN or infinity"));
+    for (size_t j = head->dim - head->source_count; j < head->dim; ++j)
+        if (head->centre[j] != 0)
+            TN_TRY(bad(ctx, path, "'centre' moves the scores of a source, expected 0 there"));
+done:
+    return st;
+}
+
 static tn_status load_numbers(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
 {
     tn_status st = TN_OK;
@@ -230,6 +262,7 @@ static tn_status load_numbers(tn_ctx *ctx, const tnp_safetensors *file, const ch
             TN_TRY(load_tensor(ctx, file, path, "zscore_mean", head->dim, 0, NULL, head->means));
             TN_TRY(load_tensor(ctx, file, path, "zscore_scale", head->dim, 0, NULL, head->scales));
         }
+    TN_TRY(load_centre(ctx, file, path, head));
 done:
     return st;
 }

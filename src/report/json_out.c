@@ -37,6 +37,8 @@ static void add_figures(tnp_text *text, const tn_candidate *c)
     add_count(text, "null_classes", c->null_classes);
     add_count(text, "degenerate_classes", c->degenerate_classes);
     add_count(text, "unbounded_classes", c->unbounded_classes);
+    if (c->evidence_error > 1e-6) /* more than is promised: null when it is not known at all */
+        tnp_text_value(text, "log_evidence_error", isfinite(c->evidence_error) ? c->evidence_error : (double)NAN);
 }
 
 static void add_ranking(tnp_text *text, const tn_ranking *ranking)
@@ -59,6 +61,8 @@ static void add_ranking(tnp_text *text, const tn_ranking *ranking)
     }
     tnp_text_add(text, "]");
     add_count(text, "rows_left_out", ranking->rows_left_out);
+    if (ranking->single_classes != 0)
+        add_count(text, "single_row_classes", ranking->single_classes);
 }
 
 tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out)
@@ -134,7 +138,20 @@ static void add_grid(tnp_text *text, const tn_fit_info *info)
         tnp_text_value(text, "se", info->grid_se[g]);
         tnp_text_add(text, ",\"best\":%s}", g == info->grid_best ? "true" : "false");
     }
-    tnp_text_add(text, "]}");
+    tnp_text_add(text, "],\"folds\":%zu}", info->folds);
+}
+
+/* What few rows leave without a figure, and why; nothing where all is there. */
+static void add_notes(tnp_text *text, const tn_fit_info *info)
+{
+    if (info->class_means)
+        tnp_text_add(text, ",\"class_means\":true");
+    if (info->loo_note)
+        add_string(text, "loo_note", info->loo_note);
+    if (info->grid_note)
+        add_string(text, "cross_validation_note", info->grid_note);
+    if (info->temperature_note)
+        add_string(text, "temperature_note", info->temperature_note);
 }
 
 /* Passes of an online learner, and the values that were tried. */
@@ -185,6 +202,7 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
     if (info->epoch_count != 0)
         add_epochs(&text, info);
     tnp_text_value(&text, "temperature", info->temperature > 0 ? info->temperature : (double)NAN);
+    add_notes(&text, info);
     add_count(&text, "dim", info->chosen.dim);
     add_ranking(&text, info->ranking);
     tnp_text_add(&text, "}");

@@ -141,7 +141,8 @@ static tn_status add_table(tn_ctx *ctx, tnp_text *text, const tn_map *map, bool 
 static void add_head(tnp_text *text, const tn_map *map, const char *name, bool color)
 {
     const tn_map_spec *made = tn_map_made_of(map);
-    tnp_text_add(text, "%s%s%s: %s kernel\n", tnp_bold(color), name, tnp_plain(color), tn_map_name(map));
+    tnp_text_strong(text, color, name);
+    tnp_text_add(text, ": %s kernel\n", tn_map_name(map));
     tnp_text_add(text, "values      %zu an entry; entries below zero: %s\n", tn_map_width(map), sign_name(made));
     if (!made->weight)
         return;
@@ -156,7 +157,7 @@ tn_status tn_map_text(tn_ctx *ctx, const tn_map *map, const char *name, bool col
 {
     const tn_map_spec *made = tn_map_made_of(map);
     tnp_text text;
-    tnp_text_init(&text, ctx);
+    tnp_text_init_shown(&text, ctx);
     add_head(&text, map, name, color);
     if (made->histogram) {
         tnp_text_add(&text, "\n");
@@ -175,7 +176,7 @@ tn_status tn_map_learn_text(tn_ctx *ctx, const tn_map_info *info, const tn_map *
                             char **out)
 {
     tnp_text text;
-    tnp_text_init(&text, ctx);
+    tnp_text_init_shown(&text, ctx);
     add_head(&text, map, kernel, color);
     if (info->rank < info->wanted)
         tnp_text_add(&text, "rank        %zu values were wanted, the data hold no more than %zu\n", info->wanted,

@@ -9,6 +9,7 @@
 #include "tenon/report.h"
 
 #include <math.h>
+#include <string.h>
 
 enum { CELLS = 64, SIDE = 6, BARS = 120, MARGIN = 40, GAP = 30, EDGE = CELLS * SIDE };
 
@@ -67,15 +68,16 @@ static void add_frame(tnp_text *text)
     tnp_text_add(text, "<text x=\"%d\" y=\"%d\">y = 1</text>\n", 4, MARGIN + 5);
 }
 
-/* The name as text of XML. */
+/* The name as text of XML, which knows no control characters. */
 static void add_title(tnp_text *text, const tn_map *map, const char *name)
 {
     tnp_text_add(text, "<text x=\"%d\" y=\"24\" font-size=\"15\">", MARGIN);
-    for (const char *p = name; *p; ++p)
-        if (*p == '<' || *p == '&' || *p == '>')
-            tnp_text_add(text, "&#%d;", *p);
+    char piece[12];
+    for (size_t n; (n = tn_plain_char(name, piece)) != 0; name += n)
+        if (strchr("<&>", *piece))
+            tnp_text_add(text, "&#%d;", *piece);
         else
-            tnp_text_bytes(text, p, 1);
+            tnp_text_raw(text, piece);
     tnp_text_add(text, ": k(x, y), %s</text>\n", tn_map_name(map));
 }
 

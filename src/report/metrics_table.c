@@ -111,7 +111,7 @@ tn_status tn_metrics_table(tn_ctx *ctx, const tn_metrics *metrics, const char *c
                            bool color, char **out)
 {
     tnp_text text;
-    tnp_text_init(&text, ctx);
+    tnp_text_init_shown(&text, ctx);
     add_overall(&text, metrics, color);
     if (per_class) {
         tnp_text_add(&text, "\n");

@@ -13,6 +13,7 @@
 #include "report/store.h"
 #include "tenon/report.h"
 
+#include <float.h>
 #include <string.h>
 
 enum { META = 4, BLOCK_VALUES = 1 << 22 };
@@ -92,8 +93,9 @@ static tn_status write_block(tn_ctx *ctx, writing *w, size_t start)
     TN_TRY(tnp_progress(ctx, "pq apply", start, tn_source_rows(w->src)));
     TN_TRY(tn_source_read(ctx, w->src, NULL, start, rows, 0, dim, w->x));
     for (size_t i = 0; i < rows; ++i) {
-        if (!k->all_finite(w->x + i * dim, dim))
-            TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds NaN or infinity, which no code can stand for",
+        if (!k->all_within(w->x + i * dim, dim, FLT_MAX))
+            TN_TRY(tnp_fail(ctx, TN_ERR_DATA,
+                            "%s: row %zu holds NaN, infinity or a number beyond float32, which no code can stand for",
                             tn_source_path(w->src), start + i));
         w->info.energy += k->sum_squares(w->x + i * dim, dim);
     }

@@ -99,6 +99,8 @@ tn_status tn_stats_load(tn_ctx *ctx, const char *path, tn_stats **out)
     for (size_t j = 0; stats->shift_f32 && j < stats->dim; ++j)
         stats->shift_f32[j] = (float)stats->shift[j];
     stats->rows = sizes.rows;
+    stats->weight = (double)sizes.rows;
+    tnp_stats_guess_noise(stats);
     *out = stats;
     stats = NULL;
 done:

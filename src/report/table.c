@@ -6,6 +6,16 @@
 #include "tenon/report.h"
 
 #include <math.h>
+#include <string.h>
+
+/* Nats a label; less is rounding. */
+static const double LEAST_GAIN = 1e-6;
+
+/* Whether no class that is there has a second row. */
+static bool all_single(const tn_ranking *ranking)
+{
+    return ranking->single_classes != 0 && ranking->single_classes == ranking->rows;
+}
 
 /* "0.893 ± 0.012", or a dash where the figure does not exist. */
 static void cell_loo(tnp_table *table, const tn_candidate *c)
@@ -86,12 +96,23 @@ static void add_remarks(tnp_text *text, const tn_ranking *ranking, const tn_cand
                      c->null_classes, ranking->classes, c->name ? c->name : "the chosen set");
     if (c->unbounded_classes != 0)
         tnp_text_add(text,
-                     "%zu of %zu classes have no highest evidence with %s: rows repeat, and its columns fit them all; "
-                     "remove the repeated rows before you trust its lead.\n",
+                     "%zu of %zu classes have no highest evidence with %s: its columns reproduce the labels with fewer "
+                     "directions than there are rows, as when rows repeat; do not trust its lead.\n",
                      c->unbounded_classes, ranking->classes, c->name ? c->name : "the chosen set");
+    if (c->evidence_error > 1e-6)
+        tnp_text_add(
+            text,
+            "The log evidence of %s may be off by more than a millionth: its directions differ too much in size "
+            "to be told apart; --normalize zscore may help.\n",
+            c->name ? c->name : "the chosen set");
     if (ranking->degenerate_classes != 0)
         tnp_text_add(text, "%zu of %zu classes have the same label in every row and were left out.\n",
                      ranking->degenerate_classes, ranking->classes);
+    if (ranking->single_classes != 0)
+        tnp_text_add(text, "%zu of %zu classes have one row: no row of theirs can be left out to judge by%s.\n",
+                     ranking->single_classes, ranking->classes,
+                     all_single(ranking) && ranking->count ? ", and the evidence can hardly tell features from none"
+                                                           : "");
     if (ranking->rows_left_out != 0)
         tnp_text_add(text, "%zu rows were left out: no label, or not finite.\n", ranking->rows_left_out);
 }
@@ -99,26 +120,26 @@ static void add_remarks(tnp_text *text, const tn_ranking *ranking, const tn_cand
 static void add_verdict(tnp_text *text, const tn_ranking *ranking, bool color)
 {
     const tn_candidate *c = &ranking->candidates[0];
-    if (!(c->gain_per_label > 0)) {
+    if (!(c->gain_per_label > LEAST_GAIN)) {
         tnp_text_add(text,
                      "No candidate tells anything about these labels: without features the evidence is as good.\n");
         return;
     }
     if (ranking->count == 1) {
-        tnp_text_add(text, "%s%s%s explains the labels better than no features by %.4f nats a label.\n",
-                     tnp_bold(color), c->name, tnp_plain(color), c->gain_per_label);
+        tnp_text_strong(text, color, c->name);
+        tnp_text_add(text, " explains the labels better than no features by %.4f nats a label.\n", c->gain_per_label);
         return;
     }
     const tn_candidate *second = &ranking->candidates[1];
-    tnp_text_add(text, "%s%s%s suits this task best: it gains %.4f nats a label over no features, %.4f more than %s.\n",
-                 tnp_bold(color), c->name, tnp_plain(color), c->gain_per_label,
-                 c->gain_per_label - second->gain_per_label, second->name);
+    tnp_text_strong(text, color, c->name);
+    tnp_text_add(text, " suits this task best: it gains %.4f nats a label over no features, %.4f more than %s.\n",
+                 c->gain_per_label, c->gain_per_label - second->gain_per_label, second->name);
 }
 
 tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool color, char **out)
 {
     tnp_text text;
-    tnp_text_init(&text, ctx);
+    tnp_text_init_shown(&text, ctx);
     add_candidates(&text, ranking, color);
     if (ranking->count != 0) {
         tnp_text_add(&text, "\n");
@@ -169,7 +190,12 @@ static void add_grid(tnp_text *text, const tn_fit_info *info, bool color)
     tnp_table_cell(&table, "best");
     for (size_t g = 0; g < info->grid_count; ++g) {
         tnp_table_cell(&table, "%.4g", info->grid[g]);
-        tnp_table_cell(&table, "%.4f ± %.4f", info->grid_mean[g], info->grid_se[g]);
+        if (isnan(info->grid_mean[g]))
+            tnp_table_cell(&table, "-");
+        else if (isnan(info->grid_se[g]))
+            tnp_table_cell(&table, "%.4f", info->grid_mean[g]);
+        else
+            tnp_table_cell(&table, "%.4f ± %.4f", info->grid_mean[g], info->grid_se[g]);
         tnp_table_cell(&table, "%s", g == info->grid_best ? "yes" : "");
     }
     tnp_table_finish(&table, text, color);
@@ -187,7 +213,9 @@ static void add_lambda(tnp_text *text, const tn_fit_info *info)
         high = fmax(high, info->lambda[k]);
     }
     tnp_text_add(text, "lambda        ");
-    if (!(low <= high))
+    if (info->class_means)
+        tnp_text_add(text, "infinite: nearest class mean");
+    else if (!(low <= high))
         tnp_text_add(text, "none: no class has weights");
     else if (low < high)
         tnp_text_add(text, "%.4g to %.4g", low, high);
@@ -274,18 +302,23 @@ static void add_loo(tnp_text *text, const tn_fit_info *info)
     if (c->loo_mean_ap > 0)
         tnp_text_add(text, "LOO mean AP   %.3f%s\n", c->loo_mean_ap, whose);
     else if (!isnan(c->loo_accuracy))
-        tnp_text_add(text, "LOO accuracy  %.3f ± %.3f%s\n", c->loo_accuracy, c->loo_se, whose);
+        tnp_text_add(text, "LOO accuracy  %.3f ± %.3f%s%s%s%s\n", c->loo_accuracy, c->loo_se, whose,
+                     info->loo_note ? " (" : "", info->loo_note ? info->loo_note : "", info->loo_note ? ")" : "");
     else if (!isnan(c->loo_r2))
         tnp_text_add(text, "LOO r2        %.3f%s\n", c->loo_r2, whose);
+    else if (info->loo_note)
+        tnp_text_add(text, "LOO accuracy  - (%s)\n", info->loo_note);
 }
 
 static void add_choice(tnp_text *text, const tn_fit_info *info, const char *model, bool color)
 {
     const tn_candidate *c = &info->chosen;
-    tnp_text_add(text, "selected      %s", tnp_bold(color));
+    tnp_text_add(text, "selected      ");
+    tnp_text_raw(text, tnp_bold(color));
     for (size_t i = 0; i < info->selected_count; ++i)
         tnp_text_add(text, "%s%s", i ? " + " : "", info->selected[i]);
-    tnp_text_add(text, "%s (%zu columns)\n", tnp_plain(color), c->dim);
+    tnp_text_raw(text, tnp_plain(color));
+    tnp_text_add(text, " (%zu columns)\n", c->dim);
     if (has_evidence(info))
         tnp_text_add(text, "log evidence  %.2f (%.4f nats a label over no features)\n", c->log_evidence,
                      c->gain_per_label);
@@ -294,9 +327,32 @@ static void add_choice(tnp_text *text, const tn_fit_info *info, const char *mode
     add_loo(text, info);
     if (info->temperature > 0)
         tnp_text_add(text, "probabilities yes, temperature %.4g\n", info->temperature);
+    else if (info->temperature_note)
+        tnp_text_add(text, "probabilities no (%s)\n", info->temperature_note);
     if (model)
         tnp_text_add(text, "model         %s\n", model);
     tnp_text_add(text, "seconds       %.2f\n", info->seconds);
+}
+
+/* A ridge head that gives every row the same scores. */
+static bool has_no_weights(const tn_fit_info *info)
+{
+    size_t weights = 0;
+    for (size_t k = 0; info->lambda && k < info->classes; ++k)
+        weights += isfinite(info->lambda[k]);
+    return info->lambda && weights == 0;
+}
+
+static void add_class_means(tnp_text *text, const tn_fit_info *info)
+{
+    if (strcmp(info->lambda_rule, "fixed") == 0)
+        tnp_text_add(text, "Warning: so large a lambda leaves nothing of the weights but their direction.");
+    else
+        tnp_text_add(text,
+                     "Warning: by the rule %s no lambda is better than no features: there are too few rows, or the "
+                     "features say nothing.",
+                     info->lambda_rule);
+    tnp_text_add(text, " The head takes the nearest class mean.\n");
 }
 
 static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
@@ -306,11 +362,15 @@ static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
         tnp_text_add(text, "Nothing was to be chosen: the head uses every representation that was given.\n");
         return;
     }
-    if (!(info->chosen.gain_per_label > 0)) {
+    if (info->class_means) {
+        add_class_means(text, info);
+        return;
+    }
+    if (!(info->chosen.gain_per_label > LEAST_GAIN) || has_no_weights(info)) {
         tnp_text_add(text, "The head is of little use: without features the evidence is as good.\n");
         return;
     }
-    if (ranking->count == 0)
+    if (ranking->count == 0 || all_single(ranking))
         return;
     const tn_candidate *best = &ranking->candidates[0];
     if (info->selected_count > 1)
@@ -334,6 +394,11 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
                      "Warning: the training did not reach the --gap that was asked for: after %zu passes it is only "
                      "certain to be within %.2g %% of the optimum. --max-passes allows more.\n",
                      info->passes, gap_percent(info));
+    if (info->grid_note && (info->grid_count == 0 || best >= info->grid_count))
+        tnp_text_add(text, "Warning: cross-validation could choose nothing (%s); %s.\n", info->grid_note,
+                     info->lambda ? "lambda is that of the evidence" : "C is the one that was given");
+    else if (info->grid_note)
+        tnp_text_add(text, "Cross-validation has %zu folds: %s.\n", info->folds, info->grid_note);
     if (info->grid_count > 1 && (best == 0 || best == info->grid_count - 1))
         tnp_text_add(text, "The best %s is the %s that was tried: a --grid that goes further may find a better one.\n",
                      grid_name(info), best == 0 ? "smallest" : "largest");
@@ -342,7 +407,7 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
 tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, bool color, char **out)
 {
     tnp_text text;
-    tnp_text_init(&text, ctx);
+    tnp_text_init_shown(&text, ctx);
     if (has_evidence(info))
         add_steps(&text, info, color);
     if (info->grid_count != 0)

@@ -15,6 +15,11 @@ void tnp_text_init(tnp_text *text, tn_ctx *ctx)
     *text = (tnp_text){.ctx = ctx, .status = TN_OK};
 }
 
+void tnp_text_init_shown(tnp_text *text, tn_ctx *ctx)
+{
+    *text = (tnp_text){.ctx = ctx, .status = TN_OK, .shown = true};
+}
+
 void tnp_text_destroy(tnp_text *text)
 {
     tnp_free(text->data);
@@ -46,14 +51,90 @@ void tnp_text_bytes(tnp_text *text, const char *bytes, size_t count)
     text->data[text->used] = 0;
 }
 
+/* ---- what came from outside, shown ---- */
+
+static uint32_t code_point(const unsigned char *p, size_t bytes)
+{
+    static const unsigned char lead[] = {0, 0x7f, 0x1f, 0x0f, 0x07};
+    uint32_t code = p[0] & lead[bytes];
+    for (size_t i = 1; i < bytes; ++i)
+        code = code << 6 | (p[i] & 0x3fu);
+    return code;
+}
+
+/* C0, DEL, C1; LRM, RLM, ALM; line and paragraph separator, embeddings, overrides and isolates. */
+static bool is_control(uint32_t c)
+{
+    return c < 0x20 || (c >= 0x7f && c <= 0x9f) || c == 0x200e || c == 0x200f || c == 0x061c ||
+           (c >= 0x2028 && c <= 0x202e) || (c >= 0x2066 && c <= 0x2069);
+}
+
+size_t tn_plain_char(const char *text, char out[12])
+{
+    static const char letters[] = "\n\t\r", named[] = "ntr";
+    const unsigned char *p = (const unsigned char *)text;
+    size_t n = tnp_utf8_length(text, 4);
+    const char *letter = *p ? strchr(letters, *p) : NULL;
+    out[0] = 0;
+    if (*p == 0)
+        return 0;
+    if (letter)
+        snprintf(out, 12, "\\%c", named[letter - letters]);
+    else if (n == 0 || (n == 1 && is_control(*p)))
+        snprintf(out, 12, "\\x%02x", *p);
+    else if (is_control(code_point(p, n)))
+        snprintf(out, 12, "\\u{%04x}", (unsigned)code_point(p, n));
+    else
+        snprintf(out, 12, "%.*s", (int)n, text);
+    return n ? n : 1;
+}
+
+static bool is_plain(const char *text, const char *end)
+{
+    char piece[12];
+    for (size_t n; text < end && (n = tn_plain_char(text, piece)) != 0; text += n)
+        if (n != strlen(piece) || memcmp(piece, text, n) != 0)
+            return false;
+    return true;
+}
+
+static size_t newlines_at_end(const char *format)
+{
+    size_t n = strlen(format), count = 0;
+    while (count < n && format[n - 1 - count] == '\n')
+        ++count;
+    return count;
+}
+
+/* The piece that was formatted at data[from] again, shown. Line ends are meant where the format begins or ends with them. */
+static void show_piece(tnp_text *text, size_t from, const char *format)
+{
+    size_t head = strspn(format, "\n"), tail = newlines_at_end(format);
+    char *copy = NULL, piece[12];
+    if (format[head] == 0 || is_plain(text->data + from + head, text->data + text->used - tail))
+        return;
+    text->status = tnp_strdup(text->ctx, text->data + from, &copy);
+    text->used = from + head;
+    if (text->status != TN_OK)
+        return;
+    copy[strlen(copy) - tail] = 0;
+    for (size_t n, at = head; (n = tn_plain_char(copy + at, piece)) != 0; at += n)
+        tnp_text_bytes(text, piece, strlen(piece));
+    tnp_text_bytes(text, format + strlen(format) - tail, tail);
+    tnp_free(copy);
+}
+
 static void add_list(tnp_text *text, const char *format, va_list args)
 {
     va_list again;
     va_copy(again, args);
+    size_t from = text->used;
     int length = tnp_format_list(NULL, 0, format, args);
     if (length > 0 && reserve(text, (size_t)length)) {
-        tnp_format_list(text->data + text->used, (size_t)length + 1, format, again);
+        tnp_format_list(text->data + from, (size_t)length + 1, format, again);
         text->used += (size_t)length;
+        if (text->shown)
+            show_piece(text, from, format);
     }
     va_end(again);
 }
@@ -74,15 +155,28 @@ size_t tn_json_char(const char *text, char out[8])
         memcpy(out, "\\ufffd", 7);
         return 1;
     }
+    uint32_t code = n ? code_point((const unsigned char *)text, n) : 0;
     if (c == '"' || c == '\\') {
         snprintf(out, 8, "\\%c", c);
-    } else if (c != 0 && c < 0x20) {
-        snprintf(out, 8, "\\u%04x", c);
+    } else if (c != 0 && is_control(code)) {
+        snprintf(out, 8, "\\u%04x", (unsigned)code);
     } else {
         memcpy(out, text, n);
         out[n] = 0;
     }
     return n;
+}
+
+void tnp_text_raw(tnp_text *text, const char *string)
+{
+    tnp_text_bytes(text, string, strlen(string));
+}
+
+void tnp_text_strong(tnp_text *text, bool color, const char *name)
+{
+    tnp_text_raw(text, tnp_bold(color));
+    tnp_text_add(text, "%s", name);
+    tnp_text_raw(text, tnp_plain(color));
 }
 
 void tnp_text_quote(tnp_text *text, const char *string)
@@ -178,7 +272,7 @@ enum { MAX_COLUMNS = 16 };
 void tnp_table_init(tnp_table *table, tn_ctx *ctx, const char *align)
 {
     *table = (tnp_table){.align = align};
-    tnp_text_init(&table->cells, ctx);
+    tnp_text_init_shown(&table->cells, ctx);
 }
 
 void tnp_table_cell(tnp_table *table, const char *format, ...)
@@ -225,9 +319,12 @@ void tnp_table_finish(tnp_table *table, tnp_text *text, bool color)
         width[i % columns] = tnp_max(width[i % columns], width_of(cell));
     cell = table->cells.data;
     for (size_t row = 0; row < table->count / columns; ++row) {
-        tnp_text_add(text, "%s", row == 0 ? tnp_bold(color) : "");
+        if (row == 0)
+            tnp_text_raw(text, tnp_bold(color));
         add_row(text, &cell, table->align, width, columns);
-        tnp_text_add(text, "%s\n", row == 0 ? tnp_plain(color) : "");
+        if (row == 0)
+            tnp_text_raw(text, tnp_plain(color));
+        tnp_text_raw(text, "\n");
     }
     tnp_text_destroy(&table->cells);
 }

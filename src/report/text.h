@@ -12,14 +12,22 @@ typedef struct tnp_text {
     char *data; /* NUL at data[used] once anything was added */
     size_t used, room;
     tn_status status;
+    bool shown; /* what is formatted into it is shown as tn_plain_char does */
 } tnp_text;
 
 /* Caller's storage; needs tnp_text_destroy unless taken. */
 void tnp_text_init(tnp_text *text, tn_ctx *ctx);
+/* A text for people: names from files that are formatted into it are shown, never obeyed. Line ends stand at the beginning and
+ * at the end of formats only; terminal colours go in by tnp_text_raw. */
+void tnp_text_init_shown(tnp_text *text, tn_ctx *ctx);
 void tnp_text_destroy(tnp_text *text);
 /* Numbers are written with a decimal point whatever the locale; so are those of tnp_table_cell. */
 void tnp_text_add(tnp_text *text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 void tnp_text_bytes(tnp_text *text, const char *bytes, size_t count);
+/* As it is. */
+void tnp_text_raw(tnp_text *text, const char *string);
+/* A name in bold. */
+void tnp_text_strong(tnp_text *text, bool color, const char *name);
 /* A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD: the output is always valid JSON. */
 void tnp_text_quote(tnp_text *text, const char *string);
 /* A JSON list of such strings. */

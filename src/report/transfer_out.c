@@ -100,8 +100,8 @@ static void add_verdict(tnp_text *text, const tn_transfer_class *c)
 
 static void add_class(tnp_text *text, const tn_transfer_class *c, bool color)
 {
-    tnp_text_add(text, "%s%s%s: %s, leave-one-out error %.1f %%\n", tnp_bold(color), c->name, tnp_plain(color),
-                 c->method, 100 * c->loo_error);
+    tnp_text_strong(text, color, c->name);
+    tnp_text_add(text, ": %s, leave-one-out error %.1f %%\n", c->method, 100 * c->loo_error);
     add_candidate(text, "none", c->none);
     add_candidate(text, "rls", c->rls);
     add_candidate(text, "greedytl", c->greedy);
@@ -113,7 +113,7 @@ static void add_class(tnp_text *text, const tn_transfer_class *c, bool color)
 tn_status tn_transfer_table(tn_ctx *ctx, const tn_transfer_info *info, const char *model, bool color, char **out)
 {
     tnp_text text;
-    tnp_text_init(&text, ctx);
+    tnp_text_init_shown(&text, ctx);
     tnp_text_add(&text, "%zu rows, %zu features, %zu source columns\n\n", info->rows, info->features,
                  info->source_columns);
     for (size_t r = 0; r < info->count; ++r)

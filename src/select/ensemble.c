@@ -6,9 +6,11 @@
  *   dual     XX' of a set is the sum of its members' XX'
  *
  * A set of D_S columns is solved in the dual when D_S >= N, or N - 1 with an intercept, where it is cheaper and more exact. Both are read before
- * the search starts: at most two passes over each file, whatever the number of sets. */
+ * the search starts: at most two passes over each file, whatever the number of sets, but for sets that need more digits
+ * than moments hold (refine.c). */
 #include "select/ensemble.h"
 
+#include <math.h>
 #include <string.h>
 
 struct tnp_ensemble {
@@ -34,11 +36,17 @@ static bool is_dual(const tnp_ensemble *e, size_t cols)
     return cols + (e->intercept ? 1 : 0) >= e->y->rows;
 }
 
+static size_t moments_bytes(size_t primal, size_t widest, size_t classes, bool wide)
+{
+    return tnp_stats_bytes(primal, classes, wide) +
+           tnp_stats_block(primal, wide) * ((primal + widest) * (wide ? 8 : 4) + 1);
+}
+
 /* Which moments the sets will need, and the memory for them with the largest problem beside. */
 static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
 {
     size_t total = 0, primal = 0, widest = 0, n = e->y->rows, k = e->y->classes, products = 0, band = 0;
-    bool wide = false;
+    bool wide = e->y->weight != NULL;
     for (size_t c = 0; c < e->count; ++c) {
         size_t cols = tn_feed_cols(e->feeds[c]);
         total += cols;
@@ -57,7 +65,7 @@ static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
     plan->bytes = 8 * (products * n * n + (copied ? order * order : 0)) + tnp_spectrum_bytes(order, k);
     if (primal > 0)
         plan->bytes +=
-            tnp_stats_bytes(primal, k, wide) + tnp_stats_block(primal, wide) * ((primal + widest) * (wide ? 8 : 4) + 1);
+            tnp_max(moments_bytes(primal, widest, k, true), wide ? 0 : moments_bytes(primal, widest, k, false));
     plan->bytes += band;
 }
 
@@ -142,11 +150,17 @@ static tn_status dual_ridge(tn_ctx *ctx, const tnp_ensemble *e, const size_t *me
     return tnp_ridge_dual(ctx, sum, e->y, dim, e->intercept, out);
 }
 
-tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **out)
+static size_t columns_of(const tnp_ensemble *e, const size_t *members, size_t count)
 {
     size_t dim = 0;
     for (size_t m = 0; m < count; ++m)
         dim += tn_feed_cols(e->feeds[members[m]]);
+    return dim;
+}
+
+tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **out)
+{
+    size_t dim = columns_of(e, members, count);
     if (is_dual(e, dim))
         return dual_ridge(ctx, e, members, count, dim, out);
     if (e->once)
@@ -159,5 +173,53 @@ tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *e, const size_t *members
         parts[m] = e->columns[members[m]];
     st = tnp_ridge_primal(ctx, e->stats, parts, count, e->intercept, out);
     tnp_free(parts);
+    return st;
+}
+
+bool tnp_ensemble_can_widen(const tnp_ensemble *e)
+{
+    const tnp_stats *s = e->stats;
+    double moved = 0;
+    if (!s || (s->wide && s->framed))
+        return false;
+    for (size_t j = 0; j < s->dim; ++j)
+        moved += s->sum[j] * s->sum[j] / s->weight;
+    return !s->wide || (e->intercept && !(moved < s->trace / 2));
+}
+
+void tnp_ensemble_root_cost(const tnp_ensemble *e, const size_t *members, size_t count, double *flops, double *bytes)
+{
+    tnp_ridge_root_cost(e->y->rows, columns_of(e, members, count), e->y->classes, e->intercept, flops, bytes);
+}
+
+tn_status tnp_ensemble_root(tn_ctx *ctx, const tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **out)
+{
+    const tn_feed **feeds = NULL;
+    tn_status st = tnp_alloc(ctx, count, sizeof *feeds, &feeds);
+    if (st != TN_OK)
+        return st;
+    for (size_t m = 0; m < count; ++m)
+        feeds[m] = e->feeds[members[m]];
+    st = tnp_ridge_root(ctx, feeds, count, e->y, e->intercept, out);
+    tnp_free(feeds);
+    return st;
+}
+
+tn_status tnp_ensemble_widen(tn_ctx *ctx, tnp_ensemble *e)
+{
+    tn_status st = TN_OK;
+    double *mean = NULL;
+    size_t dim = e->stats->dim;
+    bool finite = true;
+    TN_TRY(tnp_alloc(ctx, dim, sizeof *mean, &mean));
+    for (size_t j = 0; j < dim; ++j) {
+        mean[j] = e->stats->shift[j] + e->stats->sum[j] / e->stats->weight;
+        finite &= isfinite(mean[j]) != 0;
+    }
+    tn_stats_free(e->stats);
+    e->stats = NULL;
+    TN_TRY(tnp_gather_stats_wide(ctx, e->narrow, e->narrow_count, e->y, finite ? mean : NULL, &e->stats));
+done:
+    tnp_free(mean);
     return st;
 }

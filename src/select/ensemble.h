@@ -20,4 +20,20 @@ void tnp_ensemble_free(tnp_ensemble *ensemble);
  * `sets` gives its moments away instead of copying them: it answers once. */
 tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count, tnp_ridge **out);
 
+/* Whether its moments can be had with more digits: they are of float products, or about a point far from the mean. */
+bool tnp_ensemble_can_widen(const tnp_ensemble *ensemble);
+/* Reads them again in double, about the means, in place of what there was. */
+tn_status tnp_ensemble_widen(tn_ctx *ctx, tnp_ensemble *ensemble);
+
+/* The ridge problem and the evidence of a set, with as many digits as the set needs; refine.c. constant: as
+ * tnp_evidence_new. Both are the caller's. */
+tn_status tnp_ensemble_evidence(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count,
+                                const bool *constant, const tn_evidence_options *options, tnp_ridge **ridge,
+                                tn_evidence **evidence);
+/* The same problem from the rows, by singular values; and what that takes. */
+tn_status tnp_ensemble_root(tn_ctx *ctx, const tnp_ensemble *ensemble, const size_t *members, size_t count,
+                            tnp_ridge **out);
+void tnp_ensemble_root_cost(const tnp_ensemble *ensemble, const size_t *members, size_t count, double *flops,
+                            double *bytes);
+
 #endif

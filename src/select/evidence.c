@@ -151,16 +151,16 @@ static void advance(const evidence_job *job, class_lane *lane, const point *p)
 /* Bracket and start of a class from its scan, or from the start that the caller gave. */
 static void begin(const evidence_job *job, size_t tile, size_t l, class_lane *lane)
 {
-    const double *f = job->scan.f + tile * TNP_SCAN * TNP_LANES + l,
-                 *slope = job->scan.slope + tile * TNP_SCAN * TNP_LANES + l;
+    const double *f = job->scan.f + tile * job->scan.count * TNP_LANES + l,
+                 *slope = job->scan.slope + tile * job->scan.count * TNP_LANES + l;
     size_t c = tile * TNP_LANES + l, best = 0;
     memset(lane, 0, sizeof *lane);
-    for (size_t g = 1; g < TNP_SCAN; ++g)
+    for (size_t g = 1; g < job->scan.count; ++g)
         if (f[g * TNP_LANES] > f[best * TNP_LANES])
             best = g;
     lane->x = job->scan.x[best];
     lane->lo = job->scan.x[best > 0 ? best - 1 : 0];
-    lane->hi = job->scan.x[best + 1 < TNP_SCAN ? best + 1 : TNP_SCAN - 1];
+    lane->hi = job->scan.x[best + 1 < job->scan.count ? best + 1 : job->scan.count - 1];
     if (slope[best * TNP_LANES] > 0)
         lane->lo = lane->x;
     else
@@ -168,7 +168,7 @@ static void begin(const evidence_job *job, size_t tile, size_t l, class_lane *la
     lane->active = c < job->s->classes && !job->constant[c];
     if (job->opt->start > 0) {
         lane->lo = job->scan.x[0];
-        lane->hi = job->scan.x[TNP_SCAN - 1];
+        lane->hi = job->scan.x[job->scan.count - 1];
         lane->x = fmin(fmax(log(job->opt->start), lane->lo), lane->hi);
     } else if (lane->lo == lane->hi) { /* the best is an end of the range: nothing to iterate */
         lane->active = false;
@@ -235,17 +235,17 @@ static void golden(const evidence_job *job, size_t tile, class_lane *lanes, size
  * by a slope that turns from rising to falling. Returns whether the lane has moved. */
 static bool polish(const evidence_job *job, size_t tile, class_lane *lanes, size_t l, double reached, double *scratch)
 {
-    const double *f = job->scan.f + tile * TNP_SCAN * TNP_LANES + l, *x = job->scan.x;
-    const double *slope = job->scan.slope + tile * TNP_SCAN * TNP_LANES + l;
+    const double *f = job->scan.f + tile * job->scan.count * TNP_LANES + l, *x = job->scan.x;
+    const double *slope = job->scan.slope + tile * job->scan.count * TNP_LANES + l;
     double before = lanes[l].x, best = reached;
     if (!lanes[l].converged)
         golden(job, tile, lanes, l, lanes[l].lo, lanes[l].hi, scratch, &best);
-    for (size_t g = 0; g + 1 < TNP_SCAN; ++g)
+    for (size_t g = 0; g + 1 < job->scan.count; ++g)
         if (slope[g * TNP_LANES] > 0 && slope[(g + 1) * TNP_LANES] < 0 && !(before >= x[g] && before <= x[g + 1]))
             golden(job, tile, lanes, l, x[g], x[g + 1], scratch, &best);
-    for (size_t g = 0; g < TNP_SCAN; ++g)
+    for (size_t g = 0; g < job->scan.count; ++g)
         if (f[g * TNP_LANES] > best + 1e-10 * fabs(best)) /* two turns between neighbours, or an end of the range */
-            golden(job, tile, lanes, l, x[g > 0 ? g - 1 : 0], x[g + 1 < TNP_SCAN ? g + 1 : g], scratch, &best);
+            golden(job, tile, lanes, l, x[g > 0 ? g - 1 : 0], x[g + 1 < job->scan.count ? g + 1 : g], scratch, &best);
     return lanes[l].x != before;
 }
 
@@ -390,14 +390,14 @@ void tn_evidence_free(tn_evidence *e)
     tnp_free(e);
 }
 
-/* Classes whose optimum is the smallest lambda although F falls there by a quarter nat an e-fold or more: dF/dlog lambda
- * tends to (rank - dof)/2, which is 0 for labels that are merely interpolated and -1/2 a repeated row with its repeated
- * label. Such an F has no upper bound; the floor cuts it. */
+/* Classes whose F has no upper bound: fewer directions of the features than rows reproduce the labels. Their optimum is the
+ * smallest lambda although F falls there by a quarter nat an e-fold or more: dF/dlog lambda tends to (rank - dof)/2, which is 0
+ * for labels that are merely interpolated and -1/2 a repeated row with its repeated label. */
 static size_t count_unbounded(const evidence_job *job)
 {
     size_t count = 0;
     for (size_t c = 0; c < job->s->classes; ++c) {
-        double slope = job->scan.slope[c / TNP_LANES * TNP_SCAN * TNP_LANES + c % TNP_LANES];
+        double slope = job->scan.slope[c / TNP_LANES * job->scan.count * TNP_LANES + c % TNP_LANES];
         count += job->out->state[c] == TN_CLASS_FITTED && slope < -0.25 &&
                  job->out->lambda[c] <= exp(job->scan.x[0]) * 1.0001;
     }
@@ -432,6 +432,7 @@ tn_status tnp_evidence_new(tn_ctx *ctx, const tnp_spectrum *s, size_t rows, size
     e->log_evidence_shared = e->log_null;
     if (s->rank > 0 && e->degenerate_classes < s->classes)
         TN_TRY(tnp_shared_lambda(ctx, s, &job.scan, constant, options->tolerance, e));
+    TN_TRY(tnp_evidence_error(ctx, s, e));
     *out = e;
     e = NULL;
 done:

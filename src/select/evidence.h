@@ -12,6 +12,9 @@
 tn_status tnp_evidence_new(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t rows, size_t dim, const bool *constant,
                            const tn_evidence_options *options, tn_evidence **out);
 
+/* Estimates how far rounding of the moments may have moved the log evidence, relative to it: out->error. */
+tn_status tnp_evidence_error(tn_ctx *ctx, const tnp_spectrum *spectrum, tn_evidence *out);
+
 /* The lambda that minimises N sum_k |y_k - Xw_k|^2 / (N - gamma - intercept)^2; infinite when no features is best. */
 tn_status tnp_gcv_lambda(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t rows, bool intercept, const bool *constant,
                          double *lambda);

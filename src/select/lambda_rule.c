@@ -9,20 +9,23 @@
  * zero with lambda: the ratio is then decided by rounding near the floor. */
 #include "select/evidence.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { DECADES_POINTS = 25, GOLDEN_STEPS = 24 };
+enum { GOLDEN_STEPS = 24 };
 
 tn_status tnp_minimise_lambda(tn_ctx *ctx, const tnp_spectrum *s,
                               tn_status (*f)(tn_ctx *ctx, void *arg, double lambda, double *value), void *arg,
                               double *lambda, double *value)
 {
     const double ratio = 0.61803398874989484820;
-    double low = log(s->floor), high = log(1e6 * s->largest), step = (high - low) / (DECADES_POINTS - 1);
+    double low = log(s->floor), high = log(1e6 * s->largest);
+    int points = (int)ceil((high - low) / log(10) * 4 / 3 - 1e-9) + 1; /* three quarters of a decade apart */
+    double step = (high - low) / (points - 1);
     double best = low, best_value = INFINITY, v = 0, c, d, fc = 0, fd = 0;
     tn_status st = TN_OK;
-    for (int g = 0; g < DECADES_POINTS; ++g) {
+    for (int g = 0; g < points; ++g) {
         double x = low + step * g;
         TN_TRY(f(ctx, arg, exp(x), &v));
         if (v < best_value) {
@@ -107,7 +110,10 @@ tn_status tnp_gcv_lambda(tn_ctx *ctx, const tnp_spectrum *s, size_t rows, bool i
     null *= job.rows / ((job.rows - job.taken) * (job.rows - job.taken));
     if (s->rank > 0)
         TN_TRY(tnp_minimise_lambda(ctx, s, gcv_at, &job, &best, &value));
-    *lambda = value < null ? best : INFINITY;
+    /* With two rows every lambda is the same, but for the rounding of N - gamma, which is of the order of lambda over the largest
+     * eigenvalue. */
+    double noise = 1e-6 + 64 * DBL_EPSILON * job.rows * s->largest / best;
+    *lambda = value < null * (1 - noise) ? best : INFINITY;
 done:
     tnp_free(job.residual);
     return st;

@@ -7,11 +7,13 @@
 #include "learn/spectrum.h"
 #include "tenon/select.h"
 
-enum { TNP_SCAN = 37 }; /* points, from the spectrum's floor to 1e6 times its largest eigenvalue: half a decade apart */
+enum { TNP_SCAN = 37, TNP_SCAN_MOST = 129 };
 
 typedef struct tnp_scan {
-    double x[TNP_SCAN]; /* log lambda */
-    double *f, *slope;  /* (tiles, TNP_SCAN, TNP_LANES): F and dF/dlog lambda of every class */
+    size_t count; /* points from the spectrum's floor to 1e6 times its largest eigenvalue, half a decade apart: TNP_SCAN
+                                for the usual 18 decades, more below it */
+    double x[TNP_SCAN_MOST]; /* log lambda */
+    double *f, *slope;       /* (tiles, count, TNP_LANES): F and dF/dlog lambda of every class */
 } tnp_scan;
 
 /* The spectrum must have a rank above 0. */

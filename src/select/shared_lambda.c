@@ -59,7 +59,7 @@ static void scan_sums(const shared_job *job, const tnp_scan *scan, size_t g, dou
 {
     *f = *slope = 0;
     for (size_t c = 0; c < job->s->classes; ++c) {
-        size_t at = (c / TNP_LANES * TNP_SCAN + g) * TNP_LANES + c % TNP_LANES;
+        size_t at = (c / TNP_LANES * scan->count + g) * TNP_LANES + c % TNP_LANES;
         *f += job->constant[c] ? 0 : scan->f[at];
         *slope += job->constant[c] ? 0 : scan->slope[at];
     }
@@ -101,17 +101,17 @@ tn_status tnp_shared_lambda(tn_ctx *ctx, const tnp_spectrum *s, const tnp_scan *
 {
     tn_status st = TN_OK;
     shared_job job = {s, tnp_kernels_get(), constant, s->classes - out->degenerate_classes, 0, NULL, NULL, NULL};
-    double f[TNP_SCAN], slope[TNP_SCAN];
+    double f[TNP_SCAN_MOST] = {0}, slope[TNP_SCAN_MOST];
     size_t best = 0;
     TN_TRY(tnp_alloc(ctx, s->order, sizeof(double), &job.inverse));
     TN_TRY(tnp_alloc(ctx, s->tiles, sizeof(double), &job.r_part));
     TN_TRY(tnp_alloc(ctx, s->tiles, sizeof(double), &job.slope_part));
-    for (size_t g = 0; g < TNP_SCAN; ++g) {
+    for (size_t g = 0; g < scan->count; ++g) {
         scan_sums(&job, scan, g, &f[g], &slope[g]);
         best = f[g] > f[best] ? g : best;
     }
     double x = scan->x[best], value = f[best];
-    for (size_t g = 0; g + 1 < TNP_SCAN; ++g) /* F may have two maxima: each turn of the slope is tried */
+    for (size_t g = 0; g + 1 < scan->count; ++g) /* F may have two maxima: each turn of the slope is tried */
         TN_TRY(illinois(ctx, &job, scan->x[g], scan->x[g + 1], slope[g], slope[g + 1], tolerance, &x, &value));
     out->lambda_shared = value > out->log_null ? exp(x) : INFINITY;
     out->log_evidence_shared = fmax(value, out->log_null);

@@ -104,8 +104,8 @@ static void our_weights(const data *a, tn_feed *feed, bool squared, double cost,
     }
     for (size_t c = 0; c < a->k; ++c)
         costs[c] = (float)cost;
-    tnp_targets y = {a->n, a->k, first, cls, NULL};
-    tnp_columns columns = {&y, a->k, NULL, NULL, NULL, costs, costs};
+    tnp_targets y = {.rows = a->n, .classes = a->k, .first = first, .cls = cls};
+    tnp_columns columns = {&y, a->k, NULL, NULL, NULL, costs, costs, NULL};
     tnp_dual_options options = {squared, bias, GAP, 3000, 1, gram};
     assert_fine(test_ctx, tnp_design_new(test_ctx, feeds, 1, 0, &design));
     assert_fine(test_ctx, tnp_dual_solve(test_ctx, design, &columns, &options, NULL, w, objective, gap, &info));

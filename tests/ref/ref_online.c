@@ -98,11 +98,14 @@ static size_t one_multiclass(learner *l, const double *x, const bool *positive, 
     return 1;
 }
 
-static size_t one_against_rest(learner *l, const double *x, const bool *positive, const bool *skip, double length)
+static size_t one_against_rest(learner *l, const double *x, const bool *positive, const bool *skip, const double *side,
+                               double length)
 {
     size_t updates = 0;
+    double cost = l->c;
     for (size_t c = 0; c < l->k; ++c) {
         double sign = positive[c] ? 1 : -1, a, b;
+        l->c = cost * (side ? side[2 * c + positive[c]] : 1);
         if (skip && skip[c])
             continue;
         note_close(l, sign * score(l, c, x), spread(l, c, x));
@@ -125,7 +128,8 @@ static size_t one_sample(learner *l, const ref_online_job *j, size_t t, double *
     l->c = j->cost * (j->weight ? j->weight[t] : 1);
     if (l->c == 0)
         return 0;
-    return j->ovr ? one_against_rest(l, row, positive, skip, length) : one_multiclass(l, row, positive, length);
+    return j->ovr ? one_against_rest(l, row, positive, skip, j->side, length)
+                  : one_multiclass(l, row, positive, length);
 }
 
 size_t ref_online(const ref_online_job *j, double *w, size_t *close)

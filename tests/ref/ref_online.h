@@ -29,6 +29,7 @@ typedef struct ref_online_job {
     const bool *positive; /* (n,k): the sample's classes */
     const bool *skip;     /* (n,k) or NULL: one-vs-rest pairs that are not seen */
     const double *weight; /* n or NULL: multiplies the cost */
+    const double *side;   /* (k,2) or NULL: times the weight of negatives and of positives of a class, one-vs-rest */
     const double *start;  /* NULL: zeros */
 } ref_online_job;
 

@@ -59,7 +59,8 @@ static inline side_by_side columns_of(const setting *s, double positive, double 
                 out ? 0 : (double)(float)(in ? positive : negative) * (row_weight ? (double)row_weight[i] : 1);
         }
     }
-    c.columns = (tnp_columns){&s->y, count, row_fold ? c.fold : NULL, row_fold, row_weight, c.positive, c.negative};
+    c.columns =
+        (tnp_columns){&s->y, count, row_fold ? c.fold : NULL, row_fold, row_weight, c.positive, c.negative, NULL};
     return c;
 }
 

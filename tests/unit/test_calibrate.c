@@ -144,8 +144,32 @@ static double spread(const sample *s)
     return sqrt(sum);
 }
 
-/* No finite optimum: perfect separation ends at spread / 1e6, the opposite at spread * 1e6. */
-static void no_finite_optimum(void **state)
+/* What the head of calibrate.c says of decisions that are all right: their likelihood and one more decision, wrong by their mean
+ * margin. */
+static ref_real with_one_error(const sample *s, ref_real temperature)
+{
+    ref_real margins = 0;
+    size_t n = 0;
+    for (size_t i = 0; i < N; ++i)
+        for (size_t k = 0; k < K; ++k) {
+            const float *v = s->scores + i * K;
+            ref_real rival = -INFINITY, m = (ref_real)v[k] - (ref_real)s->threshold;
+            for (size_t l = 0; l < K; ++l)
+                rival = l == k ? rival : fmaxl(rival, (ref_real)v[l]);
+            if (s->task == TN_TASK_MULTILABEL) {
+                margins += has(s, i, k) ? m : -m;
+                ++n;
+            } else if (has(s, i, k)) {
+                margins += (ref_real)v[k] - rival;
+                ++n;
+            }
+        }
+    return likelihood(s, NULL, N, false, temperature) + log1pl(expl(margins / n / temperature));
+}
+
+/* Decisions that are all wrong have no finite optimum: spread * 1e6, the same probability for every class. Decisions that are
+ * all right must not claim certainty: 60 of them, or 240, allow for about one error. */
+static void certainty_from_few_rows(void **state)
 {
     (void)state;
     for (int multilabel = 0; multilabel < 2; ++multilabel)
@@ -153,14 +177,51 @@ static void no_finite_optimum(void **state)
             for (double scale = 1e-4; scale < 1e5; scale *= 1e4) {
                 sample *s =
                     sample_of(multilabel ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS, wrong ? -30 : 30, scale, 0, 6);
-                double t = 0, want = spread(s) * (wrong ? 1e6 : 1e-6);
+                double t = 0, end = spread(s) * 1e6;
                 assert_fine(test_ctx, tnp_temperature_fit(test_ctx, &s->y, s->task, 0, NULL, N, NULL, s->scores, &t));
-                if (!(fabs(t / want - 1) < 1e-6))
-                    print_error("multi-label %d, wrong %d, scale %g: temperature %g, the bracket ends at %g\n",
-                                multilabel, wrong, scale, t, want);
-                assert_near(t / want, 1, 1e-6);
+                if (wrong)
+                    assert_near(t / end, 1, 1e-6);
+                ref_real got = with_one_error(s, t);
+                for (int g = -300; !wrong && g <= 300; ++g)
+                    assert_true(with_one_error(s, t * powl(10, g / 100.0L)) >= got * (1 - 1e-12L));
                 sample_free(s);
             }
+}
+
+/* NaN: no model that could know. The temperature is that of the same scores without the class and the rows; with nothing left
+ * there is none. */
+static void scores_of_models_that_cannot_know(void **state)
+{
+    (void)state;
+    sample *s = sample_of(TN_TASK_MULTICLASS, 1.5, 1, 0, 9);
+    size_t first[N + 1] = {0}, left = 0;
+    uint32_t cls[N];
+    float part[N * (K - 1)];
+    double t = 0, want = 0;
+    for (size_t i = 0; i < N; ++i) {
+        s->scores[i * K + 2] = NAN;
+        if (s->y.cls[i] == 2)
+            continue;
+        cls[left] = s->y.cls[i] - (s->y.cls[i] > 2);
+        for (size_t k = 0; k < K; ++k)
+            if (k != 2)
+                part[left * (K - 1) + k - (k > 2)] = s->scores[i * K + k];
+        first[left + 1] = left + 1;
+        ++left;
+    }
+    assert_true(left > 20 && left < N);
+    const tnp_targets y = {left, K - 1, first, cls, NULL};
+    assert_fine(test_ctx, tnp_temperature_fit(test_ctx, &s->y, s->task, 0, NULL, N, NULL, s->scores, &t));
+    assert_fine(test_ctx, tnp_temperature_fit(test_ctx, &y, s->task, 0, NULL, left, NULL, part, &want));
+    assert_near(t, want, 1e-8); /* both stop at 1e-9 of t */
+    for (size_t i = 0; i < N * K; ++i)
+        s->scores[i] = NAN;
+    for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_MULTILABEL; ++task) {
+        t = 7;
+        assert_fine(test_ctx, tnp_temperature_fit(test_ctx, &s->y, (tn_task)task, 0, NULL, N, NULL, s->scores, &t));
+        assert_true(t == 0);
+    }
+    sample_free(s);
 }
 
 static void scores_that_say_nothing(void **state)
@@ -221,7 +282,8 @@ static void probabilities(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_best_temperature),    cmocka_unit_test(of_some_rows),  cmocka_unit_test(no_finite_optimum),
+        cmocka_unit_test(the_best_temperature),    cmocka_unit_test(of_some_rows),
+        cmocka_unit_test(certainty_from_few_rows), cmocka_unit_test(scores_of_models_that_cannot_know),
         cmocka_unit_test(scores_that_say_nothing), cmocka_unit_test(probabilities),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

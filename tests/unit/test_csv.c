@@ -32,6 +32,20 @@ static void numbers_with_and_without_header(void **state)
     check_values("1\n2.5\n-3\n4\n0.5\n6\n", 6, 1, want);
 }
 
+static void tabs_stand_between_the_cells_of_a_tsv(void **state)
+{
+    (void)state;
+    double out[4];
+    tn_source *src = open_source(write_text("a.tsv", "x,1\tid\ty\n1\ta, b\t2\n\"3\"\tc\t\n"));
+    assert_string_equal(tn_source_format(src), "tsv");
+    assert_int_equal(tn_source_cols(src), 2);
+    assert_string_equal(tn_source_ids(src)[0], "a, b");
+    assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, NULL, 0, 2, 0, 2, out));
+    assert_true(out[0] == 1 && out[1] == 2 && out[2] == 3 && isnan(out[3]));
+    tn_source_close(src);
+    assert_source_fails(write_text("a.tsv", "1\t2\n3,4\n"), TN_ERR_FORMAT, "a.tsv: line 2, byte 4, column 1: '3,4'");
+}
+
 static void empty_cell_is_nan(void **state)
 {
     (void)state;
@@ -98,13 +112,10 @@ static void csv_quotes_that_are_wrong(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_with_and_without_header),
-        cmocka_unit_test(empty_cell_is_nan),
-        cmocka_unit_test(column_named_id_names_the_rows),
-        cmocka_unit_test(csv_without_rows_or_columns),
-        cmocka_unit_test(csv_ragged_rows),
-        cmocka_unit_test(csv_cells_that_are_no_numbers),
-        cmocka_unit_test(csv_quotes_that_are_wrong),
+        cmocka_unit_test(numbers_with_and_without_header),       cmocka_unit_test(empty_cell_is_nan),
+        cmocka_unit_test(tabs_stand_between_the_cells_of_a_tsv), cmocka_unit_test(column_named_id_names_the_rows),
+        cmocka_unit_test(csv_without_rows_or_columns),           cmocka_unit_test(csv_ragged_rows),
+        cmocka_unit_test(csv_cells_that_are_no_numbers),         cmocka_unit_test(csv_quotes_that_are_wrong),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -23,7 +23,7 @@ static lists uneven(size_t n, size_t k)
         l.first[i + 1] = i + 1;
         l.cls[i] = (uint32_t)(i == n / 2 ? k - 1 : c);
     }
-    l.y = (tnp_targets){n, k, l.first, l.cls, NULL};
+    l.y = (tnp_targets){.rows = n, .classes = k, .first = l.first, .cls = l.cls};
     return l;
 }
 

@@ -273,8 +273,8 @@ static void test_confident_move(void **state)
             }
 }
 
-/* One bad value at every place of every size, and bad values just outside that must not be seen. */
-static void test_all_finite(void **state)
+/* One value too large or no number at every place of every size, and such values just outside that must not be seen. */
+static void test_all_within(void **state)
 {
     (void)state;
     const float bad[] = {NAN, -NAN, INFINITY, -INFINITY}, good[] = {FLT_MAX, -FLT_MAX, FLT_MIN / 8, -0.0f};
@@ -287,11 +287,20 @@ static void test_all_finite(void **state)
                 buffer[i] = NAN;
             for (size_t i = 0; i < n; ++i)
                 x[i] = good[i % 4];
-            assert_true(tables[t]->all_finite(x, n));
+            assert_true(tables[t]->all_within(x, n, FLT_MAX));
+            assert_true(tables[t]->all_within(x, n, 0x1p50f) == (n == 0));
             for (size_t i = 0; i < n; ++i) {
                 x[i] = bad[(i + n) % 4];
-                assert_false(tables[t]->all_finite(x, n));
+                assert_false(tables[t]->all_within(x, n, FLT_MAX));
                 x[i] = good[i % 4];
+            }
+            for (size_t i = 0; i < n; ++i)
+                x[i] = i % 2 ? -0x1p50f : 0x1p50f;
+            assert_true(tables[t]->all_within(x, n, 0x1p50f));
+            for (size_t i = 0; i < n; ++i) {
+                x[i] = nextafterf(x[i], 2 * x[i]);
+                assert_false(tables[t]->all_within(x, n, 0x1p50f));
+                x[i] = 0;
             }
         }
 }
@@ -493,7 +502,7 @@ int main(void)
     unsetenv("TN_SIMD");
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sums),       cmocka_unit_test(test_add_to_double),  cmocka_unit_test(test_shift_scale),
-        cmocka_unit_test(test_all_finite), cmocka_unit_test(test_half),           cmocka_unit_test(test_tri_solve),
+        cmocka_unit_test(test_all_within), cmocka_unit_test(test_half),           cmocka_unit_test(test_tri_solve),
         cmocka_unit_test(test_nearest),    cmocka_unit_test(test_pick),           cmocka_unit_test(test_products),
         cmocka_unit_test(test_add_scaled), cmocka_unit_test(test_confident_move), cmocka_unit_test(test_softmax),
         cmocka_unit_test(test_moments),    cmocka_unit_test(test_scale),

@@ -1,61 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Labels from arrays and text, and their mapping to other class names. */
-#include "fixtures/files.h"
-
-static tn_labels *open_labels(const char *path, tn_task task)
-{
-    tn_labels *labels = NULL;
-    assert_fine(test_ctx, tn_labels_open(test_ctx, path, task, &labels));
-    return labels;
-}
-
-static void expect(const char *path, tn_task task, tn_status status, const char *part)
-{
-    size_t blocks = tnp_live_blocks(test_ctx);
-    tn_labels *const untouched = (tn_labels *)(void *)test_folder;
-    tn_labels *labels = untouched;
-    assert_fails(test_ctx, status, part, tn_labels_open(test_ctx, path, task, &labels));
-    assert_ptr_equal(labels, untouched);
-    assert_int_equal(tnp_live_blocks(test_ctx), blocks);
-}
-
-/* "cat dog": class names joined by blanks, whatever their order in memory. */
-static void check_names(const tn_labels *labels, const char *want)
-{
-    char got[256] = "";
-    for (size_t i = 0; i < labels->classes; ++i)
-        snprintf(got + strlen(got), sizeof got - strlen(got), i ? " %s" : "%s", labels->names[i]);
-    assert_string_equal(got, want);
-}
-
-/* "0 1,2 ? -": the classes of each row; ? is unlabelled, - labelled without a class. */
-static void check_rows(const tn_labels *labels, const char *want)
-{
-    char got[256] = "";
-    assert_int_equal(labels->first[0], 0);
-    for (size_t i = 0; i < labels->rows; ++i) {
-        size_t n = strlen(got);
-        snprintf(got + n, sizeof got - n, "%s%s", i ? " " : "",
-                 !labels->known[i]                          ? "?"
-                 : labels->first[i] == labels->first[i + 1] ? "-"
-                                                            : "");
-        for (size_t j = labels->first[i]; j < labels->first[i + 1]; ++j) {
-            n = strlen(got);
-            snprintf(got + n, sizeof got - n, "%s%u", j > labels->first[i] ? "," : "", (unsigned)labels->cls[j]);
-        }
-    }
-    assert_string_equal(got, want);
-    assert_null(labels->values);
-}
-
-static void check(tn_labels *labels, tn_task task, const char *names, const char *rows)
-{
-    assert_int_equal(labels->task, task);
-    check_names(labels, names);
-    check_rows(labels, rows);
-    tn_labels_free(labels);
-}
+#include "labels_of.h"
 
 static const char *write_ints(const char *descr, const char *shape, bool fortran, size_t width, size_t n,
                               const int64_t *values)
@@ -110,11 +56,88 @@ static void label_values_out_of_range(void **state)
            "y.npy: row 1: value is above");
     expect(write_ints("<i4", "(2,)", false, 4, 2, (const int64_t[]){-1, -1}), TN_TASK_AUTO, TN_ERR_DATA,
            "y.npy: every row is unlabelled");
-    expect(write_ints("<i4", "(2, 2)", false, 4, 4, (const int64_t[]){0, 1, 1, 0}), TN_TASK_MULTICLASS, TN_ERR_DATA,
-           "y.npy: 2 columns, multiclass labels need one");
+    expect(write_ints("<i4", "(2, 2)", false, 4, 4, (const int64_t[]){0, 1, 1, 1}), TN_TASK_MULTICLASS, TN_ERR_DATA,
+           "y.npy: row 1 has 2 of the 2 classes, expected one");
+    expect(write_ints("<i4", "(2, 2)", false, 4, 4, (const int64_t[]){0, 1, 0, 0}), TN_TASK_MULTICLASS, TN_ERR_DATA,
+           "y.npy: row 1 has 0 of the 2 classes, expected one");
     expect(write_ints("<i4", "(0,)", false, 4, 0, NULL), TN_TASK_AUTO, TN_ERR_DATA, "y.npy: no rows");
-    expect(write_ints("<i4", "(1, 1, 1)", false, 4, 1, (const int64_t[]){0}), TN_TASK_AUTO, TN_ERR_UNSUPPORTED,
-           "shape (1, 1, 1)");
+    expect(write_ints("<i4", "(1, 2, 2)", false, 4, 4, (const int64_t[]){0, 1, 1, 0}), TN_TASK_AUTO, TN_ERR_UNSUPPORTED,
+           "shape (1, 2, 2)");
+}
+
+static void one_hot_with_the_multiclass_task(void **state)
+{
+    (void)state;
+    const char *path = write_ints("|u1", "(3, 3)", false, 1, 9, (const int64_t[]){0, 0, 1, 1, 0, 0, 0, 0, 1});
+    check(open_labels(path, TN_TASK_MULTICLASS), TN_TASK_MULTICLASS, "0 1 2", "2 0 2");
+    check(open_labels(path, TN_TASK_AUTO), TN_TASK_MULTILABEL, "0 1 2", "2 0 2");
+}
+
+static const char *write_doubles(const char *shape, size_t n, const double *values)
+{
+    bytes b = {.n = 0};
+    put_npy(&b, "<f8", false, shape);
+    for (size_t i = 0; i < n; ++i)
+        put_int(&b, double_bits(values[i]), 8, false);
+    return write_bytes("f.npy", &b);
+}
+
+static void floats_of_whole_numbers_are_classes(void **state)
+{
+    (void)state;
+    check(open_labels(write_doubles("(5,)", 5, (const double[]){10, 9, -1, NAN, 10}), TN_TASK_AUTO), TN_TASK_MULTICLASS,
+          "9 10", "1 0 ? ? 1");
+    check(open_labels(write_doubles("(2, 1)", 2, (const double[]){-0.0, 9007199254740992.0}), TN_TASK_MULTICLASS),
+          TN_TASK_MULTICLASS, "0 9007199254740992", "0 1");
+    check(open_labels(write_doubles("(2, 2)", 4, (const double[]){1, 1, 0, 1}), TN_TASK_AUTO), TN_TASK_MULTILABEL,
+          "0 1", "0,1 1");
+    expect(write_doubles("(2,)", 2, (const double[]){1, 0.5}), TN_TASK_AUTO, TN_ERR_DATA,
+           "f.npy: row 1: 0.5 is not a whole number that names a class; for values give --task regression");
+    expect(write_doubles("(1,)", 1, (const double[]){9007199254740994.0}), TN_TASK_AUTO, TN_ERR_DATA, "f.npy: row 0");
+    expect(write_doubles("(1,)", 1, (const double[]){INFINITY}), TN_TASK_AUTO, TN_ERR_DATA, "f.npy: row 0: inf");
+    expect(write_doubles("(1, 2)", 2, (const double[]){1, NAN}), TN_TASK_AUTO, TN_ERR_DATA, "f.npy: row 0, column 1");
+    expect(write_doubles("(2,)", 2, (const double[]){NAN, -1}), TN_TASK_AUTO, TN_ERR_DATA, "every row is unlabelled");
+}
+
+/* Text as numpy stores it: fixed width, zeros behind; four bytes a character or one. */
+static const char *write_words(const char *descr, const char *shape, size_t chars, size_t n, const char *const *words)
+{
+    bytes b = {.n = 0};
+    put_npy(&b, descr, false, shape);
+    for (size_t i = 0; i < n; ++i)
+        for (size_t c = 0; c < chars; ++c) {
+            unsigned char letter = c < strlen(words[i]) ? (unsigned char)words[i][c] : 0;
+            put_int(&b, letter, descr[1] == 'U' ? 4 : 1, descr[0] == '>');
+        }
+    return write_bytes("w.npy", &b);
+}
+
+static void arrays_of_text_are_names(void **state)
+{
+    (void)state;
+    const char *const words[] = {"dog", "cat", "", "-1", "cat"}, *const several[] = {"a|b", "b"},
+                      *const number[] = {"7", "1.5"};
+    check(open_labels(write_words("<U3", "(5,)", 3, 5, words), TN_TASK_AUTO), TN_TASK_MULTICLASS, "cat dog",
+          "1 0 ? ? 0");
+    check(open_labels(write_words(">U4", "(5, 1)", 4, 5, words), TN_TASK_AUTO), TN_TASK_MULTICLASS, "cat dog",
+          "1 0 ? ? 0");
+    check(open_labels(write_words("|S3", "(5,)", 3, 5, words), TN_TASK_MULTICLASS), TN_TASK_MULTICLASS, "cat dog",
+          "1 0 ? ? 0");
+    check(open_labels(write_words("|S3", "(2,)", 3, 2, several), TN_TASK_AUTO), TN_TASK_MULTILABEL, "a b", "0,1 1");
+    /* U+00E4 is two bytes of UTF-8 */
+    check(open_labels(write_words("<U1", "(1,)", 1, 1, (const char *const[]){"\xe4"}), TN_TASK_AUTO),
+          TN_TASK_MULTICLASS, "\xc3\xa4", "0");
+    tn_labels *values = open_labels(write_words("|S3", "(2,)", 3, 2, number), TN_TASK_REGRESSION);
+    assert_true(values->values[0] == 7 && values->values[1] == 1.5);
+    tn_labels_free(values);
+    expect(write_words("|S3", "(1,)", 3, 1, (const char *const[]){"a\nb"}), TN_TASK_AUTO, TN_ERR_DATA,
+           "w.npy: row 0: a tab or a line end");
+    expect(write_words("|S3", "(1,)", 3, 1, (const char *const[]){"a\tb"}), TN_TASK_AUTO, TN_ERR_DATA, "row 0: a tab");
+    expect(write_words("|S1", "(1,)", 1, 1, (const char *const[]){"\xff"}), TN_TASK_AUTO, TN_ERR_FORMAT,
+           "w.npy: row 0: not text");
+    expect(write_words("|S1", "(1, 2)", 1, 2, (const char *const[]){"a", "b"}), TN_TASK_AUTO, TN_ERR_UNSUPPORTED,
+           "text of shape (1, 2), expected one name a row");
+    expect(write_words("|S1", "(0,)", 1, 0, NULL), TN_TASK_AUTO, TN_ERR_DATA, "w.npy: no rows");
 }
 
 static void numbers_need_the_regression_task(void **state)
@@ -163,11 +186,6 @@ static void labels_from_a_safetensors_member(void **state)
 }
 
 /* ---- text ---- */
-
-static tn_labels *text_labels(const char *text, tn_task task)
-{
-    return open_labels(write_text("l.txt", text), task);
-}
 
 static void lines_are_class_names(void **state)
 {
@@ -403,6 +421,8 @@ static void labels_survive_failing_allocations(void **state)
     survives(write_ints("<i4", "(3,)", false, 4, 3, (const int64_t[]){0, 1, 1}), TN_TASK_AUTO);
     survives(write_ints("<i4", "(2, 2)", false, 4, 4, (const int64_t[]){0, 1, 1, 0}), TN_TASK_AUTO);
     survives(write_ints("<i4", "(2,)", false, 4, 2, (const int64_t[]){0, 1}), TN_TASK_REGRESSION);
+    survives(write_doubles("(2,)", 2, (const double[]){0, 1}), TN_TASK_AUTO);
+    survives(write_words("<U1", "(2,)", 1, 2, (const char *const[]){"0", "1"}), TN_TASK_AUTO);
 }
 
 static void names_of_tasks(void **state)
@@ -423,6 +443,9 @@ int main(void)
         cmocka_unit_test(zeros_and_ones_are_several_labels),
         cmocka_unit_test(label_values_out_of_range),
         cmocka_unit_test(numbers_need_the_regression_task),
+        cmocka_unit_test(one_hot_with_the_multiclass_task),
+        cmocka_unit_test(floats_of_whole_numbers_are_classes),
+        cmocka_unit_test(arrays_of_text_are_names),
         cmocka_unit_test(labels_from_a_safetensors_member),
         cmocka_unit_test(lines_are_class_names),
         cmocka_unit_test(bars_join_several_names),

@@ -132,6 +132,17 @@ static void spoil(setting *s)
     }
 }
 
+/* Figures of the predictions at lambda. */
+static tn_status measure(const left_out *v, tn_task task, double lambda, tnp_loo_result *out)
+{
+    double *predicted = ref_alloc(v->sample->count * K, sizeof *predicted);
+    tn_status st = tnp_loo_predict(test_ctx, v->loo, lambda, predicted);
+    if (st == TN_OK)
+        tnp_loo_judge(v->sample, &v->s.y, task, predicted, out);
+    free(predicted);
+    return st;
+}
+
 static void check_accuracy(tn_task task, size_t n, size_t d, bool intercept, size_t most)
 {
     setting s = problem(REF_SIGNED, n, d, task);
@@ -146,7 +157,7 @@ static void check_accuracy(tn_task task, size_t n, size_t d, bool intercept, siz
     }
     for (size_t i = 0; i < v.sample->count; ++i)
         variance += (right[v.sample->rows[i]] - mean) * (right[v.sample->rows[i]] - mean) / (double)v.sample->count;
-    assert_fine(test_ctx, tnp_loo_measure(test_ctx, v.loo, task, 0.5, &result));
+    assert_fine(test_ctx, measure(&v, task, 0.5, &result));
     assert_near(result.accuracy, mean, 1e-12);
     assert_near(result.se, sqrt(variance * weights), 1e-12);
     assert_true(isnan(result.r2));
@@ -189,7 +200,7 @@ static void r2_of_regression(void **state)
         }
         sum += (1 - error / total) / 2;
     }
-    assert_fine(test_ctx, tnp_loo_measure(test_ctx, v.loo, TN_TASK_REGRESSION, 0.5, &result));
+    assert_fine(test_ctx, measure(&v, TN_TASK_REGRESSION, 0.5, &result));
     assert_near(result.r2, (double)sum, 1e-8);
     assert_true(isnan(result.accuracy) && isnan(result.se));
     loo_done(&v);
@@ -273,7 +284,7 @@ static void every_allocation_may_fail(void **state)
             tn_status st = tnp_loo_new(test_ctx, v.ridge, (const tn_feed *const *)s.feed, 2, &s.y, v.sample, &loo);
             assert_true(st == TN_OK || loo == NULL);
             if (st == TN_OK)
-                st = tnp_loo_measure(test_ctx, loo, TN_TASK_MULTICLASS, 1, &r);
+                st = measure(&(left_out){.s = s, .sample = v.sample, .loo = loo}, TN_TASK_MULTICLASS, 1, &r);
             tnp_fail_allocation(test_ctx, 0);
             tnp_loo_free(loo);
             assert_int_equal(tnp_live_blocks(test_ctx), blocks);

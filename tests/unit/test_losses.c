@@ -18,7 +18,7 @@ static const double U = 0x1p-24;
 /* Row 2 has no class, row 4 has all. */
 static const size_t first[N + 1] = {0, 1, 3, 3, 4, 8};
 static const uint32_t cls[8] = {2, 0, 3, 1, 0, 1, 2, 3};
-static const tnp_targets targets = {N, K, first, cls, NULL};
+static const tnp_targets targets = {.rows = N, .classes = K, .first = first, .cls = cls};
 static const uint32_t row_fold[N] = {0, 1, 2, 0, 1};
 static const float row_weight[N] = {1, 0.5f, 3, 0, 2};
 
@@ -42,9 +42,14 @@ static tnp_columns columns_of(costs *c, bool folds, bool weights)
         c->positive[j] = 0.25f * (float)(j + 1);
         c->negative[j] = 0.125f * (float)(COUNT - j);
     }
-    return (tnp_columns){
-        &targets,    folds ? COUNT : K, folds ? c->fold : NULL, folds ? row_fold : NULL, weights ? row_weight : NULL,
-        c->positive, c->negative};
+    return (tnp_columns){&targets,
+                         folds ? COUNT : K,
+                         folds ? c->fold : NULL,
+                         folds ? row_fold : NULL,
+                         weights ? row_weight : NULL,
+                         c->positive,
+                         c->negative,
+                         NULL};
 }
 
 /* y times the cost, by definition; these products are exact in float. */
@@ -192,7 +197,7 @@ static void softmax_loss(void **state)
     size_t starts[ROWS + 1];
     uint32_t own[ROWS];
     float weight[ROWS], s[ROWS * K], z[ROWS * K], given[ROWS * K], g[ROWS * K], moved[ROWS * K];
-    const tnp_targets y = {ROWS, K, starts, own, NULL};
+    const tnp_targets y = {.rows = ROWS, .classes = K, .first = starts, .cls = own};
     const tnp_softmax soft = {&y, 0.75f, weight};
     tnp_softmax_rows rows;
     ref_real value = 0, slope[K] = {0}, bent[K] = {0}, line[2] = {0}, few[2] = {0}, t = 0.25L;
@@ -312,7 +317,7 @@ static void enormous_scores(void **state)
     tnp_columns c = columns_of(&room, false, false);
     static const size_t cols[K] = {0, 1, 2, 3};
     static const size_t one[2] = {0, 1};
-    const tnp_targets y = {1, K, one, cls, NULL}; /* row 0 has class 2 */
+    const tnp_targets y = {.rows = 1, .classes = K, .first = one, .cls = cls}; /* row 0 has class 2 */
     const tnp_softmax soft = {&y, 1, NULL};
     const tnp_loss loss = tnp_binary_logistic(&c);
     tnp_softmax_rows rows;

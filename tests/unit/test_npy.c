@@ -200,6 +200,29 @@ static void npy_shape_defects(void **state)
     expect_shape("(1, 1, 1, 1, 1, 1, 1, 1, 1)", 4, TN_ERR_UNSUPPORTED, "byte 85: shape has more than 8 dimensions");
 }
 
+/* Pooled maps of networks: (rows, columns, 1, 1), and whatever else is a matrix with dimensions of 1 between. */
+static void npy_dimensions_of_one(void **state)
+{
+    (void)state;
+    static const char *const shapes[] = {"(3, 2, 1, 1)", "(3, 1, 1, 2)", "(3, 1, 2)"};
+    for (size_t s = 0; s < 6; ++s) {
+        bytes b = {.n = 0};
+        float out[6];
+        bool fortran = s % 2;
+        put_npy(&b, "<f4", fortran, shapes[s / 2]);
+        for (size_t i = 0; i < 6; ++i) /* element (r, c) is 10 r + c */
+            put_int(&b, float_bits((float)(fortran ? 10 * (i % 3) + i / 3 : 10 * (i / 2) + i % 2)), 4, false);
+        tn_source *src = open_source(write_bytes("p.npy", &b));
+        assert_int_equal(tn_source_rows(src), 3);
+        assert_int_equal(tn_source_cols(src), 2);
+        assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 3, 0, 2, out));
+        for (size_t i = 0; i < 6; ++i)
+            assert_true(out[i] == (float)(10 * (i / 2) + i % 2));
+        tn_source_close(src);
+    }
+    expect_shape("(1, 2, 1, 2)", 16, TN_ERR_UNSUPPORTED, "shape (1, 2, 1, 2) has 4 dimensions");
+}
+
 static void npy_shape_overflow(void **state)
 {
     (void)state;
@@ -256,6 +279,7 @@ int main(void)
         cmocka_unit_test(npy_types_that_are_not_handled),
         cmocka_unit_test(npy_shape_defects),
         cmocka_unit_test(npy_shape_overflow),
+        cmocka_unit_test(npy_dimensions_of_one),
         cmocka_unit_test(npy_without_rows_or_columns),
         cmocka_unit_test(npy_values_cut_off_or_followed_by_more),
         cmocka_unit_test(npy_survives_failing_allocations),

@@ -116,7 +116,8 @@ static void show(tnp_online *o, const scene *s, const way *how, size_t start, si
                             s->first + start,
                             s->cls,
                             how->weighted ? s->weight_f + start : NULL,
-                            how->skipping ? s->skip_bytes + start * s->k : NULL};
+                            how->skipping ? s->skip_bytes + start * s->k : NULL,
+                            NULL};
     tnp_online_update(ctx, o, &in);
 }
 
@@ -411,7 +412,7 @@ static void ties_go_to_the_lower_class(void **state)
         tnp_online *o = NULL;
         tnp_rule r = tnp_rule_new((tnp_online_rule)rule, 1, 0.9);
         assert_fine(ctx, tnp_online_new(ctx, &r, &(tnp_online_shape){TNP_MUL, false, false, 4, 1, 2}, &o));
-        const tnp_samples in = {1, x, first, cls, NULL, NULL};
+        const tnp_samples in = {1, x, first, cls, NULL, NULL, NULL};
         tnp_online_update(ctx, o, &in); /* 0 against 1, 2, 3 that tie */
         assert_true(o->mu[0] > 0 && o->mu[o->width] < 0 && o->mu[2 * o->width] == 0 && o->mu[3 * o->width] == 0);
         tnp_online_free(o);
@@ -429,7 +430,7 @@ static void every_allocation_may_fail(void **state)
                 tnp_online *const untouched = (tnp_online *)(void *)&r;
                 tnp_online *o = untouched;
                 size_t before = tnp_live_blocks(ctx);
-                const tnp_samples in = {16, s.xf, s.first, s.cls, NULL, NULL};
+                const tnp_samples in = {16, s.xf, s.first, s.cls, NULL, NULL, NULL};
                 const tnp_online_shape shape = {ovr ? TNP_OVR : TNP_MUL, true, true, s.k, s.d, 16};
                 tnp_fail_allocation(ctx, k);
                 tn_status st = tnp_online_new(ctx, &r, &shape, &o);

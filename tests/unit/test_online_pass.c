@@ -170,7 +170,7 @@ static void weights_of_rows(void **state)
 /* Weights after two passes of PA-I, MUL over these feeds. Owned by the test. */
 static float *learned(const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool shuffle, size_t dim)
 {
-    const tnp_online_data data = {feeds, count, y, NULL};
+    const tnp_online_data data = {feeds, count, y, NULL, false};
     tn_online_options options = online_options_of(TN_ONLINE_MUL);
     tnp_rule rule = tnp_rule_new(TNP_PA, 0.5, 0.9);
     tnp_online_shape shape = {TNP_MUL, true, true, y->classes, dim, BLOCK};
@@ -250,7 +250,7 @@ static void file_order_is_blocks_in_order(void **state)
     for (size_t pass = 0; pass < 2; ++pass)
         for (size_t start = 0; start < ROWS; start += BLOCK) {
             size_t n = tnp_min(BLOCK, ROWS - start);
-            const tnp_samples in = {n, x + start * ROWS, t.targets.first + start, t.targets.cls, NULL, NULL};
+            const tnp_samples in = {n, x + start * ROWS, t.targets.first + start, t.targets.cls, NULL, NULL, NULL};
             tnp_online_update(test_ctx, o, &in);
         }
     size_t whole = CLASSES * o->width * sizeof(float);
@@ -291,8 +291,8 @@ static void a_file_longer_than_a_stretch(void **state)
     assert_int_equal(truncate(path, (off_t)(head.n + (size_t)LONG * WIDE * sizeof one)), 0);
     tn_source *src = open_source(path);
     tn_feed *feed = feed_of(src, TN_NORM_NONE);
-    const tnp_targets y = {LONG, 2, first, cls, NULL};
-    const tnp_online_data data = {(const tn_feed *const *)&feed, 1, &y, NULL};
+    const tnp_targets y = {.rows = LONG, .classes = 2, .first = first, .cls = cls};
+    const tnp_online_data data = {(const tn_feed *const *)&feed, 1, &y, NULL, false};
     tn_online_options options = online_options_of(TN_ONLINE_U_OVR);
     tnp_passes *p = passes_of(&data, &options, 4);
     tnp_online *o = learner_of(STEP, TNP_OVR, 2, WIDE);

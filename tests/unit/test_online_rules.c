@@ -65,7 +65,7 @@ static void three_steps_one_by_one(void **state)
         float *mean = calloc(o->shape.classes * o->width, sizeof *mean);
         label_steps(c, first, cls);
         for (size_t t = 0; t < STEPS; ++t) {
-            const tnp_samples in = {1, steps_x + t * STEPS_DIM, first + t, cls, NULL, NULL};
+            const tnp_samples in = {1, steps_x + t * STEPS_DIM, first + t, cls, NULL, NULL, NULL};
             tnp_online_update(ctx, o, &in);
             updates += c->moved[t];
             assert_int_equal(o->updates, updates);
@@ -90,7 +90,7 @@ static void three_steps_in_one_block(void **state)
         size_t first[STEPS + 1], size = (c->mul ? 3 : 1) * STEPS_WIDE;
         uint32_t cls[STEPS];
         label_steps(c, first, cls);
-        const tnp_samples in = {STEPS, steps_x, first, cls, NULL, NULL};
+        const tnp_samples in = {STEPS, steps_x, first, cls, NULL, NULL, NULL};
         tnp_online_update(ctx, o, &in);
         assert_int_equal(o->updates, c->moved[0] + c->moved[1] + c->moved[2]);
         assert_int_equal(o->seen, STEPS);
@@ -113,7 +113,7 @@ static void passive_aggressive_by_hand(void **state)
     tnp_rule rule = tnp_rule_new(TNP_PA, 1, 0.9);
     tnp_online *o = NULL;
     assert_fine(ctx, tnp_online_new(ctx, &rule, &(tnp_online_shape){TNP_MUL, false, true, 2, 2, 3}, &o));
-    const tnp_samples in = {3, x, first, cls, NULL, NULL};
+    const tnp_samples in = {3, x, first, cls, NULL, NULL, NULL};
     tnp_online_update(ctx, o, &in);
     assert_int_equal(o->updates, 2);
     for (size_t i = 0; i < 6; ++i)
@@ -133,7 +133,7 @@ static void arow_by_hand(void **state)
     tnp_rule rule = tnp_rule_new(TNP_AROW, 1, 0.9);
     tnp_online *o = NULL;
     assert_fine(ctx, tnp_online_new(ctx, &rule, &(tnp_online_shape){TNP_OVR, false, true, 1, 1, 2}, &o));
-    const tnp_samples in = {2, x, first, cls, NULL, NULL};
+    const tnp_samples in = {2, x, first, cls, NULL, NULL, NULL};
     tnp_online_update(ctx, o, &in);
     assert_near((double)o->mu[0], 2.0 / 6 + a * 0.4, 1e-6);
     assert_near((double)o->mu[1], 1.0 / 6 + a * 0.5, 1e-6);

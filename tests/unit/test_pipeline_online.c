@@ -25,7 +25,8 @@ static tn_fit_options options_of(int method)
 }
 
 /* What the head must be: weights (K, d + 1), intercepts last. start (K, d + 1) or NULL. Owned by the test. */
-static double *literal(const scene *s, const tn_fit_options *opt, const double *weight, const double *start)
+static double *literal(const scene *s, const tn_fit_options *opt, const double *weight, const double *side,
+                       const double *start)
 {
     size_t d = s->cols[0] + s->cols[1], close = 0;
     double *x = beside(s->x[0], s->cols[0], s->x[1], s->cols[1], s->n), *w = ref_alloc(K * (d + 1), sizeof *w);
@@ -47,6 +48,7 @@ static double *literal(const scene *s, const tn_fit_options *opt, const double *
         .x = x,
         .positive = positive,
         .weight = weight,
+        .side = side,
         .start = start,
     };
     assert_true(ref_online(&job, w, &close) > 0);
@@ -91,7 +93,7 @@ static void heads_of_the_literal_loop(void **state)
             opt.rank.evidence.intercept = mode != 3;
             opt.online.epochs =
                 mode == 4 && method == TN_METHOD_CW ? 1 : 3; /* CW on labels that contradict each other */
-            double *want = literal(&s, &opt, NULL, NULL);
+            double *want = literal(&s, &opt, NULL, NULL, NULL);
             tn_head *head = fitted(&s, &opt);
             check_head(head, want);
             tn_head_free(head);
@@ -116,7 +118,7 @@ static void going_on_from_a_head(void **state)
                 (double)(i % (d + 1) < d ? from->weight[i / (d + 1) * d + i % (d + 1)] : from->bias[i / (d + 1)]);
         opt = options_of(method);
         opt.from = from;
-        double *want = literal(&s, &opt, NULL, start);
+        double *want = literal(&s, &opt, NULL, NULL, start);
         tn_head *head = fitted(&s, &opt);
         check_head(head, want);
         tn_head_free(head);
@@ -128,26 +130,148 @@ static void going_on_from_a_head(void **state)
 }
 
 /* Weights of rows multiply C: quarters, exact in the file. */
+static void check_rows(int method, tn_task task)
+{
+    scene s = scene_of(60, 9, 20, task, AS_F32);
+    tn_fit_options opt = options_of(method);
+    opt.online.epochs = method == TN_METHOD_CW ? 1 : 3;
+    double weight[60];
+    char text[60 * 8] = "";
+    for (size_t i = 0; i < 60; ++i) {
+        weight[i] = (double)(i * 7 % 5) / 4;
+        snprintf(text + strlen(text), sizeof text - strlen(text), "%.2f\n", weight[i]);
+    }
+    opt.learn.sample_weight = write_text("weights.csv", text);
+    double *want = literal(&s, &opt, weight, NULL, NULL);
+    tn_head *head = fitted(&s, &opt);
+    check_head(head, want);
+    tn_head_free(head);
+    free(want);
+    scene_free(&s);
+}
+
 static void weights_of_rows(void **state)
 {
     (void)state;
     for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method) {
-        scene s = scene_of(60, 9, 20, TN_TASK_MULTICLASS, AS_F32);
-        tn_fit_options opt = options_of(method);
-        double weight[60];
-        char text[60 * 8] = "";
-        for (size_t i = 0; i < 60; ++i) {
-            weight[i] = (double)(i * 7 % 5) / 4;
-            snprintf(text + strlen(text), sizeof text - strlen(text), "%.2f\n", weight[i]);
+        check_rows(method, TN_TASK_MULTICLASS);
+        check_rows(method, TN_TASK_MULTILABEL);
+    }
+}
+
+/* Rows of each class, and what a class of that many weighs when all are balanced. */
+static void balance(const scene *s, double *row_weight, double *side)
+{
+    double size[K] = {0};
+    for (size_t i = 0; i < s->n * K; ++i)
+        size[i % K] += s->y[i];
+    for (size_t c = 0; c < K; ++c) {
+        side[2 * c] = (double)(float)((double)s->n / (2 * ((double)s->n - size[c])));
+        side[2 * c + 1] = (double)(float)((double)s->n / (2 * size[c]));
+    }
+    for (size_t i = 0; i < s->n * K; ++i)
+        if (s->y[i] > 0.5)
+            row_weight[i / K] = (double)(float)((double)s->n / (K * size[i % K]));
+}
+
+/* Balanced classes: N / (K n_class) for each row of many classes, N / (2 n_side) for each side of a label. Labels ignored it. */
+static void balanced_classes_of_labels_too(void **state)
+{
+    (void)state;
+    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method)
+        for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_MULTILABEL; ++task) {
+            scene s = scene_of(60, 9, 20, (tn_task)task, AS_F32);
+            tn_fit_options opt = options_of(method);
+            double weight[60] = {0}, side[2 * K];
+            balance(&s, weight, side);
+            opt.learn.class_weight = TN_WEIGHT_BALANCED;
+            opt.online.epochs = method == TN_METHOD_CW ? 1 : 3;
+            bool many = task == TN_TASK_MULTICLASS;
+            double *want = literal(&s, &opt, many ? weight : NULL, many ? NULL : side, NULL);
+            tn_head *head = fitted(&s, &opt);
+            check_head(head, want);
+            tn_head_free(head);
+            free(want);
+            scene_free(&s);
         }
-        opt.learn.sample_weight = write_text("weights.csv", text);
-        double *want = literal(&s, &opt, weight, NULL);
+}
+
+/* As many negatives as positives are balanced already: what is weighed is what a pass visits. */
+static void balanced_samples_of_negatives(void **state)
+{
+    (void)state;
+    scene s = scene_of(60, 9, 20, TN_TASK_MULTILABEL, AS_F32);
+    tn_fit_options opt = options_of(TN_METHOD_PA);
+    for (size_t i = 0; i < s.n * K; ++i) /* fewer positives than negatives in every class */
+        s.y[i] = s.y[i] > 0.5 && i / K % 2 == 0;
+    labels_done(s.labels);
+    s.labels = labels_of(s.y, s.n, K, TN_TASK_MULTILABEL);
+    opt.online.multiclass = TN_ONLINE_E_OVR;
+    tn_head *plain = fitted(&s, &opt);
+    opt.learn.class_weight = TN_WEIGHT_BALANCED;
+    tn_head *balanced = fitted(&s, &opt);
+    assert_memory_equal(balanced->weight, plain->weight, K * plain->dim * sizeof *plain->weight);
+    tn_head_free(plain);
+    tn_head_free(balanced);
+    scene_free(&s);
+}
+
+/* Decisions of a head on the rows of a scene. */
+static void decide(const scene *s, const tn_head *head, bool *yes)
+{
+    size_t da = s->cols[0], d = da + s->cols[1];
+    for (size_t i = 0; i < s->n * K; ++i) {
+        size_t row = i / K, c = i % K;
+        double score = (double)head->bias[c];
+        for (size_t j = 0; j < d; ++j)
+            score +=
+                (double)head->weight[c * d + j] * (j < da ? s->x[0][row * da + j] : s->x[1][row * s->cols[1] + j - da]);
+        yes[i] = score > head->threshold;
+    }
+}
+
+/* A ridge head of labels decides at 1/2, an online head at 0: going on without a step must decide the same, and goes on from
+ * 2 s - 1. */
+static void going_on_from_a_ridge_head_kept_no_threshold(void **state)
+{
+    (void)state;
+    scene s = scene_of(60, 9, 20, TN_TASK_MULTILABEL, AS_F32);
+    tn_fit_options opt = options_of(TN_METHOD_EVIDENCE);
+    tn_fit_info *info = NULL;
+    tn_head *from = NULL;
+    bool before[60 * K], after[60 * K];
+    assert_fine(test_ctx, fit(&s, &opt, &info, &from));
+    tn_fit_info_free(info);
+    assert_true(from->threshold == 0.5);
+    size_t d = from->dim;
+    double *start = ref_alloc(K * (d + 1), sizeof *start);
+    for (size_t c = 0; c < K; ++c)
+        for (size_t j = 0; j <= d; ++j)
+            start[c * (d + 1) + j] =
+                (double)(float)(j < d ? 2 * (double)from->weight[c * d + j] : 2 * (double)from->bias[c] - 1);
+    for (int method = TN_METHOD_SGD; method <= TN_METHOD_NHERD; ++method) {
+        opt = options_of(method);
+        opt.from = from;
+        double *want = literal(&s, &opt, NULL, NULL, start);
         tn_head *head = fitted(&s, &opt);
         check_head(head, want);
         tn_head_free(head);
         free(want);
-        scene_free(&s);
     }
+    opt = options_of(TN_METHOD_SGD);
+    opt.from = from;
+    opt.learn.cost = 1e-20; /* no step that a float can hold */
+    tn_head *head = fitted(&s, &opt);
+    decide(&s, from, before);
+    decide(&s, head, after);
+    assert_true(head->threshold == 0);
+    assert_memory_equal(before, after, sizeof before);
+    opt.rank.evidence.intercept = false;
+    assert_fails(test_ctx, TN_ERR_ARG, "decides at 0.5", fit(&s, &opt, &info, &head));
+    tn_head_free(head);
+    tn_head_free(from);
+    free(start);
+    scene_free(&s);
 }
 
 /* ---- when something is wrong ---- */
@@ -286,6 +410,9 @@ int main(void)
         cmocka_unit_test(heads_of_the_literal_loop),
         cmocka_unit_test(going_on_from_a_head),
         cmocka_unit_test(weights_of_rows),
+        cmocka_unit_test(balanced_classes_of_labels_too),
+        cmocka_unit_test(balanced_samples_of_negatives),
+        cmocka_unit_test(going_on_from_a_ridge_head_kept_no_threshold),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(interrupted_again_and_again),
     };

@@ -424,9 +424,94 @@ static void every_allocation_may_fail(void **state)
     }
 }
 
+/* What a terminal would obey is shown by its number; the rest, letters of any script and backslashes, stays. */
+static void hostile_text_is_shown(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text, *shown;
+        size_t bytes;
+    } cases[] = {
+        {"", "", 0},
+        {"a", "a", 1},
+        {"\\n", "\\", 1},
+        {"\n", "\\n", 1},
+        {"\t", "\\t", 1},
+        {"\r", "\\r", 1},
+        {"\x1b[31m", "\\x1b", 1},
+        {"\x01", "\\x01", 1},
+        {"\x7f", "\\x7f", 1},
+        {"\xc2\x80", "\\u{0080}", 2}, /* the first and the last of C1, and the letter behind them */
+        {"\xc2\x9b", "\\u{009b}", 2},
+        {"\xc2\x9f", "\\u{009f}", 2},
+        {"\xc2\xa0", "\xc2\xa0", 2},
+        {"\xd8\x9c", "\\u{061c}", 2},
+        {"\xe2\x80\x8d", "\xe2\x80\x8d", 3}, /* the joiner of many emoji and scripts */
+        {"\xe2\x80\x8e", "\\u{200e}", 3},
+        {"\xe2\x80\x8f", "\\u{200f}", 3},
+        {"\xe2\x80\xa8", "\\u{2028}", 3},
+        {"\xe2\x80\xaa", "\\u{202a}", 3},
+        {"\xe2\x80\xae", "\\u{202e}", 3},
+        {"\xe2\x80\xaf", "\xe2\x80\xaf", 3},
+        {"\xe2\x81\xa5", "\xe2\x81\xa5", 3},
+        {"\xe2\x81\xa6", "\\u{2066}", 3},
+        {"\xe2\x81\xa9", "\\u{2069}", 3},
+        {"\xe2\x81\xaa", "\xe2\x81\xaa", 3},
+        {"\xf0\x9f\x90\xba!", "\xf0\x9f\x90\xba", 4},
+        {"\xff", "\\xff", 1}, /* never in UTF-8; cut short; longer than need be */
+        {"\xe2\x80", "\\xe2", 1},
+        {"\xc0\x8a", "\\xc0", 1},
+    };
+    char out[12];
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
+        assert_int_equal(tn_plain_char(cases[i].text, out), cases[i].bytes);
+        assert_string_equal(out, cases[i].shown);
+    }
+    char json[8];
+    assert_int_equal(tn_json_char("\xc2\x9b", json), 2);
+    assert_string_equal(json, "\\u009b");
+    assert_int_equal(tn_json_char("\xe2\x80\xae", json), 3);
+    assert_string_equal(json, "\\u202e");
+}
+
+/* Names in tables and sentences: no line more, nothing for the terminal but the colours that were asked for. */
+static void hostile_names_in_tables(void **state)
+{
+    tn_ctx *ctx = *state;
+    static char evil[] = "v\ng\x1b[31m\xe2\x80\xaeg\xff";
+    static const char shown[] = "v\\ng\\x1b[31m\\u{202e}g\\xff";
+    tn_candidate list[2] = {candidates[0], candidates[1]};
+    tn_ranking r = ranking;
+    list[0].name = evil;
+    r.candidates = list;
+    for (int color = 0; color < 2; ++color) {
+        char *text = NULL;
+        size_t lines = 0, escapes = 0, times = 0;
+        assert_fine(ctx, tn_ranking_table(ctx, &r, color, &text));
+        for (const char *p = text; *p; ++p) {
+            lines += *p == '\n';
+            escapes += *p == '\x1b';
+            times += strncmp(p, shown, sizeof shown - 1) == 0;
+        }
+        assert_true(times >= 2);                  /* in the table and in the verdict */
+        assert_int_equal(escapes, color ? 4 : 0); /* head of the table, name of the best: on and off */
+        char *ordinary = NULL;
+        r.candidates = candidates;
+        assert_fine(ctx, tn_ranking_table(ctx, &r, color, &ordinary));
+        for (const char *p = ordinary; *p; ++p)
+            lines -= *p == '\n';
+        assert_int_equal(lines, 0);
+        r.candidates = list;
+        tn_text_free(ordinary);
+        tn_text_free(text);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hostile_text_is_shown),
+        cmocka_unit_test_setup_teardown(hostile_names_in_tables, make, drop),
         cmocka_unit_test_setup_teardown(ranking_has_the_keys_of_the_contract, make, drop),
         cmocka_unit_test_setup_teardown(fit_has_the_keys_of_the_contract, make, drop),
         cmocka_unit_test_setup_teardown(fit_without_evidence_keeps_the_contract, make, drop),

@@ -32,6 +32,13 @@ static void names_of_representations(void **state)
     expect_name("c=a=b.npy", "c");
     expect_name("./a=b.npy", "a=b");
     assert_source_fails("./c=vgg.train.npy", TN_ERR_IO, "./c=vgg.train.npy");
+    char file[16];
+    assert_string_equal(tn_rep_file("a=b.npy", file, sizeof file), "a=b.npy");
+    assert_string_equal(tn_rep_file("c=a=b.npy", file, sizeof file), "a=b.npy");
+    assert_string_equal(tn_rep_file("./c=a.npy", file, sizeof file), "./c=a.npy");
+    assert_string_equal(tn_rep_file("n=none.npz:key", file, sizeof file), "none.npz");
+    assert_string_equal(tn_rep_file("m.safetensors:k", file, sizeof file), "m.safetensors");
+    assert_string_equal(tn_rep_file("longer than there is room", file, sizeof file), "longer than the");
     assert_int_equal(chdir(here), 0);
 }
 

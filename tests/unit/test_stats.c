@@ -38,9 +38,9 @@ static set set_of(target_kind kind, size_t n, size_t d, size_t k, double offset,
                 s.cls[s.first[i + 1]++] = (uint32_t)c;
         }
     }
-    s.y = (tnp_targets){n, k, s.first, s.cls, NULL};
+    s.y = (tnp_targets){.rows = n, .classes = k, .first = s.first, .cls = s.cls};
     if (kind == VALUES)
-        s.y = (tnp_targets){n, k, NULL, NULL, s.p.y};
+        s.y = (tnp_targets){.rows = n, .classes = k, .values = s.p.y};
     return s;
 }
 

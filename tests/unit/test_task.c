@@ -256,7 +256,8 @@ static void picked_rows_keep_their_targets(void **state)
     static const size_t starts[5] = {0, 2, 2, 3, 6}, rows[5] = {3, 0, 1, 3, 2};
     static const uint32_t cls[6] = {0, 2, 1, 0, 1, 2};
     static const double values[8] = {1, 2, 3, 4, 5, 6, 7, 8};
-    const tnp_targets lists = {4, 3, starts, cls, NULL}, numbers = {4, 2, NULL, NULL, values};
+    const tnp_targets lists = {.rows = 4, .classes = 3, .first = starts, .cls = cls},
+                      numbers = {.rows = 4, .classes = 2, .values = values};
     for (size_t count = 0; count <= 5; ++count) {
         tnp_picked p;
         assert_fine(test_ctx, tnp_picked_init(test_ctx, &lists, rows, count, &p));

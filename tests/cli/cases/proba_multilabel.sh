@@ -7,7 +7,8 @@ near() { between "$1" "$(awk -v x="$2" 'BEGIN { print x - 1e-5 }')" "$(awk -v x=
 cp "$DEMO/mobilenetv1.train.npy" x.npy
 awk '{ print (NR % 3 == 0) ? $1 : $1 "|" ((substr($1, 1, 1) < "d") ? "early" : "late") }' "$DEMO/labels.train.txt" >y.txt
 for method in evidence svm-cv logistic; do
-    "$TENON" fit x.npy --labels y.txt --method $method --grid 1 -o h.safetensors >/dev/null || exit
+    case $method in svm-cv) grid='--grid 1' ;; *) grid= ;; esac
+    "$TENON" fit x.npy --labels y.txt --method $method $grid -o h.safetensors >/dev/null || exit
     "$TENON" predict h.safetensors x.npy >lines
     "$TENON" predict h.safetensors x.npy --proba >proba
     "$TENON" predict h.safetensors x.npy --proba --top 22 >top

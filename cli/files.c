@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The files of a command line, looked at before any work. An output that would take the place of an input, or that two options
+ * name, costs somebody a file: it is refused. Names are no help, x and ./x and a link to x are one file: files that exist are
+ * compared by device and number, others by their folder and their name in it. What stays open: a file that
+ * somebody else makes between this look and the writing. */
+#define _XOPEN_SOURCE 700
+#include "cli.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+typedef struct identity {
+    bool exists, is_folder;
+    dev_t device, folder_device;
+    ino_t number, folder_number;
+    char name[NAME_MAX + 1]; /* in its folder */
+} identity;
+
+/* The folder that a path stands in, and its name there; links of a file that exists are followed. */
+static void look_at_folder(const char *path, identity *out)
+{
+    char real[PATH_MAX], folder[PATH_MAX] = ".";
+    struct stat info;
+    const char *from = out->exists && realpath(path, real) ? real : path, *slash = strrchr(from, '/');
+    snprintf(out->name, sizeof out->name, "%.*s", NAME_MAX, slash ? slash + 1 : from);
+    if (slash)
+        snprintf(folder, sizeof folder, "%.*s", slash == from ? 1 : (int)(slash - from), from);
+    if (stat(folder, &info) == 0) {
+        out->folder_device = info.st_dev;
+        out->folder_number = info.st_ino;
+    }
+}
+
+static identity identity_of(const char *path)
+{
+    identity id = {.exists = false};
+    struct stat info;
+    if (stat(path, &info) == 0) {
+        id.exists = true;
+        id.is_folder = S_ISDIR(info.st_mode);
+        id.device = info.st_dev;
+        id.number = info.st_ino;
+    }
+    look_at_folder(path, &id);
+    return id;
+}
+
+static bool is_same(const identity *a, const identity *b)
+{
+    if (a->exists || b->exists)
+        return a->exists && b->exists && a->device == b->device && a->number == b->number;
+    return a->folder_device == b->folder_device && a->folder_number == b->folder_number &&
+           strcmp(a->name, b->name) == 0;
+}
+
+/* A shard, or a head of a library. */
+static bool is_in_folder(const identity *file, const identity *folder)
+{
+    return folder->is_folder && file->exists && file->folder_device == folder->device &&
+           file->folder_number == folder->number;
+}
+
+/* ---- what the line names ---- */
+
+typedef struct named {
+    const char *option, *word; /* option "" for an argument */
+} named;
+
+/* Every command has its own, and those it has not are empty. */
+enum { OUTPUTS = 5 };
+
+static size_t outputs_of(const cli_app *app, named out[OUTPUTS])
+{
+    const cli_options *o = &app->options;
+    bool scores = o->scores && app->command->run == cmd_predict; /* eval reads them */
+    const named all[OUTPUTS] = {{"-o ", o->output},
+                                {"--checkpoint ", *o->fit.online.checkpoint ? o->fit.online.checkpoint : NULL},
+                                {"--scores ", scores ? o->scores : NULL},
+                                {"--csv ", o->csv},
+                                {"--picture ", o->picture}};
+    size_t count = 0;
+    for (size_t i = 0; i < OUTPUTS; ++i)
+        if (all[i].word)
+            out[count++] = all[i];
+    return count;
+}
+
+/* The first input that `file` is or would be part of; false when there is none. */
+static bool is_input(const identity *file, const char *option, const char *const *words, size_t count, named *found)
+{
+    char path[PATH_MAX];
+    for (size_t i = 0; i < count; ++i) {
+        if (!words[i] || !*words[i])
+            continue;
+        identity id = identity_of(tn_rep_file(words[i], path, sizeof path));
+        if (!id.exists || !(is_same(file, &id) || is_in_folder(file, &id)))
+            continue;
+        *found = (named){option, words[i]};
+        return true;
+    }
+    return false;
+}
+
+/* Files of --transform, which are joined by commas. */
+static bool is_transform(const identity *file, const char *list, named *found)
+{
+    for (size_t n; *list; list += n + (list[n] != 0)) {
+        char path[PATH_MAX];
+        n = strcspn(list, ",");
+        snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : 0), list);
+        identity id = identity_of(path);
+        if (id.exists && is_same(file, &id)) {
+            *found = (named){"--transform ", list};
+            return true;
+        }
+    }
+    return false;
+}
+
+static bool find_input(const cli_app *app, const identity *file, named *found)
+{
+    const cli_options *o = &app->options;
+    bool scores = app->command->run != cmd_predict;
+    const struct {
+        const char *option;
+        const char *const *words;
+        size_t count;
+    } lists[] = {{"", app->args, app->arg_count},
+                 {"--labels ", &o->labels, 1},
+                 {"--classes ", &o->classes, 1},
+                 {"--valid ", o->valid.items, o->valid.count},
+                 {"--valid-labels ", &o->valid_labels, 1},
+                 {"--from ", &o->from, 1},
+                 {"--sample-weight ", &o->fit.learn.sample_weight, 1},
+                 {"--target ", o->target.items, o->target.count},
+                 {"--source ", o->source.items, o->source.count},
+                 {"--data ", o->data.items, o->data.count},
+                 {"--scores ", &o->scores, scores ? 1 : 0}};
+    for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)
+        if (is_input(file, lists[i].option, lists[i].words, lists[i].count, found))
+            return true;
+    return is_transform(file, o->fit.rank.transform, found);
+}
+
+int cli_check_files(const cli_app *app)
+{
+    named outputs[OUTPUTS], input;
+    identity ids[OUTPUTS];
+    size_t count = outputs_of(app, outputs);
+    for (size_t i = 0; i < count; ++i) {
+        ids[i] = identity_of(outputs[i].word);
+        for (size_t j = 0; j < i; ++j)
+            if (is_same(&ids[i], &ids[j]))
+                return cli_fail(app, EXIT_USAGE, "%s%s and %s%s are the same file; give them different names",
+                                outputs[j].option, outputs[j].word, outputs[i].option, outputs[i].word);
+        if (!app->options.force && find_input(app, &ids[i], &input))
+            return cli_fail(app, EXIT_USAGE,
+                            "%s%s would overwrite an input, %s%s; give it another name, or -f when that is meant",
+                            outputs[i].option, outputs[i].word, input.option, input.word);
+    }
+    return EXIT_FINE;
+}

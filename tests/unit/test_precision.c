@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The promise of 1e-6: log evidence of random problems with means up to 1e6 standard deviations and spreads up to 1e4, of the
+ * element types, by way of files and feeds, against one-sided Jacobi in long double; and of the problems that float products,
+ * a first block unlike the rest, double products and a floor of lambda each got wrong.
+ *
+ * Tolerance: the promise itself, relative to |F|, or to 1 where F happens to be near zero. The oracle's own error is 2^-64
+ * times the ratio of spreads. F of labels that fewer directions than rows reproduce has no bound: these must be told instead. */
+#include "fixtures/problems.h"
+#include "ref_evidence.h"
+#include "select/ensemble.h"
+#include "select/evidence.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+enum { MOST_K = 3 };
+
+typedef struct outcome {
+    double f, error;
+    size_t unbounded, null;
+} outcome;
+
+/* What the library says of p, stored so, normalised so. */
+static outcome found(const ref_problem *p, tn_task task, stored as, tn_normalize kind, bool intercept)
+{
+    outcome out;
+    tn_source *src = open_source(write_matrix("x.npy", p->x, p->n, p->d, as));
+    tn_feed *feed = feed_of(src, kind);
+    tn_labels *labels = labels_of(p->y, p->n, p->k, task);
+    tnp_targets y = targets_of(labels);
+    tnp_ensemble *e = NULL;
+    tnp_ridge *ridge = NULL;
+    tn_evidence *v = NULL;
+    tn_evidence_options opt;
+    const bool constant[MOST_K] = {false};
+    const size_t member = 0;
+    tn_evidence_options_default(&opt);
+    opt.intercept = intercept;
+    assert_fine(test_ctx, tnp_ensemble_new(test_ctx, (const tn_feed *const *)&feed, 1, &y, intercept, false, &e));
+    assert_fine(test_ctx, tnp_ensemble_evidence(test_ctx, e, &member, 1, constant, &opt, &ridge, &v));
+    out = (outcome){v->log_evidence, v->error, v->unbounded_classes, v->null_classes};
+    tnp_ridge_free(ridge);
+    tn_evidence_free(v);
+    tnp_ensemble_free(e);
+    labels_done(labels);
+    tn_feed_free(feed);
+    tn_source_close(src);
+    return out;
+}
+
+/* The exact one; *endless when some class has no bound. */
+static double wanted(const ref_problem *p, const double *weight, bool intercept, bool *endless)
+{
+    ref_eigen q = ref_eigen_exact(p, weight, intercept);
+    ref_real sum = 0, at = 0, least = q.largest;
+    size_t rank = 0;
+    *endless = false;
+    for (size_t i = 0; i < q.m; ++i)
+        if (q.s[i] > 0) {
+            least = fminl(least, q.s[i]);
+            ++rank;
+        }
+    for (size_t c = 0; c < p->k; ++c) {
+        ref_real null = ref_f(&q, c, INFINITY), yy = ref_r(&q, c, INFINITY), unreached = q.rest[c];
+        for (size_t i = 0; i < q.m; ++i)
+            unreached += q.s[i] > 0 ? 0 : q.e[c * q.m + i];
+        if (rank < q.n && unreached < 1e-28L * yy) {
+            *endless = true;
+            continue;
+        }
+        ref_real from = rank < q.n ? 1e-34L * least : 1e-12L * least;
+        size_t points = (size_t)(8 * log10l(1e6L * q.largest / from)) + 2;
+        ref_real best = q.largest > 0 ? ref_best(&q, c, from, 1e6L * q.largest, points, &at) : null;
+        sum += best > null ? best : null;
+    }
+    ref_eigen_free(&q);
+    return (double)sum;
+}
+
+static size_t failures;
+
+/* Counts what is off, so that a run tells all of them. */
+static void compare(const char *what, size_t seed, double got, double want)
+{
+    double difference = fabs(got - want) / fmax(fabs(want), 1);
+    if (getenv("TN_VALGRIND")) /* its long double has 53 bits, too few for the oracle: there only memory is looked at */
+        return;
+    if (difference <= 1e-6)
+        return;
+    print_error("%s %zu: got %.17g, want %.17g, relative difference %.3g\n", what, seed, got, want, difference);
+    ++failures;
+}
+
+/* Between 1 and most, evenly in the logarithm. */
+static double up_to(ref_rng *rng, double most)
+{
+    return exp(ref_unit(rng) * log(most));
+}
+
+/* z plus a common direction, columns of different size, offsets: which of them, by the bits of `how`. */
+static void spoil(ref_problem *p, ref_rng *rng, unsigned how)
+{
+    double spread = how & 1 ? up_to(rng, 1e4) : 0, *direction = ref_alloc(p->d, sizeof *direction);
+    for (size_t j = 0; j < p->d; ++j)
+        direction[j] = ref_normal(rng) / sqrt((double)p->d);
+    for (size_t i = 0; i < p->n; ++i) {
+        double along = spread * ref_normal(rng);
+        for (size_t j = 0; j < p->d; ++j)
+            p->x[i * p->d + j] += along * direction[j];
+    }
+    for (size_t j = 0; j < p->d; ++j) {
+        double scale = how & 2 ? up_to(rng, 1e4) : 1, mean = how & 4 ? scale * up_to(rng, 1e6) : 0;
+        for (size_t i = 0; i < p->n; ++i)
+            p->x[i * p->d + j] = p->x[i * p->d + j] * scale + mean;
+    }
+    free(direction);
+}
+
+/* Labels or values that hang on the features before they are spoilt. */
+static void target(ref_problem *p, ref_rng *rng, tn_task task)
+{
+    double noise = task == TN_TASK_REGRESSION ? 1 / up_to(rng, 1e6) : 0.5;
+    for (size_t i = 0; i < p->n; ++i) {
+        double signal = noise * ref_normal(rng);
+        for (size_t j = 0; j < p->d && j < 5; ++j)
+            signal += p->x[i * p->d + j] / 2;
+        size_t cls = i < p->k ? i : signal < -0.4 ? 0 : signal > 0.4 ? p->k - 1 : p->k / 2;
+        for (size_t c = 0; c < p->k; ++c)
+            p->y[i * p->k + c] = task == TN_TASK_REGRESSION ? 3 + signal : c == cls;
+    }
+}
+
+static void shrink(double *x, size_t count, double most)
+{
+    double largest = most;
+    for (size_t i = 0; i < count; ++i)
+        largest = fmax(largest, fabs(x[i]));
+    for (size_t i = 0; i < count; ++i)
+        x[i] *= most / largest;
+}
+
+static void one_problem(size_t seed)
+{
+    static const stored types[] = {AS_F32, AS_F64, AS_F32, AS_F16, AS_F32, AS_I8, AS_F64, AS_I32};
+    ref_rng rng = ref_rng_of(977 * seed + 5);
+    tn_task task = seed % 3 == 2 ? TN_TASK_REGRESSION : TN_TASK_MULTICLASS;
+    size_t k = task == TN_TASK_REGRESSION ? 1 : 2 + seed % 2, n = tnp_max(k, 2 + ref_below(&rng, 45));
+    size_t d = 1 + ref_below(&rng, seed % 4 ? n : 4 * n);
+    stored as = types[ref_below(&rng, sizeof types / sizeof *types)];
+    tn_normalize kind = seed % 5 == 4 ? TN_NORM_L2 : TN_NORM_NONE;
+    bool intercept = seed % 7 != 0, endless = false;
+    ref_problem p = {n, d, k, ref_alloc(n * d, sizeof(double)), ref_alloc(n * k, sizeof(double))};
+    for (size_t i = 0; i < n * d; ++i)
+        p.x[i] = ref_normal(&rng);
+    target(&p, &rng, task);
+    unsigned how = (unsigned)ref_below(&rng, 8);
+    if (kind == TN_NORM_L2) /* unit rows hold no digits of a column that is 1e-10 of another */
+        how &= how & 4 ? 5U : 7U;
+    spoil(&p, &rng, how);
+    if (as == AS_I32)
+        shrink(p.x, n * d, 2e6); /* what it stores are thousandths in 32 bits */
+    round_values(p.x, n * d, as);
+    outcome got = found(&p, task, as, kind, intercept);
+    double *x = normalised(p.x, n, d, kind);
+    free(p.x);
+    p.x = x;
+    double want = wanted(&p, NULL, intercept, &endless);
+    if (!endless)
+        compare("problem", seed, got.f, want);
+    if (!endless && got.unbounded > 0) {
+        print_error("problem %zu: %zu classes without bound, expected none\n", seed, got.unbounded);
+        ++failures;
+    }
+    ref_problem_free(&p);
+}
+
+static void random_problems_within_a_millionth(void **state)
+{
+    (void)state;
+    const char *more = getenv("TN_PROBLEMS"); /* for long runs */
+    size_t count = more ? (size_t)strtoul(more, NULL, 10) : 150;
+    for (size_t seed = 0; seed < count; ++seed)
+        one_problem(seed);
+    assert_int_equal(failures, 0);
+}
+
+/* ---- problems that once were wrong ---- */
+
+/* Standard normal features and a label or value that hangs on them, as in the random problems. */
+static ref_problem plain(size_t n, size_t d, tn_task task, double noise, uint64_t seed)
+{
+    ref_rng rng = ref_rng_of(seed);
+    size_t k = task == TN_TASK_REGRESSION ? 1 : 2;
+    ref_problem p = {n, d, k, ref_alloc(n * d, sizeof(double)), ref_alloc(n * k, sizeof(double))};
+    for (size_t i = 0; i < n; ++i) {
+        double signal = noise * ref_normal(&rng);
+        for (size_t j = 0; j < d; ++j) {
+            p.x[i * d + j] = ref_normal(&rng);
+            signal += p.x[i * d + j] / sqrt((double)d);
+        }
+        for (size_t c = 0; c < k; ++c)
+            p.y[i * k + c] = task == TN_TASK_REGRESSION ? signal : (signal > 0) == (c == 1);
+    }
+    return p;
+}
+
+static outcome check(const char *what, ref_problem *p, tn_task task, stored as)
+{
+    bool endless = false;
+    round_values(p->x, p->n * p->d, as);
+    outcome got = found(p, task, as, TN_NORM_NONE, true);
+    compare(what, p->n, got.f, wanted(p, NULL, true, &endless));
+    assert_false(endless);
+    assert_int_equal(got.unbounded, 0);
+    assert_true(got.error <= 1e-6);
+    assert_int_equal(failures, 0);
+    return got;
+}
+
+static void add_direction(ref_problem *p, double spread)
+{
+    ref_rng rng = ref_rng_of(3);
+    for (size_t i = 0; i < p->n; ++i) {
+        double along = spread * ref_normal(&rng);
+        for (size_t j = 0; j < p->d; ++j)
+            p->x[i * p->d + j] += along * (j % 3 ? 1 : -1) / sqrt((double)p->d);
+    }
+}
+
+static void a_direction_of_spread_1000_in_a_float_file(void **state)
+{
+    (void)state;
+    for (double spread = 30; spread <= 1e4; spread *= 10 / 3.0) {
+        ref_problem p = plain(1500, 16, TN_TASK_MULTICLASS, 0.5, 1);
+        add_direction(&p, spread);
+        check("direction", &p, TN_TASK_MULTICLASS, AS_F32);
+        ref_problem_free(&p);
+    }
+}
+
+static void a_direction_beyond_what_double_products_hold(void **state)
+{
+    (void)state;
+    for (double spread = 1e5; spread <= 1e9; spread *= 100) {
+        ref_problem p = plain(300, 8, TN_TASK_MULTICLASS, 0.5, 2);
+        add_direction(&p, spread);
+        check("wide direction", &p, TN_TASK_MULTICLASS, AS_F64);
+        ref_problem_free(&p);
+    }
+}
+
+static void a_first_block_whose_mean_is_not_that_of_the_rest(void **state)
+{
+    (void)state;
+    for (int as = AS_F64; as <= AS_F32; ++as) {
+        ref_problem p = plain(1400, 12, TN_TASK_MULTICLASS, 0.5, 3);
+        for (size_t i = 700 * p.d; i < p.n * p.d; ++i)
+            p.x[i] += as == AS_F64 ? 1e6 : 1000;
+        check("first block", &p, TN_TASK_MULTICLASS, (stored)as);
+        ref_problem_free(&p);
+    }
+}
+
+static void a_regression_with_little_noise(void **state)
+{
+    (void)state;
+    const double noise[] = {1e-2, 1e-3, 1e-5, 1e-8};
+    for (size_t i = 0; i < 4; ++i) {
+        ref_problem p = plain(900, 10, TN_TASK_REGRESSION, noise[i], 4);
+        if (i < 3) /* targets as they would be read: of the rounded features the noise would be 1e-8 */
+            round_values(p.x, p.n * p.d, AS_F32);
+        check("regression", &p, TN_TASK_REGRESSION, i < 3 ? AS_F32 : AS_F64);
+        ref_problem_free(&p);
+    }
+}
+
+/* The floor of lambda stood at 1e-12 of the largest eigenvalue, and repeated rows were blamed. */
+static void one_column_a_million_times_the_others(void **state)
+{
+    (void)state;
+    const size_t shapes[][2] = {{400, 12}, {30, 40}};
+    for (size_t z = 0; z < 2; ++z)
+        for (int as = AS_F64; as <= AS_F32; ++as) {
+            ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 5);
+            for (size_t i = 0; i < p.n; ++i)
+                p.x[i * p.d] *= 1e6;
+            check("column", &p, TN_TASK_MULTICLASS, (stored)as);
+            ref_problem_free(&p);
+        }
+}
+
+/* A power of two changes nothing at all while the route stays the same; other routes agree within the promise. */
+static void features_of_any_size_have_the_same_evidence(void **state)
+{
+    (void)state;
+    const int powers[] = {-390, -83, -60, -20, 0, 20, 60, 100, 390};
+    const size_t shapes[][2] = {{200, 6}, {20, 30}};
+    for (size_t z = 0; z < 2; ++z) {
+        ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 6);
+        round_values(p.x, p.n * p.d, AS_F32);
+        double want = check("size", &p, TN_TASK_MULTICLASS, AS_F64).f;
+        for (size_t i = 0; i < sizeof powers / sizeof *powers; ++i)
+            for (int as = AS_F64; as <= (abs(powers[i]) <= 100 ? AS_F32 : AS_F64); ++as) {
+                ref_problem q = p;
+                q.x = ref_alloc(p.n * p.d, sizeof *q.x);
+                for (size_t e = 0; e < p.n * p.d; ++e)
+                    q.x[e] = ldexp(p.x[e], powers[i]);
+                outcome got = found(&q, TN_TASK_MULTICLASS, (stored)as, TN_NORM_NONE, true);
+                compare("size", i, got.f, want);
+                if (as == AS_F64)
+                    assert_true(fabs(got.f - want) <= 1e-12 * fabs(want));
+                assert_int_equal(got.null, 0);
+                free(q.x);
+            }
+        ref_problem_free(&p);
+    }
+    assert_int_equal(failures, 0);
+}
+
+/* Squares that double cannot hold: refused with a sentence, not taken for constants. */
+static void features_that_cannot_be_squared(void **state)
+{
+    (void)state;
+    const double sizes[] = {1e-310, 1e-150, 1e150, 1e300};
+    const size_t shapes[][2] = {{40, 3}, {10, 12}};
+    for (size_t z = 0; z < 2; ++z)
+        for (size_t i = 0; i < 4; ++i) {
+            ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 7);
+            for (size_t e = 0; e < p.n * p.d; ++e)
+                p.x[e] *= sizes[i];
+            tn_source *src = open_source(write_matrix("x.npy", p.x, p.n, p.d, AS_F64));
+            tn_feed *feed = feed_of(src, TN_NORM_NONE);
+            tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
+            tnp_targets y = targets_of(labels);
+            tnp_ensemble *e = NULL;
+            assert_fails(test_ctx, TN_ERR_DATA, "rescale or normalise",
+                         tnp_ensemble_new(test_ctx, (const tn_feed *const *)&feed, 1, &y, true, false, &e));
+            labels_done(labels);
+            tn_feed_free(feed);
+            tn_source_close(src);
+            ref_problem_free(&p);
+        }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_problems_within_a_millionth),
+        cmocka_unit_test(a_direction_of_spread_1000_in_a_float_file),
+        cmocka_unit_test(a_direction_beyond_what_double_products_hold),
+        cmocka_unit_test(a_first_block_whose_mean_is_not_that_of_the_rest),
+        cmocka_unit_test(a_regression_with_little_noise),
+        cmocka_unit_test(one_column_a_million_times_the_others),
+        cmocka_unit_test(features_of_any_size_have_the_same_evidence),
+        cmocka_unit_test(features_that_cannot_be_squared),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
