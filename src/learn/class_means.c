@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The nearest class mean. With m_k the mean of the rows of class k, m the mean of the K means, d_k = m_k - m:
+ * The nearest class mean. With m_k the (weighted) mean of the rows of class k, m the mean of the K means, d_k = m_k - m:
  *
  *   score_k(x) = 1/2 + scale/2 (|x - m|^2 - |x - m_k|^2)
  *              = 1/2 + scale (d_k'(x - m) - |d_k|^2 / 2)                 scale = K / sum_k |d_k|^2
@@ -13,8 +13,8 @@
  * Without an intercept a score is the cosine with the class mean, times |x| and the same kind of scale: m_k'x / |m_k| / (mean of
  * the |m_k|).
  *
- * Without row x of class y, of n rows, m_y moves by e = (m_y - x)/(n - 1) and m by e/K; with z = x - m all that is needed is
- * |z|^2, |d_k|^2 and z'd_k:
+ * Without row x of class y, of n rows (with weights: whose weight is n times that of x), m_y moves by e = (m_y - x)/(n - 1) and
+ * m by e/K; with z = x - m all that is needed is |z|^2, |d_k|^2 and z'd_k:
  *
  *   |x - m_y - e|^2 = (n/(n-1))^2 |z - d_y|^2         sum_k |d_k|^2  becomes  sum_k |d_k|^2 + 2 d_y'e + (1 - 1/K) |e|^2
  *
@@ -37,6 +37,7 @@ static tn_status means_alloc(tn_ctx *ctx, size_t classes, size_t dim, tnp_class_
     m->classes = classes;
     m->dim = dim;
     TN_TRY(tnp_alloc(ctx, classes, sizeof *m->sizes, &m->sizes));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof *m->total, &m->total));
     TN_TRY(tnp_alloc(ctx, size, sizeof *m->mean, &m->mean));
     TN_TRY(tnp_alloc(ctx, classes, sizeof *m->square, &m->square));
     TN_TRY(tnp_alloc(ctx, dim, sizeof *m->centre, &m->centre));
@@ -52,13 +53,19 @@ void tnp_class_means_free(tnp_class_means *m)
     if (!m)
         return;
     tnp_free(m->sizes);
+    tnp_free(m->total);
     tnp_free(m->mean);
     tnp_free(m->square);
     tnp_free(m->centre);
     tnp_free(m);
 }
 
-/* Sums of one feed's rows by class, into the columns that begin at `at`, less the first row: a common offset costs no digits.
+static double weight_of(const tnp_targets *y, size_t row)
+{
+    return y->weight ? y->weight[row] : 1;
+}
+
+/* Sums of one feed's rows by class, each times its weight, into the columns that begin at `at`, less the first row: a common offset costs no digits.
  * block (ROWS, cols). */
 static tn_status add_rows(tn_ctx *ctx, tnp_class_means *m, const tn_feed *feed, const tnp_targets *y, const bool *skip,
                           size_t at, double *block)
@@ -74,9 +81,9 @@ static tn_status add_rows(tn_ctx *ctx, tnp_class_means *m, const tn_feed *feed, 
         if (start == 0)
             memcpy(m->centre + at, block, cols * sizeof *block);
         for (size_t i = 0; i < n; ++i) {
-            double *sum = m->mean + y->cls[y->first[start + i]] * m->dim + at;
+            double *sum = m->mean + y->cls[y->first[start + i]] * m->dim + at, weight = weight_of(y, start + i);
             for (size_t j = 0; j < cols && !(skip && skip[start + i]); ++j)
-                sum[j] += block[i * cols + j] - m->centre[at + j];
+                sum[j] += weight * (block[i * cols + j] - m->centre[at + j]);
         }
     }
     return TN_OK;
@@ -87,7 +94,7 @@ static void finish_means(tnp_class_means *m)
 {
     for (size_t k = 0; k < m->classes; ++k)
         for (size_t j = 0; j < m->dim && m->sizes[k] > 0; ++j)
-            m->mean[k * m->dim + j] /= (double)m->sizes[k];
+            m->mean[k * m->dim + j] /= m->total[k];
     for (size_t j = 0; j < m->dim; ++j) {
         double shift = m->intercept ? 0 : -m->centre[j];
         for (size_t k = 0; m->intercept && k < m->classes; ++k)
@@ -135,8 +142,10 @@ tn_status tnp_class_means_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t c
     TN_TRY(tnp_alloc_raw(ctx, ROWS * widest, sizeof *block, &block));
     m->intercept = intercept;
     for (size_t i = 0; i < y->rows; ++i)
-        if (!skip || !skip[i])
+        if (!skip || !skip[i]) {
             m->present += m->sizes[y->cls[y->first[i]]]++ == 0;
+            m->total[y->cls[y->first[i]]] += weight_of(y, i);
+        }
     for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
         TN_TRY(add_rows(ctx, m, feeds[f], y, skip, at, block));
     finish_means(m);
@@ -166,10 +175,11 @@ void tnp_class_means_weights(const tnp_class_means *m, float *weight, float *bia
 
 /* ---- leave-one-out ---- */
 
-/* Scores of a row of class y from its products with the means (classes), in place, and its own square. */
-static void left_out_scores(const tnp_class_means *m, size_t y, double square, double *s)
+/* Scores of a row of class y from its products with the means (classes), in place, and its own square; n: rows of its weight that
+ * the class amounts to. */
+static void left_out_scores(const tnp_class_means *m, size_t y, double n, double square, double *s)
 {
-    double n = (double)m->sizes[y], k = (double)m->present, left = n - 1;
+    double k = (double)m->present, left = n - 1;
     double apart = fmax(square - 2 * s[y] + m->square[y], 0); /* |z - d_y|^2 */
     double e_z = (s[y] - square) / left, e_d = (m->square[y] - s[y]) / left, e_e = apart / left / left;
     double from_centre = square - 2 * e_z / k + e_e / k / k; /* |x - m - e/K|^2 */
@@ -181,9 +191,9 @@ static void left_out_scores(const tnp_class_means *m, size_t y, double square, d
 }
 
 /* The same without an intercept: products over lengths. */
-static void left_out_cosines(const tnp_class_means *m, size_t y, double square, double *s)
+static void left_out_cosines(const tnp_class_means *m, size_t y, double n, double square, double *s)
 {
-    double n = (double)m->sizes[y], left = n - 1, own = (n * s[y] - square) / left;
+    double left = n - 1, own = (n * s[y] - square) / left;
     double length = sqrt(fmax(n * n * m->square[y] - 2 * n * s[y] + square, 0)) / left;
     double scale = scale_of(m, total_size(m) - sqrt(m->square[y]) + length);
     for (size_t c = 0; c < m->classes; ++c) {
@@ -207,8 +217,8 @@ static tn_status read_rows(tn_ctx *ctx, const tnp_class_means *m, const tn_feed 
     return TN_OK;
 }
 
-/* Turns the products z'mean_k (classes) of a row of class y into its scores; square is |z|^2. */
-typedef void (*finish_fn)(const tnp_class_means *m, size_t y, double square, double *s);
+/* Turns the products z'mean_k (classes) of a row of class y into its scores; weight is the row's, square is |z|^2. */
+typedef void (*finish_fn)(const tnp_class_means *m, size_t y, double weight, double square, double *s);
 
 static tn_status walk(tn_ctx *ctx, const tnp_class_means *m, const tn_feed *const *feeds, size_t count,
                       const tnp_targets *y, const size_t *rows, size_t n, finish_fn finish, double *out)
@@ -223,17 +233,18 @@ static tn_status walk(tn_ctx *ctx, const tnp_class_means *m, const tn_feed *cons
         TN_TRY(read_rows(ctx, m, feeds, count, rows + start, part, z));
         TN_TRY(tnp_dgemm_nt(ctx, part, k, m->dim, z, m->dim, m->mean, m->dim, 0, out + start * k, k));
         for (size_t i = 0; i < part; ++i)
-            finish(m, y ? y->cls[y->first[rows[start + i]]] : 0, dot(z + i * m->dim, z + i * m->dim, m->dim),
-                   out + (start + i) * k);
+            finish(m, y ? y->cls[y->first[rows[start + i]]] : 0, y ? weight_of(y, rows[start + i]) : 1,
+                   dot(z + i * m->dim, z + i * m->dim, m->dim), out + (start + i) * k);
     }
 done:
     tnp_free(z);
     return st;
 }
 
-static void plain(const tnp_class_means *m, size_t y, double square, double *s)
+static void plain(const tnp_class_means *m, size_t y, double weight, double square, double *s)
 {
     (void)y;
+    (void)weight;
     (void)square;
     for (size_t c = 0; c < m->classes; ++c) {
         double length = sqrt(m->square[c]);
@@ -246,14 +257,14 @@ static void plain(const tnp_class_means *m, size_t y, double square, double *s)
     }
 }
 
-static void left_out(const tnp_class_means *m, size_t y, double square, double *s)
+static void left_out(const tnp_class_means *m, size_t y, double weight, double square, double *s)
 {
     if (m->sizes[y] < 2)
         memset(s, 0, m->classes * sizeof *s);
     else if (m->intercept)
-        left_out_scores(m, y, square, s);
+        left_out_scores(m, y, m->total[y] / weight, square, s);
     else
-        left_out_cosines(m, y, square, s);
+        left_out_cosines(m, y, m->total[y] / weight, square, s);
 }
 
 tn_status tnp_class_means_scores(tn_ctx *ctx, const tnp_class_means *m, const tn_feed *const *feeds, size_t count,

@@ -11,13 +11,14 @@ typedef struct tnp_class_means {
     size_t classes, dim, present; /* present: classes that have rows */
     bool intercept;
     size_t *sizes;  /* rows of each class */
+    double *total;  /* classes: sum of their weights; as many as rows without weights */
     double *mean;   /* (classes, dim), about the centre; zeros for an absent class */
     double *square; /* classes: |mean|^2 */
     double *centre; /* (dim): mean of the class means; zeros without an intercept */
     double scale;   /* of the scores; 0: all class means are the same, and say nothing */
 } tnp_class_means;
 
-/* Of multi-class targets; skip (rows), or NULL: rows that take no part. Reads every feed once, in double. Owned by the caller, free
+/* Of multi-class targets, by their weights where they have any; skip (rows), or NULL: rows that take no part. Reads every feed once, in double. Owned by the caller, free
  * with tnp_class_means_free. */
 tn_status tnp_class_means_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
                               const bool *skip, bool intercept, tnp_class_means **out);

@@ -210,7 +210,7 @@ static void scores_of_models_that_cannot_know(void **state)
         ++left;
     }
     assert_true(left > 20 && left < N);
-    const tnp_targets y = {left, K - 1, first, cls, NULL};
+    const tnp_targets y = {.rows = left, .classes = K - 1, .first = first, .cls = cls};
     assert_fine(test_ctx, tnp_temperature_fit(test_ctx, &s->y, s->task, 0, NULL, N, NULL, s->scores, &t));
     assert_fine(test_ctx, tnp_temperature_fit(test_ctx, &y, s->task, 0, NULL, left, NULL, part, &want));
     assert_near(t, want, 1e-8); /* both stop at 1e-9 of t */

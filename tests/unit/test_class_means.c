@@ -11,27 +11,29 @@
 
 #include <float.h>
 
-/* Means of the rows of x (n, d) but `without` (SIZE_MAX: none), and the scores (k) of row `at` by the head of class_means.c. */
+/* Weighted means of the rows of x (n, d) but `without` (SIZE_MAX: none), and the scores (k) of row `at` by the head of class_means.c. */
 static void scores_by_loops(const setting *s, size_t without, size_t at, bool intercept, ref_real *out)
 {
     size_t n = s->p.n, d = s->p.d, k = s->p.k, present = 0;
     ref_real *mean = ref_alloc(k * d, sizeof *mean), *centre = ref_alloc(d, sizeof *centre), total = 0;
-    size_t *sizes = ref_alloc(k, sizeof *sizes);
+    ref_real *sizes = ref_alloc(k, sizeof *sizes);
     for (size_t i = 0; i < n; ++i)
         if (i != without) {
             size_t c = s->labels->cls[s->labels->first[i]];
-            present += sizes[c]++ == 0;
+            ref_real weight = s->y.weight ? (ref_real)s->y.weight[i] : 1;
+            present += sizes[c] == 0;
+            sizes[c] += weight;
             for (size_t j = 0; j < d; ++j)
-                mean[c * d + j] += (ref_real)s->p.x[i * d + j];
+                mean[c * d + j] += weight * (ref_real)s->p.x[i * d + j];
         }
     for (size_t c = 0; c < k; ++c)
-        for (size_t j = 0; j < d && sizes[c]; ++j) {
-            mean[c * d + j] /= (ref_real)sizes[c];
+        for (size_t j = 0; j < d && sizes[c] > 0; ++j) {
+            mean[c * d + j] /= sizes[c];
             centre[j] += intercept ? mean[c * d + j] / (ref_real)present : 0;
         }
     for (size_t c = 0; c < k; ++c) {
         ref_real far = 0, own = 0, square = 0, product = 0;
-        for (size_t j = 0; j < d && sizes[c]; ++j) {
+        for (size_t j = 0; j < d && sizes[c] > 0; ++j) {
             ref_real x = (ref_real)s->p.x[at * d + j], m = mean[c * d + j];
             far += (x - centre[j]) * (x - centre[j]);
             own += (x - m) * (x - m);
@@ -144,6 +146,22 @@ static void nearest_class_mean_by_distances(void **state)
         }
 }
 
+static void weights_of_rows_move_the_class_means(void **state)
+{
+    (void)state;
+    for (int intercept = 0; intercept < 2; ++intercept) {
+        double weight[40];
+        setting s = uneven(40, 6, 5, 0);
+        ref_rng rng = ref_rng_of(11);
+        for (size_t i = 0; i < 40; ++i)
+            weight[i] = 0.25 * (double)(1 + ref_below(&rng, 20));
+        s.y.weight = weight;
+        check_head(&s, intercept);
+        check_loo(&s, intercept, 1e-11); /* as above, by the ratio of weights, 20 at most */
+        setting_free(&s);
+    }
+}
+
 /* Means without some rows, and scores of a row by them: the loops leave out one. */
 static void rows_that_take_no_part(void **state)
 {
@@ -231,6 +249,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(nearest_class_mean_by_distances),
+        cmocka_unit_test(weights_of_rows_move_the_class_means),
         cmocka_unit_test(rows_that_take_no_part),
         cmocka_unit_test(an_offset_costs_no_digits),
         cmocka_unit_test(one_row_of_each_class),
