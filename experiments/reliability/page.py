@@ -11,7 +11,7 @@ from common import machine_lines, table
 FUZZ_SEED = 1
 CHECKS = ("runs", "evidence", "lambda", "fit", "objective", "certificate", "predict", "eval", "finite")
 MEANING = {
-    "runs": "every command ends with 0, or refuses values out of range with 65",
+    "runs": "every command ends with 0, or with 65 where it may refuse",
     "evidence": "`rank`'s log evidence is the exact maximum over λ, within 1e-6 of Σ|F|",
     "lambda": "the log evidence of `fit` is the exact F at the λ it reports, within 1e-6 of Σ|F|",
     "fit": "training scores of the saved ridge head are those of the exact model, within 1e-3 and the rounding of its weights",
@@ -87,9 +87,10 @@ def problem_lines(found):
             "classes, from one row a class; means to 10^6 σ, spreads to 10^4 between directions, later rows that lie elsewhere, scales from 10^-25 to 10^25, every element type, every "
             "normalisation, with and without an intercept, C from 0.01 to 1000. The reference takes the values that the file holds and "
             "works in long double; minima are those of Newton and L-BFGS in NumPy and SciPy, which share nothing with the library. "
-            f"Not compared: {notes.get('unbounded', 0)} problems whose evidence has no bound. Not converged, and said so: "
-            f"{notes.get('not converged', 0)}. Refused with a sentence, values above 1e15 or below 1e-15 being out of the range that "
-            f"their squares need: {notes.get('refused', 0)}.", "",
+            f"Not compared: {notes.get('unbounded', 0)} problems whose evidence has no bound, and {notes.get('class means', 0)} heads of "
+            "class means, which have no λ. Not converged, and said so: "
+            f"{notes.get('not converged', 0)}. Refused with a sentence, because values above 1e15 or below 1e-15 have squares out "
+            f"of range, or a mean of more than 16000 deviations has no intercept: {notes.get('refused', 0)}.", "",
             "A cell: problems, worst error as a part of what is allowed, failures. `experiments/reliability/run problems --only SEED` "
             "repeats one.", "", *[f"- **{check}**: {MEANING[check]}" for check in CHECKS], "", *problem_tables(found)]
 

@@ -128,10 +128,12 @@ class Problem:
         """Rows of narrow types are prepared in float: what normalisation makes of them is rounded. Wide ones keep their digits."""
         return self.normalize != "none" and self.type in ("f2", "bf16", "f4", "i1", "u1", "i2", "u2")
 
-    def extreme(self):
-        """Squares of such values leave the range of float: they may be refused."""
-        sizes = np.abs(self.x.astype(float))
-        return sizes.max() > 1e15 or 0 < sizes.max() < 1e-15
+    def may_be_refused(self, rows):
+        """Values whose squares leave the range of float; and rows, prepared as learners see them, whose columns lie so far from zero
+        that float keeps nothing of them, where no intercept takes that up."""
+        sizes, rows = np.abs(self.x.astype(float)), rows.astype(float)
+        far = np.abs(rows.mean(0)) > 16000 * rows.std(0)
+        return sizes.max() > 1e15 or 0 < sizes.max() < 1e-15 or (self.method != "evidence" and not self.intercept and far.any())
 
     def about(self):
         return (f"{self.rows} x {self.cols} {self.type}, {self.task} {self.y.shape[1]}, {self.normalize}, "
