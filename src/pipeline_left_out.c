@@ -16,8 +16,7 @@
 
 enum { FEW = 8 };
 
-/* Rows of the largest class if that is small and as many refits are some seconds at most, else 0. */
-static tn_status few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few)
+tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few)
 {
     const double cubes = 1e11;
     size_t *sizes = NULL, most = 0, n = task->y.rows;
@@ -135,16 +134,22 @@ static tn_status by_folds(tn_ctx *ctx, const tnp_left_out *l, size_t folds, cons
     tn_status st = TN_OK;
     const tnp_targets *y = &l->bench->task->y;
     uint32_t *fold = NULL;
-    double *all = NULL;
+    double *all = NULL, *ridge = NULL;
     size_t k = y->classes;
     TN_TRY(tnp_folds_new(ctx, y, TN_TASK_MULTICLASS, folds, l->bench->options->seed, &fold));
     TN_TRY(tnp_alloc(ctx, y->rows * k, sizeof *all, &all));
-    TN_TRY(l->means ? means_by_folds(ctx, l, fold, folds, all) : ridge_by_folds(ctx, l, fold, folds, all));
+    TN_TRY(tnp_alloc(ctx, y->rows * k, sizeof *ridge, &ridge));
+    if (l->share > 0)
+        TN_TRY(means_by_folds(ctx, l, fold, folds, all));
+    if (l->share < 1)
+        TN_TRY(ridge_by_folds(ctx, l, fold, folds, ridge));
     for (size_t i = 0; i < sample->count; ++i)
-        memcpy(out + i * k, all + sample->rows[i] * k, k * sizeof *out);
+        for (size_t c = 0; c < k; ++c)
+            out[i * k + c] = l->share * all[sample->rows[i] * k + c] + (1 - l->share) * ridge[sample->rows[i] * k + c];
 done:
     tnp_free(fold);
     tnp_free(all);
+    tnp_free(ridge);
     return st;
 }
 
@@ -163,10 +168,10 @@ tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *l, const tnp_samp
     tnp_loo *loo = NULL;
     const tnp_targets *y = &l->bench->task->y;
     size_t few = 0;
-    TN_TRY(few_rows(ctx, l->bench->task, l->ridge->dim, &few));
-    if (few > 0 && (l->means || has_lambda(l)))
+    TN_TRY(tnp_few_rows(ctx, l->bench->task, l->ridge->dim, &few));
+    if (few > 0 && (l->share > 0 || has_lambda(l)))
         return by_folds(ctx, l, few, sample, out);
-    if (l->means)
+    if (l->share > 0)
         return tnp_class_means_loo(ctx, l->means, l->feeds, l->count, y, sample->rows, sample->count, out);
     TN_TRY(tnp_loo_new(ctx, l->ridge, l->feeds, l->count, y, sample, &loo));
     TN_TRY(tnp_loo_predict_each(ctx, loo, l->lambda, out));

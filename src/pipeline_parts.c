@@ -106,7 +106,7 @@ static tn_status measure_loo(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridg
         lambda[c] = bench->task->constant[c] ? INFINITY : tnp_shared_or_null(evidence);
     TN_TRY(tnp_means_of_null(ctx, bench, feeds, count, ridge, lambda, &means));
     TN_TRY(tnp_alloc_raw(ctx, bench->sample->count * k, sizeof *scores, &scores));
-    const tnp_left_out l = {bench, feeds, count, ridge, lambda, means};
+    const tnp_left_out l = {bench, feeds, count, ridge, lambda, means, means ? 1 : 0};
     TN_TRY(tnp_left_out_scores(ctx, &l, bench->sample, scores));
     TN_TRY(tnp_judge_left_out(ctx, bench, scores, out));
 done:

@@ -60,15 +60,20 @@ tn_status tnp_pick_feeds(tn_ctx *ctx, const tnp_candidates *candidates, const si
 tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_bench *bench, const tnp_ridge *ridge, const size_t *members,
                          size_t count, tnp_loo **out);
 
-/* A ridge problem, or class means, of a set: what tnp_left_out_scores makes again without some rows. */
+/* A ridge problem, class means, or both, of a set: what tnp_left_out_scores makes again without some rows. */
 typedef struct tnp_left_out {
     const tnp_bench *bench;
     const tn_feed *const *feeds; /* the set's */
     size_t count;
     const tnp_ridge *ridge;
     const double *lambda;         /* classes */
-    const tnp_class_means *means; /* instead of the ridge, or NULL */
+    const tnp_class_means *means; /* NULL where share is 0 */
+    double share;                 /* of the class means' scores: 0, 1, or between where classes are few rows */
 } tnp_left_out;
+
+/* Rows of the largest class of many if that is small enough to leave one row of every class out at a time, and as many refits are some
+ * seconds at most; else 0. dim: columns. */
+tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few);
 
 /* Scores (sample rows, classes) of the sample's rows by models without them. */
 tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_sample *sample, double *out);
@@ -76,6 +81,11 @@ tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const t
  * NULL where it is not, or where they are of no use either. Then every lambda is infinite. Free with tnp_class_means_free. */
 tn_status tnp_means_of_null(tn_ctx *ctx, const tnp_bench *bench, const tn_feed *const *feeds, size_t count,
                             const tnp_ridge *ridge, double *lambda, tnp_class_means **out);
+/* The class means that share a head of few rows with the ridge, TNP_HALF each; *out is NULL where classes have many rows, no weights, or
+ * where rows that are left out speak for the ridge alone. */
+#define TNP_HALF 0.5
+tn_status tnp_means_of_few(tn_ctx *ctx, const tnp_bench *bench, const tn_feed *const *feeds, size_t count,
+                           const tnp_ridge *ridge, const double *lambda, tnp_class_means **out);
 /* The lambda that all classes share, infinite also where it gains less than rounding can tell: with as many rows as classes F may be
  * flat in lambda. */
 double tnp_shared_or_null(const tn_evidence *evidence);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Training of the ridge head on a chosen set: lambda, weights, leave-one-out, temperature. What becomes of an infinite lambda is
- * in pipeline_null.c, other linear heads in pipeline_linear.c. */
+ * in pipeline_means.c, other linear heads in pipeline_linear.c. */
 #include "pipeline_parts.h"
 #include "learn/calibrate.h"
 #include "learn/folds.h"
@@ -175,6 +175,40 @@ done:
     return st;
 }
 
+/* The class means that the head takes and their share in it: all where lambda is infinite, half where the user left the rule to us
+ * and classes have few rows. */
+static tn_status choose_means(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_class_means **means)
+{
+    tn_status st = TN_OK;
+    bool ours = c->options->method == TN_METHOD_EVIDENCE && strcmp(c->options->lambda, "auto") == 0;
+    TN_TRY(tnp_means_of_null(ctx, c->bench, c->feeds, c->count, ridge, c->info->lambda, means));
+    c->info->class_means = *means ? 1 : 0;
+    if (ours && !*means)
+        TN_TRY(tnp_means_of_few(ctx, c->bench, c->feeds, c->count, ridge, c->info->lambda, means));
+    if (*means && c->info->class_means == 0)
+        c->info->class_means = TNP_HALF;
+done:
+    return st;
+}
+
+/* weight and bias of the head become a mean of what they are and of the class means'. */
+static tn_status mix_means(tn_ctx *ctx, const tnp_class_means *means, double share, tn_head *head)
+{
+    tn_status st = TN_OK;
+    float *weight = NULL, *bias = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, head->classes * head->dim, sizeof *weight, &weight));
+    TN_TRY(tnp_alloc_raw(ctx, head->classes, sizeof *bias, &bias));
+    tnp_class_means_weights(means, weight, bias);
+    for (size_t i = 0; i < head->classes * head->dim; ++i)
+        head->weight[i] = (float)(share * (double)weight[i] + (1 - share) * (double)head->weight[i]);
+    for (size_t k = 0; k < head->classes; ++k)
+        head->bias[k] = (float)(share * (double)bias[k] + (1 - share) * (double)head->bias[k]);
+done:
+    tnp_free(weight);
+    tnp_free(bias);
+    return st;
+}
+
 /* Temperature from leave-one-out scores of the head itself. */
 static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const double *wide, tn_head *head)
 {
@@ -222,7 +256,7 @@ static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
     bool calibrate = c->options->learn.calibrate != TN_CALIBRATE_NO && head->task != TN_TASK_REGRESSION;
     if (c->bench->sample) {
         TN_TRY(tnp_alloc_raw(ctx, c->bench->sample->count * head->classes, sizeof *wide, &wide));
-        const tnp_left_out l = {c->bench, c->feeds, c->count, ridge, c->info->lambda, means};
+        const tnp_left_out l = {c->bench, c->feeds, c->count, ridge, c->info->lambda, means, c->info->class_means};
         TN_TRY(tnp_left_out_scores(ctx, &l, c->bench->sample, wide));
         TN_TRY(tnp_judge_left_out(ctx, c->bench, wide, &c->info->chosen));
         if (calibrate)
@@ -243,17 +277,15 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *rid
     tnp_class_means *means = NULL;
     tnp_ridge centred = *ridge;
     TN_TRY(choose_lambda(ctx, c, ridge, evidence));
-    TN_TRY(tnp_means_of_null(ctx, c->bench, c->feeds, c->count, ridge, c->info->lambda, &means));
-    c->info->class_means = means != NULL;
+    TN_TRY(choose_means(ctx, c, ridge, &means));
     TN_TRY(tnp_begin_head(ctx, c, &head));
     TN_TRY(tnp_head_add_ridge(ctx, head));
-    if (!ridge->intercept && !means)
+    if (!ridge->intercept && !means) /* class means without an intercept are directions from zero: they have no centre */
         TN_TRY(centre_without_intercept(ctx, c, head));
     centred.centre = head->centre;
+    TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
     if (means)
-        tnp_class_means_weights(means, head->weight, head->bias);
-    else
-        TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
+        TN_TRY(mix_means(ctx, means, c->info->class_means, head));
     TN_TRY(tnp_ridge_precisions(ctx, ridge, c->info->lambda, head->alpha, head->beta));
     memcpy(head->lambda, c->info->lambda, ridge->classes * sizeof *head->lambda);
     finish_bias(c->bench->task, head);

@@ -158,8 +158,10 @@ typedef struct tn_fit_info {
     size_t trial_count, trial_best; /* --tune: values tried; else 0 */
     tn_trial *trials;
     double seconds;
-    bool class_means; /* a ridge head whose lambda is infinite, for many classes: it takes the nearest class mean */
-    size_t folds;     /* of the cross-validation or calibration; 0 without one */
+    double
+        class_means; /* share of the nearest class mean in a ridge head of many classes: 1 where lambda is infinite, 1/2 where
+                           classes have few rows; else 0 */
+    size_t folds; /* of the cross-validation or calibration; 0 without one */
     /* Why a figure that was asked for does not exist or is another; NULL where nothing is to be said. Static text. */
     const char *loo_note, *grid_note, *temperature_note;
 } tn_fit_info;

@@ -144,8 +144,8 @@ static void add_grid(tnp_text *text, const tn_fit_info *info)
 /* What few rows leave without a figure, and why; nothing where all is there. */
 static void add_notes(tnp_text *text, const tn_fit_info *info)
 {
-    if (info->class_means)
-        tnp_text_add(text, ",\"class_means\":true");
+    if (info->class_means > 0)
+        tnp_text_value(text, "class_means", info->class_means);
     if (info->loo_note)
         add_string(text, "loo_note", info->loo_note);
     if (info->grid_note)

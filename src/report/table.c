@@ -213,7 +213,7 @@ static void add_lambda(tnp_text *text, const tn_fit_info *info)
         high = fmax(high, info->lambda[k]);
     }
     tnp_text_add(text, "lambda        ");
-    if (info->class_means)
+    if (info->class_means == 1)
         tnp_text_add(text, "infinite: nearest class mean");
     else if (!(low <= high))
         tnp_text_add(text, "none: no class has weights");
@@ -221,7 +221,10 @@ static void add_lambda(tnp_text *text, const tn_fit_info *info)
         tnp_text_add(text, "%.4g to %.4g", low, high);
     else
         tnp_text_add(text, "%.4g", low);
-    tnp_text_add(text, " (%s)\n", info->lambda_rule);
+    tnp_text_add(text, " (%s)%s\n", info->lambda_rule,
+                 info->class_means > 0 && info->class_means < 1
+                     ? "; half of the scores is the nearest class mean's: few rows"
+                     : "");
 }
 
 /* The certified gap in percent of the objective. */
@@ -362,7 +365,7 @@ static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
         tnp_text_add(text, "Nothing was to be chosen: the head uses every representation that was given.\n");
         return;
     }
-    if (info->class_means) {
+    if (info->class_means == 1) {
         add_class_means(text, info);
         return;
     }

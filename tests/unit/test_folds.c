@@ -146,6 +146,77 @@ static void folds_that_cannot_be(void **state)
     lists_free(&l);
 }
 
+/* More folds than rows can have: as many as there are rows, half of them in a regression, none where no fold could judge. */
+static void folds_of_few_rows(void **state)
+{
+    (void)state;
+    const struct {
+        size_t n, k, asked, folds;
+        tn_task task;
+        const char *y; /* classes of the rows */
+    } cases[] = {
+        {3, 2, 5, 3, TN_TASK_MULTICLASS, "001"},
+        {3, 3, 5, 0, TN_TASK_MULTICLASS, "012"},
+        {2, 2, 2, 0, TN_TASK_MULTICLASS, "01"},
+        {6, 2, 5, 5, TN_TASK_MULTICLASS, "010101"},
+        {4, 1, 5, 0, TN_TASK_MULTILABEL, "0..."},
+        {4, 1, 5, 0, TN_TASK_MULTILABEL, "000."},
+        {4, 1, 5, 4, TN_TASK_MULTILABEL, "00.."},
+        {3, 1, 5, 0, TN_TASK_REGRESSION, "123"},
+        {4, 1, 5, 2, TN_TASK_REGRESSION, "1234"},
+        {9, 1, 3, 3, TN_TASK_REGRESSION, "123456789"},
+        {10, 2, 11, 11, TN_TASK_MULTICLASS, "0101010101"}, /* what folds_new refuses */
+    };
+    for (size_t z = 0; z < sizeof cases / sizeof *cases; ++z) {
+        double y[20] = {0};
+        size_t folds = 77, k = cases[z].k;
+        for (size_t i = 0; i < cases[z].n; ++i) {
+            int c = cases[z].y[i] - '0';
+            if (cases[z].task == TN_TASK_REGRESSION)
+                y[i] = c;
+            else if (c >= 0)
+                y[i * k + (size_t)c] = 1;
+        }
+        tn_labels *l = labels_of(y, cases[z].n, k, cases[z].task);
+        tnp_targets targets = targets_of(l);
+        assert_fine(test_ctx, tnp_folds_for(test_ctx, &targets, cases[z].task, cases[z].asked, &folds));
+        if (folds != cases[z].folds)
+            print_error("case %zu: got %zu folds, want %zu\n", z, folds, cases[z].folds);
+        assert_int_equal(folds, cases[z].folds);
+        labels_done(l);
+    }
+}
+
+/* NaN exactly where the rows outside the fold all have the class, or none has it. */
+static void scores_of_unseen_classes(void **state)
+{
+    (void)state;
+    enum { N = 14, K = 3, FOLDS = 4 };
+    ref_rng rng = ref_rng_of(17);
+    for (int t = 0; t < 20; ++t) {
+        double y[N * K];
+        uint32_t fold[N];
+        float scores[N * K] = {0};
+        for (size_t i = 0; i < N * K; ++i)
+            y[i] = ref_below(&rng, 6) < (i % K == 0 ? 1u : i % K == 1 ? 5u : 3u);
+        for (size_t i = 0; i < N; ++i)
+            fold[i] = (uint32_t)ref_below(&rng, FOLDS);
+        tn_labels *l = labels_of(y, N, K, TN_TASK_MULTILABEL);
+        tnp_targets targets = targets_of(l);
+        assert_fine(test_ctx, tnp_folds_hide(test_ctx, &targets, fold, FOLDS, scores));
+        for (size_t i = 0; i < N * K; ++i) {
+            size_t with = 0, rows = 0;
+            for (size_t r = 0; r < N; ++r)
+                if (fold[r] != fold[i / K]) {
+                    with += y[r * K + i % K] == 1;
+                    ++rows;
+                }
+            assert_int_equal(isnan(scores[i]) != 0, with == 0 || with == rows);
+        }
+        labels_done(l);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -153,6 +224,8 @@ int main(void)
         cmocka_unit_test(rows_of_other_tasks),
         cmocka_unit_test(seeds),
         cmocka_unit_test(folds_that_cannot_be),
+        cmocka_unit_test(folds_of_few_rows),
+        cmocka_unit_test(scores_of_unseen_classes),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -217,6 +217,39 @@ static void every_allocation_may_fail(void **state)
     labels_done(l);
 }
 
+/* Rows that are alone in their class leave the sample; the others keep their proportions, and weights sum to 1. None left: no sample. */
+static void rows_that_are_alone_in_their_class(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {1, 6, 1, 3}, single[] = {1, 1, 1};
+    for (size_t most = 4; most <= 11; most += 7) {
+        tn_labels *l = labels_with(sizes, 4, most);
+        tnp_targets y = targets_of(l);
+        tnp_sample *all = sample_of(l, most, 5), *s = sample_of(l, most, 5);
+        size_t at = 0;
+        double total = 0;
+        assert_fine(test_ctx, tnp_sample_judged(test_ctx, &y, TN_TASK_MULTICLASS, &s));
+        check_rows(s, l->rows);
+        for (size_t i = 0; i < all->count; ++i)
+            total += l->cls[all->rows[i]] % 2 ? all->weight[i] : 0;
+        for (size_t i = 0; i < all->count; ++i)
+            if (l->cls[all->rows[i]] % 2) { /* classes 1 and 3 */
+                assert_int_equal(s->rows[at], all->rows[i]);
+                assert_near(s->weight[at++], all->weight[i] / total, 1e-15);
+            }
+        assert_int_equal(s->count, at);
+        tnp_sample_free(all);
+        tnp_sample_free(s);
+        labels_done(l);
+    }
+    tn_labels *l = labels_with(single, 3, 1);
+    tnp_targets y = targets_of(l);
+    tnp_sample *s = sample_of(l, 3, 5);
+    assert_fine(test_ctx, tnp_sample_judged(test_ctx, &y, TN_TASK_MULTICLASS, &s));
+    assert_null(s);
+    labels_done(l);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -226,6 +259,7 @@ int main(void)
         cmocka_unit_test(the_seed_decides),
         cmocka_unit_test(estimates_are_right_on_average),
         cmocka_unit_test(every_allocation_may_fail),
+        cmocka_unit_test(rows_that_are_alone_in_their_class),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

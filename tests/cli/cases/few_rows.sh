@@ -18,7 +18,7 @@ for how in "" "--lambda per-class" "--lambda gcv" "--lambda 1e9" "--method svm-c
     fit $how | words
     good
 done
-fit --json | grep -o '"loo_accuracy":null\|"class_means":true\|"temperature":null\|"[a-z_]*_note":"[^"]*"\|"single_row_classes":[0-9]*'
+fit --json | grep -o '"loo_accuracy":null\|"class_means":[0-9.]*\|"temperature":null\|"[a-z_]*_note":"[^"]*"\|"single_row_classes":[0-9]*'
 fit --calibrate yes
 echo "exit $?"
 few 2
