@@ -438,7 +438,7 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
             fprintf(out, "%zu through %s, ", rep.cols, rep.transform);
         fprintf(out, "normalised %s", tn_normalize_name(rep.normalize));
         if (moved)
-            fprintf(out, ", %zu column%s far from zero and centred", moved, moved == 1 ? "" : "s");
+            fprintf(out, ", %zu columns far from zero and centred", moved);
         fputc('\n', out);
     }
     if (picks_columns(head))

@@ -65,29 +65,6 @@ static double constant_value(const tnp_task *task, size_t c)
     return tnp_target(&task->y, 0, c);
 }
 
-/* Scores are float: of outputs far from zero, about their deviation, nothing would be left but their mean, whatever the model knows.
- * 2^20 deviations leave a thirtieth of one. */
-static tn_status check_outputs(tn_ctx *ctx, const tnp_chosen *c)
-{
-    const tnp_task *task = c->bench->task;
-    size_t n = task->y.rows, k = task->y.classes;
-    for (size_t o = 0; task->values && o < k; ++o) {
-        double mean = 0, square = 0;
-        for (size_t i = 0; i < n; ++i)
-            mean += task->values[i * k + o] / (double)n;
-        for (size_t i = 0; i < n; ++i)
-            square += (task->values[i * k + o] - mean) * (task->values[i * k + o] - mean) / (double)n;
-        mean += task->offset[o];
-        if (!task->constant[o] && fabs(mean) > 0x1p20 * sqrt(square))
-            return tnp_fail(
-                ctx, TN_ERR_DATA,
-                "%s: output %s has mean %.3g and deviation %.3g, expected at most %.0f deviations: predictions "
-                "are float32; take the mean off",
-                c->labels->path, c->labels->names[o], mean, sqrt(square), 0x1p20);
-    }
-    return TN_OK;
-}
-
 /* Constant classes are scored by their constant, with or without an intercept; regression gets its offset back. */
 static void finish_bias(const tnp_task *task, tn_head *head)
 {
@@ -212,7 +189,6 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *rid
     tn_head *head = NULL;
     tnp_ridge centred = *ridge;
     bool calibrate = c->options->learn.calibrate != TN_CALIBRATE_NO && c->bench->sample;
-    TN_TRY(check_outputs(ctx, c));
     TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
     if (c->options->method == TN_METHOD_RIDGE_CV)
         TN_TRY(lambda_by_cv(ctx, c));
