@@ -215,6 +215,28 @@ done:
     return st;
 }
 
+/* Scores are float: of outputs far from zero, about their deviation, nothing would be left but their mean, whatever the model knows.
+ * 2^20 deviations leave a thirtieth of one. */
+static tn_status check_outputs(tn_ctx *ctx, const tnp_task *task, const tn_labels *labels)
+{
+    size_t n = task->y.rows, k = task->y.classes;
+    for (size_t o = 0; task->values && o < k; ++o) {
+        double mean = 0, square = 0;
+        for (size_t i = 0; i < n; ++i)
+            mean += task->values[i * k + o] / (double)n;
+        for (size_t i = 0; i < n; ++i)
+            square += (task->values[i * k + o] - mean) * (task->values[i * k + o] - mean) / (double)n;
+        mean += task->offset[o];
+        if (!task->constant[o] && fabs(mean) > 0x1p20 * sqrt(square))
+            return tnp_fail(
+                ctx, TN_ERR_DATA,
+                "%s: output %s has mean %.3g and deviation %.3g, expected at most %.0f deviations: predictions "
+                "are float32; take the mean off",
+                labels->path, labels->names[o], mean, sqrt(square), 0x1p20);
+    }
+    return TN_OK;
+}
+
 tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
                  const tn_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
 {
@@ -232,6 +254,7 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
     TN_TRY(set_up(ctx, sources, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
                   options->from != NULL, &s));
     TN_TRY(survey(ctx, options, &s));
+    TN_TRY(check_outputs(ctx, s.task, labels));
     TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
                             options, &info));
     if (!s.sample && !s.bench.loo_off && needs_evidence(options, s.candidates->count))

@@ -121,7 +121,8 @@ TN_API const double *tn_feed_scales(const tn_feed *feed);
 /* Gives a feed the means and scales of a trained one (prediction). cols values each, copied. */
 TN_API tn_status tn_feed_set_zscore(tn_ctx *ctx, tn_feed *feed, const double *means, const double *scales);
 
-/* Rows [start, start+count), normalised, into out: row i begins at out[i * stride]. O(count * cols). */
+/* Rows [start, start+count), normalised, into out: row i begins at out[i * stride]. O(count * cols). Where neither normalisation
+ * nor map bounds the values, one beyond 2^100 is TN_ERR_DATA naming file, row and column. */
 TN_API tn_status tn_feed_read(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, float *out, size_t stride);
 TN_API tn_status tn_feed_read_wide(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, double *out,
                                    size_t stride);

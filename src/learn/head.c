@@ -4,6 +4,7 @@
 #include "learn/head.h"
 #include "transform/feed.h"
 
+#include <math.h>
 #include <string.h>
 
 tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
@@ -97,14 +98,17 @@ tn_status tnp_head_add_centre(tn_ctx *ctx, tn_head *h)
     return tnp_alloc(ctx, h->dim, sizeof(double), &h->centre);
 }
 
-void tnp_head_plain_bias(const tn_head *h, float *out)
+bool tnp_head_plain_bias(const tn_head *h, float *out)
 {
+    bool fine = true;
     for (size_t k = 0; k < h->classes; ++k) {
         double shift = 0;
         for (size_t j = 0; h->centre && j < h->dim; ++j)
             shift += (double)h->weight[k * h->dim + j] * h->centre[j];
         out[k] = (float)((double)h->bias[k] - shift);
+        fine &= isfinite(out[k]) != 0;
     }
+    return fine;
 }
 
 void tn_head_free(tn_head *h)

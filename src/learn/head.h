@@ -54,8 +54,9 @@ tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *head);
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *head);
 /* Room for the centre (zeros). */
 tn_status tnp_head_add_centre(tn_ctx *ctx, tn_head *head);
-/* out (classes): intercepts of columns that are not centred, bias - weight centre, in double and then rounded. */
-void tnp_head_plain_bias(const tn_head *head, float *out);
+/* out (classes): intercepts of columns that are not centred, bias - weight centre, in double and then rounded. False: one is no
+ * float, so that the head is none for a linear layer. */
+bool tnp_head_plain_bias(const tn_head *head, float *out);
 
 /* Whether two heads prepare their rows in the same way. Neither has sources. */
 bool tnp_heads_alike(const tn_head *a, const tn_head *b);

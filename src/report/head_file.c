@@ -137,7 +137,8 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
     TN_TRY(tnp_alloc(ctx, TENSORS + head->rep_count, sizeof *tensors, &tensors));
     TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *names, &names));
     TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
-    tnp_head_plain_bias(head, plain);
+    if (!tnp_head_plain_bias(head, plain) && head->centre)
+        TN_TRY(tnp_fail(ctx, TN_ERR_NUMERIC, "%s: an intercept of the head leaves the range of float32", path));
     TN_TRY(classes_json(ctx, head, &classes));
     TN_TRY(reps_json(ctx, head, &reps));
     TN_TRY(sources_json(ctx, head, &sources));
@@ -226,6 +227,7 @@ static tn_status load_centre(tn_ctx *ctx, const tnp_safetensors *file, const cha
 {
     tn_status st = TN_OK;
     bool fine = true;
+    float *plain = NULL;
     if (!tnp_safetensors_has(file, "centre"))
         return TN_OK;
     TN_TRY(tnp_head_add_centre(ctx, head));
@@ -237,10 +239,14 @@ static tn_status load_centre(tn_ctx *ctx, const tnp_safetensors *file, const cha
         fine &= isfinite(head->bias[k]) != 0;
     if (!fine)
         TN_TRY(bad(ctx, path, "'centre' or 'centre_bias' holds NaN or infinity"));
+    TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
+    if (!tnp_head_plain_bias(head, plain))
+        TN_TRY(bad(ctx, path, "'weight' times 'centre' leaves the range of float32"));
     for (size_t j = head->dim - head->source_count; j < head->dim; ++j)
         if (head->centre[j] != 0)
             TN_TRY(bad(ctx, path, "'centre' moves the scores of a source, expected 0 there"));
 done:
+    tnp_free(plain);
     return st;
 }
 

@@ -32,9 +32,8 @@ typedef struct row_job {
     const tn_feed *feed;
     size_t stride, wide_stride; /* of out, out_wide */
     float *in, *out;            /* in place where they are the same rows: without a map, and with stride = cols */
-    double *in_wide,
-        *out_wide;    /* the same; with both outputs what comes out is out_wide, rounded, and in is room for maps */
-    row_state *state; /* rows */
+    double *in_wide, *out_wide; /* the same; with both outputs out is out_wide, rounded, and in is room for maps */
+    row_state *state;           /* rows */
 } row_job;
 
 static bool row_is_finite(const double *x, size_t n)
@@ -45,10 +44,11 @@ static bool row_is_finite(const double *x, size_t n)
     return fine;
 }
 
-/* Other normalisations keep values within 1, and maps are bounded. */
+/* Whether rows may come out too large: other normalisations keep values within 1, and maps are bounded. */
 static bool is_unbounded(const tn_feed *feed)
 {
-    return feed->normalize == TN_NORM_ZSCORE || (feed->normalize == TN_NORM_NONE && !feed->map);
+    bool far = feed->normalize == TN_NORM_ZSCORE || feed->centre || (feed->normalize == TN_NORM_NONE && !feed->map);
+    return far && isfinite(feed->limit);
 }
 
 static row_state size_of_wide(const tn_feed *feed, const double *y)

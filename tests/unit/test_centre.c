@@ -143,6 +143,26 @@ static void zscores_of_any_size(void **state)
     }
 }
 
+/* Means and scales, or a centre, that a file of a head may hold, on values near the ends of double: no number comes of it, and
+ * that is said. */
+static void no_number_is_too_large(void **state)
+{
+    (void)state;
+    double x[2] = {-1.7e308, 1};
+    const double mean = 1e308, scale = 0, centre = 1e308;
+    float out[2];
+    tn_source *src = source_of("x", x, 2, 1, AS_F64);
+    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    assert_fine(test_ctx, tn_feed_set_zscore(test_ctx, feed, &mean, &scale));
+    assert_fails(test_ctx, TN_ERR_DATA, "row 0, column 0: ", tn_feed_read(test_ctx, feed, 0, 2, out, 1));
+    tn_feed_free(feed);
+    feed = feed_of(src, TN_NORM_L2);
+    assert_fine(test_ctx, tnp_feed_set_centre(test_ctx, feed, &centre));
+    assert_fails(test_ctx, TN_ERR_DATA, "row 0, column 0: -1e+308 after", tn_feed_read(test_ctx, feed, 0, 2, out, 1));
+    tn_feed_free(feed);
+    tn_source_close(src);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -435,6 +455,7 @@ int main(void)
         cmocka_unit_test(few_rows_are_not_far_by_chance),
         cmocka_unit_test(first_bad_row_is_named),
         cmocka_unit_test(zscores_of_any_size),
+        cmocka_unit_test(no_number_is_too_large),
         cmocka_unit_test(every_allocation_may_fail),
         cmocka_unit_test(file_has_centre_and_plain_bias),
         cmocka_unit_test(damaged_centres_are_refused),

@@ -239,6 +239,52 @@ static void float_learners_refuse_squares_beyond_float(void **state)
     ref_problem_free(&p);
 }
 
+/* Regression: scores are float, so that outputs of mean 1e8 and deviation 1 have none that say anything. What is accepted is
+ * predicted as well as leave-one-out says. */
+static void outputs_that_float_cannot_hold_are_refused(void **state)
+{
+    (void)state;
+    ref_problem p = units_of(14);
+    tn_source *src = placed("x", p.x, 0, 1, AS_F64);
+    tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, "none");
+    double y[ROWS];
+    ref_rng rng = ref_rng_of(14);
+    for (size_t i = 0; i < ROWS; ++i)
+        y[i] = p.x[i * COLS] / 4 + p.x[i * COLS + 1] / 4 + 0.5 * ref_normal(&rng);
+    for (int far = 0; far < 2; ++far) {
+        tn_fit_info *info = NULL;
+        tn_head *head = NULL;
+        for (size_t i = 0; i < ROWS; ++i)
+            y[i] += far ? 1e8 : 1e5;
+        tn_labels *labels = labels_of(y, ROWS, 1, TN_TASK_REGRESSION);
+        tn_status st = fit_one(src, labels, &opt, &info, &head);
+        if (far)
+            assert_fails(test_ctx, TN_ERR_DATA, "labels.npy: output class0 has mean 1e+08", st);
+        else {
+            assert_fine(test_ctx, st);
+            ref_real mean = 0, total = 0, error = 0;
+            float scores[ROWS];
+            tn_scorer *scorer = NULL;
+            assert_fine(test_ctx,
+                        tn_scorer_new(test_ctx, head, (const tn_source *const *)&src, 1, TN_NAN_ERROR, &scorer));
+            assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
+            for (size_t i = 0; i < ROWS; ++i)
+                mean += (ref_real)y[i] / ROWS;
+            for (size_t i = 0; i < ROWS; ++i) {
+                total += ((ref_real)y[i] - mean) * ((ref_real)y[i] - mean);
+                error += ((ref_real)y[i] - (ref_real)scores[i]) * ((ref_real)y[i] - (ref_real)scores[i]);
+            }
+            assert_near(1 - (double)(error / total), info->chosen.loo_r2, 0.05);
+            tn_scorer_free(scorer);
+        }
+        tn_fit_info_free(info);
+        tn_head_free(head);
+        labels_done(labels);
+    }
+    tn_source_close(src);
+    ref_problem_free(&p);
+}
+
 /* ---- no intercept ---- */
 
 /* A ridge without intercept has w c in its bias, from the weights before they are rounded: with those of float it would be off by
@@ -300,6 +346,7 @@ int main(void)
         cmocka_unit_test(values_beyond_float_are_right_or_refused),
         cmocka_unit_test(prediction_refuses_what_training_refuses),
         cmocka_unit_test(float_learners_refuse_squares_beyond_float),
+        cmocka_unit_test(outputs_that_float_cannot_hold_are_refused),
         cmocka_unit_test(ridge_without_intercept_keeps_its_digits),
         cmocka_unit_test(float_learners_without_intercept_refuse_far_columns),
     };

@@ -28,8 +28,8 @@ right=$("$TENON" eval h.safetensors x.npy --labels labels.txt --json | number ac
 between "$right" "$(awk "BEGIN { print $loo - 0.03 }")" "$(awk "BEGIN { print $loo + 0.08 }")" || echo "fit says $loo, eval $right"
 "$TENON" info h.safetensors | grep '^  representations '
 "$TENON" info h.safetensors --json | grep -oE '"centred":[0-9]+'
-{ npy_header '<f8' 3 2; for i in 1 2 3 4 5 6; do printf '\x9c\x75\x00\x88\x3c\xe4\x37\x7e'; done; } >large.npy # 1e300
-printf '%s\n' a b a >three.txt
+{ npy_header '<f8' 4 2; for i in 1 2 3 4 5 6 7 8; do printf '\x9c\x75\x00\x88\x3c\xe4\x37\x7e'; done; } >large.npy # 1e300
+printf '%s\n' a b a b >four.txt
 try info large.npy
-try fit large.npy --labels three.txt --normalize none -o l.safetensors
+try fit large.npy --labels four.txt --normalize none -o l.safetensors
 try predict h.safetensors x=large.npy
