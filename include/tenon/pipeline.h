@@ -89,7 +89,7 @@ typedef enum tn_transfer_method {
 
 typedef struct tn_transfer_options {
     int method;            /* tn_transfer_method; auto: the paper's winner is not always the best */
-    double lambda;         /* of greedytl, on columns of unit variance; 1, the paper's */
+    double lambda;         /* of greedytl; 0: one class against the rest: 1, the paper's; classes that are compared: by LOO */
     const char *k;         /* columns at most: a number, "all", or "loo" for the best leave-one-out error; "all" */
     double delta;          /* a column must gain this much; 1e-4, the paper's */
     bool features;         /* use the target's own columns beside the sources; yes */
