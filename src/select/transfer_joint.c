@@ -9,7 +9,7 @@
  * The share of wrong arg-maxima was refused as the criterion: thirty rows have thirty values of it, and its least is
  * often at a lambda far from the best (docs/math.md). It is what judges: everything done again without the rows, then
  *
- *   error = share of i with argmax_k f_k^(-i)(x_i) != class_i       se = sqrt(sum_i (wrong_i - error)^2 / (n (n - 1)))
+ *   error = share of i with argmax_k f_k^(-i)(x_i) != class_i       se = sqrt(error (1 - error) / (n - 1))
  *
  * Rows that stay take over the weight of those of their class that leave. Without that a class of two rows would be half as
  * frequent as the others when one of them is to be told, and f_k half as large: errors of 80 % where new rows have 20 %.
@@ -327,22 +327,14 @@ static bool is_wrong(const tnp_joint *joint, const double *predicted, size_t row
     return isnan(score);
 }
 
-tnp_joint_score tnp_joint_compare(const tnp_joint *joint, const double *counts, const double *a, const double *b)
-{
-    double n = 0, sum = 0, squares = 0;
-    for (size_t i = 0; i < joint->columns->rows; ++i) {
-        if (!(counts[i] > 0))
-            continue;
-        double wrong = (double)is_wrong(joint, a, i) - (b ? (double)is_wrong(joint, b, i) : 0);
-        n += 1;
-        sum += wrong;
-        squares += wrong * wrong;
-    }
-    double mean = n > 0 ? sum / n : NAN;
-    return (tnp_joint_score){mean, n > 1 ? sqrt(fmax(squares - n * mean * mean, 0) / (n * (n - 1))) : NAN, (size_t)n};
-}
-
 tnp_joint_score tnp_joint_score_of(const tnp_joint *joint, const double *counts, const double *predicted)
 {
-    return tnp_joint_compare(joint, counts, predicted, NULL);
+    double n = 0, sum = 0;
+    for (size_t i = 0; i < joint->columns->rows; ++i)
+        if (counts[i] > 0) {
+            n += 1;
+            sum += is_wrong(joint, predicted, i);
+        }
+    double mean = n > 0 ? sum / n : NAN;
+    return (tnp_joint_score){mean, n > 1 ? sqrt(mean * (1 - mean) / (n - 1)) : NAN, (size_t)n};
 }

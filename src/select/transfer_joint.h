@@ -67,7 +67,5 @@ typedef struct tnp_joint_score {
     size_t rows;
 } tnp_joint_score;
 tnp_joint_score tnp_joint_score_of(const tnp_joint *joint, const double *counts, const double *predicted);
-/* How much larger the error of a is than that of b, and the standard error of this difference, row by row. */
-tnp_joint_score tnp_joint_compare(const tnp_joint *joint, const double *counts, const double *a, const double *b);
 
 #endif
