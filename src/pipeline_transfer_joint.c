@@ -152,8 +152,8 @@ static tn_status judge_model(tn_ctx *ctx, joint_job *j, judged *m)
     tnp_joint_model model = {.method = TNP_TRANSFER_NONE};
     TN_TRY(need_counting_rows(ctx, j, m->method));
     if (m->method != TN_TRANSFER_AVERAGE)
-        TN_TRY(tnp_joint_choose(ctx, &j->joint, j->job->problem, j->weights, add_losses, &a,
-                                value_without(m->method), &m->at));
+        TN_TRY(tnp_joint_choose(ctx, &j->joint, j->job->problem, j->weights, add_losses, &a, value_without(m->method),
+                                &m->at));
     switch (m->method) {
     case TN_TRANSFER_NONE:
         break;
@@ -212,10 +212,8 @@ done:
 static tn_status leave_with(tn_ctx *ctx, joint_job *j, const judged *m, tnp_joint_left *out)
 {
     bool again = m->method == TN_TRANSFER_GREEDYTL && !(j->job->options->lambda > 0);
-    const tnp_joint_model model = {.greedy = true,
-                                   .lambda = again ? -1 : m->lambda,
-                                   .delta = j->job->options->delta,
-                                   .most = j->most};
+    const tnp_joint_model model = {
+        .greedy = true, .lambda = again ? -1 : m->lambda, .delta = j->job->options->delta, .most = j->most};
     for (size_t k = 0; k < j->joint.classes; ++k)
         j->most[k] = tnp_min(j->most[k], m->picks);
     return tnp_joint_leave(ctx, &j->joint, &model, out);

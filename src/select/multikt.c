@@ -220,8 +220,7 @@ static void keep_better(const descent *d, size_t features, size_t l, const tnp_t
     size_t m = d->problem->rows;
     for (size_t s = 0; s < TNP_TAUS; ++s) {
         size_t index = l * TNP_TAUS + s;
-        if (tnp_choice_skips(choice, index) ||
-            tnp_choice_adds(choice, index, m, d->problem->y, d->predicted + s * m))
+        if (tnp_choice_skips(choice, index) || tnp_choice_adds(choice, index, m, d->problem->y, d->predicted + s * m))
             continue;
         tnp_transfer_score score = tnp_transfer_score_of(m, d->problem->y, d->predicted + s * m);
         if (!tnp_transfer_better(score, model->score))

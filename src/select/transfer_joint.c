@@ -125,10 +125,10 @@ typedef struct part_job {
     const tnp_joint *joint;
     const tnp_joint_model *model;
     tnp_joint_left *out;
-    size_t *part;                       /* (rows) */
-    double *weights, *y, *counts;       /* (rows); counts of all rows */
-    double *wrong, *rows_of_side;       /* (classes, steps, 2); (classes, 2): -1, 1 */
-    double *steps;                      /* (2 steps): predictions of a row, and scratch */
+    size_t *part;                 /* (rows) */
+    double *weights, *y, *counts; /* (rows); counts of all rows */
+    double *wrong, *rows_of_side; /* (classes, steps, 2); (classes, 2): -1, 1 */
+    double *steps;                /* (2 steps): predictions of a row, and scratch */
 } part_job;
 
 /* Rows of one class after those of the other, in turn. */
@@ -160,8 +160,7 @@ static tn_status refit_ridge(tn_ctx *ctx, const part_job *job, const tnp_transfe
 {
     const tnp_transfer_choice choice = {.at = at};
     tnp_transfer_model *m = NULL;
-    tn_status st =
-        tnp_transfer_ridge(ctx, problem, job->joint->features, job->model->method, basis, &choice, &m);
+    tn_status st = tnp_transfer_ridge(ctx, problem, job->joint->features, job->model->method, basis, &choice, &m);
     for (size_t i = 0; st == TN_OK && i < problem->rows; ++i) {
         if (job->part[i] != which)
             continue;
@@ -208,8 +207,8 @@ static tn_status refit(tn_ctx *ctx, const part_job *job, tnp_transfer_problem *p
     size_t at = 0;
     double lambda = model->lambda;
     if (!model->greedy || lambda < 0)
-        TN_TRY(tnp_joint_ridge(ctx, job->joint, problem, job->weights,
-                               model->greedy ? TNP_TRANSFER_RLS : model->method, &basis, &at));
+        TN_TRY(tnp_joint_ridge(ctx, job->joint, problem, job->weights, model->greedy ? TNP_TRANSFER_RLS : model->method,
+                               &basis, &at));
     if (lambda < 0 && !basis)
         TN_TRY(tnp_ridge_basis_new(ctx, problem, 0, problem->cols, &basis));
     if (lambda < 0)

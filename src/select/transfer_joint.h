@@ -40,9 +40,9 @@ size_t tnp_joint_without(tnp_ridge_method method);
 
 /* What is done again without the rows that are left out. */
 typedef struct tnp_joint_model {
-    bool greedy;             /* or ridge: */
+    bool greedy; /* or ridge: */
     tnp_ridge_method method;
-    double lambda;           /* of greedy; < 0: that of RLS, chosen by the rows that stay */
+    double lambda; /* of greedy; < 0: that of RLS, chosen by the rows that stay */
     double delta;
     const size_t *most; /* (classes): picks */
 } tnp_joint_model;
@@ -51,8 +51,9 @@ typedef struct tnp_joint_model {
 typedef struct tnp_joint_left {
     size_t steps;      /* 1 for ridge; for greedy 1 + the largest number of picks, shorter paths end earlier */
     double *predicted; /* (classes, rows): with all picks */
-    double *loss;      /* (steps): squared residuals of the first s picks of every class, rows that count, summed over classes */
-    double *error;     /* (classes, steps): class-balanced share of wrong signs, class against the rest */
+    double *
+        loss; /* (steps): squared residuals of the first s picks of every class, rows that count, summed over classes */
+    double *error; /* (classes, steps): class-balanced share of wrong signs, class against the rest */
 } tnp_joint_left;
 
 /* Parts as of transfer_loo.h, the rows of one class after those of the other dealt out in turn. A class of which no row stays

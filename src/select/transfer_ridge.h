@@ -32,7 +32,8 @@ enum { TNP_JOINT_LAMBDAS = 13, TNP_GRID_MOST = TNP_JOINT_LAMBDAS * TNP_TAUS };
 
 /* Who chooses among the values of a grid, numbered lambda by lambda, tau within; NULL in its place: the problem's own score. */
 typedef struct tnp_transfer_choice {
-    double *loss;         /* (TNP_GRID_MOST): squared leave-one-out residuals of every value are added, no model is made; or NULL: */
+    double *
+        loss; /* (TNP_GRID_MOST): squared leave-one-out residuals of every value are added, no model is made; or NULL: */
     const double *counts; /* (rows): what a row's residual counts for; 0: not at all */
     size_t *values;       /* how many values the grid has, as far as they came */
     size_t at;            /* the value to take */

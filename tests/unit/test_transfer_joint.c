@@ -201,8 +201,7 @@ static void check_leave(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_meth
             size_t n = members(t, NULL, t->class_of[i]);
             assert_near_at(k * t->rows + i, left.predicted[k * t->rows + i], want[k * t->rows + i], 1e-8);
             if (n > 1)
-                loss += off * off *
-                        (t->balanced ? (double)t->rows / (double)t->classes / (double)n : 1);
+                loss += off * off * (t->balanced ? (double)t->rows / (double)t->classes / (double)n : 1);
         }
     assert_near(left.loss[left.steps - 1], loss, 1e-7 * loss);
     for (size_t k = 0; k < t->classes; ++k) {
@@ -288,8 +287,8 @@ static void all_classes_share_one_value(void **state)
         for (int method = 0; method < 2; ++method) {
             tnp_ridge_basis *basis = NULL;
             size_t at = 0;
-            assert_fine(ctx, tnp_joint_ridge(ctx, &joint, problem, weights, method ? TNP_TRANSFER_RLS : TNP_TRANSFER_NONE,
-                                             &basis, &at));
+            assert_fine(ctx, tnp_joint_ridge(ctx, &joint, problem, weights,
+                                             method ? TNP_TRANSFER_RLS : TNP_TRANSFER_NONE, &basis, &at));
             ref_real want = lambda_of(&t, stay, method ? COLS : FEATURES);
             assert_near(tnp_ridge_lambda(problem, basis, at), (double)want, 1e-12 * (double)want);
             tnp_ridge_basis_free(basis);

@@ -168,9 +168,12 @@ static void average_of_sources(void **state)
     tnp_transfer_model_free(model);
     model = NULL;
     assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_average(ctx, p, 9, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_ridge(ctx, p, 9, TNP_TRANSFER_DAM, NULL, NULL, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_DAM, NULL, NULL, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_NONE, NULL, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on sources",
+                 tnp_transfer_ridge(ctx, p, 9, TNP_TRANSFER_DAM, NULL, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on features",
+                 tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_DAM, NULL, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on features",
+                 tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_NONE, NULL, NULL, &model));
     assert_null(model);
     problem_done(p);
     ref_transfer_free(&r);
