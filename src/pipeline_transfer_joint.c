@@ -89,20 +89,12 @@ static tn_status add_losses(tn_ctx *ctx, void *arg, const tnp_transfer_choice *c
     return tnp_transfer_run(ctx, a->j->job, choice, a->found);
 }
 
-/* What is taken where leave-one-out has nothing to say. */
+/* lambda = 1, and tau = 1 of MultiKT, in the paper's grids, where leave-one-out has nothing to say. */
 static size_t value_without(int method)
 {
-    enum { ONE = 4, TAU_ONE = 3 }; /* lambda = 1 and tau = 1 in the paper's grids */
-    switch (method) {
-    case TN_TRANSFER_L1_LOGISTIC:
-    case TN_TRANSFER_ELASTIC_NET:
-        return ONE;
-    case TN_TRANSFER_MULTIKT_L1:
-    case TN_TRANSFER_MULTIKT_L2:
-        return ONE * TNP_TAUS + TAU_ONE;
-    default:
-        return tnp_joint_without(method == TN_TRANSFER_DAM ? TNP_TRANSFER_DAM : TNP_TRANSFER_RLS);
-    }
+    enum { ONE = 4, TAU_ONE = 3 };
+    bool multikt = method == TN_TRANSFER_MULTIKT_L1 || method == TN_TRANSFER_MULTIKT_L2;
+    return multikt ? ONE * TNP_TAUS + TAU_ONE : ONE;
 }
 
 /* The model of class k with the value that was chosen for all. loo (rows): its predictions. */
@@ -144,30 +136,30 @@ static tn_status need_counting_rows(tn_ctx *ctx, const joint_job *j, int method)
 }
 
 /* Ridge is judged with everything done again, its choice of values too. */
+static tn_status judge_ridge(tn_ctx *ctx, joint_job *j, judged *m)
+{
+    transfer_job *job = j->job;
+    tn_status st = TN_OK;
+    tnp_joint_model model = {.method = m->method == TN_TRANSFER_RLS   ? TNP_TRANSFER_RLS
+                                       : m->method == TN_TRANSFER_DAM ? TNP_TRANSFER_DAM
+                                                                      : TNP_TRANSFER_NONE};
+    TN_TRY(tnp_joint_ridge(ctx, &j->joint, job->problem, j->weights, model.method,
+                           m->method == TN_TRANSFER_RLS ? &job->of_all : &job->of_features, &m->at));
+    TN_TRY(tnp_joint_leave(ctx, &j->joint, &model, &m->left));
+done:
+    return st;
+}
+
 static tn_status judge_model(tn_ctx *ctx, joint_job *j, judged *m)
 {
     tn_status st = TN_OK;
     transfer_found f = {.method = m->method, .w = j->job->weights};
     adding a = {j, &f};
-    tnp_joint_model model = {.method = TNP_TRANSFER_NONE};
     TN_TRY(need_counting_rows(ctx, j, m->method));
     if (m->method != TN_TRANSFER_AVERAGE)
-        TN_TRY(tnp_joint_choose(ctx, &j->joint, j->job->problem, j->weights, add_losses, &a, value_without(m->method),
-                                &m->at));
-    switch (m->method) {
-    case TN_TRANSFER_NONE:
-        break;
-    case TN_TRANSFER_RLS:
-        model.method = TNP_TRANSFER_RLS;
-        break;
-    case TN_TRANSFER_DAM:
-        model.method = TNP_TRANSFER_DAM;
-        break;
-    default:
-        TN_TRY(predict_chosen(ctx, j, m));
-        goto done;
-    }
-    TN_TRY(tnp_joint_leave(ctx, &j->joint, &model, &m->left));
+        TN_TRY(tnp_joint_choose(ctx, &j->joint, j->job->problem, j->weights, add_losses, &a,
+                                value_without(m->method), &m->at));
+    TN_TRY(predict_chosen(ctx, j, m));
 done:
     return st;
 }
@@ -183,8 +175,6 @@ static tn_status greedy_lambda(tn_ctx *ctx, joint_job *j, judged *m)
     m->lambda = m->method == TN_TRANSFER_FORWARD ? 0 : job->options->lambda;
     if (m->method == TN_TRANSFER_FORWARD || m->lambda > 0)
         return TN_OK;
-    if (!job->of_all)
-        TN_TRY(tnp_ridge_basis_new(ctx, job->problem, 0, job->cols, &job->of_all));
     TN_TRY(tnp_joint_ridge(ctx, &j->joint, job->problem, j->weights, TNP_TRANSFER_RLS, &job->of_all, &at));
     m->lambda = tnp_ridge_lambda(job->problem, job->of_all, at);
 done:
@@ -268,7 +258,10 @@ done:
 static tn_status judge(tn_ctx *ctx, joint_job *j, int method, judged *m)
 {
     *m = (judged){.method = method, .picks = SIZE_MAX};
-    return is_greedy(method) ? judge_greedy(ctx, j, m) : judge_model(ctx, j, m);
+    if (is_greedy(method))
+        return judge_greedy(ctx, j, m);
+    bool ridge = method == TN_TRANSFER_NONE || method == TN_TRANSFER_RLS || method == TN_TRANSFER_DAM;
+    return ridge ? judge_ridge(ctx, j, m) : judge_model(ctx, j, m);
 }
 
 /* Class-balanced share of wrong signs of class k against the rest. */

@@ -4,7 +4,7 @@
  * 2 P(k|x) - 1; an arg-max over k is right when all f_k are shrunk alike. A lambda, or a method, for every class was refused: a
  * class that shrinks less wins rows of all others, more often the more rows there are to choose by.
  *
- *   lambda, tau:   min over the grid of   sum_k sum_i counts_i (y_ki - f_k^(-i)(x_i))^2
+ *   lambda, tau:   min over the grid of   sum_k sum_i counts_i (y_ki - f_k^(-i)(x_i))^2        ridge: transfer_joint_ridge.c
  *
  * The share of wrong arg-maxima was refused as the criterion: thirty rows have thirty values of it, and its least is
  * often at a lambda far from the best (docs/math.md). It is what judges: everything done again without the rows, then
@@ -91,32 +91,6 @@ tn_status tnp_joint_choose(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_pro
 done:
     tnp_free(work);
     return st;
-}
-
-typedef struct ridge_job {
-    const tnp_joint *joint;
-    const tnp_transfer_problem *problem;
-    tnp_ridge_method method;
-    tnp_ridge_basis **kept;
-} ridge_job;
-
-static tn_status add_ridge(tn_ctx *ctx, void *arg, const tnp_transfer_choice *choice)
-{
-    const ridge_job *job = arg;
-    return tnp_transfer_ridge(ctx, job->problem, job->joint->features, job->method, job->kept, choice, NULL);
-}
-
-size_t tnp_joint_without(tnp_ridge_method method)
-{
-    enum { LAMBDA = 3, TAU = 3 };
-    return method == TNP_TRANSFER_DAM ? LAMBDA * TNP_TAUS + TAU : LAMBDA;
-}
-
-tn_status tnp_joint_ridge(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
-                          tnp_ridge_method method, tnp_ridge_basis **kept, size_t *at)
-{
-    ridge_job job = {joint, problem, method, kept};
-    return tnp_joint_choose(ctx, joint, problem, weights, add_ridge, &job, tnp_joint_without(method), at);
 }
 
 /* ---- leaving out ---- */
@@ -209,8 +183,6 @@ static tn_status refit(tn_ctx *ctx, const part_job *job, tnp_transfer_problem *p
     if (!model->greedy || lambda < 0)
         TN_TRY(tnp_joint_ridge(ctx, job->joint, problem, job->weights, model->greedy ? TNP_TRANSFER_RLS : model->method,
                                &basis, &at));
-    if (lambda < 0 && !basis)
-        TN_TRY(tnp_ridge_basis_new(ctx, problem, 0, problem->cols, &basis));
     if (lambda < 0)
         lambda = tnp_ridge_lambda(problem, basis, at);
     for (size_t k = 0; k < job->joint->classes; ++k) {

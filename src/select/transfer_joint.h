@@ -32,7 +32,8 @@ typedef tn_status tnp_joint_add(tn_ctx *ctx, void *arg, const tnp_transfer_choic
  * columns with those weights, is left with the labels of some class. */
 tn_status tnp_joint_choose(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
                            tnp_joint_add *add, void *arg, size_t without, size_t *at);
-/* For NONE, RLS or DAM; kept: as of tnp_transfer_ridge. */
+/* For NONE, RLS or DAM, where rows that stay take over the weight of the one that leaves (transfer_joint_ridge.c); kept, the
+ * basis, is made when it is NULL yet and left to the caller. */
 tn_status tnp_joint_ridge(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
                           tnp_ridge_method method, tnp_ridge_basis **kept, size_t *at);
 /* `without` of these: lambda 0.03 of the trace, and tau = 1. */

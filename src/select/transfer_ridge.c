@@ -291,8 +291,6 @@ static void search(const grid_search *g, const tnp_transfer_choice *choice, tnp_
             tnp_ridge_left(g->basis, lambda, g->left);
             tnp_ridge_residual(g->basis, lambda, g->work, g->room, g->r);
             tnp_transfer_loo(p, g->target, 1, g->r, g->left, g->predicted);
-            if (tnp_choice_adds(choice, l * taus + s, p->rows, p->y, g->predicted))
-                continue;
             tnp_transfer_score score = tnp_transfer_score_of(p->rows, p->y, g->predicted);
             if (!tnp_transfer_better(score, model->score))
                 continue;
@@ -332,12 +330,10 @@ tn_status tnp_transfer_ridge(tn_ctx *ctx, const tnp_transfer_problem *problem, s
     if (g.pull)
         tnp_transfer_mean_score(problem, features, work);
     search(&g, choice, model);
-    if (!choice || !choice->loss) {
-        make_target(&g, model->tau);
-        TN_TRY(tnp_ridge_solve(ctx, problem, *basis, model->lambda / (1 + model->tau), g.target, model));
-        *out = model;
-        model = NULL;
-    }
+    make_target(&g, model->tau);
+    TN_TRY(tnp_ridge_solve(ctx, problem, *basis, model->lambda / (1 + model->tau), g.target, model));
+    *out = model;
+    model = NULL;
 done:
     tnp_transfer_model_free(model);
     tnp_ridge_basis_free(own);

@@ -30,7 +30,8 @@ double tnp_transfer_tau(size_t i);
  * the model is. */
 enum { TNP_JOINT_LAMBDAS = 13, TNP_GRID_MOST = TNP_JOINT_LAMBDAS * TNP_TAUS };
 
-/* Who chooses among the values of a grid, numbered lambda by lambda, tau within; NULL in its place: the problem's own score. */
+/* Who chooses among the values of a grid, numbered lambda by lambda, tau within; NULL in its place: the problem's own score.
+ * Ridge only takes values, which transfer_joint_ridge.c chooses. */
 typedef struct tnp_transfer_choice {
     double *
         loss; /* (TNP_GRID_MOST): squared leave-one-out residuals of every value are added, no model is made; or NULL: */

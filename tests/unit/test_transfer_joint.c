@@ -90,29 +90,61 @@ static ref_real trace(const ref_transfer *r, size_t count)
     return sum;
 }
 
+/* share (r->m): that of row i, number n of r, in equal parts to the others of its class. */
+static void pass_on(const task *t, const bool *stay, const ref_transfer *r, size_t i, size_t n, ref_real *share)
+{
+    for (size_t k = 0, at = 0; k < t->rows; ++k) {
+        if (!stay[k])
+            continue;
+        bool same = t->class_of[k] == t->class_of[i];
+        share[at] = r->share[at];
+        if (same)
+            share[at] += r->share[n] / (ref_real)(members(t, stay, t->class_of[i]) - 1);
+        if (at == n)
+            share[at] = 0;
+        ++at;
+    }
+}
+
 /* Squared leave-one-out residuals of class k at one lambda, rows whose class has another among those that stay. */
-static ref_real loss_of(const task *t, const bool *stay, size_t k, size_t count, ref_real lambda)
+static ref_real loss_of(const task *t, const bool *stay, size_t k, size_t count, ref_real lambda, ref_real tau)
 {
     ref_transfer r = literal(t, stay, k);
-    ref_real *out = ref_alloc(r.m, sizeof *out), sum = 0;
+    ref_real *share = ref_alloc(r.m, sizeof *share), sum = 0;
+    double *target = ref_alloc(r.m, sizeof *target);
     size_t columns[COLS];
+    for (size_t n = 0; n < r.m; ++n) {
+        ref_real mean = 0;
+        for (size_t j = FEATURES; j < COLS; ++j)
+            mean += r.x[n * COLS + j] / (COLS - FEATURES);
+        target[n] = (double)((r.y[n] + tau * mean) / (1 + tau));
+    }
     for (size_t j = 0; j < COLS; ++j)
         columns[j] = j;
-    ref_transfer_loo(&r, r.y, columns, count, lambda, out);
     for (size_t i = 0, n = 0; i < t->rows; ++i) {
         if (!stay[i])
             continue;
-        if (members(t, stay, t->class_of[i]) > 1)
-            sum += r.weights[n] * (r.y[n] - out[n]) * (r.y[n] - out[n]);
+        if (members(t, stay, t->class_of[i]) > 1) {
+            ref_transfer less = r;
+            ref_real off = r.y[n], w[COLS], b = 0;
+            less.share = share;
+            pass_on(t, stay, &r, i, n, share);
+            ref_transfer_ridge(&less, target, columns, count, lambda / (1 + tau), w, &b);
+            off -= b;
+            for (size_t j = 0; j < count; ++j)
+                off -= w[j] * r.x[n * COLS + j];
+            sum += r.weights[n] * off * off;
+        }
         ++n;
     }
-    free(out);
+    free(share);
+    free(target);
     ref_transfer_free(&r);
     return sum;
 }
 
-/* lambda for all classes: of 13, by literal refits; 10^-1.5 of the trace when no class has two rows. */
-static ref_real lambda_of(const task *t, const bool *stay, size_t count)
+/* lambda for all classes at one tau: of 13, by literal refits; 10^-1.5 of the trace when no class has two rows. */
+static ref_real lambda_at(const task *t, const bool *stay, size_t count, ref_real tau, ref_real *loss)
 {
     ref_real least = INFINITY, best = 0, unit = 0;
     bool any = false;
@@ -128,13 +160,20 @@ static ref_real lambda_of(const task *t, const bool *stay, size_t count)
         ref_real sum = 0, lambda = unit * powl(10, -0.5L * g);
         for (size_t k = 0; k < t->classes; ++k)
             if (members(t, stay, k) > 0)
-                sum += loss_of(t, stay, k, count, lambda);
+                sum += loss_of(t, stay, k, count, lambda, tau);
         if (sum < least) {
             least = sum;
             best = lambda;
         }
     }
+    *loss = least;
     return any ? best : unit * powl(10, -1.5L);
+}
+
+static ref_real lambda_of(const task *t, const bool *stay, size_t count)
+{
+    ref_real loss = 0;
+    return lambda_at(t, stay, count, 0, &loss);
 }
 
 /* What class k, fitted on the rows that stay, says of the others; ridge on `count` columns, or greedy with at most `most` picks. */
@@ -266,6 +305,27 @@ static void one_row_a_class(void **state)
     ctx_done(ctx);
 }
 
+/* DAM's lambda and tau: all pairs, on the target (y + tau mean of the sources)/(1 + tau). */
+static void check_pair(tn_ctx *ctx, const task *t, tnp_transfer_problem *problem, const double *weights, const bool *stay)
+{
+    const tnp_joint joint = joint_of(t);
+    tnp_ridge_basis *basis = NULL;
+    ref_real least = INFINITY, lambda = 0, loss = 0;
+    size_t at = 0, tau = 0;
+    for (size_t s = 0; s < TNP_TAUS; ++s) {
+        ref_real here = lambda_at(t, stay, FEATURES, powl(10, (ref_real)s - 3), &loss);
+        if (loss < least) {
+            least = loss;
+            lambda = here;
+            tau = s;
+        }
+    }
+    assert_fine(ctx, tnp_joint_ridge(ctx, &joint, problem, weights, TNP_TRANSFER_DAM, &basis, &at));
+    assert_int_equal(at % TNP_TAUS, tau);
+    assert_near(tnp_ridge_lambda(problem, basis, at / TNP_TAUS), (double)lambda, 1e-12 * (double)lambda);
+    tnp_ridge_basis_free(basis);
+}
+
 /* lambda of all rows against literal refits. */
 static void all_classes_share_one_value(void **state)
 {
@@ -293,6 +353,7 @@ static void all_classes_share_one_value(void **state)
             assert_near(tnp_ridge_lambda(problem, basis, at), (double)want, 1e-12 * (double)want);
             tnp_ridge_basis_free(basis);
         }
+        check_pair(ctx, &t, problem, weights, stay);
         tnp_transfer_problem_free(problem);
         task_free(&t);
     }
