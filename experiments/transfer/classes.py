@@ -20,9 +20,9 @@ TARGETS = 20  # classes of a set whose others make a head
 TITLE = "## Several classes at once"
 
 
-def cells(sets):
+def cells(sets, draws):
     """[(set, network, sources, draw)]"""
-    return [(*pair, number) for pair in PAIRS if pair[0] in sets for number in range(DRAWS)]
+    return [(*pair, number) for number in range(min(draws, DRAWS)) for pair in PAIRS if pair[0] in sets]
 
 
 class Trial:
@@ -138,8 +138,8 @@ def lines(entries):
     found = {(pair, rows): [entries[cell][str(rows)] for cell in entries if cell[:3] == pair] for pair in PAIRS for rows in ROWS}
     found = {key: trials for key, trials in found.items() if trials}
     head = ["set", "features", "sources", "rows of a class", "fit", *METHODS, "auto less fit", "auto took", "its LOO"]
-    return [TITLE, "", f"Made by `experiments/transfer/run --only classes`. {ROWS} rows of every class, {DRAWS} draws, of which the "
-            "smaller are part of the larger; accuracy in percent of the arg-max over all test rows of the classes, mean of the "
+    return [TITLE, "", f"Made by `experiments/transfer/run --only classes`. {', '.join(map(str, ROWS))} rows of every "
+            f"class, {len({cell[3] for cell in entries})} draws, of which the smaller are part of the larger; accuracy in percent of the arg-max over all test rows of the classes, mean of the "
             "draws. `fit` is `tenon fit f=features s=scores --method evidence --select all`: ridge on features and "
             f"scores as two representations. Sources: scores off the shelf, or a head (`fit --method svm`) for the other classes "
             f"of the set, {TARGETS} classes by lot being the target. *auto less fit*: mean, and least to most of the draws. "

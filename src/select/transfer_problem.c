@@ -16,7 +16,7 @@
  *   sum of |z_j|^2 = n/G over each representation, and over all donors, in which every donor has the same mean |z_j|^2
  *
  * A scale for every column, the paper's, was refused there: with a few rows a class, columns that are hardly ever active are
- * blown up to the size of all others, which costs 2 to 8 points of accuracy (docs/math.md).
+ * blown up to the size of all others, which costs up to 9 points of accuracy (docs/math.md).
  *
  * A free intercept is u b in standardised rows, so the hat matrix of a ridge fit with it is H = u u' + I - P with
  * P = I - Z(Z'Z + lambda I)^-1 Z', and leaving row i out (columns, centring and scaling kept, intercept fitted again)
