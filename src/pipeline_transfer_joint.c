@@ -157,8 +157,8 @@ static tn_status judge_model(tn_ctx *ctx, joint_job *j, judged *m)
     adding a = {j, &f};
     TN_TRY(need_counting_rows(ctx, j, m->method));
     if (m->method != TN_TRANSFER_AVERAGE)
-        TN_TRY(tnp_joint_choose(ctx, &j->joint, j->job->problem, j->weights, add_losses, &a,
-                                value_without(m->method), &m->at));
+        TN_TRY(tnp_joint_choose(ctx, &j->joint, j->job->problem, j->weights, add_losses, &a, value_without(m->method),
+                                &m->at));
     TN_TRY(predict_chosen(ctx, j, m));
 done:
     return st;

@@ -197,7 +197,8 @@ tn_status tnp_joint_ridge(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_prob
     TN_TRY(tnp_alloc(ctx, rows, 3 * sizeof *work, &work));
     job.counts = work;
     if (!*kept)
-        TN_TRY(tnp_ridge_basis_new(ctx, problem, 0, method == TNP_TRANSFER_RLS ? problem->cols : joint->features, kept));
+        TN_TRY(
+            tnp_ridge_basis_new(ctx, problem, 0, method == TNP_TRANSFER_RLS ? problem->cols : joint->features, kept));
     job.basis = *kept;
     *at = tnp_joint_without(method);
     if (!tnp_joint_counts(joint, weights, job.counts))

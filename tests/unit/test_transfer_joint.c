@@ -306,7 +306,8 @@ static void one_row_a_class(void **state)
 }
 
 /* DAM's lambda and tau: all pairs, on the target (y + tau mean of the sources)/(1 + tau). */
-static void check_pair(tn_ctx *ctx, const task *t, tnp_transfer_problem *problem, const double *weights, const bool *stay)
+static void check_pair(tn_ctx *ctx, const task *t, tnp_transfer_problem *problem, const double *weights,
+                       const bool *stay)
 {
     const tnp_joint joint = joint_of(t);
     tnp_ridge_basis *basis = NULL;

@@ -18,7 +18,7 @@ static inline tn_transfer_options options_of(int method)
 }
 
 static inline tn_status transfer(const scene *s, const tn_donor *donors, size_t count, const tn_transfer_options *opt,
-                          tn_transfer_info **info, tn_head **head)
+                                 tn_transfer_info **info, tn_head **head)
 {
     return tn_transfer(test_ctx, (const tn_source *const *)s->src, 1, s->labels, donors, count, opt, info, head);
 }
