@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Transfer from other classifiers: raw columns [features | scores of the donors] of the labelled rows, one problem a class
- * against the rest, a method on each, and one head that names the donors it uses.
+ * against the rest, and one head that names the donors it uses. Of several labels each has a method of its own; classes of
+ * which one is right are compared by an arg-max and share one (pipeline_transfer_joint.c).
  *
  * Two classes are one problem: the second against the first, whose row of the head is the negative. */
 #include "pipeline_transfer.h"
@@ -14,10 +15,12 @@
 #include <math.h>
 #include <string.h>
 
+static const double PAPER_LAMBDA = 1; /* of one class against the rest, on columns of unit variance */
+
 void tn_transfer_options_default(tn_transfer_options *options)
 {
     *options = (tn_transfer_options){
-        .lambda = 1, .k = "all", .delta = 1e-4, .features = true, .normalize = "l2", .nan = TN_NAN_ERROR};
+        .lambda = 0, .k = "all", .delta = 1e-4, .features = true, .normalize = "l2", .nan = TN_NAN_ERROR};
 }
 
 const tn_use *tn_transfer_uses(size_t *count)
@@ -34,8 +37,10 @@ const tn_field *tn_transfer_fields(size_t *count)
 {
     static const tn_field fields[] = {
         {"method", TN_FIELD_CHOICE, offsetof(tn_transfer_options, method), 0, 0, TN_TRANSFER_METHOD_WORDS,
-         "how; auto takes the one of none, rls and greedytl with the lowest leave-one-out error"},
-        {"lambda", TN_FIELD_REAL, offsetof(tn_transfer_options, lambda), 1e-6, 1e9, "X", "regularisation of greedytl"},
+         "how; auto: two classes take the one of none, rls and greedytl with the lowest leave-one-out error, more take "
+         "greedytl unless none or rls is better by more than a standard error"},
+        {"lambda", TN_FIELD_REAL, offsetof(tn_transfer_options, lambda), 0, 1e9, "X",
+         "regularisation of greedytl; 0: 1 for one class against the rest, else what leave-one-out of rls prefers"},
         {"k", TN_FIELD_TEXT, offsetof(tn_transfer_options, k), 0, 0, "N|all|loo",
          "columns that greedytl and forward pick at most; loo: as many as leave-one-out finds best"},
         {"delta", TN_FIELD_REAL, offsetof(tn_transfer_options, delta), 0, 1, "X",
@@ -43,7 +48,7 @@ const tn_field *tn_transfer_fields(size_t *count)
         {"features", TN_FIELD_YESNO, offsetof(tn_transfer_options, features), 0, 0, "yes|no",
          "use the target's own columns beside the sources"},
         {"class-weight", TN_FIELD_CHOICE, offsetof(tn_transfer_options, class_weight), 0, 0, "none|balanced",
-         "balanced: both sides of a class count the same"},
+         "balanced: all classes count the same, of several labels both sides of each"},
         {"normalize", TN_FIELD_TEXT, offsetof(tn_transfer_options, normalize), 0, 0, TN_NORMALIZE_WORDS,
          "how rows of the target are prepared; sources are taken as they are"},
         {"nan", TN_FIELD_CHOICE, offsetof(tn_transfer_options, nan), 0, 0, TN_NAN_WORDS,
@@ -178,12 +183,29 @@ static bool any_wide(const transfer_job *job)
     return wide;
 }
 
+/* Representations of the target and donors as groups of columns. */
+static tn_status group_columns(tn_ctx *ctx, transfer_job *job)
+{
+    tn_status st = TN_OK;
+    size_t targets = job->options->features ? job->target_count : 0, groups = targets + job->donor_count, at = 0;
+    size_t *ends = NULL;
+    TN_TRY(tnp_alloc(ctx, groups, sizeof *ends, &ends));
+    for (size_t g = 0; g < groups; ++g)
+        ends[g] = at += g < targets ? tn_feed_cols(job->feeds[g]) : donor_cols(&job->donors[g - targets]);
+    TN_TRY(tnp_transfer_columns_group(ctx, job->columns, groups, targets, ends));
+done:
+    tnp_free(ends);
+    return st;
+}
+
 static tn_status read_columns(tn_ctx *ctx, transfer_job *job)
 {
     tn_status st = TN_OK;
     tn_feed *feed = NULL;
     size_t at = 0;
     TN_TRY(tnp_transfer_columns_new(ctx, job->rows, job->cols, any_wide(job), &job->columns));
+    if (job->joint)
+        TN_TRY(group_columns(ctx, job));
     for (size_t t = 0; job->options->features && t < job->target_count; at += tn_feed_cols(job->feeds[t++]))
         TN_TRY(read_feed(ctx, job, job->feeds[t], at));
     for (size_t d = 0, n, cols; d < job->donor_count; d += n, at += cols) {
@@ -231,6 +253,7 @@ static tn_status open_targets(tn_ctx *ctx, transfer_job *job)
     if (job->task->kind == TN_TASK_REGRESSION)
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "transfer needs classes, but the task is a regression"));
     job->rows = job->task->y.rows;
+    job->joint = job->task->kind == TN_TASK_MULTICLASS && job->labels->classes > 2;
     TN_TRY(tnp_alloc(ctx, job->target_count, sizeof *job->feeds, &job->feeds));
     for (size_t t = 0; job->options->features && t < job->target_count; ++t) {
         TN_TRY(
@@ -416,23 +439,27 @@ tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_t count
                       tn_transfer_info **info_out, tn_head **head_out)
 {
     tn_status st = TN_OK;
+    tn_transfer_options own = *options;
     transfer_job job = {.targets = targets,
                         .target_count = count,
                         .labels = labels,
                         .donors = donors,
                         .donor_count = donor_count,
-                        .options = options};
+                        .options = &own};
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     double begin = tnp_seconds();
     TN_TRY(check_options(ctx, &job));
     TN_TRY(check_donors(ctx, &job));
     TN_TRY(open_targets(ctx, &job));
+    own.lambda = own.lambda > 0 || job.joint ? own.lambda : PAPER_LAMBDA;
     TN_TRY(info_new(ctx, &job, &info));
     TN_TRY(read_columns(ctx, &job));
     TN_TRY(tnp_alloc(ctx, info->count * job.cols, sizeof *job.weights, &job.weights));
     TN_TRY(tnp_alloc(ctx, info->count, sizeof *job.intercepts, &job.intercepts));
-    for (size_t r = 0; r < info->count; ++r) {
+    if (job.joint)
+        TN_TRY(tnp_transfer_joint(ctx, &job, info));
+    for (size_t r = 0; !job.joint && r < info->count; ++r) {
         TN_TRY(tnp_progress(ctx, "transfer", r, info->count));
         TN_TRY(tnp_transfer_class(ctx, &job, info->count == 1 ? 1 : r, r, &info->results[r]));
     }

@@ -19,19 +19,7 @@ static const double ELASTIC_MIX = 0.5;
 static const char *const words[] = {"auto",        "greedytl",    "none",       "average",    "rls", "forward",
                                     "l1-logistic", "elastic-net", "multikt-l2", "multikt-l1", "dam"};
 
-/* What a method found: raw weights (cols), and the path of a greedy one. */
-typedef struct found {
-    int method;
-    double *w; /* of the caller */
-    double intercept;
-    tnp_transfer_score score;
-    double lambda, tau;
-    tnp_greedy_path *path;     /* greedytl, forward */
-    tnp_transfer_score *steps; /* (path->count + 1): of its prefixes */
-    size_t picks;              /* of it, that are used */
-} found;
-
-static void found_destroy(found *f)
+void tnp_transfer_found_destroy(transfer_found *f)
 {
     tnp_greedy_path_free(f->path);
     tnp_free(f->steps);
@@ -48,6 +36,12 @@ void tnp_transfer_drop_problem(transfer_job *job)
     job->of_features = job->of_all = NULL;
 }
 
+tn_status tnp_transfer_constant(tn_ctx *ctx, const transfer_job *job, size_t k)
+{
+    return tnp_fail(ctx, TN_ERR_DATA, "%s: class '%s' is in all rows or in none", job->labels->path,
+                    job->labels->names[k]);
+}
+
 /* job->problem for class k: other labels for the problem of the class before, or a new one. */
 static tn_status set_problem(tn_ctx *ctx, transfer_job *job, size_t k)
 {
@@ -61,8 +55,7 @@ static tn_status set_problem(tn_ctx *ctx, transfer_job *job, size_t k)
         weights[i] = 1;
     }
     if (job->task->constant[k])
-        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: class '%s' is in all rows or in none", job->labels->path,
-                        job->labels->names[k]));
+        TN_TRY(tnp_transfer_constant(ctx, job, k));
     if (job->problem && !balanced) {
         TN_TRY(tnp_transfer_problem_relabel(ctx, job->problem, y));
     } else {
@@ -82,7 +75,7 @@ static tnp_leaving leaving_of(const transfer_job *job)
     return (tnp_leaving){job->columns, job->problem->y, job->options->class_weight == TN_WEIGHT_BALANCED};
 }
 
-static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, found *f)
+static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, transfer_found *f)
 {
     tn_status st = TN_OK;
     const tnp_transfer_problem *problem = job->problem;
@@ -107,20 +100,20 @@ done:
     return st;
 }
 
-static tn_status run_model(tn_ctx *ctx, transfer_job *job, found *f)
+tn_status tnp_transfer_run(tn_ctx *ctx, transfer_job *job, const tnp_transfer_choice *choice, transfer_found *f)
 {
     tn_status st = TN_OK;
     const tnp_transfer_problem *problem = job->problem;
     tnp_transfer_model *m = NULL;
     switch (f->method) {
     case TN_TRANSFER_NONE:
-        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_NONE, &job->of_features, &m);
+        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_NONE, &job->of_features, choice, &m);
         break;
     case TN_TRANSFER_RLS:
-        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_RLS, &job->of_all, &m);
+        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_RLS, &job->of_all, choice, &m);
         break;
     case TN_TRANSFER_DAM:
-        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_DAM, &job->of_features, &m);
+        st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_DAM, &job->of_features, choice, &m);
         break;
     case TN_TRANSFER_AVERAGE:
         st = tnp_transfer_average(ctx, problem, job->features, &m);
@@ -128,33 +121,35 @@ static tn_status run_model(tn_ctx *ctx, transfer_job *job, found *f)
     case TN_TRANSFER_MULTIKT_L1:
     case TN_TRANSFER_MULTIKT_L2:
         st = tnp_multikt(ctx, problem, job->features, f->method == TN_TRANSFER_MULTIKT_L1 ? TNP_BALL_L1 : TNP_BALL_L2,
-                         &job->of_features, &m);
+                         &job->of_features, choice, &m);
         break;
     default:
-        st = tnp_transfer_logistic(ctx, problem, f->method == TN_TRANSFER_L1_LOGISTIC ? 1 : ELASTIC_MIX, &m);
+        st = tnp_transfer_logistic(ctx, problem, f->method == TN_TRANSFER_L1_LOGISTIC ? 1 : ELASTIC_MIX, choice, &m);
         break;
     }
-    if (st != TN_OK)
+    if (!m)
         return st;
     memcpy(f->w, m->weights, job->cols * sizeof *f->w);
     f->intercept = m->intercept;
     f->score = m->score;
     f->lambda = m->lambda;
     f->tau = m->tau;
+    if (f->loo)
+        memcpy(f->loo, m->loo, job->rows * sizeof *f->loo);
     tnp_transfer_model_free(m);
     return TN_OK;
 }
 
-static tn_status run_method(tn_ctx *ctx, transfer_job *job, found *f)
+static tn_status run_method(tn_ctx *ctx, transfer_job *job, transfer_found *f)
 {
     memset(f->w, 0, job->cols * sizeof *f->w);
     bool greedy = f->method == TN_TRANSFER_GREEDYTL || f->method == TN_TRANSFER_FORWARD;
-    return greedy ? run_greedy(ctx, job, f) : run_model(ctx, job, f);
+    return greedy ? run_greedy(ctx, job, f) : tnp_transfer_run(ctx, job, NULL, f);
 }
 
 /* Ridge chose its lambda by leave-one-out; to be compared it must do so again without the row. Of many rows the least of nine
  * errors is hardly less than it should be, and a decomposition a part would cost more than all else. */
-static tn_status judge(tn_ctx *ctx, const transfer_job *job, found *f)
+static tn_status judge(tn_ctx *ctx, const transfer_job *job, transfer_found *f)
 {
     tn_status st = TN_OK;
     tnp_leaving leaving = leaving_of(job);
@@ -170,25 +165,25 @@ done:
 }
 
 /* The candidate of the lowest leave-one-out error, the simpler of equals; errors go to out. */
-static tn_status choose(tn_ctx *ctx, transfer_job *job, found *best, tn_transfer_class *out)
+static tn_status choose(tn_ctx *ctx, transfer_job *job, transfer_found *best, tn_transfer_class *out)
 {
     static const int candidates[] = {TN_TRANSFER_NONE, TN_TRANSFER_RLS, TN_TRANSFER_GREEDYTL};
     double *const errors[] = {&out->none, &out->rls, &out->greedy};
     tn_status st = TN_OK;
     double *w = NULL;
-    found trial = {.method = TN_TRANSFER_AUTO};
+    transfer_found trial = {.method = TN_TRANSFER_AUTO};
     bool any = false;
     TN_TRY(tnp_alloc(ctx, job->cols, sizeof *w, &w));
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; ++i) {
         if (candidates[i] == TN_TRANSFER_NONE && job->features == 0)
             continue;
-        trial = (found){.method = candidates[i], .w = w};
+        trial = (transfer_found){.method = candidates[i], .w = w};
         TN_TRY(run_method(ctx, job, &trial));
         TN_TRY(judge(ctx, job, &trial));
         *errors[i] = trial.score.error;
         if (!any || tnp_transfer_better(trial.score, best->score)) {
             double *kept = best->w;
-            found_destroy(best);
+            tnp_transfer_found_destroy(best);
             *best = trial;
             best->w = kept;
             memcpy(kept, w, job->cols * sizeof *w);
@@ -196,10 +191,10 @@ static tn_status choose(tn_ctx *ctx, transfer_job *job, found *best, tn_transfer
             trial.steps = NULL;
             any = true;
         }
-        found_destroy(&trial);
+        tnp_transfer_found_destroy(&trial);
     }
 done:
-    found_destroy(&trial);
+    tnp_transfer_found_destroy(&trial);
     tnp_free(w);
     return st;
 }
@@ -236,7 +231,7 @@ static bool is_dense(int method)
            method != TN_TRANSFER_ELASTIC_NET;
 }
 
-static tn_status list_picks(tn_ctx *ctx, const transfer_job *job, const found *f, tn_transfer_class *out)
+static tn_status list_picks(tn_ctx *ctx, const transfer_job *job, const transfer_found *f, tn_transfer_class *out)
 {
     tn_status st = TN_OK;
     size_t first = is_dense(f->method) ? job->features : 0, count = 0;
@@ -256,7 +251,7 @@ done:
     return st;
 }
 
-static tn_status list_steps(tn_ctx *ctx, const found *f, tn_transfer_class *out)
+static tn_status list_steps(tn_ctx *ctx, const transfer_found *f, tn_transfer_class *out)
 {
     tn_status st = TN_OK;
     if (!f->path)
@@ -271,10 +266,23 @@ done:
     return st;
 }
 
+tn_status tnp_transfer_account(tn_ctx *ctx, const transfer_job *job, const transfer_found *f, tn_transfer_class *out)
+{
+    tn_status st = TN_OK;
+    out->method = words[f->method];
+    out->loo_error = f->score.error;
+    out->lambda = f->lambda;
+    out->tau = f->tau;
+    TN_TRY(list_picks(ctx, job, f, out));
+    TN_TRY(list_steps(ctx, f, out));
+done:
+    return st;
+}
+
 tn_status tnp_transfer_class(tn_ctx *ctx, transfer_job *job, size_t k, size_t r, tn_transfer_class *out)
 {
     tn_status st = TN_OK;
-    found f = {.method = job->options->method, .w = job->weights + r * job->cols};
+    transfer_found f = {.method = job->options->method, .w = job->weights + r * job->cols};
     out->none = out->rls = out->greedy = NAN;
     TN_TRY(set_problem(ctx, job, k));
     if (f.method == TN_TRANSFER_AUTO)
@@ -282,13 +290,8 @@ tn_status tnp_transfer_class(tn_ctx *ctx, transfer_job *job, size_t k, size_t r,
     else
         TN_TRY(run_method(ctx, job, &f));
     job->intercepts[r] = f.intercept;
-    out->method = words[f.method];
-    out->loo_error = f.score.error;
-    out->lambda = f.lambda;
-    out->tau = f.tau;
-    TN_TRY(list_picks(ctx, job, &f, out));
-    TN_TRY(list_steps(ctx, &f, out));
+    TN_TRY(tnp_transfer_account(ctx, job, &f, out));
 done:
-    found_destroy(&f);
+    tnp_transfer_found_destroy(&f);
     return st;
 }

@@ -91,11 +91,11 @@ typedef enum tn_transfer_method {
     "auto|greedytl|none|average|rls|forward|l1-logistic|elastic-net|multikt-l2|multikt-l1|dam"
 
 typedef struct tn_transfer_options {
-    int method;            /* tn_transfer_method; auto: the paper's winner is not always the best */
-    double lambda;         /* of greedytl, on columns of unit variance; 1, the paper's */
-    const char *k;         /* columns at most: a number, "all", or "loo" for the best leave-one-out error; "all" */
-    double delta;          /* a column must gain this much; 1e-4, the paper's */
-    bool features;         /* use the target's own columns beside the sources; yes */
+    int method;    /* tn_transfer_method; auto: the paper's winner is not always the best */
+    double lambda; /* of greedytl; 0: one class against the rest: 1, the paper's; classes that are compared: by LOO */
+    const char *k; /* columns at most: a number, "all", or "loo" for the best leave-one-out error; "all" */
+    double delta;  /* a column must gain this much; 1e-4, the paper's */
+    bool features; /* use the target's own columns beside the sources; yes */
     int class_weight;      /* tn_class_weight; none */
     const char *normalize; /* of the target's representations, one word; "l2" */
     int nan;               /* tn_nan_policy; error */

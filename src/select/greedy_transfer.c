@@ -12,9 +12,9 @@
  * the row of the unit lower factor L of C_S + lambda I and den its pivots, so the weights of every prefix are one back
  * substitution. With lambda = 0, P is a projection and the q are orthogonal: a second sweep keeps them so.
  *
- * Chosen and constant columns have c = infinity and so no gain, without a question in the loop. Equal gains: rounding moves g
- * and c by about e = (rows + steps) eps, so a gain by 2 e (sqrt(gain/den) + gain/den); twice that below the largest still
- * ties with it. An exact comparison would send columns that are multiples of each other where rounding says.
+ * Without groups c starts at 1, with them at |z_j|^2 (transfer_problem.c). Chosen and constant columns have c = infinity and so no gain, without a question in the loop. Equal gains: rounding moves g
+ * by about e |z|, c by e |z|^2, e = (rows + steps) eps, so a gain by 2 e (|z| sqrt(gain/den) + |z|^2 gain/den); twice that
+ * below the largest still ties with it. An exact comparison would send columns that are multiples of each other where rounding says.
  * Refused: keeping P z_j for all columns, which saves q = P z_i and doubles the memory and its traffic.
  * Oracle: tests/ref/ref_transfer.c, which solves the criterion anew for every candidate of every step. */
 #include "select/greedy_transfer.h"
@@ -72,7 +72,8 @@ static bool next_pick(const scan_job *job, size_t runs, size_t steps, size_t *pi
         most = fmax(most, job->best[r]);
     if (!(most > 0))
         return false;
-    double ratio = most / (job->lambda + job->c[first_with(job, most)]);
+    size_t best = first_with(job, most);
+    double ratio = tnp_transfer_power(job->problem, best) * most / (job->lambda + job->c[best]);
     double slack = 4 * (double)(job->problem->rows + steps) * DBL_EPSILON * (sqrt(ratio) + ratio);
     *pick = first_with(job, fmax(most - slack, most / 2));
     return true;
@@ -192,7 +193,7 @@ tn_status tnp_greedy_path_new(tn_ctx *ctx, const tnp_transfer_problem *problem, 
     s.rest = s.z + m;
     memcpy(s.r, problem->target, m * sizeof(double));
     for (size_t j = 0; j < padded; ++j)
-        job.c[j] = problem->inverse[j] > 0 ? 1 : INFINITY;
+        job.c[j] = problem->inverse[j] > 0 ? tnp_transfer_power(problem, j) : INFINITY;
     TN_TRY(walk(ctx, &job, &s, delta, most, path));
     *out = path;
     path = NULL;

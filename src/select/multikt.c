@@ -214,15 +214,19 @@ static void residuals(const descent *d, const tnp_ridge_basis *basis, size_t fea
         d->base[i] = p->y[i] - e[i];
 }
 
-static void keep_better(const descent *d, size_t features, double lambda, tnp_transfer_model *model)
+static void keep_better(const descent *d, size_t features, size_t l, const tnp_transfer_choice *choice,
+                        tnp_transfer_model *model)
 {
     size_t m = d->problem->rows;
     for (size_t s = 0; s < TNP_TAUS; ++s) {
+        size_t index = l * TNP_TAUS + s;
+        if (tnp_choice_skips(choice, index) || tnp_choice_adds(choice, index, m, d->problem->y, d->predicted + s * m))
+            continue;
         tnp_transfer_score score = tnp_transfer_score_of(m, d->problem->y, d->predicted + s * m);
         if (!tnp_transfer_better(score, model->score))
             continue;
         model->score = score;
-        model->lambda = lambda;
+        model->lambda = tnp_transfer_lambda(l);
         model->tau = tnp_transfer_tau(s);
         memcpy(model->loo, d->predicted + s * m, m * sizeof(double));
         memcpy(model->weights + features, d->best + s * d->width, d->sources * sizeof(double));
@@ -243,7 +247,7 @@ static tn_status finish(tn_ctx *ctx, const descent *d, const tnp_ridge_basis *ba
 }
 
 tn_status tnp_multikt(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features, tnp_ball ball,
-                      tnp_ridge_basis **kept, tnp_transfer_model **out)
+                      tnp_ridge_basis **kept, const tnp_transfer_choice *choice, tnp_transfer_model **out)
 {
     tn_status st = TN_OK;
     tnp_transfer_model *model = NULL;
@@ -267,14 +271,18 @@ tn_status tnp_multikt(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t f
     model->score.error = INFINITY;
     for (size_t l = 0; l < TNP_LAMBDAS; ++l) {
         TN_TRY(tnp_cancelled(ctx));
+        if (choice && !choice->loss && choice->at / TNP_TAUS != l)
+            continue;
         residuals(&d, *basis, features, tnp_transfer_lambda(l), work);
         double flops = 4.0 * STEPS * (double)TNP_TAUS * (double)(ball == TNP_BALL_L1 ? n : m) * (double)m;
         tnp_parallel(ctx, tnp_threads_for(ctx, flops), TNP_TAUS, ball == TNP_BALL_L1 ? descend_l1 : descend_l2, &d);
-        keep_better(&d, features, tnp_transfer_lambda(l), model);
+        keep_better(&d, features, l, choice, model);
     }
-    TN_TRY(finish(ctx, &d, *basis, features, work, model));
-    *out = model;
-    model = NULL;
+    if (!choice || !choice->loss) {
+        TN_TRY(finish(ctx, &d, *basis, features, work, model));
+        *out = model;
+        model = NULL;
+    }
 done:
     tnp_transfer_model_free(model);
     tnp_ridge_basis_free(own);

@@ -7,6 +7,8 @@
 #include "select/transfer_columns.h"
 #include "kernel/kernel.h"
 
+#include <string.h>
+
 tn_status tnp_transfer_columns_new(tn_ctx *ctx, size_t rows, size_t cols, bool wide, tnp_transfer_columns **out)
 {
     tn_status st = TN_OK;
@@ -34,7 +36,20 @@ void tnp_transfer_columns_free(tnp_transfer_columns *columns)
         return;
     tnp_free(columns->narrow);
     tnp_free(columns->wide);
+    tnp_free(columns->ends);
     tnp_free(columns);
+}
+
+tn_status tnp_transfer_columns_group(tn_ctx *ctx, tnp_transfer_columns *columns, size_t groups, size_t targets,
+                                     const size_t *ends)
+{
+    tn_status st = tnp_alloc(ctx, groups, sizeof *columns->ends, &columns->ends);
+    if (st != TN_OK)
+        return st;
+    memcpy(columns->ends, ends, groups * sizeof *ends);
+    columns->groups = groups;
+    columns->targets = targets;
+    return TN_OK;
 }
 
 void tnp_transfer_put(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const float *x)

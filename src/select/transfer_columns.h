@@ -2,7 +2,8 @@
  *
  * Features and source scores of the rows that transfer learns from, as they came: features first, scores behind. Put in row by
  * row, asked column by column, so they lie in tiles of eight columns (matrix/tiles.h). Problems with other labels or other
- * row weights borrow the same columns and standardise them while they read. */
+ * row weights borrow the same columns and standardise them while they read: every column by a scale of its own, or, where
+ * the columns are grouped, those of one representation by the same one (transfer_problem.c). */
 #ifndef TNP_TRANSFER_COLUMNS_H
 #define TNP_TRANSFER_COLUMNS_H
 
@@ -13,11 +14,18 @@ typedef struct tnp_transfer_columns {
     size_t tiles;  /* columns behind cols are zero */
     float *narrow; /* (tiles, rows, TNP_TILE), or NULL when */
     double *wide;  /* some file has doubles */
+    /* Representations and donors, in order; 0: none are told apart. */
+    size_t groups, targets; /* the first `targets` of them are the target's */
+    size_t *ends;           /* (groups): behind their last column */
 } tnp_transfer_columns;
 
 /* All zero. wide: keep doubles. Owned by the caller, free with tnp_transfer_columns_free. */
 tn_status tnp_transfer_columns_new(tn_ctx *ctx, size_t rows, size_t cols, bool wide, tnp_transfer_columns **out);
 void tnp_transfer_columns_free(tnp_transfer_columns *columns);
+
+/* Tells which columns belong together; ends (groups) rise to cols and are copied. */
+tn_status tnp_transfer_columns_group(tn_ctx *ctx, tnp_transfer_columns *columns, size_t groups, size_t targets,
+                                     const size_t *ends);
 
 /* Columns [first, first + count) of one row; double values only into wide columns. */
 void tnp_transfer_put(tnp_transfer_columns *columns, size_t row, size_t first, size_t count, const float *x);

@@ -28,6 +28,24 @@ static bool alone(const tnp_transfer_problem *p, size_t row)
     return same == 1;
 }
 
+/* m u_i^2, and 0 for row `left` unless it is m. For classes that are compared, whose columns are grouped, the other rows of its
+ * class take its cost over: the class must not be rarer for the row that is to be told (transfer_joint.c). */
+static void set_costs(const refits *r, size_t left)
+{
+    const tnp_transfer_problem *p = r->problem;
+    double m = (double)p->rows, sum = 0;
+    for (size_t i = 0; i < p->rows; ++i) {
+        r->cost[i] = m * p->root[i] * p->root[i];
+        sum += left < p->rows && p->y[i] == p->y[left] ? r->cost[i] : 0;
+    }
+    if (left == p->rows)
+        return;
+    double ratio = sum / (sum - r->cost[left]);
+    for (size_t i = 0; p->power && i < p->rows; ++i)
+        r->cost[i] *= p->y[i] == p->y[left] ? ratio : 1;
+    r->cost[left] = 0;
+}
+
 static tn_status leave_out(tn_ctx *ctx, refits *r)
 {
     const tnp_transfer_problem *p = r->problem;
@@ -36,15 +54,14 @@ static tn_status leave_out(tn_ctx *ctx, refits *r)
         r->predicted[i] = -p->y[i];
         if (alone(p, i))
             continue;
-        double cost = r->cost[i];
-        r->cost[i] = 0;
+        set_costs(r, i);
         memcpy(r->one.w, r->all.w, p->cols * sizeof(double));
         r->one.intercept = r->all.intercept;
         TN_TRY(tnp_sparse_logistic(ctx, &r->sparse, tolerance, &r->one));
-        r->cost[i] = cost;
         r->predicted[i] = tanh(r->one.scores[i] / 2);
     }
 done:
+    set_costs(r, p->rows);
     return st;
 }
 
@@ -61,7 +78,32 @@ static void keep(const refits *r, tnp_transfer_model *model)
     model->lambda = r->sparse.lambda;
 }
 
-tn_status tnp_transfer_logistic(tn_ctx *ctx, const tnp_transfer_problem *problem, double mix, tnp_transfer_model **out)
+/* The lambdas one after the other, each from the one before, as far as they are asked for. */
+static tn_status descend(tn_ctx *ctx, refits *r, const tnp_transfer_choice *choice, tnp_transfer_model *model)
+{
+    const tnp_transfer_problem *p = r->problem;
+    tn_status st = TN_OK;
+    model->score.error = INFINITY;
+    for (size_t l = 0; l < TNP_LAMBDAS && !(choice && !choice->loss && l > choice->at); ++l) {
+        r->sparse.lambda = tnp_transfer_lambda(l);
+        TN_TRY(tnp_sparse_logistic(ctx, &r->sparse, tolerance, &r->all));
+        if (tnp_choice_skips(choice, l))
+            continue;
+        TN_TRY(leave_out(ctx, r));
+        if (tnp_choice_adds(choice, l, p->rows, p->y, r->predicted))
+            continue;
+        tnp_transfer_score score = tnp_transfer_score_of(p->rows, p->y, r->predicted);
+        if (tnp_transfer_better(score, model->score)) {
+            model->score = score;
+            keep(r, model);
+        }
+    }
+done:
+    return st;
+}
+
+tn_status tnp_transfer_logistic(tn_ctx *ctx, const tnp_transfer_problem *problem, double mix,
+                                const tnp_transfer_choice *choice, tnp_transfer_model **out)
 {
     tn_status st = TN_OK;
     tnp_transfer_model *model = NULL;
@@ -76,25 +118,16 @@ tn_status tnp_transfer_logistic(tn_ctx *ctx, const tnp_transfer_problem *problem
     TN_TRY(tnp_sparse_fit_init(ctx, m, problem->cols, &r.one));
     r.cost = work + m;
     r.predicted = work + 2 * m;
-    for (size_t i = 0; i < m; ++i) {
+    set_costs(&r, m);
+    for (size_t i = 0; i < m; ++i)
         work[i] = 1 / problem->root[i];
-        r.cost[i] = (double)m * problem->root[i] * problem->root[i];
-    }
     r.sparse.unscale = work;
     r.sparse.cost = r.cost;
-    model->score.error = INFINITY;
-    for (size_t l = 0; l < TNP_LAMBDAS; ++l) {
-        r.sparse.lambda = tnp_transfer_lambda(l);
-        TN_TRY(tnp_sparse_logistic(ctx, &r.sparse, tolerance, &r.all));
-        TN_TRY(leave_out(ctx, &r));
-        tnp_transfer_score score = tnp_transfer_score_of(m, problem->y, r.predicted);
-        if (tnp_transfer_better(score, model->score)) {
-            model->score = score;
-            keep(&r, model);
-        }
+    TN_TRY(descend(ctx, &r, choice, model));
+    if (!choice || !choice->loss) {
+        *out = model;
+        model = NULL;
     }
-    *out = model;
-    model = NULL;
 done:
     tnp_transfer_model_free(model);
     tnp_sparse_fit_destroy(&r.all);

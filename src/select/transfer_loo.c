@@ -127,7 +127,7 @@ size_t tnp_greedy_best(const tnp_transfer_score *score, size_t count)
 static tn_status refit_ridge(tn_ctx *ctx, const part_job *job, const tnp_transfer_problem *problem, size_t which)
 {
     tnp_transfer_model *model = NULL;
-    tn_status st = tnp_transfer_ridge(ctx, problem, job->features, job->method, NULL, &model);
+    tn_status st = tnp_transfer_ridge(ctx, problem, job->features, job->method, NULL, NULL, &model);
     for (size_t i = 0; st == TN_OK && i < problem->rows; ++i) {
         if (job->part[i] != which)
             continue;

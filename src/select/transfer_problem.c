@@ -10,6 +10,14 @@
  *
  *   mean_y + sum_j w_j scale_y / scale_j (x_j - mean_j)
  *
+ * Grouped columns (tasks of several classes) take the scale of their group instead: with G the representations of the target
+ * that are not constant, and one more for all donors together, n the columns that are not constant,
+ *
+ *   sum of |z_j|^2 = n/G over each representation, and over all donors, in which every donor has the same mean |z_j|^2
+ *
+ * A scale for every column, the paper's, was refused there: with a few rows a class, columns that are hardly ever active are
+ * blown up to the size of all others, which costs up to 9 points of accuracy (docs/math.md).
+ *
  * A free intercept is u b in standardised rows, so the hat matrix of a ridge fit with it is H = u u' + I - P with
  * P = I - Z(Z'Z + lambda I)^-1 Z', and leaving row i out (columns, centring and scaling kept, intercept fitted again)
  * leaves the residual (P target)_i / (P_ii - u_i^2). Without the u_i^2 the intercept would stay at the mean that has seen
@@ -112,6 +120,62 @@ static void over_tiles(tn_ctx *ctx, const tnp_transfer_columns *c, double flops_
     tnp_parallel(ctx, tnp_threads_for(ctx, flops), (c->tiles + TNP_TILE_RUN - 1) / TNP_TILE_RUN, body, arg);
 }
 
+/* Columns of one group that vary: how many, and the root of their mean squared scale. */
+typedef struct group_scale {
+    size_t count;
+    double root;
+} group_scale;
+
+static group_scale scale_of(const tnp_transfer_problem *p, size_t first, size_t end)
+{
+    group_scale g = {0, 0};
+    double least = INFINITY, sum = 0; /* the least inverse is the largest scale: squares over it stay in range */
+    for (size_t j = first; j < end; ++j)
+        least = p->inverse[j] > 0 ? fmin(least, p->inverse[j]) : least;
+    for (size_t j = first; j < end; ++j) {
+        double ratio = p->inverse[j] > 0 ? least / p->inverse[j] : 0;
+        sum += ratio * ratio;
+        g.count += p->inverse[j] > 0;
+    }
+    g.root = g.count > 0 ? sqrt(sum / (double)g.count) / least : 0;
+    return g;
+}
+
+/* How many columns vary from group `from` to group `to`, and how many of these groups have some. */
+static size_t count_varying(const tnp_transfer_problem *p, size_t from, size_t to, size_t *groups)
+{
+    const size_t *ends = p->columns->ends;
+    size_t sum = 0;
+    *groups = 0;
+    for (size_t g = from; g < to; ++g) {
+        size_t n = scale_of(p, g ? ends[g - 1] : 0, ends[g]).count;
+        sum += n;
+        *groups += n > 0;
+    }
+    return sum;
+}
+
+/* Scales of columns to scales of their groups. */
+static void share_scales(const tnp_transfer_problem *p)
+{
+    const tnp_transfer_columns *c = p->columns;
+    size_t parts = 0, donors = 0;
+    size_t own = count_varying(p, 0, c->targets, &parts), others = count_varying(p, c->targets, c->groups, &donors);
+    double each = (double)(own + others) / (double)(parts + (donors > 0));
+    for (size_t g = 0; g < c->groups; ++g) {
+        size_t first = g ? c->ends[g - 1] : 0;
+        group_scale scale = scale_of(p, first, c->ends[g]);
+        double inverse = sqrt(each / (double)(g < c->targets ? scale.count : others)) / scale.root;
+        for (size_t j = first; j < c->ends[g]; ++j) {
+            if (!(p->inverse[j] > 0))
+                continue;
+            double root = inverse / p->inverse[j];
+            p->power[j] = root * root;
+            p->inverse[j] = inverse;
+        }
+    }
+}
+
 static tn_status measure(tn_ctx *ctx, tnp_transfer_problem *p)
 {
     over_tiles(ctx, p->columns, 8, measure_run, p);
@@ -119,6 +183,8 @@ static tn_status measure(tn_ctx *ctx, tnp_transfer_problem *p)
         if (!isfinite(p->mean[j]) || isnan(p->inverse[j]))
             return tnp_fail(ctx, TN_ERR_DATA,
                             "transfer: column %zu has a value that is not finite, or larger than can be squared", j);
+    if (p->power)
+        share_scales(p);
     return TN_OK;
 }
 
@@ -135,6 +201,8 @@ tn_status tnp_transfer_problem_new(tn_ctx *ctx, const tnp_transfer_columns *colu
     p->cols = columns->cols;
     TN_TRY(tnp_alloc(ctx, padded, sizeof(double), &p->mean));
     TN_TRY(tnp_alloc(ctx, padded, sizeof(double), &p->inverse));
+    if (columns->groups)
+        TN_TRY(tnp_alloc(ctx, padded, sizeof(double), &p->power));
     TN_TRY(tnp_alloc(ctx, rows, sizeof(double), &p->y));
     TN_TRY(tnp_alloc(ctx, rows, sizeof(double), &p->root));
     TN_TRY(tnp_alloc(ctx, rows, sizeof(double), &p->target));
@@ -162,6 +230,7 @@ void tnp_transfer_problem_free(tnp_transfer_problem *problem)
         return;
     tnp_free(problem->mean);
     tnp_free(problem->inverse);
+    tnp_free(problem->power);
     tnp_free(problem->y);
     tnp_free(problem->root);
     tnp_free(problem->target);

@@ -10,11 +10,18 @@ typedef struct tnp_transfer_problem {
     const tnp_transfer_columns *columns; /* raw, borrowed */
     size_t rows, cols;
     double *mean, *inverse; /* (whole tiles): of the raw columns; inverse 1/scale, 0: constant, never selected */
+    double *power;          /* (whole tiles): |z_j|^2; NULL: 1, every column has a scale of its own */
     double *y;              /* (rows): -1 or 1; 0: takes no part */
     double *root;           /* (rows): u_i, the square root of row i's share of the weight; a unit vector */
     double *target;         /* (rows): y standardised */
     double target_mean, target_scale;
 } tnp_transfer_problem;
+
+/* |z_j|^2 of a column that is not constant. */
+static inline double tnp_transfer_power(const tnp_transfer_problem *problem, size_t column)
+{
+    return problem->power ? problem->power[column] : 1;
+}
 
 /* columns are complete and borrowed as long as the problem lives. y (rows) of -1 and 1; weights (rows), or NULL for equal ones:
  * rows of weight 0 take no part, as if they were not there. Both are borrowed until return. Owned by the caller, free with

@@ -41,6 +41,20 @@ double tnp_transfer_tau(size_t i)
     return grid[i];
 }
 
+bool tnp_choice_adds(const tnp_transfer_choice *choice, size_t index, size_t rows, const double *y,
+                     const double *predicted)
+{
+    if (!choice || !choice->loss)
+        return false;
+    for (size_t i = 0; i < rows; ++i) {
+        double off = y[i] - predicted[i];
+        if (choice->counts[i] > 0)
+            choice->loss[index] += isnan(off) ? INFINITY : choice->counts[i] * off * off;
+    }
+    *choice->values = tnp_max(*choice->values, index + 1);
+    return true;
+}
+
 void tnp_transfer_model_free(tnp_transfer_model *model)
 {
     if (!model)
@@ -138,6 +152,8 @@ tn_status tnp_ridge_basis_new(tn_ctx *ctx, const tnp_transfer_problem *problem, 
     b->rows = problem->rows;
     b->first = first;
     b->count = count;
+    for (size_t j = first; j < first + count; ++j)
+        b->trace += problem->inverse[j] > 0 ? tnp_transfer_power(problem, j) : 0;
     TN_TRY(tnp_alloc(ctx, problem->rows, sizeof(double), &b->outside));
     TN_TRY((count < problem->rows ? column_basis : kernel_basis)(ctx, problem, b));
     *out = b;
@@ -240,6 +256,12 @@ void tnp_transfer_mean_score(const tnp_transfer_problem *problem, size_t first, 
     }
 }
 
+double tnp_ridge_lambda(const tnp_transfer_problem *problem, const tnp_ridge_basis *basis, size_t index)
+{
+    /* A basis of constant columns has no weights at any lambda, which must be positive. */
+    return !problem->power ? tnp_transfer_lambda(index) : fmax(basis->trace, 1) * pow(10, -0.5 * (double)index);
+}
+
 typedef struct grid_search {
     const tnp_transfer_problem *problem;
     const tnp_ridge_basis *basis;
@@ -254,13 +276,16 @@ static void make_target(const grid_search *g, double tau)
         g->target[i] = (g->problem->y[i] + (g->pull ? tau * g->pull[i] : 0)) / (1 + tau);
 }
 
-static void search(const grid_search *g, tnp_transfer_model *model)
+static void search(const grid_search *g, const tnp_transfer_choice *choice, tnp_transfer_model *model)
 {
     const tnp_transfer_problem *p = g->problem;
+    size_t taus = g->pull ? TNP_TAUS : 1;
     model->score.error = INFINITY;
-    for (size_t l = 0; l < TNP_LAMBDAS; ++l)
-        for (size_t s = 0; s < (g->pull ? TNP_TAUS : 1); ++s) {
-            double tau = g->pull ? tnp_transfer_tau(s) : 0, lambda = tnp_transfer_lambda(l) / (1 + tau);
+    for (size_t l = 0; l < (p->power ? TNP_JOINT_LAMBDAS : TNP_LAMBDAS); ++l)
+        for (size_t s = 0; s < taus; ++s) {
+            if (tnp_choice_skips(choice, l * taus + s))
+                continue;
+            double tau = g->pull ? tnp_transfer_tau(s) : 0, lambda = tnp_ridge_lambda(p, g->basis, l) / (1 + tau);
             make_target(g, tau);
             (void)tnp_transfer_centre(p, g->target, g->work);
             tnp_ridge_left(g->basis, lambda, g->left);
@@ -270,7 +295,7 @@ static void search(const grid_search *g, tnp_transfer_model *model)
             if (!tnp_transfer_better(score, model->score))
                 continue;
             model->score = score;
-            model->lambda = tnp_transfer_lambda(l);
+            model->lambda = tnp_ridge_lambda(p, g->basis, l);
             model->tau = tau;
             memcpy(model->loo, g->predicted, p->rows * sizeof(double));
         }
@@ -287,7 +312,7 @@ static tn_status check(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t 
 }
 
 tn_status tnp_transfer_ridge(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features, tnp_ridge_method method,
-                             tnp_ridge_basis **kept, tnp_transfer_model **out)
+                             tnp_ridge_basis **kept, const tnp_transfer_choice *choice, tnp_transfer_model **out)
 {
     tn_status st = TN_OK;
     tnp_transfer_model *model = NULL;
@@ -304,7 +329,7 @@ tn_status tnp_transfer_ridge(tn_ctx *ctx, const tnp_transfer_problem *problem, s
                      work + 4 * m, work + 5 * m, work + 6 * m};
     if (g.pull)
         tnp_transfer_mean_score(problem, features, work);
-    search(&g, model);
+    search(&g, choice, model);
     make_target(&g, model->tau);
     TN_TRY(tnp_ridge_solve(ctx, problem, *basis, model->lambda / (1 + model->tau), g.target, model));
     *out = model;
@@ -316,20 +341,47 @@ done:
     return st;
 }
 
+/* y = intercept + slope h by least squares, and what it predicts for a row that it has not seen; work (3 rows). */
+static void fit_line(const tnp_transfer_problem *p, const double *h, double *work, double *slope, double *intercept,
+                     double *loo)
+{
+    size_t m = p->rows;
+    double *centred = work, *r = work + m, *left = r + m, square = 0, product = 0;
+    double mean = tnp_transfer_centre(p, h, centred), y_mean = tnp_transfer_centre(p, p->y, r);
+    for (size_t i = 0; i < m; ++i) {
+        square += centred[i] * centred[i];
+        product += centred[i] * r[i];
+    }
+    *slope = square > 0 ? product / square : 0;
+    *intercept = y_mean - *slope * mean;
+    for (size_t i = 0; i < m; ++i) {
+        left[i] = 1 - p->root[i] * p->root[i] - (square > 0 ? centred[i] * centred[i] / square : 0);
+        r[i] -= *slope * centred[i];
+    }
+    tnp_transfer_loo(p, p->y, 1, r, left, loo);
+}
+
 tn_status tnp_transfer_average(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features,
                                tnp_transfer_model **out)
 {
     tn_status st = TN_OK;
     tnp_transfer_model *model = NULL;
+    double *work = NULL, slope = 1;
     TN_TRY(check(ctx, problem, features, false, true));
     TN_TRY(tnp_transfer_model_new(ctx, problem, &model));
-    for (size_t j = features; j < problem->cols; ++j)
-        model->weights[j] = 1 / (double)(problem->cols - features);
+    TN_TRY(tnp_alloc(ctx, problem->rows, 4 * sizeof *work, &work));
     tnp_transfer_mean_score(problem, features, model->loo);
+    if (problem->power) {
+        memcpy(work, model->loo, problem->rows * sizeof *work);
+        fit_line(problem, work, work + problem->rows, &slope, &model->intercept, model->loo);
+    }
+    for (size_t j = features; j < problem->cols; ++j)
+        model->weights[j] = slope / (double)(problem->cols - features);
     model->score = tnp_transfer_score_of(problem->rows, problem->y, model->loo);
     *out = model;
     model = NULL;
 done:
     tnp_transfer_model_free(model);
+    tnp_free(work);
     return st;
 }

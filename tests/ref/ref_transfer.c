@@ -80,6 +80,40 @@ void ref_transfer_narrow(ref_transfer *r)
     *r = ref_transfer_from(r->m, r->p, x, y, weights);
 }
 
+void ref_transfer_group(ref_transfer *r, size_t groups, size_t targets, const size_t *ends)
+{
+    size_t all = 0, large = 0, foreign = 0;
+    for (size_t j = 0, g = 0; j < r->p; ++j) {
+        while (j >= ends[g])
+            ++g;
+        all += r->scale[j] > 0;
+        foreign += g >= targets && r->scale[j] > 0;
+    }
+    for (size_t g = 0; g < targets; ++g)
+        for (size_t j = g ? ends[g - 1] : 0; j < ends[g]; ++j)
+            if (r->scale[j] > 0) {
+                ++large;
+                break;
+            }
+    large += foreign > 0;
+    for (size_t g = 0; g < groups; ++g) {
+        ref_real sum = 0;
+        size_t n = 0, first = g ? ends[g - 1] : 0;
+        for (size_t j = first; j < ends[g]; ++j) {
+            sum += r->scale[j] * r->scale[j];
+            n += r->scale[j] > 0;
+        }
+        ref_real share = (ref_real)all / (ref_real)large, own = sqrtl(sum / share);
+        if (g >= targets)
+            own = sqrtl(sum / (ref_real)n) * sqrtl((ref_real)foreign / share);
+        for (size_t j = first; j < ends[g]; ++j)
+            for (size_t i = 0; r->scale[j] > 0 && i < r->m; ++i)
+                r->z[i * r->p + j] *= r->scale[j] / own;
+        for (size_t j = first; j < ends[g]; ++j)
+            r->scale[j] = r->scale[j] > 0 ? own : 0;
+    }
+}
+
 void ref_transfer_free(ref_transfer *r)
 {
     free(r->x);

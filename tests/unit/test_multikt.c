@@ -92,10 +92,10 @@ static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ball 
     double *rest = ref_alloc(r->m, sizeof *rest), *want = ref_alloc(r->m, sizeof *want);
     size_t *s = ref_alloc(features, sizeof *s);
     ref_real *w = ref_alloc(features, sizeof *w), b = 0;
-    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, &kept, &model));
+    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, &kept, NULL, &model));
     tnp_transfer_model_free(model);
     assert_fine(ctx, tnp_transfer_problem_relabel(ctx, p, r->y));
-    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, &kept, &model));
+    assert_fine(ctx, tnp_multikt(ctx, p, features, ball, &kept, NULL, &model));
     const double *beta = model->weights + features;
     assert_true(norm_of(ball, r->p - features, beta) <= model->tau * (1 + 1e-12));
     literal(r, features, beta, model->lambda, rest, want);
@@ -151,7 +151,7 @@ static void one_source_is_minimised(void **state)
         tnp_transfer_problem *p = problem_of(ctx, &r);
         tnp_transfer_model *model = NULL;
         double rest[11], at0[11], at1[11], mixed[11], steepest = 0, zero = 0, one = 1;
-        assert_fine(ctx, tnp_multikt(ctx, p, 5, balls[seed % 2], NULL, &model));
+        assert_fine(ctx, tnp_multikt(ctx, p, 5, balls[seed % 2], NULL, NULL, &model));
         literal(&r, 5, &zero, model->lambda, rest, at0);
         literal(&r, 5, &one, model->lambda, rest, at1);
         double least = INFINITY;
@@ -186,7 +186,7 @@ static void a_perfect_source_is_found(void **state)
             made.x[i * 60 + 37] = 1.5 * made.y[i];
         tnp_transfer_problem *p = problem_of(ctx, &made);
         tnp_transfer_model *model = NULL;
-        assert_fine(ctx, tnp_multikt(ctx, p, 20, balls[k], NULL, &model));
+        assert_fine(ctx, tnp_multikt(ctx, p, 20, balls[k], NULL, NULL, &model));
         assert_true(model->score.error == 0);
         for (size_t j = 20; j < 60; ++j)
             assert_true(j == 37 || fabs(model->weights[j]) < model->weights[37]);
@@ -210,7 +210,7 @@ static void threads_change_nothing(void **state)
         ctx[t] = ctx_of(threads[t]);
         tnp_transfer_problem *p = problem_of(ctx[t], &r);
         tnp_transfer_model *model = NULL;
-        assert_fine(ctx[t], tnp_multikt(ctx[t], p, 50, TNP_BALL_L1, NULL, &model));
+        assert_fine(ctx[t], tnp_multikt(ctx[t], p, 50, TNP_BALL_L1, NULL, NULL, &model));
         problem_done(p);
         if (t == 0) {
             first = model;
@@ -237,11 +237,11 @@ static void refusals_and_failing_allocations(void **state)
     tnp_transfer_problem *p = problem_of(ctx, &r);
     tnp_transfer_model *model = NULL;
     size_t blocks = tnp_live_blocks(ctx), k = 1;
-    assert_fails(ctx, TN_ERR_ARG, "got 8 and 0", tnp_multikt(ctx, p, 8, TNP_BALL_L2, NULL, &model));
-    assert_fails(ctx, TN_ERR_ARG, "got 0 and 8", tnp_multikt(ctx, p, 0, TNP_BALL_L2, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "got 8 and 0", tnp_multikt(ctx, p, 8, TNP_BALL_L2, NULL, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "got 0 and 8", tnp_multikt(ctx, p, 0, TNP_BALL_L2, NULL, NULL, &model));
     for (;; ++k) {
         tnp_fail_allocation(ctx, k);
-        tn_status st = tnp_multikt(ctx, p, 3, TNP_BALL_L2, NULL, &model);
+        tn_status st = tnp_multikt(ctx, p, 3, TNP_BALL_L2, NULL, NULL, &model);
         tnp_fail_allocation(ctx, 0);
         if (st == TN_OK)
             break;

@@ -2,37 +2,22 @@
  *
  * tn_transfer: representation a is the target, b a file of scores. Picks and objectives against the literal criterion, the
  * saved head's scores against sums written out, heads as sources against files of their scores, and what is refused. */
-#include "scene_of.h"
+#include "transfer_scene.h"
 #include "learn/head.h"
 #include "ref_transfer.h"
 #include "tenon/report.h"
 
 static void *const untouched = (void *)test_folder;
 
-enum { ROWS = 24, DA = 7, DB = 9 };
-
-static tn_transfer_options options_of(int method)
-{
-    tn_transfer_options opt;
-    tn_transfer_options_default(&opt);
-    opt.method = method;
-    opt.normalize = "none";
-    return opt;
-}
-
-static tn_status transfer(const scene *s, const tn_donor *donors, size_t count, const tn_transfer_options *opt,
-                          tn_transfer_info **info, tn_head **head)
-{
-    return tn_transfer(test_ctx, (const tn_source *const *)s->src, 1, s->labels, donors, count, opt, info, head);
-}
-
-/* The literal problem of class c: columns of both files. */
+/* The literal problem of class c: columns of both files, each file with one scale. */
 static ref_transfer literal(const scene *s, size_t c)
 {
     double *x = beside(s->x[0], DA, s->x[1], DB, s->n), *y = ref_alloc(s->n, sizeof *y);
     for (size_t i = 0; i < s->n; ++i)
         y[i] = s->y[i * K + c] > 0.5 ? 1 : -1;
-    return ref_transfer_from(s->n, DA + DB, x, y, NULL);
+    ref_transfer r = ref_transfer_from(s->n, DA + DB, x, y, NULL);
+    ref_transfer_group(&r, 2, 1, (const size_t[]){DA, DA + DB});
+    return r;
 }
 
 static void greedy_picks_are_the_literal_ones(void **state)
@@ -44,6 +29,7 @@ static void greedy_picks_are_the_literal_ones(void **state)
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     opt.k = "5";
+    opt.lambda = 1;
     assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
     assert_int_equal(info->count, K);
     for (size_t c = 0; c < K; ++c) {
@@ -134,11 +120,11 @@ static void check_alone(const scene *s, size_t c, const tn_donor *donor, const t
     free(y);
 }
 
-/* What classes share changes no bit of what each finds. */
-static void classes_are_problems_of_their_own(void **state)
+/* Several labels a row: what they share changes no bit of what each finds. */
+static void labels_are_problems_of_their_own(void **state)
 {
     (void)state;
-    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTILABEL, AS_F64);
     const tn_donor donor = {"b", s.src[1], NULL};
     for (int method = TN_TRANSFER_AUTO; method <= TN_TRANSFER_DAM; ++method)
         for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight) {
@@ -229,11 +215,11 @@ static void heads_are_files_of_their_scores(void **state)
     scene_free(&s);
 }
 
-/* auto takes the candidate whose leave-one-out error is lowest, and says all three. */
+/* For a label of its own auto takes the candidate whose leave-one-out error is lowest, and says all three. */
 static void auto_takes_the_lowest_error(void **state)
 {
     (void)state;
-    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTILABEL, AS_F64);
     const tn_donor donor = {"b", s.src[1], NULL};
     tn_transfer_options opt = options_of(TN_TRANSFER_AUTO);
     tn_transfer_info *info = NULL;
@@ -383,7 +369,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(greedy_picks_are_the_literal_ones),
         cmocka_unit_test(a_saved_head_scores_as_its_picks_say),
-        cmocka_unit_test(classes_are_problems_of_their_own),
+        cmocka_unit_test(labels_are_problems_of_their_own),
         cmocka_unit_test(heads_are_files_of_their_scores),
         cmocka_unit_test(auto_takes_the_lowest_error),
         cmocka_unit_test(what_is_refused),

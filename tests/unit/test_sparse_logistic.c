@@ -242,7 +242,7 @@ static void lambda_by_refits(void **state)
         tnp_transfer_problem *p = problem_of(ctx, &r);
         tnp_transfer_model *model = NULL;
         double mix = seed % 2 ? 1 : 0.5;
-        assert_fine(ctx, tnp_transfer_logistic(ctx, p, mix, &model));
+        assert_fine(ctx, tnp_transfer_logistic(ctx, p, mix, NULL, &model));
         check_choice(&r, model, mix);
         tnp_transfer_model_free(model);
         problem_done(p);
@@ -261,7 +261,7 @@ static void the_only_one_of_its_class(void **state)
         r.y[i] = i == 3 ? 1 : -1;
     tnp_transfer_problem *p = problem_of(ctx, &r);
     tnp_transfer_model *model = NULL;
-    assert_fine(ctx, tnp_transfer_logistic(ctx, p, 1, &model));
+    assert_fine(ctx, tnp_transfer_logistic(ctx, p, 1, NULL, &model));
     assert_true(model->loo[3] == -1);
     assert_true(model->score.error >= 0.5);
     tnp_transfer_model_free(model);
@@ -294,7 +294,7 @@ static void failing_allocations(void **state)
     size_t blocks = tnp_live_blocks(ctx), k = 1;
     for (;; ++k) {
         tnp_fail_allocation(ctx, k);
-        tn_status st = tnp_transfer_logistic(ctx, p, 0.2, &model);
+        tn_status st = tnp_transfer_logistic(ctx, p, 0.2, NULL, &model);
         tnp_fail_allocation(ctx, 0);
         if (st == TN_OK)
             break;

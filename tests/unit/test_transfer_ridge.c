@@ -72,12 +72,12 @@ static void check(tn_ctx *ctx, const ref_transfer *r, size_t features, tnp_ridge
     ref_real *out = ref_alloc(r->m, sizeof *out), *w = ref_alloc(n, sizeof *w), b = 0;
     tnp_transfer_score score = literal(r, features, method, &lambda, &tau);
     if (again) {
-        assert_fine(ctx, tnp_transfer_ridge(ctx, p, features, method, &kept, &model));
+        assert_fine(ctx, tnp_transfer_ridge(ctx, p, features, method, &kept, NULL, &model));
         tnp_transfer_model_free(model);
         assert_fine(ctx, tnp_transfer_problem_relabel(ctx, p, r->y));
     }
     const tnp_ridge_basis *before = kept;
-    assert_fine(ctx, tnp_transfer_ridge(ctx, p, features, method, again ? &kept : NULL, &model));
+    assert_fine(ctx, tnp_transfer_ridge(ctx, p, features, method, again ? &kept : NULL, NULL, &model));
     assert_ptr_equal(kept, before);
     assert_near(model->lambda, lambda, 1e-12);
     assert_near(model->tau, tau, 1e-12);
@@ -168,9 +168,12 @@ static void average_of_sources(void **state)
     tnp_transfer_model_free(model);
     model = NULL;
     assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_average(ctx, p, 9, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on sources", tnp_transfer_ridge(ctx, p, 9, TNP_TRANSFER_DAM, NULL, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_DAM, NULL, &model));
-    assert_fails(ctx, TN_ERR_ARG, "works on features", tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_NONE, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on sources",
+                 tnp_transfer_ridge(ctx, p, 9, TNP_TRANSFER_DAM, NULL, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on features",
+                 tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_DAM, NULL, NULL, &model));
+    assert_fails(ctx, TN_ERR_ARG, "works on features",
+                 tnp_transfer_ridge(ctx, p, 0, TNP_TRANSFER_NONE, NULL, NULL, &model));
     assert_null(model);
     problem_done(p);
     ref_transfer_free(&r);
@@ -192,7 +195,7 @@ static void failing_allocations(void **state)
                 tnp_fail_allocation(ctx, k);
                 tn_status st = method > TNP_TRANSFER_DAM
                                    ? tnp_transfer_average(ctx, p, features, &model)
-                                   : tnp_transfer_ridge(ctx, p, features, (tnp_ridge_method)method, NULL, &model);
+                                   : tnp_transfer_ridge(ctx, p, features, (tnp_ridge_method)method, NULL, NULL, &model);
                 tnp_fail_allocation(ctx, 0);
                 if (st == TN_OK)
                     break;

@@ -49,6 +49,11 @@ awk '($1 ~ /^(ant|dolphin|lobster)$/) && ++n[$1] <= 5 { print $1; next } { print
 transfer --source scores.train.npy | grep -o '"class":"[a-z]*"'
 "$TENON" predict h.safetensors darknet.test.npy --source scores.test.npy | sort -u | tr '\n' ' '
 echo
+transfer --source scores.train.npy | grep -cE '^[{]"command":"transfer","method":"[a-z]+","loo_error":[0-9.e-]+,"loo_se":[0-9.e-]+,"loo_rows":15,"candidates":.*,"per_class":'
+awk '$1 != "" && ++n[$1] <= 1 { print; next } { print "" }' few.txt >single.txt
+"$TENON" transfer --target darknet.train.npy --labels single.txt --source scores.train.npy -o one.safetensors | grep "^all "
+"$TENON" eval one.safetensors darknet.test.npy --source scores.test.npy --labels test.txt --json | number accuracy >a
+between "$(cat a)" 0.8 1 || echo "one row of every class: accuracy $(cat a)"
 echo "--- refused"
 try predict h.safetensors darknet.test.npy
 try transfer --labels few.txt --source library -o h.safetensors

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * tn_transfer for classes that an arg-max compares: what they share, what that is worth where the truth is known, which method
+ * auto takes, and one row of every class. */
+#include "transfer_scene.h"
+
+static void classes_share_one_method_and_its_values(void **state)
+{
+    (void)state;
+    scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
+    const tn_donor donor = {"b", s.src[1], NULL};
+    for (int method = TN_TRANSFER_AUTO; method <= TN_TRANSFER_DAM; ++method)
+        for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight) {
+            tn_transfer_options opt = options_of(method);
+            tn_transfer_info *info = NULL;
+            tn_head *head = NULL;
+            opt.class_weight = weight;
+            assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+            assert_true(info->joint && info->loo_rows == ROWS);
+            assert_true(info->loo_error >= 0 && info->loo_error <= 1 && info->loo_se >= 0 && info->loo_se < 0.5);
+            for (size_t c = 0; c < K; ++c) {
+                const tn_transfer_class *r = &info->results[c];
+                assert_string_equal(r->method, info->method);
+                assert_true(r->lambda == info->results[0].lambda && r->tau == info->results[0].tau);
+            }
+            tn_transfer_info_free(info);
+            tn_head_free(head);
+        }
+    scene_free(&s);
+}
+
+/* ---- a task of several classes whose truth is known ---- */
+
+enum { CLASSES = 5, FRESH = 600, WIDE = 40 };
+
+typedef struct truth {
+    size_t rows; /* the first are labelled, FRESH behind them are for testing */
+    size_t *class_of;
+    double *features, *scores; /* (rows, WIDE) */
+    tn_source *src, *file;
+} truth;
+
+/* Classes at random places in the features; of the scores every second group of CLASSES tells one class each. */
+static truth truth_of(size_t each, double apart, double tell, uint64_t seed)
+{
+    ref_rng rng = ref_rng_of(seed);
+    truth t = {.rows = CLASSES * each + FRESH};
+    double centre[CLASSES][WIDE];
+    t.class_of = ref_alloc(t.rows, sizeof *t.class_of);
+    t.features = ref_alloc(t.rows * WIDE, sizeof *t.features);
+    t.scores = ref_alloc(t.rows * WIDE, sizeof *t.scores);
+    for (size_t c = 0; c < CLASSES; ++c)
+        for (size_t j = 0; j < WIDE; ++j)
+            centre[c][j] = apart * ref_normal(&rng);
+    for (size_t i = 0; i < t.rows; ++i) {
+        t.class_of[i] = i % CLASSES;
+        for (size_t j = 0; j < WIDE; ++j) {
+            t.features[i * WIDE + j] = centre[i % CLASSES][j] + ref_normal(&rng);
+            t.scores[i * WIDE + j] = ref_normal(&rng) + (j % (2 * CLASSES) == i % CLASSES ? tell : 0);
+        }
+    }
+    t.src = source_of("truth", t.features, t.rows, WIDE, AS_F64);
+    t.file = source_of("told", t.scores, t.rows, WIDE, AS_F64);
+    return t;
+}
+
+static void truth_free(truth *t)
+{
+    tn_source_close(t->src);
+    tn_source_close(t->file);
+    free(t->class_of);
+    free(t->features);
+    free(t->scores);
+}
+
+/* A transfer for all classes, or for class `one` against the rest; the head's scores of the fresh rows into column `one` of out
+ * (FRESH, CLASSES), or into all. */
+static void ask(const truth *t, int method, size_t one, tn_transfer_info **info, double *out)
+{
+    size_t labelled = t->rows - FRESH, k = one < CLASSES ? 2 : CLASSES;
+    double *y = ref_alloc(t->rows * k, sizeof *y);
+    float *scores = ref_alloc(t->rows * k, sizeof *scores);
+    const tn_donor donor = {"told", t->file, NULL};
+    const tn_source *src = t->src;
+    tn_transfer_options opt = options_of(method);
+    tn_head *head = NULL;
+    tn_scorer *scorer = NULL;
+    for (size_t i = 0; i < t->rows; ++i) {
+        y[i * k + (one < CLASSES ? t->class_of[i] == one : t->class_of[i])] = 1;
+        y[i * k] = i < labelled ? y[i * k] : NAN;
+    }
+    tn_labels *labels = labels_of(y, t->rows, k, TN_TASK_MULTICLASS);
+    assert_fine(test_ctx, tn_transfer(test_ctx, &src, 1, labels, &donor, 1, &opt, info, &head));
+    assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, &src, 1, &donor, 1, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, t->rows, scores));
+    for (size_t i = 0; i < FRESH; ++i)
+        for (size_t c = 0; c < CLASSES; ++c)
+            if (one >= CLASSES || c == one)
+                out[i * CLASSES + c] = (double)scores[(labelled + i) * k + (one < CLASSES ? 1 : c)];
+    tn_scorer_free(scorer);
+    tn_head_free(head);
+    labels_done(labels);
+    free(scores);
+    free(y);
+}
+
+static double accuracy(const truth *t, const double *scores)
+{
+    double right = 0;
+    for (size_t i = 0; i < FRESH; ++i) {
+        size_t best = 0;
+        for (size_t c = 1; c < CLASSES; ++c)
+            best = scores[i * CLASSES + c] > scores[i * CLASSES + best] ? c : best;
+        right += best == t->class_of[t->rows - FRESH + i];
+    }
+    return right / FRESH;
+}
+
+/* Classes that each choose a method and a lambda, as a label of its own does, against classes that share them, and these with
+ * half the rows. Four draws of 600 rows have a standard error of 0.01. */
+static void a_lambda_for_every_class_spoils_the_arg_max(void **state)
+{
+    (void)state;
+    static const int methods[] = {TN_TRANSFER_AUTO, TN_TRANSFER_RLS};
+    double *scores = ref_alloc(FRESH * CLASSES, sizeof *scores), apart[2] = {0}, shared[2] = {0}, fewer = 0;
+    for (uint64_t seed = 0; seed < 4; ++seed)
+        for (int m = 0; m < 2; ++m) {
+            truth t = truth_of(10, 0.3, 1, seed);
+            tn_transfer_info *info = NULL;
+            int method = methods[m];
+            for (size_t one = 0; one < CLASSES; ++one) {
+                ask(&t, method, one, &info, scores);
+                tn_transfer_info_free(info);
+            }
+            apart[m] += accuracy(&t, scores) / 4;
+            ask(&t, method, CLASSES, &info, scores);
+            shared[m] += accuracy(&t, scores) / 4;
+            tn_transfer_info_free(info);
+            truth_free(&t);
+            t = truth_of(5, 0.3, 1, seed);
+            ask(&t, method, CLASSES, &info, scores);
+            fewer += accuracy(&t, scores) / 8;
+            tn_transfer_info_free(info);
+            truth_free(&t);
+        }
+    assert_true(shared[0] > apart[0] + 0.08 && shared[1] > apart[1] + 0.05);
+    assert_true(shared[0] > fewer + 0.03 && shared[1] > fewer + 0.03);
+    free(scores);
+}
+
+/* Features alone where the sources are noise, for they are surely better; else greedytl. The error without a row is that of fresh
+ * rows, within 3 of its standard errors. */
+static void auto_takes_greedytl_unless_another_is_surely_better(void **state)
+{
+    (void)state;
+    double *scores = ref_alloc(FRESH * CLASSES, sizeof *scores);
+    for (int noise = 0; noise < 2; ++noise) {
+        truth t = truth_of(6, 0.5, noise ? 0 : 1.5, 11);
+        tn_transfer_info *info = NULL;
+        ask(&t, TN_TRANSFER_AUTO, CLASSES, &info, scores);
+        assert_string_equal(info->method, noise ? "none" : "greedytl");
+        assert_true(noise || info->greedy <= info->none);
+        assert_true(info->loo_error == (noise ? info->none : info->greedy));
+        assert_true(fabs(info->loo_error - (1 - accuracy(&t, scores))) < 3 * info->loo_se);
+        tn_transfer_info_free(info);
+        truth_free(&t);
+    }
+    free(scores);
+}
+
+/* Leave-one-out has nothing to say, and says nothing; the head is near the class means and tells most rows. */
+static void one_row_of_every_class(void **state)
+{
+    (void)state;
+    double *scores = ref_alloc(FRESH * CLASSES, sizeof *scores);
+    truth t = truth_of(1, 0.7, 2, 5);
+    static const int methods[] = {TN_TRANSFER_AUTO, TN_TRANSFER_NONE, TN_TRANSFER_RLS, TN_TRANSFER_DAM};
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
+        tn_transfer_info *info = NULL;
+        ask(&t, methods[m], CLASSES, &info, scores);
+        assert_true(isnan(info->loo_error) && isnan(info->loo_se) && info->loo_rows == 0);
+        assert_true(accuracy(&t, scores) > 0.8);
+        tn_transfer_info_free(info);
+    }
+    truth_free(&t);
+    free(scores);
+}
+
+static void one_row_is_no_leave_one_out_for_multikt(void **state)
+{
+    (void)state;
+    double y[CLASSES * CLASSES] = {0}, x[CLASSES * WIDE];
+    for (size_t i = 0; i < CLASSES * WIDE; ++i)
+        x[i] = (double)(i * i % 37);
+    for (size_t i = 0; i < CLASSES; ++i)
+        y[i * CLASSES + i] = 1;
+    scene s = {.n = CLASSES, .src = {source_of("five", x, CLASSES, WIDE, AS_F64), NULL}};
+    s.labels = labels_of(y, CLASSES, CLASSES, TN_TASK_MULTICLASS);
+    const tn_donor donor = {"five", s.src[0], NULL};
+    tn_transfer_options opt = options_of(TN_TRANSFER_MULTIKT_L2);
+    tn_transfer_info *info = NULL;
+    tn_head *head = NULL;
+    assert_int_equal(transfer(&s, &donor, 1, &opt, &info, &head), TN_ERR_DATA);
+    assert_non_null(strstr(tn_ctx_message(test_ctx), "MultiKT needs a class with two"));
+    tn_source_close(s.src[0]);
+    labels_done(s.labels);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(classes_share_one_method_and_its_values),
+        cmocka_unit_test(a_lambda_for_every_class_spoils_the_arg_max),
+        cmocka_unit_test(auto_takes_greedytl_unless_another_is_surely_better),
+        cmocka_unit_test(one_row_of_every_class),
+        cmocka_unit_test(one_row_is_no_leave_one_out_for_multikt),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}

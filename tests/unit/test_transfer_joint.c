@@ -1,0 +1,457 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Classes that an arg-max compares: scales of groups, the value that all classes share and what is predicted without a row, all
+ * against literal loops on the rows that stay; the error of the arg-max and its standard error by hand. */
+#include "select/transfer_joint.h"
+#include "select/transfer_loo.h"
+#include "transfer_of.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { GROUPS = 4, TARGETS = 2, FEATURES = 7, COLS = 14, MOST = 5 };
+static const size_t ends[GROUPS] = {4, 7, 12, 14};
+
+/* Rows of several classes: groups of very different size, one column of each third constant, a class difference in every fifth. */
+typedef struct task {
+    size_t rows, classes, *class_of;
+    double *x;
+    tnp_transfer_columns *columns;
+    bool balanced;
+} task;
+
+static task task_of(tn_ctx *ctx, size_t rows, size_t classes, bool lonely, bool balanced, uint64_t seed)
+{
+    static const double size[GROUPS] = {1, 1e-3, 40, 7};
+    ref_rng rng = ref_rng_of(seed);
+    task t = {.rows = rows, .classes = classes, .balanced = balanced};
+    t.class_of = ref_alloc(rows, sizeof *t.class_of);
+    t.x = ref_alloc(rows * COLS, sizeof *t.x);
+    for (size_t i = 0; i < rows; ++i)
+        t.class_of[i] = lonely && i == 2 ? classes - 1 : i % (classes - lonely);
+    for (size_t i = 0; i < rows; ++i)
+        for (size_t j = 0, g = 0; j < COLS; ++j) {
+            g += j == ends[g];
+            double own = ref_normal(&rng) + (t.class_of[i] == j % classes ? 1.5 : 0);
+            t.x[i * COLS + j] = j % 6 == 5 ? 3 : size[g] * (own + 2);
+        }
+    assert_fine(ctx, tnp_transfer_columns_new(ctx, rows, COLS, true, &t.columns));
+    for (size_t i = 0; i < rows; ++i)
+        tnp_transfer_put_wide(t.columns, i, 0, COLS, t.x + i * COLS);
+    assert_fine(ctx, tnp_transfer_columns_group(ctx, t.columns, GROUPS, TARGETS, ends));
+    return t;
+}
+
+static tnp_joint joint_of(const task *t)
+{
+    return (tnp_joint){t->columns, FEATURES, t->classes, t->class_of, t->balanced};
+}
+
+static void task_free(task *t)
+{
+    tnp_transfer_columns_free(t->columns);
+    free(t->class_of);
+    free(t->x);
+}
+
+static size_t members(const task *t, const bool *stay, size_t k)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < t->rows; ++i)
+        n += (!stay || stay[i]) && t->class_of[i] == k;
+    return n;
+}
+
+/* The problem of class k on the rows that stay, whose classes keep their weight. */
+static ref_transfer literal(const task *t, const bool *stay, size_t k)
+{
+    double *x = ref_alloc(t->rows * COLS, sizeof *x), *y = ref_alloc(t->rows, sizeof *y);
+    double *weights = ref_alloc(t->rows, sizeof *weights);
+    size_t n = 0;
+    for (size_t i = 0; i < t->rows; ++i) {
+        size_t c = t->class_of[i];
+        if (!stay[i])
+            continue;
+        memcpy(x + n * COLS, t->x + i * COLS, COLS * sizeof *x);
+        y[n] = c == k ? 1 : -1;
+        weights[n++] = (t->balanced ? 1 : (double)members(t, NULL, c)) / (double)members(t, stay, c);
+    }
+    ref_transfer r = ref_transfer_from(n, COLS, x, y, weights);
+    ref_transfer_group(&r, GROUPS, TARGETS, ends);
+    return r;
+}
+
+static ref_real trace(const ref_transfer *r, size_t count)
+{
+    ref_real sum = 0;
+    for (size_t i = 0; i < r->m; ++i)
+        for (size_t j = 0; j < count; ++j)
+            sum += r->z[i * r->p + j] * r->z[i * r->p + j];
+    return sum;
+}
+
+/* share (r->m): that of row i, number n of r, in equal parts to the others of its class. */
+static void pass_on(const task *t, const bool *stay, const ref_transfer *r, size_t i, size_t n, ref_real *share)
+{
+    for (size_t k = 0, at = 0; k < t->rows; ++k) {
+        if (!stay[k])
+            continue;
+        bool same = t->class_of[k] == t->class_of[i];
+        share[at] = r->share[at];
+        if (same)
+            share[at] += r->share[n] / (ref_real)(members(t, stay, t->class_of[i]) - 1);
+        if (at == n)
+            share[at] = 0;
+        ++at;
+    }
+}
+
+/* Squared leave-one-out residuals of class k at one lambda, rows whose class has another among those that stay. */
+static ref_real loss_of(const task *t, const bool *stay, size_t k, size_t count, ref_real lambda, ref_real tau)
+{
+    ref_transfer r = literal(t, stay, k);
+    ref_real *share = ref_alloc(r.m, sizeof *share), sum = 0;
+    double *target = ref_alloc(r.m, sizeof *target);
+    size_t columns[COLS];
+    for (size_t n = 0; n < r.m; ++n) {
+        ref_real mean = 0;
+        for (size_t j = FEATURES; j < COLS; ++j)
+            mean += r.x[n * COLS + j] / (COLS - FEATURES);
+        target[n] = (double)((r.y[n] + tau * mean) / (1 + tau));
+    }
+    for (size_t j = 0; j < COLS; ++j)
+        columns[j] = j;
+    for (size_t i = 0, n = 0; i < t->rows; ++i) {
+        if (!stay[i])
+            continue;
+        if (members(t, stay, t->class_of[i]) > 1) {
+            ref_transfer less = r;
+            ref_real off = r.y[n], w[COLS], b = 0;
+            less.share = share;
+            pass_on(t, stay, &r, i, n, share);
+            ref_transfer_ridge(&less, target, columns, count, lambda / (1 + tau), w, &b);
+            off -= b;
+            for (size_t j = 0; j < count; ++j)
+                off -= w[j] * r.x[n * COLS + j];
+            sum += r.weights[n] * off * off;
+        }
+        ++n;
+    }
+    free(share);
+    free(target);
+    ref_transfer_free(&r);
+    return sum;
+}
+
+/* lambda for all classes at one tau: of 13, by literal refits; 10^-1.5 of the trace when no class has two rows. */
+static ref_real lambda_at(const task *t, const bool *stay, size_t count, ref_real tau, ref_real *loss)
+{
+    ref_real least = INFINITY, best = 0, unit = 0;
+    bool any = false;
+    for (size_t k = 0; k < t->classes; ++k) {
+        any |= members(t, stay, k) > 1;
+        if (members(t, stay, k) > 0 && unit == 0) {
+            ref_transfer r = literal(t, stay, k);
+            unit = trace(&r, count);
+            ref_transfer_free(&r);
+        }
+    }
+    for (int g = 0; any && g < 13; ++g) {
+        ref_real sum = 0, lambda = unit * powl(10, -0.5L * g);
+        for (size_t k = 0; k < t->classes; ++k)
+            if (members(t, stay, k) > 0)
+                sum += loss_of(t, stay, k, count, lambda, tau);
+        if (sum < least) {
+            least = sum;
+            best = lambda;
+        }
+    }
+    *loss = least;
+    return any ? best : unit * powl(10, -1.5L);
+}
+
+static ref_real lambda_of(const task *t, const bool *stay, size_t count)
+{
+    ref_real loss = 0;
+    return lambda_at(t, stay, count, 0, &loss);
+}
+
+/* What class k, fitted on the rows that stay, says of the others; ridge on `count` columns, or greedy with at most `most` picks. */
+static void predict(const task *t, const bool *stay, size_t k, ref_real lambda, size_t count, size_t most, double *out)
+{
+    size_t picks[COLS], n = count;
+    ref_real w[COLS], b = -1, objective[COLS];
+    bool there = members(t, stay, k) > 0, alone = true;
+    for (size_t i = 0; i < t->rows; ++i)
+        alone &= !stay[i] || t->class_of[i] == k;
+    for (size_t j = 0; j < COLS; ++j)
+        picks[j] = j;
+    if (there && !alone) {
+        ref_transfer r = literal(t, stay, k);
+        if (most)
+            n = ref_transfer_greedy(&r, lambda, 1e-3L, most, picks, objective);
+        ref_transfer_ridge(&r, r.y, picks, n, lambda, w, &b);
+        ref_transfer_free(&r);
+    }
+    for (size_t i = 0; i < t->rows; ++i) {
+        ref_real sum = there && alone ? 1 : b;
+        for (size_t c = 0; there && !alone && c < n; ++c)
+            sum += w[c] * t->x[i * COLS + picks[c]];
+        if (!stay[i])
+            out[k * t->rows + i] = (double)sum;
+    }
+}
+
+/* Rows class by class, dealt out in turn: stay (rows) of part `which`. */
+static void leave(const task *t, size_t which, bool *stay)
+{
+    size_t many = t->rows > 32 ? 32 : t->rows, next = 0;
+    for (size_t k = 0; k < t->classes; ++k)
+        for (size_t i = 0; i < t->rows; ++i)
+            if (t->class_of[i] == k)
+                stay[i] = next++ % many != which;
+}
+
+/* fixed > 0: greedy with that lambda; 0: greedy with that of all columns; < 0: ridge. Weights of raw columns have condition
+ * 1e5 at worst, long double against double. */
+static void check_leave(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_method method)
+{
+    const tnp_joint joint = joint_of(t);
+    size_t most[8], many = t->rows > 32 ? 32 : t->rows;
+    double *want = ref_alloc(t->classes * t->rows, sizeof *want);
+    bool *stay = ref_alloc(t->rows, sizeof *stay), greedy = fixed >= 0;
+    for (size_t k = 0; k < 8; ++k)
+        most[k] = MOST - k % 2;
+    const tnp_joint_model model = {greedy, method, fixed > 0 ? fixed : -1, 1e-3, most};
+    tnp_joint_left left;
+    assert_fine(ctx, tnp_joint_leave(ctx, &joint, &model, &left));
+    assert_int_equal(left.steps, greedy ? MOST + 1 : 1);
+    for (size_t which = 0; which < many; ++which) {
+        size_t count = greedy || method == TNP_TRANSFER_RLS ? COLS : FEATURES;
+        leave(t, which, stay);
+        ref_real lambda = fixed > 0 ? fixed : lambda_of(t, stay, count);
+        for (size_t k = 0; k < t->classes; ++k)
+            predict(t, stay, k, lambda, count, greedy ? most[k] : 0, want);
+    }
+    double loss = 0;
+    for (size_t k = 0; k < t->classes; ++k)
+        for (size_t i = 0; i < t->rows; ++i) {
+            double y = t->class_of[i] == k ? 1 : -1, off = y - want[k * t->rows + i];
+            size_t n = members(t, NULL, t->class_of[i]);
+            assert_near_at(k * t->rows + i, left.predicted[k * t->rows + i], want[k * t->rows + i], 1e-8);
+            if (n > 1)
+                loss += off * off * (t->balanced ? (double)t->rows / (double)t->classes / (double)n : 1);
+        }
+    assert_near(left.loss[left.steps - 1], loss, 1e-7 * loss);
+    for (size_t k = 0; k < t->classes; ++k) {
+        double wrong[2] = {0}, n[2] = {0};
+        for (size_t i = 0; i < t->rows; ++i) {
+            int side = t->class_of[i] == k;
+            n[side] += 1;
+            wrong[side] += !((side ? 1 : -1) * want[k * t->rows + i] > 0);
+        }
+        assert_near(left.error[k * left.steps + left.steps - 1], (wrong[0] / n[0] + wrong[1] / n[1]) / 2, 1e-12);
+    }
+    tnp_joint_left_destroy(&left);
+    free(want);
+    free(stay);
+}
+
+static void the_arg_max_is_asked_without_the_row(void **state)
+{
+    (void)state;
+    static const size_t shapes[][2] = {{9, 3}, {7, 4}, {13, 3}, {36, 4}};
+    tn_ctx *ctx = ctx_of(1);
+    for (size_t shape = 0; shape < 4; ++shape)
+        for (int option = 0; option < 4; ++option) {
+            bool lonely = option % 2, balanced = option / 2;
+            task t = task_of(ctx, shapes[shape][0], shapes[shape][1], lonely, balanced, 5 + shape);
+            check_leave(ctx, &t, 0.7, TNP_TRANSFER_RLS);
+            if (t.rows <= 9) { /* 13 lambdas for every row that stays, of every row that leaves */
+                check_leave(ctx, &t, -1, TNP_TRANSFER_RLS);
+                check_leave(ctx, &t, -1, TNP_TRANSFER_NONE);
+                check_leave(ctx, &t, 0, TNP_TRANSFER_RLS);
+            }
+            task_free(&t);
+        }
+    ctx_done(ctx);
+}
+
+/* With one row of each class a row that leaves takes its class along. */
+static void one_row_a_class(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    task t = task_of(ctx, 5, 5, false, false, 3);
+    const tnp_joint joint = joint_of(&t);
+    const double weights[5] = {1, 1, 1, 1, 1};
+    double counts[5], y[5];
+    tnp_transfer_problem *problem = NULL;
+    tnp_ridge_basis *basis = NULL;
+    size_t at = SIZE_MAX;
+    check_leave(ctx, &t, -1, TNP_TRANSFER_RLS);
+    check_leave(ctx, &t, 0, TNP_TRANSFER_RLS);
+    assert_false(tnp_joint_counts(&joint, weights, counts));
+    tnp_joint_score score = tnp_joint_score_of(&joint, counts, (const double[25]){0});
+    assert_true(isnan(score.error) && isnan(score.se) && score.rows == 0);
+    tnp_joint_labels(&joint, 0, y);
+    assert_fine(ctx, tnp_transfer_problem_new(ctx, t.columns, y, weights, &problem));
+    assert_fine(ctx, tnp_joint_ridge(ctx, &joint, problem, weights, TNP_TRANSFER_RLS, &basis, &at));
+    assert_int_equal(at, 3);
+    assert_int_equal(tnp_joint_without(TNP_TRANSFER_DAM), 3 * TNP_TAUS + 3);
+    tnp_ridge_basis_free(basis);
+    tnp_transfer_problem_free(problem);
+    task_free(&t);
+    ctx_done(ctx);
+}
+
+/* DAM's lambda and tau: all pairs, on the target (y + tau mean of the sources)/(1 + tau). */
+static void check_pair(tn_ctx *ctx, const task *t, tnp_transfer_problem *problem, const double *weights,
+                       const bool *stay)
+{
+    const tnp_joint joint = joint_of(t);
+    tnp_ridge_basis *basis = NULL;
+    ref_real least = INFINITY, lambda = 0, loss = 0;
+    size_t at = 0, tau = 0;
+    for (size_t s = 0; s < TNP_TAUS; ++s) {
+        ref_real here = lambda_at(t, stay, FEATURES, powl(10, (ref_real)s - 3), &loss);
+        if (loss < least) {
+            least = loss;
+            lambda = here;
+            tau = s;
+        }
+    }
+    assert_fine(ctx, tnp_joint_ridge(ctx, &joint, problem, weights, TNP_TRANSFER_DAM, &basis, &at));
+    assert_int_equal(at % TNP_TAUS, tau);
+    assert_near(tnp_ridge_lambda(problem, basis, at / TNP_TAUS), (double)lambda, 1e-12 * (double)lambda);
+    tnp_ridge_basis_free(basis);
+}
+
+/* lambda of all rows against literal refits. */
+static void all_classes_share_one_value(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+        task t = task_of(ctx, 12, 3, seed % 2, seed / 2 % 2, seed);
+        const tnp_joint joint = joint_of(&t);
+        double weights[12], y[12];
+        bool stay[12];
+        tnp_transfer_problem *problem = NULL;
+        for (size_t i = 0; i < 12; ++i) {
+            stay[i] = true;
+            weights[i] = 1;
+        }
+        tnp_joint_weigh(&joint, weights);
+        tnp_joint_labels(&joint, 0, y);
+        assert_fine(ctx, tnp_transfer_problem_new(ctx, t.columns, y, weights, &problem));
+        for (int method = 0; method < 2; ++method) {
+            tnp_ridge_basis *basis = NULL;
+            size_t at = 0;
+            assert_fine(ctx, tnp_joint_ridge(ctx, &joint, problem, weights,
+                                             method ? TNP_TRANSFER_RLS : TNP_TRANSFER_NONE, &basis, &at));
+            ref_real want = lambda_of(&t, stay, method ? COLS : FEATURES);
+            assert_near(tnp_ridge_lambda(problem, basis, at), (double)want, 1e-12 * (double)want);
+            tnp_ridge_basis_free(basis);
+        }
+        check_pair(ctx, &t, problem, weights, stay);
+        tnp_transfer_problem_free(problem);
+        task_free(&t);
+    }
+    ctx_done(ctx);
+}
+
+/* Scales against literal ones: 1e-12, sums of a few squares. */
+static void groups_have_one_scale(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    task t = task_of(ctx, 11, 3, false, false, 9);
+    for (size_t dead = 0; dead < GROUPS; ++dead) { /* one group after the other becomes constant */
+        bool stay[11];
+        double y[11];
+        tnp_transfer_problem *p = NULL;
+        for (size_t i = 0; i < t.rows; ++i) {
+            stay[i] = true;
+            y[i] = t.class_of[i] == 0 ? 1 : -1;
+            for (size_t j = dead > 1 ? ends[dead - 2] : 0; dead > 0 && j < ends[dead - 1]; ++j)
+                t.x[i * COLS + j] = 2;
+            tnp_transfer_put_wide(t.columns, i, 0, COLS, t.x + i * COLS);
+        }
+        assert_fine(ctx, tnp_transfer_problem_new(ctx, t.columns, y, NULL, &p));
+        ref_transfer r = literal(&t, stay, 0);
+        for (size_t j = 0; j < COLS; ++j) {
+            ref_real square = 0, inverse = r.scale[j] > 0 ? 1 / r.scale[j] : 0;
+            for (size_t i = 0; i < r.m; ++i)
+                square += r.z[i * COLS + j] * r.z[i * COLS + j];
+            assert_near_at(j, p->inverse[j], (double)inverse, 1e-12 * (double)inverse);
+            if (inverse > 0)
+                assert_near_at(j, tnp_transfer_power(p, j), (double)square, 1e-12);
+        }
+        ref_transfer_free(&r);
+        tnp_transfer_problem_free(p);
+    }
+    task_free(&t);
+    ctx_done(ctx);
+}
+
+/* Four rows of two and two classes; ties go to the first class, NaN is wrong, rows that do not count are not asked. */
+static void errors_by_hand(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    tnp_transfer_columns *columns = NULL;
+    static const size_t class_of[5] = {0, 0, 1, 1, 2};
+    static const double counts[5] = {1, 1, 1, 1, 0};
+    static const double a[15] = {1, 0, 2, NAN, 9, /* */ 0, 0, 2, 0, 9, /* */ 0, 1, 0, 0, 0};
+    static const double b[15] = {1, 1, 0, 0, 9, /* */ 0, 0, 2, NAN, 9, /* */ 0, 0, 0, 0, 0};
+    assert_fine(ctx, tnp_transfer_columns_new(ctx, 5, 1, true, &columns));
+    const tnp_joint joint = {columns, 1, 3, class_of, false};
+    /* a: right, wrong (class 2), wrong (tie with class 0), right (its rivals are NaN and equal but later). */
+    tnp_joint_score score = tnp_joint_score_of(&joint, counts, a);
+    assert_near(score.error, 0.5, 0);
+    assert_near(score.se, sqrt(4 * 0.25 / (4 * 3)), 1e-15);
+    assert_int_equal(score.rows, 4);
+    assert_near(tnp_joint_score_of(&joint, counts, b).error, 0.25, 0);
+    tnp_transfer_columns_free(columns);
+    ctx_done(ctx);
+}
+
+static void failing_allocations(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    task t = task_of(ctx, 6, 3, false, true, 1);
+    const tnp_joint joint = joint_of(&t);
+    const size_t most[3] = {2, 2, 2};
+    size_t blocks = tnp_live_blocks(ctx);
+    for (int greedy = 0; greedy < 2; ++greedy) {
+        const tnp_joint_model model = {greedy, TNP_TRANSFER_NONE, -1, 0, most};
+        size_t k = 1;
+        for (tn_status st = TN_ERR_MEMORY; st != TN_OK; ++k) {
+            tnp_joint_left left;
+            tnp_fail_allocation(ctx, k);
+            st = tnp_joint_leave(ctx, &joint, &model, &left);
+            tnp_fail_allocation(ctx, 0);
+            assert_true(st == TN_OK || st == TN_ERR_MEMORY);
+            tnp_joint_left_destroy(&left);
+            assert_int_equal(tnp_live_blocks(ctx), blocks);
+        }
+        assert_true(k > 50);
+    }
+    task_free(&t);
+    ctx_done(ctx);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_arg_max_is_asked_without_the_row),
+        cmocka_unit_test(one_row_a_class),
+        cmocka_unit_test(all_classes_share_one_value),
+        cmocka_unit_test(groups_have_one_scale),
+        cmocka_unit_test(errors_by_hand),
+        cmocka_unit_test(failing_allocations),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

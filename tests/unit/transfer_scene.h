@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Transfer to a scene: representation a is the target, and what are donors the test says. */
+#ifndef TN_TESTS_TRANSFER_SCENE_H
+#define TN_TESTS_TRANSFER_SCENE_H
+
+#include "scene_of.h"
+
+enum { ROWS = 24, DA = 7, DB = 9 };
+
+static inline tn_transfer_options options_of(int method)
+{
+    tn_transfer_options opt;
+    tn_transfer_options_default(&opt);
+    opt.method = method;
+    opt.normalize = "none";
+    return opt;
+}
+
+static inline tn_status transfer(const scene *s, const tn_donor *donors, size_t count, const tn_transfer_options *opt,
+                                 tn_transfer_info **info, tn_head **head)
+{
+    return tn_transfer(test_ctx, (const tn_source *const *)s->src, 1, s->labels, donors, count, opt, info, head);
+}
+
+#endif
