@@ -44,6 +44,9 @@ void tnp_free(void *pointer);
 tn_status tnp_mul(tn_ctx *ctx, size_t a, size_t b, size_t *out);
 /* Refuses work that needs `bytes` more than now, before it starts, with the figure: TN_ERR_BUDGET. */
 tn_status tnp_need(tn_ctx *ctx, size_t bytes, const char *what);
+/* Counts memory that another library takes for us as if it were ours; TN_ERR_BUDGET when it does not fit. */
+tn_status tnp_hold(tn_ctx *ctx, size_t bytes, const char *what);
+void tnp_release(tn_ctx *ctx, size_t bytes);
 /* Bytes that the budget still allows; SIZE_MAX without a budget. */
 size_t tnp_room(const tn_ctx *ctx);
 /* Tests only: the k-th allocation from now (1 = next) fails once; 0 switches off. */
@@ -124,8 +127,19 @@ tn_status tnp_file_read(tn_ctx *ctx, const tnp_file *file, size_t offset, size_t
 tnp_fault tnp_file_get(const tnp_file *file, size_t offset, size_t size, void *out);
 /* The sentence of a fault; TN_OK when there is none. */
 tn_status tnp_file_failed(tn_ctx *ctx, const tnp_file *file, tnp_fault fault);
-/* Tells the system that these bytes will be read soon. Advice: it changes time only. */
+/* As tnp_file_get, a little perhaps through a mapping, see tn_map_files. Behind the end of a file that shrank there may be zeros
+ * then: tnp_file_still must be asked before the bytes are believed. */
+tnp_fault tnp_file_copy(const tnp_file *file, size_t offset, size_t size, void *out);
+/* A fault when the file is shorter than when it was opened. */
+tnp_fault tnp_file_still(const tnp_file *file);
+/* Tells the system that these bytes will be read soon, or that nobody will need them for a while. Advice: it changes time and
+ * resident memory only. */
 void tnp_file_soon(const tnp_file *file, size_t offset, size_t size);
+void tnp_file_later(const tnp_file *file, size_t offset, size_t size);
+
+/* guard.c: did tn_map_files succeed? Copies mapped bytes; false when some of them are gone. */
+bool tnp_guard_works(void);
+bool tnp_guarded_copy(void *out, const unsigned char *in, size_t size);
 
 /* A whole file in one block, for text that is kept while it is worked on; an empty file has size 0. */
 typedef struct tnp_bytes {
@@ -165,24 +179,6 @@ typedef int (*tnp_io_fn)(void *arg, tnp_io what, const char *path);
 void tnp_watch_io(tn_ctx *ctx, tnp_io_fn fn, void *arg);
 /* Tests only: the k-th such call from now (1 = next) fails once with EIO; 0 switches off. */
 void tnp_fail_io(tn_ctx *ctx, size_t k);
-
-/* ---- mapped files (file.c) ---- */
-
-/* A whole file, mapped read-only; an empty file has data NULL and size 0. */
-typedef struct tnp_map {
-    const unsigned char *data;
-    size_t size;
-} tnp_map;
-
-/* TN_ERR_IO when missing, a directory or unreadable. */
-tn_status tnp_map_open(tn_ctx *ctx, const char *path, tnp_map *out);
-void tnp_map_close(tnp_map *map);
-/* Tells the system that bytes [offset, offset + size) will be read soon, or that nobody will need them for a while. Advice: it
- * never fails, and changes time and resident memory only. */
-void tnp_map_soon(const tnp_map *map, size_t offset, size_t size);
-void tnp_map_later(const tnp_map *map, size_t offset, size_t size);
-/* Warns when `path` is larger on paper than on disk: TN_ERR_IO if the file is now shorter than when mapped. */
-tn_status tnp_map_still_there(tn_ctx *ctx, const char *path, size_t size);
 
 /* ---- small things ---- */
 

@@ -16,17 +16,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Column c of rows [row, row + n) of one part, or with `along` n columns of one row. */
-static tn_status read_ints(tn_ctx *ctx, const tn_source *src, const tnp_part *part, size_t row, bool along, size_t n,
-                           int64_t *out)
-{
-    const unsigned char *in = part->base + row * part->row_step;
-    size_t fit = tnp_to_int64(part->dtype, part->swap, in, along ? part->col_step : part->row_step, n, out);
-    if (fit != n)
-        return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: value is above %" PRId64, src->path,
-                        part->first + row + (along ? 0 : fit), INT64_MAX);
-    return TN_OK;
-}
+enum { BLOCK_VALUES = 1 << 16 };
 
 static int compare_values(const void *a, const void *b)
 {
@@ -72,8 +62,7 @@ static tn_status from_vector(tn_ctx *ctx, tn_labels *labels, const tn_source *sr
     TN_TRY(tnp_labels_rows(ctx, labels, src->rows));
     TN_TRY(tnp_alloc(ctx, src->rows, sizeof *values, &values));
     TN_TRY(tnp_alloc(ctx, src->rows, sizeof *distinct, &distinct));
-    for (size_t p = 0; p < src->part_count; ++p)
-        TN_TRY(read_ints(ctx, src, &src->parts[p], 0, false, src->parts[p].rows, values + src->parts[p].first));
+    TN_TRY(tnp_source_read_ints(ctx, src, 0, src->rows, values));
     for (size_t i = 0; i < src->rows; ++i) {
         if (values[i] < -1)
             TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: class %" PRId64 " is out of range, expected -1 or more",
@@ -98,34 +87,39 @@ done:
     return st;
 }
 
-/* Reads every row of an (N, K) 0/1 array; counts the positives, and stores them when cls is there. */
-static tn_status walk_matrix(tn_ctx *ctx, tn_labels *labels, const tn_source *src, int64_t *row)
+/* Reads every row of an (N, K) 0/1 array, a block at a time; counts the positives, and stores them when cls is there, for
+ * `most` of them. */
+static tn_status walk_matrix(tn_ctx *ctx, tn_labels *labels, const tn_source *src, size_t block, size_t most,
+                             int64_t *values)
 {
+    tn_status st = TN_OK;
     size_t n = 0;
-    for (size_t p = 0; p < src->part_count; ++p)
-        for (size_t i = 0; i < src->parts[p].rows; ++i) {
-            size_t place = src->parts[p].first + i;
-            tn_status st = read_ints(ctx, src, &src->parts[p], i, true, src->cols, row);
-            if (st != TN_OK)
-                return st;
-            for (size_t k = 0; k < src->cols; ++k) {
-                if (row[k] != 0 && row[k] != 1)
-                    return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu, column %zu: value %" PRId64 ", expected 0 or 1",
-                                    src->path, place, k, row[k]);
-                if (row[k] && labels->cls)
-                    labels->cls[n] = (uint32_t)k;
-                n += row[k] != 0;
-            }
-            labels->known[place] = true;
-            labels->first[place + 1] = n;
+    for (size_t row = 0; row < src->rows; ++row) {
+        const int64_t *has = values + row % block * src->cols;
+        if (row % block == 0)
+            TN_TRY(tnp_source_read_ints(ctx, src, row, tnp_min(block, src->rows - row), values));
+        for (size_t k = 0; k < src->cols; ++k) {
+            if (has[k] != 0 && has[k] != 1)
+                TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu, column %zu: value %" PRId64 ", expected 0 or 1",
+                                src->path, row, k, has[k]));
+            if (has[k] && n == most)
+                TN_TRY(tnp_fail(ctx, TN_ERR_IO, "%s: changed while it was read: more labels than before", src->path));
+            if (has[k] && labels->cls)
+                labels->cls[n] = (uint32_t)k;
+            n += has[k] != 0;
         }
-    return TN_OK;
+        labels->known[row] = true;
+        labels->first[row + 1] = n;
+    }
+done:
+    return st;
 }
 
 static tn_status from_matrix(tn_ctx *ctx, tn_labels *labels, const tn_source *src)
 {
     tn_status st = TN_OK;
-    int64_t *row = NULL;
+    int64_t *values = NULL;
+    size_t block = tnp_max(1, tnp_min(src->rows, BLOCK_VALUES / src->cols));
     if (labels->task == TN_TASK_MULTICLASS)
         return tnp_fail(ctx, TN_ERR_DATA, "%s: %zu columns, multiclass labels need one", src->path, src->cols);
     if (src->cols > TNP_MAX_CLASSES)
@@ -133,13 +127,13 @@ static tn_status from_matrix(tn_ctx *ctx, tn_labels *labels, const tn_source *sr
                         TNP_MAX_CLASSES);
     labels->task = TN_TASK_MULTILABEL;
     TN_TRY(tnp_labels_rows(ctx, labels, src->rows));
-    TN_TRY(tnp_alloc(ctx, src->cols, sizeof *row, &row));
-    TN_TRY(walk_matrix(ctx, labels, src, row));
+    TN_TRY(tnp_alloc_raw(ctx, block * src->cols, sizeof *values, &values));
+    TN_TRY(walk_matrix(ctx, labels, src, block, SIZE_MAX, values));
     TN_TRY(tnp_labels_number(ctx, labels, src->cols));
     TN_TRY(tnp_alloc(ctx, labels->first[src->rows], sizeof *labels->cls, &labels->cls));
-    TN_TRY(walk_matrix(ctx, labels, src, row));
+    TN_TRY(walk_matrix(ctx, labels, src, block, labels->first[src->rows], values));
 done:
-    tnp_free(row);
+    tnp_free(values);
     return st;
 }
 

@@ -57,7 +57,7 @@ static void libsvm_large_index_meets_the_budget(void **state)
 {
     (void)state;
     tn_ctx_set_memory(test_ctx, 1 << 20);
-    assert_source_fails(write_text("big.svm", "1 16777216:1\n1 1:1\n"), TN_ERR_BUDGET, "128.0 MB");
+    assert_source_fails(write_text("big.svm", "1 8388608:1\n1 1:1\n"), TN_ERR_BUDGET, "64.0 MB");
     tn_ctx_set_memory(test_ctx, 0);
 }
 
