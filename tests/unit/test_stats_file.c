@@ -363,9 +363,13 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_shards_equal_all_rows),       cmocka_unit_test(merging_in_any_order),
-        cmocka_unit_test(what_cannot_be_gathered_or_merged), cmocka_unit_test(rows_left_out),
-        cmocka_unit_test(one_thing_changed_is_an_error),     cmocka_unit_test(numbers_without_sense),
+        cmocka_unit_test(three_shards_equal_all_rows),
+        cmocka_unit_test(merging_in_any_order),
+        cmocka_unit_test(what_cannot_be_gathered_or_merged),
+        cmocka_unit_test(rows_left_out),
+        cmocka_unit_test(one_thing_changed_is_an_error),
+        cmocka_unit_test(statistics_that_are_no_numbers),
+        cmocka_unit_test(numbers_without_sense),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
