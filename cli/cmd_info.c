@@ -25,7 +25,8 @@ static bool calls_itself(const char *path, const char *format)
     char word[40];
     size_t length = (size_t)snprintf(word, sizeof word, "\"%s\"", format);
     bool found = false;
-    FILE *file = fopen(path, "rb");
+    struct stat info;
+    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "rb") : NULL; /* a pipe would wait */
     char *bytes = malloc(SNIFF);
     size_t count = file && bytes ? fread(bytes, 1, SNIFF, file) : 0;
     bool is_container = count > 8 && bytes[8] == '{'; /* 8 bytes of length, then JSON */

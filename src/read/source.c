@@ -11,6 +11,7 @@
 #include "read/source.h"
 
 #include "matrix/convert.h"
+#include "read/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -69,7 +70,7 @@ tn_status tnp_default_name(tn_ctx *ctx, const char *path, char **out)
     const char *dot = memchr(path + begin, '.', end - begin);
     if (dot && dot != path + begin)
         end = (size_t)(dot - path);
-    return tnp_strndup(ctx, path + begin, end - begin, out);
+    return tnp_utf8_copy(ctx, path + begin, end - begin, out);
 }
 
 bool tnp_path_is_array(const char *path)
@@ -235,7 +236,7 @@ tn_status tnp_source_open_path(tn_ctx *ctx, const char *path, const char *name, 
     TN_TRY(tnp_alloc(ctx, 1, sizeof *src, &src));
     TN_TRY(tnp_strdup(ctx, path, &src->path));
     if (name)
-        TN_TRY(tnp_strdup(ctx, name, &src->name));
+        TN_TRY(tnp_utf8_copy(ctx, name, strlen(name), &src->name));
     else
         TN_TRY(tnp_default_name(ctx, path, &src->name));
     TN_TRY(tnp_strndup(ctx, path, file_length(path), &file));

@@ -179,6 +179,27 @@ bool tnp_utf8(tnp_span span, size_t *bad)
     return true;
 }
 
+tn_status tnp_utf8_copy(tn_ctx *ctx, const char *text, size_t length, char **out)
+{
+    size_t room = 0, n = 0, at = 0;
+    char *copy = NULL;
+    tn_status st = tnp_mul(ctx, length, 4, &room);
+    if (st == TN_OK)
+        st = tnp_alloc(ctx, room + 1, 1, &copy);
+    for (size_t i = 0; st == TN_OK && i < length; i += n) {
+        n = tnp_utf8_length(text + i, length - i);
+        if (n != 0)
+            memcpy(copy + at, text + i, n);
+        else
+            snprintf(copy + at, 5, "\\x%02x", (unsigned)(unsigned char)text[i]);
+        at += n ? n : 4;
+        n = n ? n : 1;
+    }
+    if (st == TN_OK)
+        *out = copy;
+    return st;
+}
+
 const char *tnp_show(tnp_span span, char buf[48])
 {
     size_t n = tnp_min(span.length, 40);

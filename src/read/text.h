@@ -55,6 +55,10 @@ size_t tnp_utf8_length(const char *text, size_t left);
 /* True for well-formed UTF-8 without NUL; else *bad is the place of the first wrong byte. */
 bool tnp_utf8(tnp_span span, size_t *bad);
 
+/* A copy in which every byte that is no part of UTF-8 text stands as four characters, \xff: file names may be anything, names in
+ * heads and JSON may not. The same bytes give the same name, others another one. */
+tn_status tnp_utf8_copy(tn_ctx *ctx, const char *text, size_t length, char **out);
+
 /* For messages: at most 40 bytes of the span, bytes that do not print as '?'. */
 const char *tnp_show(tnp_span span, char buf[48]);
 
