@@ -175,6 +175,30 @@ static void safetensors_shapes_that_are_no_matrix(void **state)
     expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[4,0],\"data_offsets\":[0,0]}}", 0, TN_ERR_DATA, "no columns");
 }
 
+/* Every byte of the values belongs to one tensor, in whatever order the header names them. */
+static void safetensors_overlaps_and_holes(void **state)
+{
+    (void)state;
+#define BYTES_OF(name, from, to) "\"" name "\":{\"dtype\":\"U8\",\"shape\":[1,2],\"data_offsets\":[" from "," to "]}"
+    expect("{" BYTES_OF("a", "0", "2") "," BYTES_OF("b", "1", "3") "}", 3, TN_ERR_FORMAT,
+           "tensor 'b' begins at 1 of the values, inside the one before it, which ends at 2");
+    expect("{" BYTES_OF("a", "0", "2") "," BYTES_OF("b", "0", "2") "}", 2, TN_ERR_FORMAT, "inside the one before it");
+    expect("{" BYTES_OF("a", "0", "2") "," BYTES_OF("b", "3", "5") "}", 5, TN_ERR_FORMAT,
+           "tensor 'b' begins at 3 of the values, behind a hole from 2");
+    expect("{" BYTES_OF("a", "1", "3") "}", 3, TN_ERR_FORMAT, "behind a hole from 0");
+    expect("{" BYTES_OF("a", "0", "2") "}", 3, TN_ERR_FORMAT, "1 bytes behind the last tensor");
+    expect("{\"__metadata__\":[]}", 0, TN_ERR_FORMAT, "__metadata__ is not an object");
+    bytes values = {.n = 4};
+    memcpy(values.data, "\1\2\3\4", 4);
+    tn_source *src = open_source(keyed(
+        write_tensors("o.safetensors", "{" BYTES_OF("b", "2", "4") "," BYTES_OF("a", "0", "2") "}", &values), "b"));
+    float out[2];
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 1, 0, 2, out));
+    assert_true(out[0] == 3 && out[1] == 4);
+    tn_source_close(src);
+#undef BYTES_OF
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -185,6 +209,7 @@ int main(void)
         cmocka_unit_test(safetensors_header_defects),
         cmocka_unit_test(safetensors_values_outside_the_file),
         cmocka_unit_test(safetensors_shapes_that_are_no_matrix),
+        cmocka_unit_test(safetensors_overlaps_and_holes),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }
