@@ -103,22 +103,23 @@ static tn_status next_cell(csv *c, size_t column, cell *out)
 {
     const char *wrong = NULL;
     c->begin = c->at;
-    *out = (cell){.at = c->window.start + c->at, .line = c->line, .quoted = is(c, 0, '"')};
-    c->at += out->quoted;
-    if (!out->quoted)
+    bool quoted = is(c, 0, '"'); /* before the place: the window may move */
+    *out = (cell){.at = c->window.start + c->at, .line = c->line, .quoted = quoted};
+    c->at += quoted;
+    if (!quoted)
         skip_plain(c);
     else if (!skip_quoted(c))
         wrong = "quote is not closed";
-    size_t length = c->at - c->begin - out->quoted;
-    c->at += out->quoted && !wrong;
+    size_t length = c->at - c->begin - quoted;
+    c->at += quoted && !wrong;
     if (!wrong && !end_cell(c, out))
         wrong = "text after the closing quote";
     if (c->status != TN_OK)
         return c->status;
-    out->inside = (tnp_span){c->window.data + c->begin + out->quoted, length};
-    if (!out->quoted && length != 0 && out->last && out->inside.text[length - 1] == '\r')
+    out->inside = (tnp_span){c->window.data + c->begin + quoted, length};
+    if (!quoted && length != 0 && out->last && out->inside.text[length - 1] == '\r')
         --out->inside.length;
-    if (!out->quoted)
+    if (!quoted)
         out->inside = tnp_trim(out->inside);
     return wrong ? bad(c, out, column, wrong) : TN_OK;
 }

@@ -14,8 +14,9 @@
 #include <inttypes.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <string.h>
 
-enum { BLOCK = 64, LONG_BLOCK = 1024, BYTES = 1 << 16, PAGE = 4096, SPAN = 2048 };
+enum { BLOCK = 64, LONG_BLOCK = 1024, BYTES = 1 << 16, PAGE = 4096, SPAN = 2048, PANEL = 16, STRIDE = LONG_BLOCK + 16 };
 
 /* Where values go: one of the three. */
 typedef struct sink {
@@ -83,19 +84,33 @@ static bool fetch(task *job, const tnp_part *part, size_t offset, size_t size, v
     return false;
 }
 
-/* n values, `step` bytes apart; `place` is that of the first in the output. */
-static void convert(task *job, const tnp_part *part, const unsigned char *in, size_t step, size_t n, size_t place,
-                    sink to)
+/* n values, side by side; returns how many came before the first that int64 does not hold, which only whole numbers meet. */
+static size_t convert(const tnp_part *part, const unsigned char *in, size_t n, sink to)
 {
-    if (to.narrow) {
-        tnp_to_float(part->dtype, part->swap, in, step, n, to.narrow);
-    } else if (to.wide) {
-        tnp_to_double(part->dtype, part->swap, in, step, n, to.wide);
-    } else {
-        size_t fit = tnp_to_int64(part->dtype, part->swap, in, step, n, to.whole), least = atomic_load(&job->unfit);
-        while (fit != n && place + fit < least && !atomic_compare_exchange_weak(&job->unfit, &least, place + fit))
-            ;
-    }
+    size_t size = tn_dtype_size(part->dtype);
+    if (to.whole)
+        return tnp_to_int64(part->dtype, part->swap, in, size, n, to.whole);
+    if (to.narrow)
+        tnp_to_float(part->dtype, part->swap, in, size, n, to.narrow);
+    else
+        tnp_to_double(part->dtype, part->swap, in, size, n, to.wide);
+    return n;
+}
+
+/* The value at this place of the output does not fit. */
+static void note_unfit(task *job, size_t place)
+{
+    size_t least = atomic_load(&job->unfit);
+    while (place < least && !atomic_compare_exchange_weak(&job->unfit, &least, place))
+        ;
+}
+
+/* n values to places place, place + 1, ... */
+static void put_values(task *job, const tnp_part *part, const unsigned char *in, size_t n, size_t place)
+{
+    size_t fit = convert(part, in, n, sink_at(job->out, place));
+    if (fit != n)
+        note_unfit(job, place + fit);
 }
 
 /* ---- rows whose values are neighbours ---- */
@@ -116,7 +131,7 @@ static bool read_long_row(task *job, const tnp_part *part, size_t offset, size_t
         n = tnp_min(job->cols - c, BYTES / size);
         if (!fetch(job, part, offset + c * size, n * size, buffer))
             return false;
-        convert(job, part, buffer, size, n, place + c, sink_at(job->out, place + c));
+        put_values(job, part, buffer, n, place + c);
     }
     return true;
 }
@@ -140,8 +155,7 @@ static bool read_file_rows(task *job, const tnp_part *part, size_t offset, size_
             return false;
         size_t together = step == bytes ? k : 1;
         for (size_t j = 0; !to && bytes <= BYTES && j < k; j += together)
-            convert(job, part, buffer + j * step, size, together * job->cols, place + j * job->cols,
-                    sink_at(job->out, place + j * job->cols));
+            put_values(job, part, buffer + j * step, together * job->cols, place + j * job->cols);
     }
     return true;
 }
@@ -153,8 +167,7 @@ static bool read_rows(task *job, const tnp_part *part, size_t row, size_t n, siz
         return read_file_rows(job, part, offset, n, place);
     size_t together = part->row_step == job->cols * size ? n : 1;
     for (size_t j = 0; j < n; j += together, place += together * job->cols)
-        convert(job, part, part->base + offset + j * part->row_step, size, together * job->cols, place,
-                sink_at(job->out, place));
+        put_values(job, part, part->base + offset + j * part->row_step, together * job->cols, place);
     return true;
 }
 
@@ -182,6 +195,8 @@ static bool read_codes(task *job, const tnp_part *part, size_t row, size_t n, si
 /* A row of a part and its place in the output. */
 typedef struct wanted {
     size_t row, place;
+    size_t near; /* of the first of several that come with one call: their number */
+    bool gaps;   /* they do not just follow each other */
 } wanted;
 
 static int compare_wanted(const void *a, const void *b)
@@ -190,51 +205,81 @@ static int compare_wanted(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* How many of these rows, ascending, come with one call: the gaps between them are less than a page. */
-static size_t near_rows(const wanted *rows, size_t n, size_t size)
+/* Rows, ascending, come with one call as long as the gaps between them are less than a page. */
+static void join_near(wanted *rows, size_t n, size_t size)
 {
-    size_t k = 1;
-    while (k < n && (rows[k].row - rows[k - 1].row) * size <= PAGE && rows[k].row - rows[0].row < SPAN)
-        ++k;
-    return k;
-}
-
-/* Values of one column, `from` rows apart from the first, to their rows of the output. */
-static void scatter(const task *job, const wanted *rows, size_t n, size_t column, sink values)
-{
-    for (size_t j = 0; j < n; ++j) {
-        size_t place = rows[j].place * job->cols + column, from = rows[j].row - rows[0].row;
-        if (values.narrow)
-            job->out.narrow[place] = values.narrow[from];
-        else if (values.wide)
-            job->out.wide[place] = values.wide[from];
-        else
-            job->out.whole[place] = values.whole[from];
+    for (size_t i = 0, k; i < n; i += k) {
+        for (k = 1; i + k < n; ++k) {
+            size_t gap = rows[i + k].row - rows[i + k - 1].row;
+            if (gap * size > PAGE || rows[i + k].row - rows[i].row >= SPAN)
+                break;
+            rows[i].gaps |= gap != 1;
+        }
+        rows[i].near = k;
     }
 }
 
+/* Values of one column of n rows side by side; in[] begins with that of the first row. */
+static void pick(const wanted *rows, size_t n, size_t size, const unsigned char *in, unsigned char *out)
+{
+    for (size_t j = 0; j < n; ++j)
+        memcpy(out + j * size, in + (rows[j].row - rows[0].row) * size, size);
+}
+
+/* Column `column` of n rows into values. */
+static bool read_column(task *job, const tnp_part *part, const wanted *rows, size_t n, size_t column, sink values)
+{
+    unsigned char buffer[SPAN * 8], picked[LONG_BLOCK * 8];
+    size_t size = tn_dtype_size(part->dtype), k;
+    for (size_t i = 0; i < n; i += k) {
+        k = rows[i].near;
+        size_t span = rows[i + k - 1].row - rows[i].row + 1;
+        size_t offset = rows[i].row * size + (job->col0 + column) * part->col_step;
+        const unsigned char *in = part->base ? part->base + offset : buffer;
+        if (!part->base && !fetch(job, part, offset, span * size, buffer))
+            return false;
+        if (rows[i].gaps) {
+            pick(rows + i, k, size, in, picked);
+            in = picked;
+        }
+        size_t fit = convert(part, in, k, sink_at(values, i));
+        if (fit != k)
+            note_unfit(job, rows[i + fit].place * job->cols + column);
+    }
+    return true;
+}
+
+/* The values of `width` columns, STRIDE apart, to their rows of the output from column `first` on. */
+static void turn(const task *job, const wanted *rows, size_t n, size_t first, size_t width, sink values)
+{
+    for (size_t j = 0; j < n; ++j) {
+        sink to = sink_at(job->out, rows[j].place * job->cols + first);
+        for (size_t c = 0; to.narrow && c < width; ++c)
+            to.narrow[c] = values.narrow[c * STRIDE + j];
+        for (size_t c = 0; to.wide && c < width; ++c)
+            to.wide[c] = values.wide[c * STRIDE + j];
+        for (size_t c = 0; to.whole && c < width; ++c)
+            to.whole[c] = values.whole[c * STRIDE + j];
+    }
+}
+
+/* A cache line of columns at a time: single values a whole row apart would all fall on the same places of the cache. */
 static bool read_columns(task *job, const tnp_part *part, const wanted *rows, size_t n)
 {
-    unsigned char buffer[SPAN * 8];
     union {
-        float narrow[SPAN];
-        double wide[SPAN];
-        int64_t whole[SPAN];
+        float narrow[PANEL * STRIDE];
+        double wide[PANEL * STRIDE];
+        int64_t whole[PANEL * STRIDE];
     } v;
     const sink values = {job->out.narrow ? v.narrow : NULL, job->out.wide ? v.wide : NULL,
                          job->out.whole ? v.whole : NULL};
-    size_t size = tn_dtype_size(part->dtype), k;
-    for (size_t c = 0; c < job->cols; ++c)
-        for (size_t i = 0; i < n; i += k) {
-            k = near_rows(rows + i, n - i, size);
-            size_t span = rows[i + k - 1].row - rows[i].row + 1;
-            size_t offset = rows[i].row * size + (job->col0 + c) * part->col_step;
-            if (!part->base && !fetch(job, part, offset, span * size, buffer))
+    for (size_t first = 0, width; first < job->cols; first += width) {
+        width = tnp_min(PANEL, job->cols - first);
+        for (size_t c = 0; c < width; ++c)
+            if (!read_column(job, part, rows, n, first + c, sink_at(values, c * STRIDE)))
                 return false;
-            convert(job, part, part->base ? part->base + offset : buffer, size, span, rows[i].place * job->cols + c,
-                    values);
-            scatter(job, rows + i, k, c, values);
-        }
+        turn(job, rows, n, first, width, values);
+    }
     return true;
 }
 
@@ -247,10 +292,11 @@ static bool read_by_column(task *job, const tnp_part *part, size_t i, size_t end
         row = row_of(job, i);
         if (row < part->first || row - part->first >= part->rows)
             break;
-        rows[count] = (wanted){row - part->first, i};
+        rows[count] = (wanted){.row = row - part->first, .place = i};
     }
     if (job->index)
         qsort(rows, count, sizeof *rows, compare_wanted);
+    join_near(rows, count, tn_dtype_size(part->dtype));
     *n = count;
     return read_columns(job, part, rows, count);
 }
