@@ -368,13 +368,11 @@ static void picked_line(FILE *out, const picked *p, size_t j)
 static void picked_lines(FILE *out, const tn_head *head)
 {
     picked p = picked_of(head);
-    size_t total = 0, at = tn_head_dim(head);
-    for (size_t j = 0; j < tn_head_dim(head); ++j)
+    size_t total = 0, shown = 0, dim = tn_head_dim(head);
+    for (size_t j = 0; j < dim; ++j)
         total += is_picked(&p, j);
-    for (size_t i = 0; i < total && i < SHOWN; ++i) {
-        at = next_picked(&p, at);
+    for (size_t at = next_picked(&p, dim); at < dim && shown < SHOWN; at = next_picked(&p, at), ++shown)
         picked_line(out, &p, at);
-    }
     if (total > SHOWN)
         cli_say(out, "  and %zu more that were picked\n", total - SHOWN);
 }

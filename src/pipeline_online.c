@@ -93,6 +93,12 @@ static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c)
                         "--from: the head has other representations, columns, transform, normalisation or task than "
                         "this data; tenon "
                         "info shows them, and --transform and --normalize must be the head's");
+    if (from->source_count != 0)
+        return tnp_fail(
+            ctx, TN_ERR_ARG,
+            "--from: the head was made by transfer and has weights of %zu sources beside those of its features; "
+            "expected a head of fit",
+            from->source_count);
     if (from->means)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "--from: the head has z-scores of its own rows, which other rows do not share");

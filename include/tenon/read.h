@@ -2,8 +2,8 @@
  *
  * Stage 1, read: representations and labels from files. A representation is opened by its REP text,
  * [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key, the codes of a product quantiser (.safetensors,
- * decoded as they are read), .fvecs, .svm/.libsvm, .csv, .tsv, or a directory of .npy shards taken in name order. Files are
- * mapped, not copied, whenever their bytes allow. */
+ * decoded as they are read), .fvecs, .svm/.libsvm, .csv, .tsv, or a directory of .npy shards taken in name order. Values are
+ * read from their files when rows are asked for; only text and packed arrays are held in memory. */
 #ifndef TENON_READ_H
 #define TENON_READ_H
 

@@ -51,6 +51,19 @@ tn_status tnp_need(tn_ctx *ctx, size_t bytes, const char *what)
     return TN_OK;
 }
 
+tn_status tnp_hold(tn_ctx *ctx, size_t bytes, const char *what)
+{
+    tn_status st = tnp_need(ctx, bytes, what);
+    if (st == TN_OK)
+        raise_peak(ctx, atomic_fetch_add(&ctx->live_bytes, bytes) + bytes);
+    return st;
+}
+
+void tnp_release(tn_ctx *ctx, size_t bytes)
+{
+    atomic_fetch_sub(&ctx->live_bytes, bytes);
+}
+
 tn_status tnp_alloc_raw(tn_ctx *ctx, size_t count, size_t size, void *out)
 {
     size_t bytes = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Private side of the base: failure with a sentence, checked allocation, threads, random streams, files
- * written beside and renamed, mapped input. Everything here is usable from every stage. */
+ * read by position, files written beside and renamed. Everything here is usable from every stage. */
 #ifndef TNP_BASE_H
 #define TNP_BASE_H
 
@@ -48,6 +48,9 @@ void tnp_free(void *pointer);
 tn_status tnp_mul(tn_ctx *ctx, size_t a, size_t b, size_t *out);
 /* Refuses work that needs `bytes` more than now, before it starts, with the figure: TN_ERR_BUDGET. */
 tn_status tnp_need(tn_ctx *ctx, size_t bytes, const char *what);
+/* Counts memory that another library takes for us as if it were ours; TN_ERR_BUDGET when it does not fit. */
+tn_status tnp_hold(tn_ctx *ctx, size_t bytes, const char *what);
+void tnp_release(tn_ctx *ctx, size_t bytes);
 /* Bytes that the budget still allows; SIZE_MAX without a budget. */
 size_t tnp_room(const tn_ctx *ctx);
 /* Tests only: the k-th allocation from now (1 = next) fails once; 0 switches off. */
@@ -104,34 +107,82 @@ bool tnp_digits(const char *text, size_t *out);
 int tnp_format(char *buf, size_t size, const char *format, ...) __attribute__((format(printf, 3, 4)));
 int tnp_format_list(char *buf, size_t size, const char *format, va_list args) __attribute__((format(printf, 3, 0)));
 
-/* ---- files (file.c) ---- */
+/* ---- input files (input.c) ---- */
 
-/* A whole file, mapped read-only; an empty file has data NULL and size 0. */
-typedef struct tnp_map {
+/* A regular file open for reading; bytes come by position into the caller's memory. May be read by several threads. */
+typedef struct tnp_file tnp_file;
+
+/* Why bytes did not come, for threads that cannot leave a sentence; code 0: they came. */
+typedef struct tnp_fault {
+    int code;    /* errno, or one of the two below */
+    size_t byte; /* of the file */
+} tnp_fault;
+enum { TNP_FAULT_GONE = -1, TNP_FAULT_REPLACED = -2 };
+
+/* TN_ERR_IO when missing, unreadable or no regular file: a pipe, a device or a folder is refused before anything waits for it. */
+tn_status tnp_file_open(tn_ctx *ctx, const char *path, tnp_file **out);
+/* NULL is legal. */
+void tnp_file_close(tnp_file *file);
+/* As it was when the file was opened. */
+size_t tnp_file_size(const tnp_file *file);
+const char *tnp_file_path(const tnp_file *file);
+/* All bytes [offset, offset + size), or TN_ERR_IO: one that is gone names its position. */
+tn_status tnp_file_read(tn_ctx *ctx, const tnp_file *file, size_t offset, size_t size, void *out);
+tnp_fault tnp_file_get(const tnp_file *file, size_t offset, size_t size, void *out);
+/* The sentence of a fault; TN_OK when there is none. */
+tn_status tnp_file_failed(tn_ctx *ctx, const tnp_file *file, tnp_fault fault);
+/* As tnp_file_get, a little perhaps through a mapping, see tn_map_files. Behind the end of a file that shrank there may be zeros
+ * then: tnp_file_still must be asked before the bytes are believed. */
+tnp_fault tnp_file_copy(const tnp_file *file, size_t offset, size_t size, void *out);
+/* A fault when the file is shorter than when it was opened. */
+tnp_fault tnp_file_still(const tnp_file *file);
+/* Tells the system that these bytes will be read soon, or that nobody will need them for a while. Advice: it changes time and
+ * resident memory only. */
+void tnp_file_soon(const tnp_file *file, size_t offset, size_t size);
+void tnp_file_later(const tnp_file *file, size_t offset, size_t size);
+
+/* guard.c: did tn_map_files succeed? Copies mapped bytes; false when some of them are gone. */
+bool tnp_guard_works(void);
+bool tnp_guarded_copy(void *out, const unsigned char *in, size_t size);
+
+/* A whole file in one block, for text that is kept while it is worked on; an empty file has size 0. */
+typedef struct tnp_bytes {
     const unsigned char *data;
     size_t size;
-} tnp_map;
+} tnp_bytes;
+tn_status tnp_bytes_read(tn_ctx *ctx, const char *path, tnp_bytes *out);
+void tnp_bytes_free(tnp_bytes *bytes);
 
-/* TN_ERR_IO when missing, a directory or unreadable. */
-tn_status tnp_map_open(tn_ctx *ctx, const char *path, tnp_map *out);
-void tnp_map_close(tnp_map *map);
-/* Tells the system that bytes [offset, offset + size) will be read soon, or that nobody will need them for a while. Advice: it
- * never fails, and changes time and resident memory only. */
-void tnp_map_soon(const tnp_map *map, size_t offset, size_t size);
-void tnp_map_later(const tnp_map *map, size_t offset, size_t size);
-/* Warns when `path` is larger on paper than on disk: TN_ERR_IO if the file is now shorter than when mapped. */
-tn_status tnp_map_still_there(tn_ctx *ctx, const char *path, size_t size);
+/* TN_ERR_DATA when `unfolded` bytes of memory are asked for by an input of `size` bytes and that is more than
+ * TNP_UNFOLD_FREE and more than TNP_UNFOLD_RATIO times its size: no features shrink that much, such a file means harm. */
+enum { TNP_UNFOLD_FREE = 64 << 20, TNP_UNFOLD_RATIO = 200 };
+tn_status tnp_unfold_check(tn_ctx *ctx, const char *path, size_t size, double unfolded);
 
-/* An output in the making: written to a hidden file beside `path`, renamed by commit. Closing without commit
- * removes it, so a failure or an interrupt leaves nothing. All failures are TN_ERR_OUTPUT and name the path: those of
- * tn_output_check too. The target of a symbolic link is replaced, not the link; a file that is there keeps its
- * permissions, a new one gets what the umask leaves. */
+/* ---- output files (output.c) ---- */
+
+/* An output in the making: a file without a name where the file system has them, else one with a random name beside `path`;
+ * commit gives it the name. Closing without commit, a failure or an interrupt leave nothing, and what a killed run left is
+ * removed by the next one with the same path. All failures are TN_ERR_OUTPUT and name the path: those of tn_output_check too.
+ * The target of a symbolic link is replaced, not the link; a file that is there keeps its permissions, a new one gets what the
+ * umask leaves. */
 typedef struct tnp_output tnp_output;
 tn_status tnp_output_open(tn_ctx *ctx, const char *path, tnp_output **out);
 tn_status tnp_output_write(tn_ctx *ctx, tnp_output *output, const void *bytes, size_t size);
+/* On the disk under its name, file and folder, when this is TN_OK. */
 tn_status tnp_output_commit(tn_ctx *ctx, tnp_output *output);
 /* NULL is legal; frees also after commit. */
 void tnp_output_close(tnp_output *output);
+
+/* ---- faults of the system, for tests ---- */
+
+typedef enum tnp_io { TNP_IO_OPEN, TNP_IO_READ, TNP_IO_CREATE, TNP_IO_WRITE, TNP_IO_SYNC, TNP_IO_RENAME } tnp_io;
+/* Tests only: asked before every system call of these kinds on files of the context, by whichever thread makes it. 0: go on;
+ * an errno: the call fails with it; TNP_IO_SHORT: a read or write moves one byte. It may change the file itself. NULL ends it. */
+enum { TNP_IO_SHORT = -1 };
+typedef int (*tnp_io_fn)(void *arg, tnp_io what, const char *path);
+void tnp_watch_io(tn_ctx *ctx, tnp_io_fn fn, void *arg);
+/* Tests only: the k-th such call from now (1 = next) fails once with EIO; 0 switches off. */
+void tnp_fail_io(tn_ctx *ctx, size_t k);
 
 /* ---- small things ---- */
 

@@ -15,7 +15,11 @@ struct tn_ctx {
     struct tnp_pool *pool; /* made on first use, see threads.c */
     size_t budget;         /* bytes; 0: none */
     atomic_size_t live_bytes, live_blocks, peak_bytes;
-    size_t fail_countdown; /* tests: 0 off, 1 fails the next allocation */
+    size_t fail_countdown;      /* tests: 0 off, 1 fails the next allocation */
+    atomic_size_t io_countdown; /* tests: the same for calls on files */
+    tnp_io_fn io_watch;         /* tests: asked before calls on files */
+    void *io_arg;
+    atomic_size_t kept_files; /* descriptors that input files hold, see input.c */
     atomic_int cancelled;
     tn_progress_fn progress;
     void *progress_user;
@@ -25,5 +29,8 @@ struct tn_ctx {
 };
 
 void tnp_pool_free(struct tnp_pool *pool);
+
+/* What tests want to happen to the next call on a file, see tnp_watch_io. */
+int tnp_io_ask(tn_ctx *ctx, tnp_io what, const char *path);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * Conversion of file elements in two steps: up to CHUNK elements are staged (gathered, aligned, put in this
  * machine's byte order) and then converted by one plain loop a type. A contiguous aligned run in native order
- * skips the staging, so that the common case is one pass over the mapped file.
+ * skips the staging, so that the common case is one pass over the bytes.
  * One loop for every combination of type, order and stride was refused: 13 x 2 x 2 x 2 of them.
  * int64 and uint64 go to float directly, since rounding by way of double rounds twice. */
 #include "matrix/convert.h"

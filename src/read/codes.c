@@ -8,7 +8,7 @@
  *
  *   value (i, j) = centroids[codes[i, j / sub], j]
  *
- * The codes stay in the map; the centroids, 1 KB a column, are copied group by group, so that a row finds those of
+ * The codes stay in the file; the centroids, 1 KB a column, are copied group by group, so that a row finds those of
  * neighbouring columns together. Only rows that are asked for are decoded. Consecutive rows are decoded in bands of BAND
  * groups, whose centroids stay in the cache: 0.7 us a row of 4096 columns instead of 1.1.
  *
@@ -22,7 +22,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BAND = 32 };
+enum { BAND = 32, PIECE = 1 << 16 };
 
 tn_status tnp_codebook_new(tn_ctx *ctx, size_t dim, size_t sub, size_t count, tnp_codebook *out)
 {
@@ -42,39 +42,48 @@ tn_status tnp_codebook_new(tn_ctx *ctx, size_t dim, size_t sub, size_t count, tn
 
 /* ---- opening ---- */
 
-static tn_status read_sub(tn_ctx *ctx, const tnp_safetensors *file, const char *path, size_t *out)
+static tn_status read_sub(tn_ctx *ctx, const tnp_safetensors *file, size_t *out)
 {
     const char *text = tnp_safetensors_meta(file, "sub");
     if (!text || !tnp_digits(text, out) || *out == 0)
-        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: 'sub' in its metadata is '%.40s', expected columns of a code", path,
-                        text ? text : "missing");
+        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: 'sub' in its metadata is '%.40s', expected columns of a code",
+                        tnp_safetensors_path(file), text ? text : "missing");
     return TN_OK;
 }
 
-static tn_status fill_table(tn_ctx *ctx, const char *path, const tnp_array *centroids, tnp_codebook *book)
-{
-    for (size_t c = 0; c < book->count; ++c)
-        for (size_t g = 0; g < book->groups; ++g) {
-            size_t width = tnp_codebook_width(book, g);
-            float *to = tnp_codebook_group(book, g) + c * width;
-            tnp_to_float(TN_F32, centroids->swap, centroids->data + (c * book->dim + g * book->sub) * sizeof(float),
-                         sizeof(float), width, to);
-            for (size_t j = 0; j < width; ++j)
-                if (!isfinite(to[j]))
-                    return tnp_fail(ctx, TN_ERR_FORMAT, "%s: centroids: row %zu, column %zu is NaN or infinite", path,
-                                    c, g * book->sub + j);
-        }
-    return TN_OK;
-}
-
-tn_status tnp_codebook_load(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tnp_codebook *out)
+/* One row of centroids after the other into the table. */
+static tn_status fill_table(tn_ctx *ctx, const tnp_safetensors *file, const tnp_array *centroids, float *row,
+                            tnp_codebook *book)
 {
     tn_status st = TN_OK;
+    size_t bytes = book->dim * sizeof *row;
+    for (size_t c = 0; c < book->count; ++c) {
+        TN_TRY(tnp_safetensors_bytes(ctx, file, centroids, c * bytes, bytes, row));
+        if (centroids->swap)
+            tnp_to_float(TN_F32, true, (const unsigned char *)row, sizeof *row, book->dim, row);
+        for (size_t j = 0; j < book->dim; ++j)
+            if (!isfinite(row[j]))
+                TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: centroids: row %zu, column %zu is NaN or infinite",
+                                tnp_safetensors_path(file), c, j));
+        for (size_t g = 0; g < book->groups; ++g) {
+            size_t width = tnp_codebook_width(book, g);
+            memcpy(tnp_codebook_group(book, g) + c * width, row + g * book->sub, width * sizeof *row);
+        }
+    }
+done:
+    return st;
+}
+
+tn_status tnp_codebook_load(tn_ctx *ctx, const tnp_safetensors *file, tnp_codebook *out)
+{
+    tn_status st = TN_OK;
+    const char *path = tnp_safetensors_path(file);
     tnp_codebook book = {.table = NULL};
     tnp_array a;
+    float *row = NULL;
     char shape[TNP_SHAPE_TEXT];
     size_t sub = 0;
-    TN_TRY(read_sub(ctx, file, path, &sub));
+    TN_TRY(read_sub(ctx, file, &sub));
     TN_TRY(tnp_safetensors_find(ctx, file, "centroids", &a));
     if (a.dtype != TN_F32 || a.ndim != 2 || a.shape[0] == 0 || a.shape[0] > TNP_CODES || a.shape[1] == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: centroids: %s %s, expected float32 (1 to 256, columns)", path,
@@ -82,31 +91,46 @@ tn_status tnp_codebook_load(tn_ctx *ctx, const tnp_safetensors *file, const char
     if (sub > a.shape[1])
         TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: 'sub' in its metadata is %zu, but there are %zu columns", path, sub,
                         a.shape[1]));
+    /* The table has room for 256 centroids however few there are. */
+    TN_TRY(tnp_unfold_check(ctx, path, a.shape[0] * a.shape[1] * sizeof(float),
+                            (double)a.shape[1] * TNP_CODES * sizeof(float)));
     TN_TRY(tnp_codebook_new(ctx, a.shape[1], sub, a.shape[0], &book));
-    TN_TRY(fill_table(ctx, path, &a, &book));
+    TN_TRY(tnp_alloc_raw(ctx, a.shape[1], sizeof *row, &row));
+    TN_TRY(fill_table(ctx, file, &a, row, &book));
     *out = book;
     book.table = NULL;
 done:
+    tnp_free(row);
     tnp_free(book.table);
     return st;
 }
 
-static tn_status check_codes(tn_ctx *ctx, const char *path, const tnp_array *codes, const tnp_codebook *book)
+static tn_status check_codes(tn_ctx *ctx, const tnp_safetensors *file, const tnp_array *codes, const tnp_codebook *book)
 {
+    tn_status st = TN_OK;
+    unsigned char buffer[PIECE];
     char shape[TNP_SHAPE_TEXT];
+    const char *path = tnp_safetensors_path(file);
     if (codes->dtype != TN_U8 || codes->ndim != 2 || codes->shape[1] != book->groups)
-        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: codes: %s %s, expected uint8 (rows, %zu): %zu columns, %zu a code",
+        TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: codes: %s %s, expected uint8 (rows, %zu): %zu columns, %zu a code",
                         path, tn_dtype_name(codes->dtype), tnp_shape_text(codes, shape), book->groups, book->dim,
-                        book->sub);
+                        book->sub));
     size_t count = book->count == TNP_CODES ? 0 : codes->shape[0] * book->groups;
-    for (size_t i = 0; i < count; ++i)
-        if (codes->data[i] >= book->count)
-            return tnp_fail(ctx, TN_ERR_FORMAT, "%s: codes: row %zu, group %zu holds %d, but there are %zu centroids",
-                            path, i / book->groups, i % book->groups, (int)codes->data[i], book->count);
-    return TN_OK;
+    for (size_t at = 0, n; at < count; at += n) {
+        n = tnp_min(PIECE, count - at);
+        TN_TRY(tnp_cancelled(ctx));
+        TN_TRY(tnp_safetensors_bytes(ctx, file, codes, at, n, buffer));
+        for (size_t i = 0; i < n; ++i)
+            if (buffer[i] >= book->count)
+                TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT,
+                                "%s: codes: row %zu, group %zu holds %d, but there are %zu centroids", path,
+                                (at + i) / book->groups, (at + i) % book->groups, (int)buffer[i], book->count));
+    }
+done:
+    return st;
 }
 
-tn_status tnp_codes_open(tn_ctx *ctx, tn_source *src, const char *file, const tnp_safetensors *tensors)
+tn_status tnp_codes_open(tn_ctx *ctx, tn_source *src, tnp_safetensors *tensors)
 {
     tn_status st = TN_OK;
     tnp_array codes;
@@ -114,12 +138,12 @@ tn_status tnp_codes_open(tn_ctx *ctx, tn_source *src, const char *file, const tn
     const char *version = tnp_safetensors_meta(tensors, "version");
     src->format = "codes";
     if (!version || strcmp(version, "1") != 0)
-        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: tenon-codes version %.40s, this program reads version 1", file,
-                        version ? version : "missing");
-    TN_TRY(tnp_codebook_load(ctx, tensors, file, &src->book));
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: tenon-codes version %.40s, this program reads version 1",
+                        tnp_safetensors_path(tensors), version ? version : "missing");
+    TN_TRY(tnp_codebook_load(ctx, tensors, &src->book));
     TN_TRY(tnp_safetensors_find(ctx, tensors, "codes", &codes));
-    TN_TRY(check_codes(ctx, file, &codes, &src->book));
-    TN_TRY(tnp_source_keep(ctx, src, file, tnp_safetensors_bytes(tensors), &codes, &index));
+    TN_TRY(check_codes(ctx, tensors, &codes, &src->book));
+    TN_TRY(tnp_safetensors_give(ctx, tensors, src, &index));
     TN_TRY(tnp_source_add(ctx, src, src->path, &codes, index));
     src->cols = src->book.dim;
     src->dtype = TN_F32;
@@ -129,14 +153,14 @@ done:
 
 /* ---- decoding ---- */
 
-/* Columns [col0, col0 + cols) of one row. */
-static void decode_row(const tnp_codebook *book, const unsigned char *codes, size_t col0, size_t cols, float *narrow,
-                       double *wide)
+/* Columns [col0, col0 + cols) of one row, whose first code here is that of group `first`. */
+static void decode_row(const tnp_codebook *book, const unsigned char *codes, size_t first, size_t col0, size_t cols,
+                       float *narrow, double *wide)
 {
     size_t n;
     for (size_t c = 0; c < cols; c += n) {
         size_t g = (col0 + c) / book->sub, skip = col0 + c - g * book->sub, width = tnp_codebook_width(book, g);
-        const float *from = tnp_codebook_group(book, g) + codes[g] * width + skip;
+        const float *from = tnp_codebook_group(book, g) + codes[g - first] * width + skip;
         n = tnp_min(width - skip, cols - c);
         if (narrow)
             memcpy(narrow + c, from, n * sizeof *narrow);
@@ -145,24 +169,24 @@ static void decode_row(const tnp_codebook *book, const unsigned char *codes, siz
     }
 }
 
-/* The usual case: whole groups of eight, known to the compiler. */
-static void decode_eights(const tnp_codebook *book, const unsigned char *codes, size_t n, size_t ldo, size_t first,
-                          size_t last, float *out)
+/* The usual case: whole groups of eight, known to the compiler. codes begin with group g. */
+static void decode_eights(const tnp_codebook *book, const unsigned char *codes, size_t step, size_t n, size_t ldo,
+                          size_t g, size_t count, float *out)
 {
     for (size_t i = 0; i < n; ++i)
-        for (size_t g = first; g < last; ++g)
-            memcpy(out + i * ldo + (g - first) * 8, book->table + (g * TNP_CODES + codes[i * book->groups + g]) * 8,
+        for (size_t j = 0; j < count; ++j)
+            memcpy(out + i * ldo + j * 8, book->table + ((g + j) * TNP_CODES + codes[i * step + j]) * 8,
                    8 * sizeof *out);
 }
 
-void tnp_codes_decode(const tnp_codebook *book, const unsigned char *codes, size_t n, size_t col0, size_t cols,
-                      float *narrow, double *wide)
+void tnp_codes_decode(const tnp_codebook *book, const unsigned char *codes, size_t first, size_t step, size_t n,
+                      size_t col0, size_t cols, float *narrow, double *wide)
 {
     bool eights = narrow && book->sub == 8 && col0 % 8 == 0 && cols % 8 == 0;
-    size_t first = col0 / 8, last = (col0 + cols) / 8;
-    for (size_t g = first; eights && g < last; g += BAND)
-        decode_eights(book, codes, n, cols, g, tnp_min(g + BAND, last), narrow + (g - first) * 8);
+    size_t begin = col0 / 8, end = (col0 + cols) / 8;
+    for (size_t g = begin; eights && g < end; g += BAND)
+        decode_eights(book, codes + (g - first), step, n, cols, g, tnp_min(BAND, end - g), narrow + (g - begin) * 8);
     for (size_t i = 0; !eights && i < n; ++i)
-        decode_row(book, codes + i * book->groups, col0, cols, narrow ? narrow + i * cols : NULL,
+        decode_row(book, codes + i * step, first, col0, cols, narrow ? narrow + i * cols : NULL,
                    wide ? wide + i * cols : NULL);
 }

@@ -26,14 +26,15 @@ static inline float *tnp_codebook_group(const tnp_codebook *book, size_t g)
 tn_status tnp_codebook_new(tn_ctx *ctx, size_t dim, size_t sub, size_t count, tnp_codebook *out);
 
 /* Opener of a file that calls itself tenon-codes, whose header safetensors.c has open. */
-tn_status tnp_codes_open(tn_ctx *ctx, tn_source *src, const char *file, const tnp_safetensors *tensors);
+tn_status tnp_codes_open(tn_ctx *ctx, tn_source *src, tnp_safetensors *tensors);
 
 /* From an open container: the tensor centroids (count, dim) and the metadata sub. TN_ERR_FORMAT. The caller frees
  * out->table. */
-tn_status tnp_codebook_load(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tnp_codebook *out);
+tn_status tnp_codebook_load(tn_ctx *ctx, const tnp_safetensors *file, tnp_codebook *out);
 
-/* Columns [col0, col0 + cols) of n rows, whose codes lie one row after the other, into one of narrow and wide, compact. */
-void tnp_codes_decode(const tnp_codebook *book, const unsigned char *codes, size_t n, size_t col0, size_t cols,
-                      float *narrow, double *wide);
+/* Columns [col0, col0 + cols) of n rows into one of narrow and wide, compact. codes is that of group `first` of the first row,
+ * the next row's is `step` bytes on. */
+void tnp_codes_decode(const tnp_codebook *book, const unsigned char *codes, size_t first, size_t step, size_t n,
+                      size_t col0, size_t cols, float *narrow, double *wide);
 
 #endif

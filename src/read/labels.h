@@ -14,7 +14,7 @@ enum { TNP_MAX_CLASSES = 1 << 24 };
 tn_status tnp_labels_from_array(tn_ctx *ctx, tn_labels *labels);
 tn_status tnp_labels_from_text(tn_ctx *ctx, tn_labels *labels);
 /* The text itself, borrowed until return. */
-tn_status tnp_labels_from_lines(tn_ctx *ctx, tn_labels *labels, const tnp_map *text);
+tn_status tnp_labels_from_lines(tn_ctx *ctx, tn_labels *labels, const tnp_bytes *text);
 /* *words tells whether the file is a .npy of text, from which the labels are then filled. */
 tn_status tnp_labels_from_words(tn_ctx *ctx, tn_labels *labels, bool *words);
 

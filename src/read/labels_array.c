@@ -21,26 +21,10 @@
 
 enum { BLOCK_VALUES = 1 << 16 };
 
-/* Rows [start, start + count) of integers, (count, cols) compact. */
-static tn_status read_integers(tn_ctx *ctx, const tn_source *src, size_t start, size_t count, int64_t *out)
-{
-    for (size_t p = 0; p < src->part_count; ++p) {
-        const tnp_part *part = &src->parts[p];
-        size_t from = tnp_max(start, part->first), to = tnp_min(start + count, part->first + part->rows);
-        for (size_t row = from; row < to; ++row) {
-            const unsigned char *in = part->base + (row - part->first) * part->row_step;
-            int64_t *values = out + (row - start) * src->cols;
-            if (tnp_to_int64(part->dtype, part->swap, in, part->col_step, src->cols, values) != src->cols)
-                return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: value is above %" PRId64, src->path, row, INT64_MAX);
-        }
-    }
-    return TN_OK;
-}
-
 /* Beyond this a double may stand for another whole number than was meant. */
 static const double LARGEST_WHOLE = 9007199254740992.0;
 
-/* The same of floats that are whole numbers; NaN becomes -1. */
+/* Rows [start, start + count) of floats that are whole numbers, (count, cols) compact; NaN becomes -1. */
 static tn_status read_floats(tn_ctx *ctx, const tn_source *src, size_t start, size_t count, int64_t *out)
 {
     tn_status st = TN_OK;
@@ -63,7 +47,7 @@ done:
 static tn_status read_whole(tn_ctx *ctx, const tn_source *src, size_t start, size_t count, int64_t *out)
 {
     return tnp_dtype_is_float(src->dtype) ? read_floats(ctx, src, start, count, out)
-                                          : read_integers(ctx, src, start, count, out);
+                                          : tnp_source_read_ints(ctx, src, start, count, out);
 }
 
 static int compare_values(const void *a, const void *b)

@@ -31,15 +31,19 @@ done:
 }
 
 /* One pass: counts names and bytes, and fills `names` when it is there. Empty lines are allowed at the end only. */
-static tn_status walk(tn_ctx *ctx, const char *path, const tnp_map *map, char **names, char *text, size_t *count,
+static tn_status walk(tn_ctx *ctx, const char *path, const tnp_bytes *file, char **names, char *text, size_t *count,
                       size_t *bytes)
 {
     tnp_lines lines;
     tnp_span line;
+    bool more = true;
     size_t wrong = 0, empty = 0;
     *count = *bytes = 0;
-    tnp_lines_start(&lines, map);
-    while (tnp_lines_next(&lines, &line)) {
+    tnp_lines_start(&lines, file);
+    for (;;) {
+        tn_status st = tnp_lines_next(&lines, &line, &more);
+        if (st != TN_OK || !more)
+            return st;
         line = tnp_trim(line);
         if (!tnp_utf8(line, &wrong))
             return tnp_fail(ctx, TN_ERR_FORMAT, "%s: line %zu: byte %zu of it is not UTF-8 text", path, lines.number,
@@ -55,31 +59,27 @@ static tn_status walk(tn_ctx *ctx, const char *path, const tnp_map *map, char **
         ++*count;
         *bytes += line.length + 1;
     }
-    return TN_OK;
 }
 
 tn_status tn_class_names_open(tn_ctx *ctx, const char *path, char ***out, size_t *count)
 {
     tn_status st = TN_OK;
-    tnp_map map = {NULL, 0}, kept = {NULL, 0};
-    char **names = NULL, *text = NULL, *copy = NULL;
+    tnp_bytes file = {NULL, 0};
+    char **names = NULL, *text = NULL;
     size_t n = 0, bytes = 0;
-    TN_TRY(tnp_map_open(ctx, path, &map));
-    TN_TRY(tnp_strndup(ctx, map.size ? (const char *)map.data : "", map.size, &copy)); /* the same in both passes */
-    kept = (tnp_map){(const unsigned char *)copy, map.size};
-    TN_TRY(walk(ctx, path, &kept, NULL, NULL, &n, &bytes));
+    TN_TRY(tnp_bytes_read(ctx, path, &file));
+    TN_TRY(walk(ctx, path, &file, NULL, NULL, &n, &bytes));
     if (n == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: no names", path));
     TN_TRY(tnp_strings_new(ctx, n, bytes, &names, &text));
-    TN_TRY(walk(ctx, path, &kept, names, text, &n, &bytes));
+    TN_TRY(walk(ctx, path, &file, names, text, &n, &bytes));
     TN_TRY(check_distinct(ctx, path, names, n));
     *out = names;
     *count = n;
     names = NULL;
 done:
     tnp_free(names);
-    tnp_free(copy);
-    tnp_map_close(&map);
+    tnp_bytes_free(&file);
     return st;
 }
 

@@ -4,7 +4,7 @@
  * LF or CRLF; blanks around names do not count. A file where some line has a | is multi-label. For regression a
  * line is one number; empty or nan is unlabelled, and -1 is a number like any other.
  *
- * Names are found by sorting all of them (a span each, pointing into the mapped file) and keeping the distinct
+ * Names are found by sorting all of them (a span each, pointing into the text, which is in memory) and keeping the distinct
  * ones; a class is then looked up by bisection. A hash table was refused: no time was to be won at the sizes of
  * label files, and the classes must be sorted in the end anyway. */
 #include "read/labels.h"
@@ -110,14 +110,18 @@ static tn_status take_value(reader *r, tn_labels *labels, tnp_span rest)
 }
 
 /* One pass over the file: counts, and fills what is allocated. */
-static tn_status walk(reader *r, tn_labels *labels, const tnp_map *map)
+static tn_status walk(reader *r, tn_labels *labels, const tnp_bytes *file)
 {
     tn_status st = TN_OK;
     tnp_lines lines;
     tnp_span line, id, rest;
+    bool more = true;
     r->rows = r->tokens = 0;
-    tnp_lines_start(&lines, map);
-    while (tnp_lines_next(&lines, &line)) {
+    tnp_lines_start(&lines, file);
+    for (;;) {
+        TN_TRY(tnp_lines_next(&lines, &line, &more));
+        if (!more)
+            break;
         r->line = lines.number;
         TN_TRY(split_id(r, line, &id, &rest));
         size_t before = r->tokens;
@@ -208,14 +212,14 @@ static tn_status name_classes(const reader *r, tn_labels *labels, const tnp_span
     return st;
 }
 
-static tn_status fill_classes(reader *r, tn_labels *labels, const tnp_map *map)
+static tn_status fill_classes(reader *r, tn_labels *labels, const tnp_bytes *file)
 {
     tn_status st = TN_OK;
     tnp_span *names = NULL;
     int (*order)(const void *, const void *) = NULL;
     TN_TRY(tnp_alloc(r->ctx, r->tokens, sizeof *r->token, &r->token));
     TN_TRY(tnp_alloc(r->ctx, r->tokens, sizeof *names, &names));
-    TN_TRY(walk(r, labels, map));
+    TN_TRY(walk(r, labels, file));
     memcpy(names, r->token, r->tokens * sizeof *names);
     TN_TRY(name_classes(r, labels, names, distinct_names(names, r->tokens, &order)));
     TN_TRY(tnp_alloc(r->ctx, r->tokens, sizeof *labels->cls, &labels->cls));
@@ -245,7 +249,7 @@ static tn_status decide(reader *r, tn_labels *labels)
     return TN_OK;
 }
 
-tn_status tnp_labels_from_lines(tn_ctx *ctx, tn_labels *labels, const tnp_map *text)
+tn_status tnp_labels_from_lines(tn_ctx *ctx, tn_labels *labels, const tnp_bytes *text)
 {
     tn_status st = TN_OK;
     reader r = {.ctx = ctx, .path = labels->path};
@@ -269,10 +273,10 @@ done:
 
 tn_status tnp_labels_from_text(tn_ctx *ctx, tn_labels *labels)
 {
-    tnp_map map = {NULL, 0};
-    tn_status st = tnp_map_open(ctx, labels->path, &map);
+    tnp_bytes file = {NULL, 0};
+    tn_status st = tnp_bytes_read(ctx, labels->path, &file);
     if (st == TN_OK)
-        st = tnp_labels_from_lines(ctx, labels, &map);
-    tnp_map_close(&map);
+        st = tnp_labels_from_lines(ctx, labels, &file);
+    tnp_bytes_free(&file);
     return st;
 }

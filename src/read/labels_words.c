@@ -15,7 +15,7 @@ static tn_status check(tn_ctx *ctx, const char *path, const tnp_array *array)
     size_t cols = 1;
     for (size_t i = 1; i < array->ndim; ++i)
         cols *= array->shape[i];
-    if (array->ndim == 0 || cols != 1)
+    if (!array->text || array->ndim == 0 || cols != 1)
         return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: text of shape %s, expected one name a row", path,
                         tnp_shape_text(array, shape));
     return TN_OK;
@@ -46,10 +46,22 @@ done:
     return st;
 }
 
+/* Is it a .npy of text? What is wrong with a file of another kind is told by its own reader. */
+static tn_status look(tn_ctx *ctx, const char *path, tnp_array *array, bool *words)
+{
+    tnp_file *file = NULL;
+    tn_status st = tnp_file_open(ctx, path, &file);
+    if (st == TN_OK)
+        st = tnp_npy_read(ctx, file, 0, tnp_file_size(file), array);
+    tnp_file_close(file);
+    *words = st == TN_OK && array->text;
+    return st == TN_ERR_MEMORY || st == TN_ERR_BUDGET || st == TN_ERR_INTERRUPTED ? st : TN_OK;
+}
+
 tn_status tnp_labels_from_words(tn_ctx *ctx, tn_labels *labels, bool *words)
 {
     tn_status st = TN_OK;
-    tnp_map map = {NULL, 0}, lines = {NULL, 0};
+    tnp_bytes bytes = {NULL, 0}, lines = {NULL, 0};
     tnp_array array;
     char *text = NULL;
     const char *path = labels->path;
@@ -57,22 +69,18 @@ tn_status tnp_labels_from_words(tn_ctx *ctx, tn_labels *labels, bool *words)
     *words = false;
     if (length < 4 || strcmp(path + length - 4, ".npy") != 0)
         return TN_OK;
-    st = tnp_map_open(ctx, path, &map);
-    if (st == TN_OK)
-        st = tnp_npy_parse(ctx, path, map.data, map.size, 0, &array);
-    if (st == TN_ERR_MEMORY || st == TN_ERR_BUDGET)
+    TN_TRY(look(ctx, path, &array, words));
+    if (!*words)
         goto done;
-    if (st != TN_OK || !array.text) { /* what is wrong with a file of another kind is told by its own reader */
-        st = TN_OK;
-        goto done;
-    }
+    TN_TRY(check(ctx, path, &array));
+    TN_TRY(tnp_bytes_read(ctx, path, &bytes));
+    TN_TRY(tnp_npy_parse(ctx, path, bytes.data, bytes.size, &array)); /* again: it may be another file by now */
     TN_TRY(check(ctx, path, &array));
     TN_TRY(join(ctx, path, &array, &text, &lines.size));
     lines.data = (const unsigned char *)text;
     TN_TRY(tnp_labels_from_lines(ctx, labels, &lines));
-    *words = true;
 done:
     tnp_free(text);
-    tnp_map_close(&map);
+    tnp_bytes_free(&bytes);
     return st;
 }

@@ -3,14 +3,15 @@
  * LIBSVM text: "label index:value index:value ... # comment", one line a row, indices from 1, ascending. The
  * label is skipped: labels are a file of their own. The number of columns is the highest index.
  *
- * Two passes over the mapped text: the first checks everything and finds the size, the second fills one dense
- * block, so that nothing is allocated for a file that turns out wrong. Values are kept as float when that loses
+ * Two passes over the text: the first checks everything and finds the size, the second fills one dense
+ * block, so that nothing is allocated for a file that turns out wrong. A file that is another one the second time is an error. Values are kept as float when that loses
  * nothing, else as double. A sparse source was refused: every later stage is dense. */
 #include "read/source.h"
 #include "read/text.h"
 
 typedef struct table {
     size_t rows, cols;
+    size_t most;   /* rows that the second pass may find */
     bool exact;    /* every value is a float */
     float *narrow; /* the second pass fills one of these */
     double *wide;
@@ -18,6 +19,7 @@ typedef struct table {
 
 typedef struct place {
     tn_ctx *ctx;
+    const tnp_window *window;
     const char *file;
     size_t line;
 } place;
@@ -70,6 +72,8 @@ static tn_status parse_row(const place *at, tnp_span line, table *t)
         tn_status st = parse_pair(at, word, before, &index, &value);
         if (st != TN_OK)
             return st;
+        if ((t->narrow || t->wide) && (t->rows == t->most || index > t->cols))
+            return tnp_window_changed(at->window);
         if (t->narrow)
             t->narrow[t->rows * t->cols + index - 1] = (float)value;
         else if (t->wide)
@@ -82,21 +86,25 @@ static tn_status parse_row(const place *at, tnp_span line, table *t)
     return TN_OK;
 }
 
-static tn_status walk(tn_ctx *ctx, const char *file, const tnp_map *map, table *t)
+static tn_status walk(tn_ctx *ctx, const char *file, tnp_window *window, table *t)
 {
     tnp_lines lines;
     tnp_span line;
     tn_status st = TN_OK;
+    bool more = true;
     t->rows = 0;
-    tnp_lines_start(&lines, map);
-    while (tnp_lines_next(&lines, &line)) {
+    tnp_lines_through(&lines, window);
+    for (;;) {
+        TN_TRY(tnp_lines_next(&lines, &line, &more));
+        if (!more)
+            break;
         for (size_t i = 0; i < line.length; ++i)
             if (line.text[i] == '#')
                 line.length = i;
         line = tnp_trim(line);
         if (line.length == 0)
             continue;
-        place at = {ctx, file, lines.number};
+        place at = {ctx, window, file, lines.number};
         TN_TRY(parse_row(&at, line, t));
         ++t->rows;
     }
@@ -107,21 +115,26 @@ done:
 tn_status tnp_libsvm_open(tn_ctx *ctx, tn_source *src, const char *file)
 {
     tn_status st = TN_OK;
-    tnp_map map = {NULL, 0};
+    tnp_window window = {.file = NULL};
     table t = {.exact = true};
-    size_t count = 0;
+    size_t count = 0, size = 0;
     src->format = "libsvm";
-    TN_TRY(tnp_map_open(ctx, file, &map));
-    TN_TRY(walk(ctx, file, &map, &t));
+    TN_TRY(tnp_window_open(ctx, file, &window));
+    TN_TRY(walk(ctx, file, &window, &t));
     if (t.rows == 0 || t.cols == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: no %s", file, t.rows ? "index:value in any row" : "rows"));
+    size = t.exact ? sizeof(float) : sizeof(double);
+    TN_TRY(tnp_unfold_check(ctx, file, window.end, (double)t.rows * (double)t.cols * (double)size));
     TN_TRY(tnp_mul(ctx, t.rows, t.cols, &count));
-    TN_TRY(tnp_alloc(ctx, count, t.exact ? sizeof(float) : sizeof(double), &src->owned));
+    TN_TRY(tnp_alloc(ctx, count, size, &src->owned));
     t.narrow = t.exact ? src->owned : NULL;
     t.wide = t.exact ? NULL : src->owned;
-    TN_TRY(walk(ctx, file, &map, &t));
+    t.most = t.rows;
+    TN_TRY(walk(ctx, file, &window, &t));
+    if (t.rows != t.most)
+        TN_TRY(tnp_window_changed(&window));
     TN_TRY(tnp_source_own(ctx, src, t.exact ? TN_F32 : TN_F64, t.rows, t.cols));
 done:
-    tnp_map_close(&map);
+    tnp_window_close(&window);
     return st;
 }

@@ -14,10 +14,12 @@
 
 #include <string.h>
 
+enum { PREFIX = 12, MAX_HEADER = 1 << 20 };
+
 typedef struct cursor {
     tn_ctx *ctx;
     const char *path;
-    const unsigned char *bytes; /* whole file or member */
+    const unsigned char *bytes; /* of the array, as far as they are read */
     size_t at, end;             /* of the header */
     size_t offset;              /* of bytes[0], for messages */
 } cursor;
@@ -212,7 +214,7 @@ done:
     return st;
 }
 
-/* Finds the header's bounds and moves the cursor to its first byte. */
+/* Length of the header, from the first bytes of the array, of which `size` are there in all: header and prefix end at c->end. */
 static tn_status take_prefix(cursor *c, size_t size)
 {
     static const unsigned char magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};
@@ -231,30 +233,58 @@ static tn_status take_prefix(cursor *c, size_t size)
     if (length > size - 8 - width)
         return tnp_fail(c->ctx, TN_ERR_FORMAT, "%s: byte %zu: header of %zu bytes, but only %zu follow", c->path,
                         c->offset + c->at, length, size - 8 - width);
+    if (length > MAX_HEADER)
+        return tnp_fail(c->ctx, TN_ERR_FORMAT, "%s: byte %zu: header of %zu bytes, the limit is %d", c->path,
+                        c->offset + c->at, length, MAX_HEADER);
     c->at = 8 + width;
     c->end = c->at + length;
     return TN_OK;
 }
 
-tn_status tnp_npy_parse(tn_ctx *ctx, const char *path, const unsigned char *bytes, size_t size, size_t offset,
-                        tnp_array *out)
+/* The header itself, whose bytes are all there. */
+static tn_status take_header(cursor *c, size_t size, tnp_array *out)
 {
-    cursor c = {ctx, path, bytes, 0, 0, offset};
     tnp_array array = {0};
     char shape[TNP_SHAPE_TEXT];
     size_t need = 0;
     tn_status st = TN_OK;
-    TN_TRY(take_prefix(&c, size));
-    TN_TRY(take_dict(&c, &array));
+    TN_TRY(take_dict(c, &array));
     if (!tnp_array_bytes(&array, &need))
-        TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: byte %zu: shape %s is too large", path, offset + c.end,
+        TN_TRY(tnp_fail(c->ctx, TN_ERR_FORMAT, "%s: byte %zu: shape %s is too large", c->path, c->offset + c->end,
                         tnp_shape_text(&array, shape)));
-    if (need != size - c.end)
-        TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: byte %zu: shape %s needs %zu bytes of values, but %zu follow", path,
-                        offset + c.end, tnp_shape_text(&array, shape), need, size - c.end));
-    array.data = bytes + c.end;
+    if (need != size - c->end)
+        TN_TRY(tnp_fail(c->ctx, TN_ERR_FORMAT, "%s: byte %zu: shape %s needs %zu bytes of values, but %zu follow",
+                        c->path, c->offset + c->end, tnp_shape_text(&array, shape), need, size - c->end));
+    array.at = c->offset + c->end;
     *out = array;
 done:
+    return st;
+}
+
+tn_status tnp_npy_parse(tn_ctx *ctx, const char *path, const unsigned char *bytes, size_t size, tnp_array *out)
+{
+    cursor c = {ctx, path, bytes, 0, 0, 0};
+    tn_status st = TN_OK;
+    TN_TRY(take_prefix(&c, size));
+    TN_TRY(take_header(&c, size, out));
+    out->data = bytes + c.end;
+done:
+    return st;
+}
+
+tn_status tnp_npy_read(tn_ctx *ctx, const tnp_file *file, size_t at, size_t size, tnp_array *out)
+{
+    tn_status st = TN_OK;
+    unsigned char prefix[PREFIX] = {0}, *header = NULL;
+    cursor c = {ctx, tnp_file_path(file), prefix, 0, 0, at};
+    TN_TRY(tnp_file_read(ctx, file, at, tnp_min(size, PREFIX), prefix));
+    TN_TRY(take_prefix(&c, size));
+    TN_TRY(tnp_alloc_raw(ctx, c.end, 1, &header));
+    TN_TRY(tnp_file_read(ctx, file, at, c.end, header));
+    c.bytes = header;
+    TN_TRY(take_header(&c, size, out));
+done:
+    tnp_free(header);
     return st;
 }
 
@@ -264,8 +294,8 @@ tn_status tnp_npy_open(tn_ctx *ctx, tn_source *src, const char *file)
     size_t index = 0;
     tnp_array array;
     src->format = "npy";
-    TN_TRY(tnp_source_map(ctx, src, file, &index));
-    TN_TRY(tnp_npy_parse(ctx, file, src->files[index].map.data, src->files[index].map.size, 0, &array));
+    TN_TRY(tnp_source_file(ctx, src, file, &index));
+    TN_TRY(tnp_npy_read(ctx, src->files[index], 0, tnp_file_size(src->files[index]), &array));
     TN_TRY(tnp_source_add(ctx, src, file, &array, index));
 done:
     return st;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * file.npz:key, a zip archive of .npy members named key.npy. A stored member (numpy.savez) is used in place from
- * the mapped file; a deflated one (savez_compressed) is inflated once, at opening. The key may be left out when
+ * file.npz:key, a zip archive of .npy members named key.npy. A stored member (numpy.savez) is used in place; a deflated one
+ * (savez_compressed) is inflated once, at opening. The checksum of both is checked then. The key may be left out when
  * there is one array besides `ids`; a member `ids` (text or whole numbers) names the rows. */
 #include "matrix/convert.h"
 #include "read/source.h"
@@ -67,15 +67,19 @@ done:
     return st;
 }
 
-/* The member as an array; *owned is its inflated bytes, or NULL when they are those of the map. */
-static tn_status load(tn_ctx *ctx, const tnp_zip *zip, tnp_zip_entry *entry, unsigned char **owned, tnp_array *out)
+/* The member as an array; *owned is its bytes, or NULL when they are left in the file. */
+static tn_status load(tn_ctx *ctx, const tnp_zip *zip, tnp_zip_entry *entry, bool in_memory, unsigned char **owned,
+                      tnp_array *out)
 {
     tn_status st = TN_OK;
     TN_TRY(tnp_zip_locate(ctx, zip, entry));
-    if (entry->method == 8)
-        TN_TRY(tnp_zip_inflate(ctx, zip, entry, owned));
-    TN_TRY(tnp_npy_parse(ctx, zip->path, *owned ? *owned : zip->bytes + entry->data, entry->unpacked,
-                         *owned ? 0 : entry->data, out));
+    if (in_memory || entry->method == 8) {
+        TN_TRY(tnp_zip_unpack(ctx, zip, entry, owned));
+        TN_TRY(tnp_npy_parse(ctx, zip->path, *owned, entry->unpacked, out));
+    } else {
+        TN_TRY(tnp_npy_read(ctx, zip->file, entry->data, entry->unpacked, out));
+        TN_TRY(tnp_zip_verify(ctx, zip, entry));
+    }
 done:
     return st;
 }
@@ -153,24 +157,25 @@ tn_status tnp_npz_open(tn_ctx *ctx, tn_source *src, const char *file, const char
 {
     tn_status st = TN_OK;
     size_t index = 0;
-    tnp_zip zip;
+    tnp_zip zip = {.directory = NULL};
     found members = {.arrays = 0};
     tnp_array array, ids;
     unsigned char *values = NULL, *names = NULL;
     src->format = "npz";
-    TN_TRY(tnp_source_map(ctx, src, file, &index));
-    TN_TRY(tnp_zip_init(ctx, file, src->files[index].map.data, src->files[index].map.size, &zip));
+    TN_TRY(tnp_source_file(ctx, src, file, &index));
+    TN_TRY(tnp_zip_open(ctx, src->files[index], &zip));
     TN_TRY(find(ctx, zip, key, &members));
-    TN_TRY(load(ctx, &zip, &members.array, &values, &array));
+    TN_TRY(load(ctx, &zip, &members.array, false, &values, &array));
     src->owned = values;
     TN_TRY(tnp_source_add(ctx, src, src->path, &array, values ? TNP_NO_FILE : index));
     if (members.has_ids) {
-        TN_TRY(load(ctx, &zip, &members.ids, &names, &ids));
+        TN_TRY(load(ctx, &zip, &members.ids, true, &names, &ids));
         TN_TRY(take_ids(ctx, src, &ids));
     }
 done:
     if (!src->owned)
         tnp_free(values);
     tnp_free(names);
+    tnp_zip_close(&zip);
     return st;
 }

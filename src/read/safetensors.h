@@ -9,12 +9,14 @@
 
 typedef struct tnp_safetensors tnp_safetensors;
 
-/* Maps a file and reads its header. Owned by the caller, free with tnp_safetensors_close. TN_ERR_IO,
- * TN_ERR_FORMAT with the byte position, TN_ERR_MEMORY. */
+/* Opens a file and reads its header. Owned by the caller, free with tnp_safetensors_close. TN_ERR_IO,
+ * TN_ERR_FORMAT with the byte position, TN_ERR_MEMORY, TN_ERR_BUDGET. */
 tn_status tnp_safetensors_load(tn_ctx *ctx, const char *path, tnp_safetensors **out);
+/* NULL is legal. */
 void tnp_safetensors_close(tnp_safetensors *file);
+const char *tnp_safetensors_path(const tnp_safetensors *file);
 
-/* Tensor by name, checked against the file's length: dtype, ndim, shape, data (borrowed while `file` lives).
+/* Tensor by name, checked against the file's length: dtype, ndim, shape, where it begins.
  * TN_ERR_FORMAT when missing or malformed, TN_ERR_UNSUPPORTED for types without a tn_dtype. */
 tn_status tnp_safetensors_find(tn_ctx *ctx, const tnp_safetensors *file, const char *name, tnp_array *out);
 bool tnp_safetensors_has(const tnp_safetensors *file, const char *name);
@@ -22,9 +24,16 @@ bool tnp_safetensors_has(const tnp_safetensors *file, const char *name);
 const char *tnp_safetensors_meta(const tnp_safetensors *file, const char *key);
 /* Name of tensor i in the file's order, or NULL from their number on. */
 const char *tnp_safetensors_name(const tnp_safetensors *file, size_t i);
-/* The whole file, borrowed while `file` lives. */
-const tnp_map *tnp_safetensors_bytes(const tnp_safetensors *file);
-/* TN_ERR_IO when the file is shorter now than when it was mapped; ask before values are read. */
-tn_status tnp_safetensors_still_there(tn_ctx *ctx, const tnp_safetensors *file);
+
+/* Values of a tensor that must be F32 (narrow) or F64 (wide) and of shape (rows, cols), cols 0: (rows). Those that are not what
+ * `kind` allows are refused with their position. */
+typedef enum tnp_kind { TNP_FINITE, TNP_NOT_NAN, TNP_ANY } tnp_kind;
+tn_status tnp_safetensors_values(tn_ctx *ctx, const tnp_safetensors *file, const char *name, size_t rows, size_t cols,
+                                 tnp_kind kind, float *narrow, double *wide);
+/* Bytes [offset, offset + size) of a tensor that was found. */
+tn_status tnp_safetensors_bytes(tn_ctx *ctx, const tnp_safetensors *file, const tnp_array *array, size_t offset,
+                                size_t size, void *out);
+/* Hands the open file to a source; names and metadata stay, values are the source's to read from then on. */
+tn_status tnp_safetensors_give(tn_ctx *ctx, tnp_safetensors *file, tn_source *src, size_t *index);
 
 #endif

@@ -63,9 +63,9 @@ tn_status tnp_shards_open(tn_ctx *ctx, tn_source *src, const char *folder)
     if (count == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: directory without .npy files", folder));
     for (size_t i = 0; i < count; ++i) {
-        TN_TRY(tnp_source_map(ctx, src, names[i], &index));
-        const tnp_map *map = &src->files[index].map;
-        TN_TRY(tnp_npy_parse(ctx, names[i], map->data, map->size, 0, &array));
+        TN_TRY(tnp_cancelled(ctx));
+        TN_TRY(tnp_source_file(ctx, src, names[i], &index));
+        TN_TRY(tnp_npy_read(ctx, src->files[index], 0, tnp_file_size(src->files[index]), &array));
         TN_TRY(tnp_source_add(ctx, src, names[i], &array, index));
     }
 done:

@@ -11,6 +11,7 @@
 #include "read/source.h"
 
 #include "matrix/convert.h"
+#include "read/text.h"
 
 #include <errno.h>
 #include <string.h>
@@ -69,7 +70,7 @@ tn_status tnp_default_name(tn_ctx *ctx, const char *path, char **out)
     const char *dot = memchr(path + begin, '.', end - begin);
     if (dot && dot != path + begin)
         end = (size_t)(dot - path);
-    return tnp_strndup(ctx, path + begin, end - begin, out);
+    return tnp_utf8_copy(ctx, path + begin, end - begin, out);
 }
 
 bool tnp_path_is_array(const char *path)
@@ -81,33 +82,29 @@ bool tnp_path_is_array(const char *path)
 
 /* ---- filling ---- */
 
-tn_status tnp_source_map(tn_ctx *ctx, tn_source *src, const char *path, size_t *index)
+tn_status tnp_source_take(tn_ctx *ctx, tn_source *src, tnp_file **file, size_t *index)
 {
     size_t n = src->file_count;
     tn_status st = TN_OK;
     if ((n & (n - 1)) == 0) /* room doubles when the count is a power of two */
-        st = tnp_grow(ctx, &src->files, n, n ? 2 * n : 1, sizeof *src->files);
-    if (st == TN_OK)
-        st = tnp_strdup(ctx, path, &src->files[n].path);
+        st = tnp_grow(ctx, &src->files, n, n ? 2 * n : 1, sizeof(tnp_file *));
     if (st != TN_OK)
         return st;
+    src->files[n] = *file;
     src->file_count = n + 1;
+    *file = NULL;
     *index = n;
-    return tnp_map_open(ctx, path, &src->files[n].map);
+    return TN_OK;
 }
 
-tn_status tnp_source_keep(tn_ctx *ctx, tn_source *src, const char *path, const tnp_map *from, tnp_array *array,
-                          size_t *index)
+tn_status tnp_source_file(tn_ctx *ctx, tn_source *src, const char *path, size_t *index)
 {
-    size_t at = (size_t)(array->data - from->data);
-    tn_status st = tnp_source_map(ctx, src, path, index);
-    if (st != TN_OK)
-        return st;
-    const tnp_map *map = &src->files[*index].map;
-    if (map->size != from->size)
-        return tnp_fail(ctx, TN_ERR_IO, "%s: changed while it was opened", path);
-    array->data = map->data + at;
-    return TN_OK;
+    tnp_file *file = NULL;
+    tn_status st = tnp_file_open(ctx, path, &file);
+    if (st == TN_OK)
+        st = tnp_source_take(ctx, src, &file, index);
+    tnp_file_close(file);
+    return st;
 }
 
 const char *tnp_shape_text(const tnp_array *array, char buf[TNP_SHAPE_TEXT])
@@ -186,7 +183,15 @@ tn_status tnp_source_add(tn_ctx *ctx, tn_source *src, const char *label, const t
                         tn_dtype_name(array->dtype), tn_dtype_name(src->dtype));
     if (rows == 0)
         return TN_OK; /* an empty shard adds nothing; a source without any row is refused at the end */
-    tnp_part part = {array->data, src->rows, rows, cols * array->item, array->item, array->dtype, array->swap, file};
+    tnp_part part = {.base = array->data,
+                     .at = array->at,
+                     .first = src->rows,
+                     .rows = rows,
+                     .row_step = cols * array->item,
+                     .col_step = array->item,
+                     .dtype = array->dtype,
+                     .swap = array->swap,
+                     .file = file};
     if (array->fortran) {
         part.row_step = array->item;
         part.col_step = rows * array->item;
@@ -197,7 +202,12 @@ tn_status tnp_source_add(tn_ctx *ctx, tn_source *src, const char *label, const t
 tn_status tnp_source_own(tn_ctx *ctx, tn_source *src, tn_dtype dtype, size_t rows, size_t cols)
 {
     size_t size = tn_dtype_size(dtype);
-    tnp_part part = {src->owned, 0, rows, cols * size, size, dtype, false, TNP_NO_FILE};
+    tnp_part part = {.base = src->owned,
+                     .rows = rows,
+                     .row_step = cols * size,
+                     .col_step = size,
+                     .dtype = dtype,
+                     .file = TNP_NO_FILE};
     return add_part(ctx, src, &part, cols);
 }
 
@@ -239,7 +249,7 @@ tn_status tnp_source_open_path(tn_ctx *ctx, const char *path, const char *name, 
     TN_TRY(tnp_alloc(ctx, 1, sizeof *src, &src));
     TN_TRY(tnp_strdup(ctx, path, &src->path));
     if (name)
-        TN_TRY(tnp_strdup(ctx, name, &src->name));
+        TN_TRY(tnp_utf8_copy(ctx, name, strlen(name), &src->name));
     else
         TN_TRY(tnp_default_name(ctx, path, &src->name));
     TN_TRY(tnp_strndup(ctx, path, file_length(path), &file));
@@ -290,10 +300,8 @@ void tn_source_close(tn_source *src)
 {
     if (!src)
         return;
-    for (size_t i = 0; i < src->file_count; ++i) {
-        tnp_map_close(&src->files[i].map);
-        tnp_free(src->files[i].path);
-    }
+    for (size_t i = 0; i < src->file_count; ++i)
+        tnp_file_close(src->files[i]);
     tnp_free(src->files);
     tnp_free(src->parts);
     tnp_free(src->owned);

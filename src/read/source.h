@@ -5,7 +5,8 @@
  *   element (r, c) of a part is at  base + r * row_step + c * col_step  bytes
  *
  * so that C order, Fortran order, a prefix before each row, shards and either byte order are all strides and a
- * flag, and one reader (rows.c) serves them all. Bytes are mapped files or one block that the source owns. */
+ * flag, and one reader (rows.c) serves them all. Bytes are those of files, read when rows are asked for, or of one block that
+ * the source owns. */
 #ifndef TNP_SOURCE_H
 #define TNP_SOURCE_H
 
@@ -15,7 +16,7 @@
 enum { TNP_MAX_DIMS = 8, TNP_MAX_COLUMNS = 1 << 24, TNP_SHAPE_TEXT = 200 };
 #define TNP_NO_FILE SIZE_MAX
 
-/* An array as its container declares it; data lies inside bytes that were checked to hold all of it. */
+/* An array as its container declares it: its bytes were checked to lie inside the file. */
 typedef struct tnp_array {
     tn_dtype dtype;
     char text;   /* 'U' or 'S' for fixed-length text, which has no tn_dtype; 0 for numbers */
@@ -23,12 +24,14 @@ typedef struct tnp_array {
     bool swap;   /* the other byte order than this machine's */
     bool fortran;
     size_t ndim, shape[TNP_MAX_DIMS];
-    const unsigned char *data;
+    size_t at;                 /* byte of the file where it begins */
+    const unsigned char *data; /* or in memory; NULL for the file */
 } tnp_array;
 
 typedef struct tnp_part {
-    const unsigned char *base;
-    size_t first, rows; /* rows [first, first + rows) of the source */
+    const unsigned char *base; /* in memory, or NULL */
+    size_t at;                 /* else where it begins in its file */
+    size_t first, rows;        /* rows [first, first + rows) of the source */
     size_t row_step, col_step;
     tn_dtype dtype;
     bool swap;
@@ -41,18 +44,13 @@ typedef struct tnp_codebook {
     float *table;                   /* group after group (256, columns of the group): room for every byte there is */
 } tnp_codebook;
 
-typedef struct tnp_file {
-    char *path;
-    tnp_map map;
-} tnp_file;
-
 struct tn_source {
     char *name, *path;
     size_t rows, cols;
     tn_dtype dtype;     /* of the widest part */
     const char *format; /* static storage */
     char **ids;         /* rows, one block with its text (text.h), or NULL */
-    tnp_file *files;
+    tnp_file **files;
     tnp_part *parts;
     size_t file_count, part_count;
     void *owned; /* inflated or parsed values, or NULL */
@@ -74,14 +72,20 @@ typedef void (*tnp_rows_fn)(void *arg, size_t first, size_t n);
 tn_status tnp_source_read_then(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
                                float *narrow, double *wide, size_t grow, tnp_rows_fn then, void *arg);
 
-/* Advice to the system, see tnp_map_soon and tnp_map_later: rows [start, start + count), or index[start] .. index[start + count -
- * 1], ascending, will be read soon, or are no longer needed. */
+/* Rows [start, start + count) as whole numbers, (count, cols) compact; the source holds integers. TN_ERR_DATA for one that int64
+ * does not hold. */
+tn_status tnp_source_read_ints(tn_ctx *ctx, const tn_source *src, size_t start, size_t count, int64_t *out);
+
+/* Advice to the system, see tnp_file_soon and tnp_file_later: rows [start, start + count), or index[start] .. index[start + count
+ * - 1], ascending, will be read soon, or are no longer needed. */
 void tnp_source_expect(const tn_source *src, const size_t *index, size_t start, size_t count, bool soon);
 
 /* ---- for the openers: they fill a source that the caller frees on failure ---- */
 
-/* Maps a file into the source; *index is its place in files. */
-tn_status tnp_source_map(tn_ctx *ctx, tn_source *src, const char *path, size_t *index);
+/* Opens a file into the source; *index is its place in files. */
+tn_status tnp_source_file(tn_ctx *ctx, tn_source *src, const char *path, size_t *index);
+/* The same for a file that is open: taken over, *file is NULL then. */
+tn_status tnp_source_take(tn_ctx *ctx, tn_source *src, tnp_file **file, size_t *index);
 /* Adds a 1-D (as one column) or 2-D array of numbers below the parts that are there. `label` names it in
  * messages. Columns and kind (floating or whole numbers) must agree with the parts before it. */
 tn_status tnp_source_add(tn_ctx *ctx, tn_source *src, const char *label, const tnp_array *array, size_t file);
@@ -89,10 +93,6 @@ tn_status tnp_source_add(tn_ctx *ctx, tn_source *src, const char *label, const t
 tn_status tnp_source_own(tn_ctx *ctx, tn_source *src, tn_dtype dtype, size_t rows, size_t cols);
 /* "(5, 5, 2)" into buf; returns buf. */
 const char *tnp_shape_text(const tnp_array *array, char buf[TNP_SHAPE_TEXT]);
-/* Maps `path` for good and points array->data, which lies in the map `from` of the same file, into the new one: the
- * container's own map and header are not needed any more. */
-tn_status tnp_source_keep(tn_ctx *ctx, tn_source *src, const char *path, const tnp_map *from, tnp_array *array,
-                          size_t *index);
 /* Entry i of an array of text or integers as UTF-8 into buf, which has room for its bytes and for 24; returns the length, or
  * SIZE_MAX when it is not text. */
 size_t tnp_array_text(const tnp_array *array, size_t i, char *buf);
@@ -108,9 +108,9 @@ tn_status tnp_libsvm_open(tn_ctx *ctx, tn_source *src, const char *file);
 tn_status tnp_csv_open(tn_ctx *ctx, tn_source *src, const char *file);
 tn_status tnp_shards_open(tn_ctx *ctx, tn_source *src, const char *folder);
 
-/* Parses a whole .npy file (or npz member) of `size` bytes. Positions in messages are counted from `offset`.
- * The data must end exactly where the bytes end. */
-tn_status tnp_npy_parse(tn_ctx *ctx, const char *path, const unsigned char *bytes, size_t size, size_t offset,
-                        tnp_array *out);
+/* Reads the header of a .npy array of `size` bytes: at byte `at` of a file, or in memory, where `at` counts for messages only.
+ * The values must end exactly where the bytes end. */
+tn_status tnp_npy_read(tn_ctx *ctx, const tnp_file *file, size_t at, size_t size, tnp_array *out);
+tn_status tnp_npy_parse(tn_ctx *ctx, const char *path, const unsigned char *bytes, size_t size, tnp_array *out);
 
 #endif

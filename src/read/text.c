@@ -5,26 +5,121 @@
 
 #include <string.h>
 
-void tnp_lines_start(tnp_lines *lines, const tnp_map *map)
+static const unsigned char mark[] = {0xef, 0xbb, 0xbf}; /* byte order, in UTF-8 */
+
+enum { WINDOW = 1 << 18 };
+
+tn_status tnp_window_open(tn_ctx *ctx, const char *path, tnp_window *out)
 {
-    static const unsigned char mark[] = {0xef, 0xbb, 0xbf};
-    bool marked = map->size >= sizeof mark && memcmp(map->data, mark, sizeof mark) == 0;
-    *lines = (tnp_lines){(const char *)map->data, map->size, marked ? sizeof mark : 0, 0};
+    tn_status st = TN_OK;
+    unsigned char first[sizeof mark];
+    *out = (tnp_window){.ctx = ctx};
+    TN_TRY(tnp_file_open(ctx, path, &out->file));
+    out->end = tnp_file_size(out->file);
+    out->room = tnp_min(WINDOW, tnp_max(out->end, 1));
+    TN_TRY(tnp_alloc_raw(ctx, out->room, 1, &out->data));
+    if (out->end >= sizeof mark)
+        TN_TRY(tnp_file_read(ctx, out->file, 0, sizeof mark, first));
+    out->first = out->end >= sizeof mark && memcmp(first, mark, sizeof mark) == 0 ? sizeof mark : 0;
+    tnp_window_rewind(out);
+done:
+    return st;
 }
 
-bool tnp_lines_next(tnp_lines *lines, tnp_span *out)
+void tnp_window_close(tnp_window *window)
 {
-    if (lines->at >= lines->size)
-        return false;
+    tnp_file_close(window->file);
+    tnp_free(window->data);
+    *window = (tnp_window){.file = NULL};
+}
+
+void tnp_window_rewind(tnp_window *window)
+{
+    window->start = window->first;
+    window->size = 0;
+}
+
+bool tnp_window_last(const tnp_window *window)
+{
+    return window->start + window->size >= window->end;
+}
+
+tn_status tnp_window_move(tnp_window *w, size_t used)
+{
+    tn_status st = TN_OK;
+    size_t kept = w->size - used, next = w->start + w->size, left = w->end > next ? w->end - next : 0;
+    if (left == 0)
+        return TN_OK;
+    TN_TRY(tnp_cancelled(w->ctx));
+    if (used == 0 && kept == w->room) {
+        TN_TRY(tnp_grow(w->ctx, &w->data, kept, 2 * w->room, 1));
+        w->room *= 2;
+    }
+    if (kept != 0)
+        memmove(w->data, w->data + used, kept);
+    w->start += used;
+    w->size = kept;
+    size_t n = tnp_min(w->room - kept, left);
+    TN_TRY(tnp_file_read(w->ctx, w->file, next, n, w->data + kept));
+    w->size += n;
+done:
+    return st;
+}
+
+tn_status tnp_window_changed(const tnp_window *window)
+{
+    return tnp_fail(window->ctx, TN_ERR_IO, "%s: changed while it was read: its second reading is not its first",
+                    tnp_file_path(window->file));
+}
+
+void tnp_lines_start(tnp_lines *lines, const tnp_bytes *text)
+{
+    bool marked = text->size >= sizeof mark && memcmp(text->data, mark, sizeof mark) == 0;
+    *lines = (tnp_lines){NULL, (const char *)text->data, text->size, marked ? sizeof mark : 0, 0};
+}
+
+void tnp_lines_through(tnp_lines *lines, tnp_window *window)
+{
+    tnp_window_rewind(window);
+    *lines = (tnp_lines){.window = window};
+}
+
+/* The end of the line that begins at lines->at, or NULL; the window moves until it is inside. */
+static tn_status find_end(tnp_lines *lines, const char **end)
+{
+    tn_status st = TN_OK;
+    tnp_window *w = lines->window;
+    size_t seen = 0;
+    for (;;) {
+        size_t from = lines->at + seen;
+        *end = lines->size > from ? memchr(lines->data + from, '\n', lines->size - from) : NULL;
+        seen = lines->size - lines->at;
+        if (*end || !w || tnp_window_last(w))
+            break;
+        TN_TRY(tnp_window_move(w, lines->at));
+        lines->data = w->data;
+        lines->size = w->size;
+        lines->at = 0;
+    }
+done:
+    return st;
+}
+
+tn_status tnp_lines_next(tnp_lines *lines, tnp_span *out, bool *more)
+{
+    const char *end = NULL;
+    tn_status st = find_end(lines, &end);
+    *more = st == TN_OK && lines->at < lines->size;
+    if (!*more)
+        return st;
     const char *begin = lines->data + lines->at;
-    const char *end = memchr(begin, '\n', lines->size - lines->at);
     size_t length = end ? (size_t)(end - begin) : lines->size - lines->at;
     lines->at += length + (end ? 1 : 0);
     ++lines->number;
     if (length != 0 && begin[length - 1] == '\r')
         --length;
     *out = (tnp_span){begin, length};
-    return true;
+    return TN_OK;
 }
 
 static bool blank(char c)
@@ -82,6 +177,27 @@ bool tnp_utf8(tnp_span span, size_t *bad)
         i += n;
     }
     return true;
+}
+
+tn_status tnp_utf8_copy(tn_ctx *ctx, const char *text, size_t length, char **out)
+{
+    size_t room = 0, n = 0, at = 0;
+    char *copy = NULL;
+    tn_status st = tnp_mul(ctx, length, 4, &room);
+    if (st == TN_OK)
+        st = tnp_alloc(ctx, room + 1, 1, &copy);
+    for (size_t i = 0; st == TN_OK && i < length; i += n) {
+        n = tnp_utf8_length(text + i, length - i);
+        if (n != 0)
+            memcpy(copy + at, text + i, n);
+        else
+            snprintf(copy + at, 5, "\\x%02x", (unsigned)(unsigned char)text[i]);
+        at += n ? n : 4;
+        n = n ? n : 1;
+    }
+    if (st == TN_OK)
+        *out = copy;
+    return st;
 }
 
 const char *tnp_show(tnp_span span, char buf[48])

@@ -6,15 +6,42 @@
 
 #include "base/base.h"
 
-/* Lines of a file, without LF or CRLF; a byte order mark at the start is skipped. The last line needs no end. */
+/* A text file seen through a buffer that moves forward over it, so that memory does not grow with the file: data[0 .. size) are
+ * the bytes from `start` on. The text ends at `end`; a byte order mark at the beginning is skipped. */
+typedef struct tnp_window {
+    tn_ctx *ctx;
+    tnp_file *file;
+    char *data;
+    size_t size, room, start, end;
+    size_t first; /* byte of the file where the text begins */
+} tnp_window;
+
+/* Owned by the caller, also on failure: all zero before, tnp_window_close after. */
+tn_status tnp_window_open(tn_ctx *ctx, const char *path, tnp_window *out);
+void tnp_window_close(tnp_window *window);
+/* Back to the first byte. */
+void tnp_window_rewind(tnp_window *window);
+/* Forgets the first `used` bytes and reads on behind the rest; a window full of unused bytes grows. Nothing changes at the end
+ * of the text: size is then as before. TN_ERR_IO, TN_ERR_MEMORY, TN_ERR_BUDGET, TN_ERR_INTERRUPTED. */
+tn_status tnp_window_move(tnp_window *window, size_t used);
+/* True when the window reaches the end of the text. */
+bool tnp_window_last(const tnp_window *window);
+/* A two-pass reader found more or less in the second pass than in the first: TN_ERR_IO. */
+tn_status tnp_window_changed(const tnp_window *window);
+
+/* Lines of a text, without LF or CRLF; a byte order mark at the start is skipped. The last line needs no end. */
 typedef struct tnp_lines {
+    tnp_window *window; /* or NULL: all of it is in data */
     const char *data;
     size_t size, at;
     size_t number; /* of the line last handed out, from 1 */
 } tnp_lines;
 
-void tnp_lines_start(tnp_lines *lines, const tnp_map *map);
-bool tnp_lines_next(tnp_lines *lines, tnp_span *out);
+void tnp_lines_start(tnp_lines *lines, const tnp_bytes *text);
+/* Of a window, from its first byte on; a line lives until the next is asked for. */
+void tnp_lines_through(tnp_lines *lines, tnp_window *window);
+/* *more is false at the end. Fails through a window only. */
+tn_status tnp_lines_next(tnp_lines *lines, tnp_span *out, bool *more);
 
 /* Without blanks and tabs at either end. */
 tnp_span tnp_trim(tnp_span span);
@@ -27,6 +54,10 @@ int tnp_span_compare(tnp_span a, tnp_span b);
 size_t tnp_utf8_length(const char *text, size_t left);
 /* True for well-formed UTF-8 without NUL; else *bad is the place of the first wrong byte. */
 bool tnp_utf8(tnp_span span, size_t *bad);
+
+/* A copy in which every byte that is no part of UTF-8 text stands as four characters, \xff: file names may be anything, names in
+ * heads and JSON may not. The same bytes give the same name, others another one. */
+tn_status tnp_utf8_copy(tn_ctx *ctx, const char *text, size_t length, char **out);
 
 /* For messages: at most 40 bytes of the span, bytes that do not print as '?'. */
 const char *tnp_show(tnp_span span, char buf[48]);

@@ -10,10 +10,10 @@
  *
  * Everything is stored to the bit: a run that goes on ends with the bytes of one that was never stopped. */
 #include "report/checkpoint.h"
-#include "matrix/convert.h"
 #include "read/safetensors.h"
 #include "report/store.h"
 
+#include <math.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -156,20 +156,17 @@ static tn_status damaged(tn_ctx *ctx, const char *path, const char *what)
     return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable checkpoint: %s; remove it to begin anew", path, what);
 }
 
-static tn_status read_slot(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const slot *to)
+/* Figures of validation are NaN where there was none; everything else is finite. */
+static tn_status read_slot(tn_ctx *ctx, const tnp_safetensors *file, const slot *to)
 {
-    tnp_array a;
-    tn_status st = tnp_safetensors_find(ctx, file, to->name, &a);
-    if (st != TN_OK)
+    bool figures = strcmp(to->name, "trials") == 0 || strcmp(to->name, "accounts") == 0;
+    char why[1024];
+    tn_status st = tnp_safetensors_values(ctx, file, to->name, to->rows, to->cols, figures ? TNP_ANY : TNP_FINITE,
+                                          to->narrow, to->wide);
+    if (st != TN_ERR_FORMAT)
         return st;
-    if (a.ndim != 2 || a.shape[0] != to->rows || a.shape[1] != to->cols || a.dtype != (to->wide ? TN_F64 : TN_F32))
-        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable checkpoint: '%s' has another type or shape", path,
-                        to->name);
-    if (to->wide)
-        tnp_to_double(a.dtype, a.swap, a.data, a.item, to->rows * to->cols, to->wide);
-    else
-        tnp_to_float(a.dtype, a.swap, a.data, a.item, to->rows * to->cols, to->narrow);
-    return TN_OK;
+    snprintf(why, sizeof why, "%s", tn_ctx_message(ctx));
+    return tnp_fail(ctx, st, "%s: not a usable checkpoint; remove it to begin anew", why);
 }
 
 static bool whole_below(double value, double end)
@@ -189,14 +186,18 @@ static tn_status check_progress(tn_ctx *ctx, const char *path, const tnp_online_
     return fine ? TN_OK : damaged(ctx, path, "its progress is out of bounds");
 }
 
-/* The trials are the plan's, and what becomes a whole number is one. */
+/* The trials are the plan's, what becomes a whole number is one, and figures are finite or none. */
 static tn_status check_numbers(tn_ctx *ctx, const char *path, const tnp_online_search *s, const numbers *n)
 {
     const double exact = 9007199254740992; /* 2^53 */
     bool fine = true;
+    for (size_t i = 0; i < s->trial_count * s->epochs; ++i) {
+        const double *row = n->accounts + i * PER_PASS;
+        fine = fine && isfinite(row[0]) && isfinite(row[1]) && !isinf(row[2]) && row[3] >= 0 && isfinite(row[3]);
+    }
     for (size_t i = 0; i < s->trial_count; ++i) {
         const double *row = n->trials + i * PER_TRIAL;
-        fine = fine && row[0] == s->trials[i].cost && row[1] == s->trials[i].eta &&
+        fine = fine && !isinf(row[2]) && row[0] == s->trials[i].cost && row[1] == s->trials[i].eta &&
                whole_below(row[3], (double)s->epochs + 1);
     }
     for (size_t i = 0; i < s->group * COUNTS; ++i)
@@ -222,8 +223,7 @@ tn_status tnp_checkpoint_load(tn_ctx *ctx, const char *path, const char *run, co
     if (!whose || strcmp(whose, run) != 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA,
                         "%s: a checkpoint of another run (its options or data differ); remove it to begin anew", path));
-    TN_TRY(tnp_safetensors_still_there(ctx, file));
-    TN_TRY(read_slot(ctx, file, path, &progress));
+    TN_TRY(read_slot(ctx, file, &progress));
     TN_TRY(check_progress(ctx, path, plan, s, n.progress));
     s->first = (size_t)n.progress[0];
     TN_TRY(tnp_online_search_group(ctx, plan, (size_t)n.progress[1], s));
@@ -231,7 +231,7 @@ tn_status tnp_checkpoint_load(tn_ctx *ctx, const char *path, const char *run, co
     TN_TRY(tnp_alloc(ctx, FIXED + PER_LEARNER * s->group, sizeof *slots, &slots));
     count = list_slots(s, &n, slots);
     for (size_t i = 0; i < count; ++i)
-        TN_TRY(read_slot(ctx, file, path, &slots[i]));
+        TN_TRY(read_slot(ctx, file, &slots[i]));
     TN_TRY(check_numbers(ctx, path, s, &n));
     give_numbers(&n, s);
 done:

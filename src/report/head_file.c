@@ -11,13 +11,13 @@
  * Everything read is checked: counts against tensors, names, sizes, so that a damaged file is an error here and not a
  * crash later. */
 #include "learn/head.h"
-#include "matrix/convert.h"
+#include "read/json.h"
 #include "read/safetensors.h"
 #include "report/store.h"
 #include "tenon/report.h"
 
-#include <jansson.h>
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char format_name[] = "tenon-head", format_version[] = "1";
@@ -187,58 +187,46 @@ static tn_status meta_text(tn_ctx *ctx, const tnp_safetensors *file, const char 
     return *out ? TN_OK : tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: no '%s' in its metadata", path, key);
 }
 
-static tn_status json_list(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *key, json_t **out)
+/* A metadata string that is JSON itself. */
+static tn_status meta_json(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *key, tnp_json *out)
 {
     const char *text = NULL;
+    char what[40];
     tn_status st = meta_text(ctx, file, path, key, &text);
     if (st != TN_OK)
         return st;
-    json_t *list = json_loads(text, JSON_REJECT_DUPLICATES, NULL);
+    snprintf(what, sizeof what, "'%s' in its metadata", key);
+    return tnp_json_parse(ctx, path, what, 0, text, strlen(text), out);
+}
+
+static tn_status json_list(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *key, tnp_json *out)
+{
+    tn_status st = meta_json(ctx, file, path, key, out);
+    if (st != TN_OK)
+        return st;
     bool may_be_empty = strcmp(key, "representations") == 0 && tnp_safetensors_meta(file, "sources");
-    if (!json_is_array(list) || (json_array_size(list) == 0 && !may_be_empty)) {
-        json_decref(list);
+    if (!json_is_array(out->root) || (json_array_size(out->root) == 0 && !may_be_empty))
         return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: '%s' is no list", path, key);
-    }
-    *out = list;
     return TN_OK;
 }
 
-/* A tensor of the given shape (cols 0: one dimension) as doubles or floats. */
-static tn_status load_tensor(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *name, size_t rows,
-                             size_t cols, float *narrow, double *wide)
+/* A tensor of the given shape (cols 0: one dimension), all finite: F64 as doubles or F32 as floats. */
+static tn_status load_tensor(tn_ctx *ctx, const tnp_safetensors *file, const char *name, size_t rows, size_t cols,
+                             float *narrow, double *wide)
 {
-    tnp_array a;
-    tn_status st = tnp_safetensors_find(ctx, file, name, &a);
-    if (st != TN_OK)
-        return st;
-    if (a.shape[0] != rows || a.ndim != (cols ? 2u : 1u) || (cols && a.shape[1] != cols))
-        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: '%s' has another shape than its metadata says",
-                        path, name);
-    size_t n = rows * (cols ? cols : 1);
-    if (narrow)
-        tnp_to_float(a.dtype, a.swap, a.data, a.item, n, narrow);
-    else
-        tnp_to_double(a.dtype, a.swap, a.data, a.item, n, wide);
-    return TN_OK;
+    return tnp_safetensors_values(ctx, file, name, rows, cols, TNP_FINITE, narrow, wide);
 }
 
 /* The centre, and the intercepts that belong to it in the place of those for plain columns. Older files have none. */
 static tn_status load_centre(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
 {
     tn_status st = TN_OK;
-    bool fine = true;
     float *plain = NULL;
     if (!tnp_safetensors_has(file, "centre"))
         return TN_OK;
     TN_TRY(tnp_head_add_centre(ctx, head));
-    TN_TRY(load_tensor(ctx, file, path, "centre", head->dim, 0, NULL, head->centre));
-    TN_TRY(load_tensor(ctx, file, path, "centre_bias", head->classes, 0, head->bias, NULL));
-    for (size_t j = 0; j < head->dim; ++j)
-        fine &= isfinite(head->centre[j]) != 0;
-    for (size_t k = 0; k < head->classes; ++k)
-        fine &= isfinite(head->bias[k]) != 0;
-    if (!fine)
-        TN_TRY(bad(ctx, path, "'centre' or 'centre_bias' holds NaN or infinity"));
+    TN_TRY(load_tensor(ctx, file, "centre", head->dim, 0, NULL, head->centre));
+    TN_TRY(load_tensor(ctx, file, "centre_bias", head->classes, 0, head->bias, NULL));
     TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
     if (!tnp_head_plain_bias(head, plain))
         TN_TRY(bad(ctx, path, "'weight' times 'centre' leaves the range of float32"));
@@ -250,23 +238,30 @@ done:
     return st;
 }
 
+/* Lambda, infinite for a class without weights; alpha and beta are not used again, and are what they are for few rows. */
+static tn_status load_ridge(tn_ctx *ctx, const tnp_safetensors *file, tn_head *head)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_head_add_ridge(ctx, head));
+    TN_TRY(tnp_safetensors_values(ctx, file, "lambda", head->classes, 0, TNP_NOT_NAN, NULL, head->lambda));
+    TN_TRY(tnp_safetensors_values(ctx, file, "alpha", head->classes, 0, TNP_ANY, NULL, head->alpha));
+    TN_TRY(tnp_safetensors_values(ctx, file, "beta", head->classes, 0, TNP_ANY, NULL, head->beta));
+done:
+    return st;
+}
+
 static tn_status load_numbers(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
 {
     tn_status st = TN_OK;
-    TN_TRY(tnp_safetensors_still_there(ctx, file));
-    TN_TRY(load_tensor(ctx, file, path, "weight", head->classes, head->dim, head->weight, NULL));
-    TN_TRY(load_tensor(ctx, file, path, "bias", head->classes, 0, head->bias, NULL));
-    if (tnp_safetensors_has(file, "lambda")) {
-        TN_TRY(tnp_head_add_ridge(ctx, head));
-        TN_TRY(load_tensor(ctx, file, path, "lambda", head->classes, 0, NULL, head->lambda));
-        TN_TRY(load_tensor(ctx, file, path, "alpha", head->classes, 0, NULL, head->alpha));
-        TN_TRY(load_tensor(ctx, file, path, "beta", head->classes, 0, NULL, head->beta));
-    }
+    TN_TRY(load_tensor(ctx, file, "weight", head->classes, head->dim, head->weight, NULL));
+    TN_TRY(load_tensor(ctx, file, "bias", head->classes, 0, head->bias, NULL));
+    if (tnp_safetensors_has(file, "lambda"))
+        TN_TRY(load_ridge(ctx, file, head));
     for (size_t r = 0; r < head->rep_count && !head->means; ++r)
         if (head->reps[r].normalize == TN_NORM_ZSCORE) {
             TN_TRY(tnp_head_add_zscore(ctx, head));
-            TN_TRY(load_tensor(ctx, file, path, "zscore_mean", head->dim, 0, NULL, head->means));
-            TN_TRY(load_tensor(ctx, file, path, "zscore_scale", head->dim, 0, NULL, head->scales));
+            TN_TRY(load_tensor(ctx, file, "zscore_mean", head->dim, 0, NULL, head->means));
+            TN_TRY(load_tensor(ctx, file, "zscore_scale", head->dim, 0, NULL, head->scales));
         }
     TN_TRY(load_centre(ctx, file, path, head));
 done:
@@ -296,8 +291,7 @@ static tn_status load_learned(tn_ctx *ctx, const tnp_safetensors *file, const ch
         TN_TRY(bad(ctx, path, "the weights of a transform have another shape than 39 x rank"));
     if (!word_of(entry, "basis", TN_BASIS_WORDS, &basis) || !json_is_number(scale))
         TN_TRY(bad(ctx, path, "a transform has no scale, or an unknown basis"));
-    TN_TRY(tnp_safetensors_still_there(ctx, file));
-    TN_TRY(load_tensor(ctx, file, path, name.text, TN_BASIS_SIZE, a.shape[1], NULL, weight));
+    TN_TRY(load_tensor(ctx, file, name.text, TN_BASIS_SIZE, a.shape[1], NULL, weight));
     spec->basis = (tn_basis)basis;
     spec->rank = a.shape[1];
     spec->scale = json_number_value(scale);
@@ -341,6 +335,8 @@ static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char 
         size_t count = 0;
         if (!name || !normalize || !json_is_integer(dim) || json_integer_value(dim) <= 0)
             return bad(ctx, path, "a representation lacks name, dim or normalize");
+        if (!*name)
+            return bad(ctx, path, "the name of a representation is empty");
         if (strchr(normalize, ',') || tn_normalize_parse(ctx, normalize, &rep->normalize, &count) != TN_OK)
             return bad(ctx, path, "unknown normalisation");
         tn_status st = tnp_strdup(ctx, name, &rep->name);
@@ -349,6 +345,9 @@ static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char 
         if (st != TN_OK)
             return st;
         rep->dim = (size_t)json_integer_value(dim);
+        for (size_t q = 0; q < r; ++q)
+            if (strcmp(head->reps[q].name, rep->name) == 0 && head->reps[q].dim != rep->dim)
+                return bad(ctx, path, "two representations of one name have different columns");
         if (rep->dim > (head->dim - head->source_count - sum) / (rep->map ? tn_map_width(rep->map) : 1))
             return bad(ctx, path, "its representations are wider than its weights");
         sum += tnp_rep_cols(rep);
@@ -361,15 +360,15 @@ static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char 
 static tn_status load_sources(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
 {
     tn_status st = TN_OK;
-    json_t *list = NULL;
+    tnp_json list = {.root = NULL};
     if (!tnp_safetensors_meta(file, "sources"))
         return TN_OK;
     TN_TRY(json_list(ctx, file, path, "sources", &list));
-    if (json_array_size(list) > head->dim)
+    if (json_array_size(list.root) > head->dim)
         TN_TRY(bad(ctx, path, "it has more sources than weights"));
-    TN_TRY(tnp_head_add_sources(ctx, head, json_array_size(list)));
+    TN_TRY(tnp_head_add_sources(ctx, head, json_array_size(list.root)));
     for (size_t i = 0; i < head->source_count; ++i) {
-        const json_t *entry = json_array_get(list, i), *column = json_object_get(entry, "column");
+        const json_t *entry = json_array_get(list.root, i), *column = json_object_get(entry, "column");
         const char *name = json_string_value(json_object_get(entry, "name"));
         const char *label = json_string_value(json_object_get(entry, "label"));
         const char *kind = json_string_value(json_object_get(entry, "kind"));
@@ -383,7 +382,7 @@ static tn_status load_sources(tn_ctx *ctx, const tnp_safetensors *file, const ch
         head->sources[i].is_head = is_head;
     }
 done:
-    json_decref(list);
+    tnp_json_free(&list);
     return st;
 }
 
@@ -411,21 +410,50 @@ static tn_status meta_number(tn_ctx *ctx, const tnp_safetensors *file, const cha
 static tn_status load_texts(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
 {
     tn_status st = TN_OK;
-    const char *options = NULL, *created = tnp_safetensors_meta(file, "created_by");
-    TN_TRY(meta_text(ctx, file, path, "options", &options));
-    json_t *parsed = json_loads(options, 0, NULL);
-    bool object = json_is_object(parsed);
-    json_decref(parsed);
-    if (!object)
+    const char *created = tnp_safetensors_meta(file, "created_by");
+    tnp_json options = {.root = NULL};
+    TN_TRY(meta_json(ctx, file, path, "options", &options));
+    if (!json_is_object(options.root))
         TN_TRY(bad(ctx, path, "its options are no JSON object"));
-    TN_TRY(tnp_strdup(ctx, options, &head->options));
+    TN_TRY(tnp_strdup(ctx, tnp_safetensors_meta(file, "options"), &head->options));
     TN_TRY(tnp_strdup(ctx, created ? created : "", &head->created_by));
     head->log_evidence = NAN;
     head->threshold = 0.5;
     TN_TRY(meta_number(ctx, file, path, "log_evidence", &head->log_evidence));
     TN_TRY(meta_number(ctx, file, path, "threshold", &head->threshold));
     TN_TRY(meta_number(ctx, file, path, "temperature", &head->temperature));
+    if (isinf(head->log_evidence) || !isfinite(head->threshold))
+        TN_TRY(bad(ctx, path, "its log_evidence is infinite, or its threshold is no finite number"));
+    if (!(head->temperature >= 0) || isinf(head->temperature))
+        TN_TRY(bad(ctx, path, "its temperature is no finite number from 0 up"));
 done:
+    tnp_json_free(&options);
+    return st;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Names that tell classes apart: none is empty, no two are the same. */
+static tn_status check_names(tn_ctx *ctx, const char *path, const char *const *names, size_t count)
+{
+    tn_status st = TN_OK;
+    const char **sorted = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, count, sizeof *sorted, &sorted));
+    for (size_t k = 0; k < count; ++k) {
+        sorted[k] = names[k];
+        if (!*names[k])
+            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: the name of class %zu is empty", path, k));
+    }
+    qsort(sorted, count, sizeof *sorted, compare_names);
+    for (size_t k = 1; k < count; ++k)
+        if (strcmp(sorted[k - 1], sorted[k]) == 0)
+            TN_TRY(
+                tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: two classes are called '%.60s'", path, sorted[k]));
+done:
+    tnp_free(sorted);
     return st;
 }
 
@@ -449,6 +477,7 @@ static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char
         if (!names[k])
             TN_TRY(bad(ctx, path, "a class name is no string"));
     }
+    TN_TRY(check_names(ctx, path, names, count));
     TN_TRY(tnp_head_new(ctx, task, names, count, weight.shape[1], reps, method, out));
 done:
     tnp_free(names);
@@ -459,23 +488,23 @@ tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
 {
     tn_status st = TN_OK;
     tnp_safetensors *file = NULL;
-    json_t *classes = NULL, *reps = NULL;
+    tnp_json classes = {.root = NULL}, reps = {.root = NULL};
     tn_head *head = NULL;
     TN_TRY(tnp_safetensors_load(ctx, path, &file));
     TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
     TN_TRY(json_list(ctx, file, path, "classes", &classes));
     TN_TRY(json_list(ctx, file, path, "representations", &reps));
-    TN_TRY(begin_head(ctx, file, path, classes, json_array_size(reps), &head));
+    TN_TRY(begin_head(ctx, file, path, classes.root, json_array_size(reps.root), &head));
     TN_TRY(load_sources(ctx, file, path, head));
-    TN_TRY(load_reps(ctx, file, path, reps, head));
+    TN_TRY(load_reps(ctx, file, path, reps.root, head));
     TN_TRY(load_texts(ctx, file, path, head));
     TN_TRY(load_numbers(ctx, file, path, head));
     *out = head;
     head = NULL;
 done:
     tn_head_free(head);
-    json_decref(classes);
-    json_decref(reps);
+    tnp_json_free(&classes);
+    tnp_json_free(&reps);
     tnp_safetensors_close(file);
     return st;
 }

@@ -8,7 +8,6 @@
  *
  * Contributing rates are not kept: they are sums of squared singular values. Numbers of the metadata have the digits that give
  * the same double back. */
-#include "matrix/convert.h"
 #include "report/store.h"
 #include "tenon/report.h"
 
@@ -108,22 +107,10 @@ done:
 }
 
 /* A tensor of finite numbers, (rows) or (rows, cols) when cols is not 0, into out. */
-static tn_status read_tensor(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *name, size_t rows,
-                             size_t cols, double *out)
+static tn_status read_tensor(tn_ctx *ctx, const tnp_safetensors *file, const char *name, size_t rows, size_t cols,
+                             double *out)
 {
-    tnp_array a;
-    size_t count = rows * (cols ? cols : 1);
-    tn_status st = tnp_safetensors_find(ctx, file, name, &a);
-    if (st != TN_OK)
-        return st;
-    if (a.dtype != TN_F64 || a.ndim != (cols ? 2u : 1u) || a.shape[0] != rows || (cols && a.shape[1] != cols))
-        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: '%s' has another type or shape, expected %zu x %zu numbers in F64",
-                        path, name, rows, cols ? cols : 1);
-    tnp_to_double(TN_F64, a.swap, a.data, sizeof(double), count, out);
-    for (size_t i = 0; i < count; ++i)
-        if (!isfinite(out[i]))
-            return tnp_fail(ctx, TN_ERR_FORMAT, "%s: value %zu of '%s' is not a finite number", path, i, name);
-    return TN_OK;
+    return tnp_safetensors_values(ctx, file, name, rows, cols, TNP_FINITE, NULL, out);
 }
 
 /* The map itself: how many columns W has is told by its shape. */
@@ -137,14 +124,14 @@ static tn_status read_weight(tn_ctx *ctx, const tnp_safetensors *file, const cha
         return tnp_fail(ctx, TN_ERR_FORMAT, "%s: 'weight' is no matrix of %d rows and 1 to %d columns", path, M, M);
     c->spec.rank = a.shape[1];
     c->spec.weight = c->weight;
-    return read_tensor(ctx, file, path, "weight", M, a.shape[1], c->weight);
+    return read_tensor(ctx, file, "weight", M, a.shape[1], c->weight);
 }
 
 /* Singular values that are there, and the rates that follow from them. */
 static tn_status read_values(tn_ctx *ctx, const tnp_safetensors *file, const char *path, contents *c)
 {
     double total = 0, sum = 0;
-    tn_status st = read_tensor(ctx, file, path, "singular_values", M, 0, c->singular_values);
+    tn_status st = read_tensor(ctx, file, "singular_values", M, 0, c->singular_values);
     if (st != TN_OK)
         return st;
     for (size_t i = 0; i < M; ++i) {
@@ -167,11 +154,11 @@ static tn_status read_origin(tn_ctx *ctx, const tnp_safetensors *file, const cha
     if (tnp_safetensors_has(file, "singular_values"))
         TN_TRY(read_values(ctx, file, path, c));
     if (tnp_safetensors_has(file, "vectors")) {
-        TN_TRY(read_tensor(ctx, file, path, "vectors", M, M, c->vectors));
+        TN_TRY(read_tensor(ctx, file, "vectors", M, M, c->vectors));
         c->spec.vectors = c->vectors;
     }
     if (tnp_safetensors_has(file, "histogram")) {
-        TN_TRY(read_tensor(ctx, file, path, "histogram", TN_MAP_BINS, 0, c->histogram));
+        TN_TRY(read_tensor(ctx, file, "histogram", TN_MAP_BINS, 0, c->histogram));
         for (size_t i = 0; i < TN_MAP_BINS; ++i)
             if (c->histogram[i] < 0)
                 TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: 'histogram' counts %g in bin %zu", path, c->histogram[i], i));
@@ -188,7 +175,6 @@ tn_status tn_map_load(tn_ctx *ctx, const char *path, tn_map **out)
     contents *c = NULL;
     TN_TRY(tnp_safetensors_load(ctx, path, &file));
     TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
-    TN_TRY(tnp_safetensors_still_there(ctx, file));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *c, &c));
     TN_TRY(read_meta(ctx, file, path, &c->spec));
     TN_TRY(read_weight(ctx, file, path, c));

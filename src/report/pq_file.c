@@ -64,8 +64,7 @@ tn_status tn_pq_load(tn_ctx *ctx, const char *path, tn_pq **out)
     tnp_codebook book;
     TN_TRY(tnp_safetensors_load(ctx, path, &file));
     TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
-    TN_TRY(tnp_safetensors_still_there(ctx, file));
-    TN_TRY(tnp_codebook_load(ctx, file, path, &book));
+    TN_TRY(tnp_codebook_load(ctx, file, &book));
     TN_TRY(tnp_pq_new(ctx, book, out));
 done:
     tnp_safetensors_close(file);

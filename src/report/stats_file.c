@@ -5,7 +5,6 @@
  *   tensors    gram (D x D, upper triangle counts), shift, sum (D), xty (K x D), ysum, yy (K)
  *   metadata   format = tenon-stats, version, rows, wide (1: made from double features) */
 #include "matrix/stats.h"
-#include "matrix/convert.h"
 #include "read/safetensors.h"
 #include "report/store.h"
 #include "tenon/report.h"
@@ -56,17 +55,16 @@ static tn_status read_meta(tn_ctx *ctx, const tnp_safetensors *file, const char 
     return TN_OK;
 }
 
-/* Finds every tensor in the shape that `slots` asks for. */
-static tn_status find_all(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const slot *slots,
-                          tnp_array *arrays)
+/* Every tensor is there in the shape that `slots` asks for. */
+static tn_status find_all(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const slot *slots)
 {
     for (size_t i = 0; i < TENSORS; ++i) {
-        tnp_array *a = &arrays[i];
-        tn_status st = tnp_safetensors_find(ctx, file, slots[i].name, a);
+        tnp_array a;
+        tn_status st = tnp_safetensors_find(ctx, file, slots[i].name, &a);
         if (st != TN_OK)
             return st;
-        bool fits = a->dtype == TN_F64 && a->ndim == (slots[i].cols ? 2u : 1u) && a->shape[0] == slots[i].rows;
-        if (!fits || (slots[i].cols && a->shape[1] != slots[i].cols))
+        bool fits = a.dtype == TN_F64 && a.ndim == (slots[i].cols ? 2u : 1u) && a.shape[0] == slots[i].rows;
+        if (!fits || (slots[i].cols && a.shape[1] != slots[i].cols))
             return tnp_fail(ctx, TN_ERR_FORMAT, "%s: '%s' has another type or shape than 'xty' asks for", path,
                             slots[i].name);
     }
@@ -78,7 +76,7 @@ tn_status tn_stats_load(tn_ctx *ctx, const char *path, tn_stats **out)
     tn_status st = TN_OK;
     tnp_safetensors *file = NULL;
     tn_stats *stats = NULL, sizes = {0};
-    tnp_array xty, arrays[TENSORS];
+    tnp_array xty;
     slot slots[TENSORS];
     bool wide = false;
     TN_TRY(tnp_safetensors_load(ctx, path, &file));
@@ -90,12 +88,12 @@ tn_status tn_stats_load(tn_ctx *ctx, const char *path, tn_stats **out)
     sizes.classes = xty.shape[0];
     sizes.dim = xty.shape[1];
     list_slots(&sizes, slots);
-    TN_TRY(find_all(ctx, file, path, slots, arrays)); /* before anything of that size is allocated */
+    TN_TRY(find_all(ctx, file, path, slots)); /* before anything of that size is allocated */
     TN_TRY(tnp_stats_new(ctx, sizes.dim, sizes.classes, wide, &stats));
     list_slots(stats, slots);
     for (size_t i = 0; i < TENSORS; ++i)
-        tnp_to_double(TN_F64, arrays[i].swap, arrays[i].data, sizeof(double),
-                      slots[i].rows * (slots[i].cols ? slots[i].cols : 1), slots[i].data);
+        TN_TRY(tnp_safetensors_values(ctx, file, slots[i].name, slots[i].rows, slots[i].cols, TNP_FINITE, NULL,
+                                      slots[i].data));
     for (size_t j = 0; stats->shift_f32 && j < stats->dim; ++j)
         stats->shift_f32[j] = (float)stats->shift[j];
     stats->rows = sizes.rows;

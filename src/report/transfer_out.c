@@ -126,8 +126,7 @@ static void add_verdict(tnp_text *text, double none, double error)
 static void add_class(tnp_text *text, const tn_transfer_class *c, bool color)
 {
     tnp_text_strong(text, color, c->name);
-    tnp_text_add(text, ": %s, leave-one-out error %.1f %%
-", c->method, 100 * c->loo_error);
+    tnp_text_add(text, ": %s, leave-one-out error %.1f %%\n", c->method, 100 * c->loo_error);
     list_candidates(text, c->none, c->rls, c->greedy);
     add_picks(text, c, true);
     add_verdict(text, c->none, c->loo_error);

@@ -267,16 +267,46 @@ static void truncated_files(void **state)
     job_free(j);
 }
 
-/* The place of value i of a tensor of doubles in the file. */
-static unsigned char *value_at(unsigned char *whole, const char *tensor, size_t i)
+/* The place of value i of a tensor in the file, `size` bytes each. */
+static unsigned char *value_at(unsigned char *whole, const char *tensor, size_t i, size_t size)
 {
     char type[8];
     size_t shape[2], range[2], header = 0;
     for (size_t b = 0; b < 8; ++b)
         header |= (size_t)whole[b] << (8 * b);
     assert_true(tensor_entry((const char *)whole + 8, tensor, type, shape, range));
-    assert_string_equal(type, "F64");
-    return whole + 8 + header + range[0] + i * 8;
+    assert_string_equal(type, size == 8 ? "F64" : "F32");
+    return whole + 8 + header + range[0] + i * size;
+}
+
+/* State and figures that are no numbers; a figure of validation is NaN where there was none. */
+static void numbers_that_are_none(void **state)
+{
+    (void)state;
+    static const struct place {
+        const char *tensor;
+        size_t i, size;
+    } places[] = {{"best", 3, 4},     {"mu.0", 0, 4},     {"u.1", 7, 4},      {"sigma.2", 5, 4}, {"trials", 2, 8},
+                  {"accounts", 0, 8}, {"accounts", 1, 8}, {"accounts", 2, 8}, {"accounts", 3, 8}};
+    job *j = job_of(TNP_AROW, TNP_MUL, true, true);
+    size_t size;
+    tnp_online_search_free(stopped(j, TRIALS, 2));
+    unsigned char *whole = read_whole(j->path, &size);
+    for (size_t p = 0; p < sizeof places / sizeof *places; ++p)
+        for (int nan = 0; nan < 2; ++nan) {
+            unsigned char *at = value_at(whole, places[p].tensor, places[p].i, places[p].size), was[8];
+            const double wide = nan ? (double)NAN : (double)INFINITY;
+            const float narrow = (float)wide;
+            if (nan && places[p].i == 2) /* the figure */
+                continue;
+            memcpy(was, at, places[p].size);
+            memcpy(at, places[p].size == 8 ? (const void *)&wide : &narrow, places[p].size);
+            refused(j, write_file("bad.ckpt", whole, size), RUN, TN_ERR_FORMAT, "not a usable checkpoint");
+            memcpy(at, was, places[p].size);
+        }
+    free(whole);
+    unlink(j->path);
+    job_free(j);
 }
 
 /* Numbers that would be used as sizes, places or counts. */
@@ -295,15 +325,15 @@ static void damaged_numbers(void **state)
     unsigned char *whole = read_whole(j->path, &size);
     for (size_t p = 0; p < sizeof places / sizeof *places; ++p)
         for (size_t b = 0; b < sizeof bad / sizeof *bad; ++b) {
-            unsigned char *at = value_at(whole, places[p].tensor, places[p].i), was[8];
+            unsigned char *at = value_at(whole, places[p].tensor, places[p].i, 8), was[8];
             memcpy(was, at, 8);
             memcpy(at, &bad[b], 8);
-            refused(j, write_file("bad.ckpt", whole, size), RUN, TN_ERR_FORMAT, "bad.ckpt: not a usable checkpoint");
+            refused(j, write_file("bad.ckpt", whole, size), RUN, TN_ERR_FORMAT, "not a usable checkpoint");
             memcpy(at, was, 8);
         }
     const double none[] = {0, TRIALS + 1, 0, TRIALS, 1}; /* one beyond each bound: no trial is best, no pass was done */
     for (size_t i = 1; i < 5; ++i) {
-        unsigned char *at = value_at(whole, "progress", i), was[8];
+        unsigned char *at = value_at(whole, "progress", i, 8), was[8];
         memcpy(was, at, 8);
         memcpy(at, &none[i], 8);
         refused(j, write_file("bad.ckpt", whole, size), RUN, TN_ERR_FORMAT, "its progress is out of bounds");
@@ -326,9 +356,9 @@ static void damaged_headers(void **state)
         {"tenon-checkpoint", "tenon-checkpoinX", TN_ERR_FORMAT, "expected tenon-checkpoint"},
         {"\"version\":\"1\"", "\"version\":\"7\"", TN_ERR_UNSUPPORTED, "version 7"},
         {"\"mu.1\"", "\"mv.1\"", TN_ERR_FORMAT, "mu.1"},
-        {"\"best\":{\"dtype\":\"F32\"", "\"best\":{\"dtype\":\"I32\"", TN_ERR_FORMAT, "'best' has another type"},
+        {"\"best\":{\"dtype\":\"F32\"", "\"best\":{\"dtype\":\"I32\"", TN_ERR_FORMAT, "'best' is int32"},
         {"\"counts\":{\"dtype\":\"F64\",\"shape\":[3,3]", "\"counts\":{\"dtype\":\"F64\",\"shape\":[9,1]",
-         TN_ERR_FORMAT, "'counts' has another type or shape"},
+         TN_ERR_FORMAT, "'counts' is float64 (9, 1), expected float64 (3, 3)"},
     };
     job *j = job_of(TNP_AROW, TNP_MUL, true, true);
     size_t size;
@@ -427,6 +457,7 @@ int main(void)
         cmocka_unit_test(foreign_files),
         cmocka_unit_test(truncated_files),
         cmocka_unit_test(damaged_numbers),
+        cmocka_unit_test(numbers_that_are_none),
         cmocka_unit_test(damaged_headers),
         cmocka_unit_test(full_disk_leaves_the_last_checkpoint),
         cmocka_unit_test(every_allocation_may_fail),

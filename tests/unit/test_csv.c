@@ -109,13 +109,52 @@ static void csv_quotes_that_are_wrong(void **state)
     assert_source_fails(write_text("q.csv", "id,x\n\xff,1\n"), TN_ERR_FORMAT, "q.csv: line 2, byte 5, column 1");
 }
 
+/* 40,000 rows of cells of all lengths, quoted with quotes, commas and line ends in them: whatever a buffer cuts, at any place,
+ * is put together again. One identifier is longer than the buffer itself. */
+static void csv_larger_than_its_buffer(void **state)
+{
+    (void)state;
+    enum { ROWS = 40000, LONG = 300000, LONG_ROW = 20011 };
+    const char *path = file_path("large.csv");
+    FILE *f = fopen(path, "wb");
+    float out[2];
+    assert_non_null(f);
+    fputs("\xef\xbb\xbfx,id,y\r\n", f);
+    for (size_t i = 0; i < ROWS; ++i) {
+        fprintf(f, "%zu,\"n\"\"%zu\"\",\n", i, i);
+        for (size_t j = 0; i == LONG_ROW && j < LONG; ++j)
+            fputc('z', f);
+        fprintf(f, "\",%.*s0.5%s", (int)(i % 7), "       ", i % 2 ? "\r\n" : "\n");
+    }
+    fputs("\n\r\n", f);
+    assert_int_equal(fclose(f), 0);
+    tn_source *src = open_source(path);
+    assert_int_equal(tn_source_rows(src), ROWS);
+    assert_int_equal(tn_source_cols(src), 2);
+    for (size_t i = 0; i < ROWS; ++i) {
+        char id[40];
+        snprintf(id, sizeof id, "n\"%zu\",\n", i);
+        assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, i, 1, 0, 2, out));
+        assert_true(out[0] == (float)i && out[1] == 0.5f);
+        assert_memory_equal(tn_source_ids(src)[i], id, strlen(id));
+        assert_int_equal(strlen(tn_source_ids(src)[i]), strlen(id) + (i == LONG_ROW ? LONG : 0));
+    }
+    tn_source_close(src);
+    unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_with_and_without_header),       cmocka_unit_test(empty_cell_is_nan),
-        cmocka_unit_test(tabs_stand_between_the_cells_of_a_tsv), cmocka_unit_test(column_named_id_names_the_rows),
-        cmocka_unit_test(csv_without_rows_or_columns),           cmocka_unit_test(csv_ragged_rows),
-        cmocka_unit_test(csv_cells_that_are_no_numbers),         cmocka_unit_test(csv_quotes_that_are_wrong),
+        cmocka_unit_test(numbers_with_and_without_header),
+        cmocka_unit_test(empty_cell_is_nan),
+        cmocka_unit_test(tabs_stand_between_the_cells_of_a_tsv),
+        cmocka_unit_test(column_named_id_names_the_rows),
+        cmocka_unit_test(csv_without_rows_or_columns),
+        cmocka_unit_test(csv_ragged_rows),
+        cmocka_unit_test(csv_cells_that_are_no_numbers),
+        cmocka_unit_test(csv_quotes_that_are_wrong),
+        cmocka_unit_test(csv_larger_than_its_buffer),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

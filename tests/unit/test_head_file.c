@@ -187,6 +187,7 @@ static const entry good_meta[] = {
     {"options", "\"{}\""},
     {"log_evidence", "\"-1.5\""},
     {"threshold", "\"0.5\""},
+    {"temperature", "\"1\""},
     {"created_by", "\"hand\""},
 };
 static const entry good_tensors[] = {
@@ -267,6 +268,19 @@ static const damage damages[] = {
     {{"options", NULL}, TN_ERR_FORMAT},
     {{"options", "{}"}, TN_ERR_FORMAT},
     {{"options", "\"{\""}, TN_ERR_FORMAT},
+    {{"classes", "\"[\\\"x\\\",\\\"x\\\"]\""}, TN_ERR_FORMAT},
+    {{"classes", "\"[\\\"x\\\",\\\"\\\"]\""}, TN_ERR_FORMAT},
+    {{"representations", REPS(REP("\\\"\\\"", "2", "\\\"l2\\\"") "," REP_B)}, TN_ERR_FORMAT},
+    {{"representations", REPS(REP("\\\"b\\\"", "2", "\\\"l2\\\"") "," REP_B)}, TN_ERR_FORMAT},
+    {{"log_evidence", "\"inf\""}, TN_ERR_FORMAT},
+    {{"threshold", "\"nan\""}, TN_ERR_FORMAT},
+    {{"threshold", "\"-inf\""}, TN_ERR_FORMAT},
+    {{"temperature", "\"nan\""}, TN_ERR_FORMAT},
+    {{"temperature", "\"inf\""}, TN_ERR_FORMAT},
+    {{"temperature", "\"-1\""}, TN_ERR_FORMAT},
+    {{"lambda", "{\"dtype\":\"I64\",\"shape\":[2],\"data_offsets\":[0,16]}"}, TN_ERR_FORMAT},
+    {{"weight", "{\"dtype\":\"I32\",\"shape\":[2,5],\"data_offsets\":[128,168]}"}, TN_ERR_FORMAT},
+    {{"bias", "{\"dtype\":\"U32\",\"shape\":[2],\"data_offsets\":[168,176]}"}, TN_ERR_FORMAT},
     {{"log_evidence", "\"high\""}, TN_ERR_FORMAT},
     {{"threshold", "\"\""}, TN_ERR_FORMAT},
     {{"threshold", "\"0.5x\""}, TN_ERR_FORMAT},
@@ -397,6 +411,39 @@ static void one_thing_changed_is_an_error(void **state)
     (void)state;
     check_damages(put_head, damages, sizeof damages / sizeof *damages);
     check_damages(put_learned, learned_damages, sizeof learned_damages / sizeof *learned_damages);
+}
+
+/* NaN and infinity where a head needs numbers; lambda is infinite for a class without weights. */
+static void numbers_that_are_none(void **state)
+{
+    (void)state;
+    static const struct place {
+        const char *name;
+        size_t offset, size;
+        bool may_be_infinite, may_be_nan;
+    } places[] = {{"lambda", 8, 8, true, false},         {"alpha", 16, 8, true, true},
+                  {"beta", 40, 8, true, true},           {"zscore_mean", 48 + 32, 8, false, false},
+                  {"zscore_scale", 88, 8, false, false}, {"weight", 128 + 36, 4, false, false},
+                  {"bias", 168, 4, false, false}};
+    const double values[] = {NAN, INFINITY, -INFINITY};
+    for (size_t p = 0; p < sizeof places / sizeof *places; ++p)
+        for (size_t v = 0; v < 3; ++v) {
+            bytes b;
+            tn_head *h = NULL;
+            char part[40];
+            const float narrow = (float)values[v];
+            put_head(&b, NULL);
+            memcpy(b.data + b.n - 176 + places[p].offset, places[p].size == 8 ? (const void *)&values[v] : &narrow,
+                   places[p].size);
+            tn_status st = tn_head_load(test_ctx, write_bytes("nan.safetensors", &b), &h);
+            bool fine = v == 0 ? places[p].may_be_nan : places[p].may_be_infinite;
+            snprintf(part, sizeof part, "of '%s' is NaN", places[p].name);
+            if (fine)
+                assert_fine(test_ctx, st);
+            else
+                assert_fails(test_ctx, TN_ERR_FORMAT, part, st);
+            tn_head_free(h);
+        }
 }
 
 /* What a file need not say, and what it gets then. */
@@ -551,6 +598,7 @@ int main(void)
         cmocka_unit_test(one_thing_changed_is_an_error),
         cmocka_unit_test(a_learned_kernel_by_hand),
         cmocka_unit_test(optional_entries),
+        cmocka_unit_test(numbers_that_are_none),
         cmocka_unit_test(cut_and_flipped_files),
         cmocka_unit_test(missing_files_and_folders),
         cmocka_unit_test(a_full_disk_leaves_nothing),

@@ -57,8 +57,41 @@ static void libsvm_large_index_meets_the_budget(void **state)
 {
     (void)state;
     tn_ctx_set_memory(test_ctx, 1 << 20);
-    assert_source_fails(write_text("big.svm", "1 16777216:1\n1 1:1\n"), TN_ERR_BUDGET, "128.0 MB");
+    assert_source_fails(write_text("big.svm", "1 8388608:1\n1 1:1\n"), TN_ERR_BUDGET, "64.0 MB");
     tn_ctx_set_memory(test_ctx, 0);
+}
+
+/* 370 bytes whose dense rows would be a gigabyte. */
+static void libsvm_tiny_file_asks_for_gigabytes(void **state)
+{
+    (void)state;
+    bytes b = {.n = 0};
+    for (int i = 0; i < 20; ++i)
+        put_text(&b, "1 1:1 16777216:0.5\n");
+    assert_source_fails(write_bytes("bomb.svm", &b), TN_ERR_DATA, "bomb.svm: 380 bytes would unfold to 1280.0 MB");
+    assert_source_fails(write_text("bomb.svm", "1 1000000000:1\n"), TN_ERR_FORMAT, "is above 16777216");
+}
+
+/* Lines of all lengths across the buffer's ends. */
+static void libsvm_larger_than_its_buffer(void **state)
+{
+    (void)state;
+    enum { ROWS = 30000 };
+    const char *path = file_path("large.svm");
+    FILE *f = fopen(path, "wb");
+    float out[3];
+    assert_non_null(f);
+    for (size_t i = 0; i < ROWS; ++i)
+        fprintf(f, "%zu 1:%zu%*s3:0.25%s", i % 5, i, (int)(1 + i % 11), "", i % 3 ? "\n" : " # comment\r\n");
+    assert_int_equal(fclose(f), 0);
+    tn_source *src = open_source(path);
+    assert_int_equal(tn_source_rows(src), ROWS);
+    for (size_t i = 0; i < ROWS; ++i) {
+        assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, i, 1, 0, 3, out));
+        assert_true(out[0] == (float)i && out[1] == 0 && out[2] == 0.25f);
+    }
+    tn_source_close(src);
+    unlink(path);
 }
 
 int main(void)
@@ -68,6 +101,8 @@ int main(void)
         cmocka_unit_test(values_that_are_floats_stay_floats),
         cmocka_unit_test(libsvm_defects),
         cmocka_unit_test(libsvm_large_index_meets_the_budget),
+        cmocka_unit_test(libsvm_tiny_file_asks_for_gigabytes),
+        cmocka_unit_test(libsvm_larger_than_its_buffer),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

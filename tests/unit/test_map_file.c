@@ -153,39 +153,44 @@ static void refuse(const entry *change, const double *values, tn_status status, 
     tn_map_free(map);
 }
 
+static const struct {
+    entry change;
+    tn_status status;
+    const char *part;
+} cases[] = {
+    {{"format", "\"tenon-pq\""}, TN_ERR_FORMAT, "expected tenon-kernel"},
+    {{"version", "\"2\""}, TN_ERR_UNSUPPORTED, "version 2"},
+    {{"basis", "\"wavelet\""}, TN_ERR_FORMAT, "basis is 'wavelet', expected scaled-fourier|fourier"},
+    {{"basis", NULL}, TN_ERR_FORMAT, "basis is 'missing'"},
+    {{"signed", "\"even\""}, TN_ERR_FORMAT, "signed is 'even', expected odd|split"},
+    {{"scale", "\"0\""}, TN_ERR_FORMAT, "scale is '0', expected a number above 0"},
+    {{"scale", "\"inf\""}, TN_ERR_FORMAT, "scale"},
+    {{"scale", NULL}, TN_ERR_FORMAT, "scale"},
+    {{"power", "\"1.5\""}, TN_ERR_FORMAT, "power is '1.5', expected a number from 0 to 1"},
+    {{"power", "\"nan\""}, TN_ERR_FORMAT, "power"},
+    {{"tasks", "\"-1\""}, TN_ERR_FORMAT, "tasks"},
+    {{"rows", "\"1e3\""}, TN_ERR_FORMAT, "rows"},
+    {{"weight", NULL}, TN_ERR_FORMAT, "weight"},
+    {{"weight", "{\"dtype\":\"F64\",\"shape\":[78],\"data_offsets\":[0,624]}"}, TN_ERR_FORMAT, "'weight' is no matrix"},
+    {{"weight", "{\"dtype\":\"F64\",\"shape\":[2,39],\"data_offsets\":[0,624]}"}, TN_ERR_FORMAT, "39 rows"},
+    {{"weight", "{\"dtype\":\"F32\",\"shape\":[39,4],\"data_offsets\":[0,624]}"},
+     TN_ERR_FORMAT,
+     "float32 (39, 4), expected float64 (39, 4)"},
+    {{"weight", "{\"dtype\":\"F64\",\"shape\":[39,0],\"data_offsets\":[0,0]}"}, TN_ERR_FORMAT, "behind a hole from 0"},
+    {{"singular_values", "{\"dtype\":\"F64\",\"shape\":[3,13],\"data_offsets\":[624,936]}"},
+     TN_ERR_FORMAT,
+     "float64 (3, 13), expected float64 (39,)"},
+    {{"histogram", "{\"dtype\":\"F64\",\"shape\":[16,16],\"data_offsets\":[936,2984]}"},
+     TN_ERR_FORMAT,
+     "expected float64 (256,)"},
+    {{"histogram", "{\"dtype\":\"F64\",\"shape\":[256],\"data_offsets\":[944,2992]}"}, TN_ERR_FORMAT, "byte"},
+    {{"histogram", NULL}, TN_OK, ""},
+    {{"singular_values", NULL}, TN_OK, ""},
+};
+
 static void damaged_files(void **state)
 {
     (void)state;
-    static const struct {
-        entry change;
-        tn_status status;
-        const char *part;
-    } cases[] = {
-        {{"format", "\"tenon-pq\""}, TN_ERR_FORMAT, "expected tenon-kernel"},
-        {{"version", "\"2\""}, TN_ERR_UNSUPPORTED, "version 2"},
-        {{"basis", "\"wavelet\""}, TN_ERR_FORMAT, "basis is 'wavelet', expected scaled-fourier|fourier"},
-        {{"basis", NULL}, TN_ERR_FORMAT, "basis is 'missing'"},
-        {{"signed", "\"even\""}, TN_ERR_FORMAT, "signed is 'even', expected odd|split"},
-        {{"scale", "\"0\""}, TN_ERR_FORMAT, "scale is '0', expected a number above 0"},
-        {{"scale", "\"inf\""}, TN_ERR_FORMAT, "scale"},
-        {{"scale", NULL}, TN_ERR_FORMAT, "scale"},
-        {{"power", "\"1.5\""}, TN_ERR_FORMAT, "power is '1.5', expected a number from 0 to 1"},
-        {{"power", "\"nan\""}, TN_ERR_FORMAT, "power"},
-        {{"tasks", "\"-1\""}, TN_ERR_FORMAT, "tasks"},
-        {{"rows", "\"1e3\""}, TN_ERR_FORMAT, "rows"},
-        {{"weight", NULL}, TN_ERR_FORMAT, "weight"},
-        {{"weight", "{\"dtype\":\"F64\",\"shape\":[78],\"data_offsets\":[0,624]}"},
-         TN_ERR_FORMAT,
-         "'weight' is no matrix"},
-        {{"weight", "{\"dtype\":\"F64\",\"shape\":[2,39],\"data_offsets\":[0,624]}"}, TN_ERR_FORMAT, "39 rows"},
-        {{"weight", "{\"dtype\":\"F32\",\"shape\":[39,4],\"data_offsets\":[0,624]}"}, TN_ERR_FORMAT, "39 x 4"},
-        {{"weight", "{\"dtype\":\"F64\",\"shape\":[39,0],\"data_offsets\":[0,0]}"}, TN_ERR_FORMAT, "1 to 39"},
-        {{"singular_values", "{\"dtype\":\"F64\",\"shape\":[38],\"data_offsets\":[624,928]}"}, TN_ERR_FORMAT, "39 x 1"},
-        {{"histogram", "{\"dtype\":\"F64\",\"shape\":[16,16],\"data_offsets\":[936,2984]}"}, TN_ERR_FORMAT, "256 x 1"},
-        {{"histogram", "{\"dtype\":\"F64\",\"shape\":[256],\"data_offsets\":[944,2992]}"}, TN_ERR_FORMAT, "byte"},
-        {{"histogram", NULL}, TN_OK, ""},
-        {{"singular_values", NULL}, TN_OK, ""},
-    };
     double values[VALUES] = {0};
     for (size_t i = 0; i < 78; ++i)
         values[i] = 0.01 * (double)i;

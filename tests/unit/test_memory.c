@@ -196,6 +196,7 @@ static void an_online_pass_holds_two_stretches_of_its_file(void **state)
     (void)state;
     meter m;
     size_t rows = SANITIZED ? 20000 : 300000;
+    assert_true(tn_map_files());
     meter_start(&m, "VmRSS");
     tn_source *src = sparse_file("m.npy", rows, 1024);
     tn_labels *labels = cyclic_labels(rows);

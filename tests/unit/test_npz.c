@@ -280,6 +280,90 @@ static void npz_member_defects(void **state)
     expect(false, false, (spoil){.flags = 1}, TN_ERR_UNSUPPORTED, "s.npz: byte 0: member is encrypted");
 }
 
+static void npz_stored_member_with_a_wrong_checksum(void **state)
+{
+    (void)state;
+    static bytes a, ids;
+    const spoil wrong = {.crc = 1}, none = {0};
+    expect(false, false, wrong, TN_ERR_FORMAT, "s.npz: byte 35: member's checksum is wrong");
+    expect(false, true, wrong, TN_ERR_FORMAT, "member's checksum is wrong");
+    make_grid(&a, 2, 2);
+    ids.n = 0;
+    put_npy(&ids, "|S1", false, "(2,)");
+    put_text(&ids, "ab");
+    const member members[] = {{"ids.npy", &ids, false, false}, {"x.npy", &a, false, false}};
+    assert_source_fails(write_zip("i.npz", members, 2, false, &wrong), TN_ERR_FORMAT, "member's checksum is wrong");
+    tn_source_close(open_source(write_zip("i.npz", members, 2, false, &none)));
+}
+
+/* One member of `size` bytes, zeros behind a header; too large for `bytes`. *packed is its length in the file. */
+static const char *write_large(const char *name, size_t size, bool deflated, size_t flipped, size_t *packed)
+{
+    static bytes head, tail;
+    unsigned char *content = calloc(size, 1), *out = malloc(size + 65536);
+    char shape[40];
+    assert_true(content && out);
+    head.n = tail.n = 0;
+    snprintf(shape, sizeof shape, "(%zu, 1024)", (size - 1024) / 1024);
+    put_npy(&head, "|u1", false, shape);
+    size = head.n + (size - 1024) / 1024 * 1024;
+    memcpy(content, head.data, head.n);
+    uint32_t crc = (uint32_t)crc32_z(0, content, size);
+    content[flipped] ^= flipped ? 1 : 0;
+    z_stream z = {.next_in = content, .avail_in = (uInt)size, .next_out = out, .avail_out = (uInt)size + 65536};
+    assert_int_equal(deflateInit2(&z, 1, Z_DEFLATED, -MAX_WBITS, 8, Z_DEFAULT_STRATEGY), Z_OK);
+    if (deflated)
+        assert_int_equal(deflate(&z, Z_FINISH), Z_STREAM_END);
+    *packed = deflated ? z.total_out : size;
+    deflateEnd(&z);
+    const member m = {"x.npy", &(bytes){.n = size}, deflated, false};
+    static const spoil none;
+    head.n = 0;
+    put_local(&head, &m, &(bytes){.n = 0}, crc);
+    put_entry(&tail, &m, &none, *packed, 0, crc);
+    size_t directory = tail.n;
+    put(&tail, "PK\5\6\0\0\0\0\1\0\1\0", 12);
+    put_int(&tail, directory, 4, false);
+    put_int(&tail, head.n + *packed, 4, false);
+    put_int(&tail, 0, 2, false);
+    FILE *f = fopen(file_path(name), "wb");
+    assert_non_null(f);
+    assert_int_equal(fwrite(head.data, 1, head.n, f), head.n);
+    assert_int_equal(fwrite(deflated ? out : content, 1, *packed, f), *packed);
+    assert_int_equal(fwrite(tail.data, 1, tail.n, f), tail.n);
+    assert_int_equal(fclose(f), 0);
+    free(content);
+    free(out);
+    return file_path(name);
+}
+
+/* 66 MB of zeros in 300 kB: a 1.5 MB file of the kind would ask for more than a gigabyte. */
+static void npz_tiny_file_asks_for_gigabytes(void **state)
+{
+    (void)state;
+    size_t packed = 0;
+    const char *path = write_large("bomb.npz", (size_t)66 << 20, true, 0, &packed);
+    assert_true(packed < ((size_t)66 << 20) / 200);
+    assert_source_fails(path, TN_ERR_DATA, "would unfold to 66.0 MB; beyond 64 MB at most 200 times");
+    tn_source_close(open_source(write_large("bomb.npz", (size_t)60 << 20, true, 0, &packed)));
+    unlink(path);
+}
+
+/* The checksums of several pieces, by several threads, are that of the whole. */
+static void npz_large_stored_member(void **state)
+{
+    (void)state;
+    const size_t size = (size_t)13 << 20;
+    size_t packed = 0;
+    for (size_t threads = 1; threads < 5; threads += 3) {
+        tn_ctx_set_threads(test_ctx, threads);
+        tn_source_close(open_source(write_large("large.npz", size, false, 0, &packed)));
+        assert_source_fails(write_large("large.npz", size, false, size - 5000, &packed), TN_ERR_FORMAT,
+                            "member's checksum is wrong");
+    }
+    unlink(file_path("large.npz"));
+}
+
 static void npz_array_defects_say_where_in_the_file(void **state)
 {
     (void)state;
@@ -322,6 +406,9 @@ int main(void)
         cmocka_unit_test(npz_ids_that_do_not_fit),
         cmocka_unit_test(npz_directory_defects),
         cmocka_unit_test(npz_member_defects),
+        cmocka_unit_test(npz_stored_member_with_a_wrong_checksum),
+        cmocka_unit_test(npz_tiny_file_asks_for_gigabytes),
+        cmocka_unit_test(npz_large_stored_member),
         cmocka_unit_test(npz_array_defects_say_where_in_the_file),
         cmocka_unit_test(npz_that_is_no_archive),
     };

@@ -93,10 +93,11 @@ static void loading_finds_tensors_and_metadata(void **state)
     assert_fine(test_ctx, tnp_safetensors_find(test_ctx, file, "w", &array));
     assert_int_equal(array.ndim, 2);
     assert_int_equal(array.shape[1], 3);
-    assert_int_equal(array.data[0], 4);
-    assert_fine(test_ctx, tnp_safetensors_still_there(test_ctx, file));
+    unsigned char first = 0;
+    assert_fine(test_ctx, tnp_safetensors_bytes(test_ctx, file, &array, 0, 1, &first));
+    assert_int_equal(first, 4);
     assert_int_equal(truncate(file_path("h.safetensors"), 20), 0);
-    assert_fails(test_ctx, TN_ERR_IO, "shrank", tnp_safetensors_still_there(test_ctx, file));
+    assert_fails(test_ctx, TN_ERR_IO, "is gone", tnp_safetensors_bytes(test_ctx, file, &array, 0, 1, &first));
     tnp_safetensors_close(file);
     tnp_safetensors_close(NULL);
 }
@@ -142,8 +143,9 @@ static void safetensors_header_defects(void **state)
     expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1]}}", 4, TN_ERR_FORMAT, "data_offsets are not two sizes");
     expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[0]}}", 4, TN_ERR_FORMAT, "not two sizes");
     expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[-4,0]}}", 4, TN_ERR_FORMAT, "not two sizes");
-    expect("{\"a\":{\"shape\":[1,1]},\"b\":{\"shape\":[1,1]}}", 0, TN_ERR_ARG,
-           "2 tensors in it, 2 with two dimensions");
+    expect("{\"a\":{\"dtype\":\"U8\",\"shape\":[1,1],\"data_offsets\":[0,1]},"
+           "\"b\":{\"dtype\":\"U8\",\"shape\":[1,1],\"data_offsets\":[1,2]}}",
+           2, TN_ERR_ARG, "2 tensors in it, 2 with two dimensions");
 }
 
 static void safetensors_values_outside_the_file(void **state)
@@ -153,8 +155,8 @@ static void safetensors_values_outside_the_file(void **state)
            "byte 72: tensor 'x' has data_offsets [0, 2000000], but 10 bytes follow");
     expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[1,1],\"data_offsets\":[8,4]}}", 10, TN_ERR_FORMAT,
            "data_offsets [8, 4]");
-    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[1,5]}}", 8, TN_ERR_FORMAT,
-           "byte 65: tensor 'x' of shape (2, 1) and type F32 has 4 bytes");
+    expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[2,1],\"data_offsets\":[0,4]}}", 4, TN_ERR_FORMAT,
+           "byte 64: tensor 'x' of shape (2, 1) and type F32 has 4 bytes");
     expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[9223372036854775807,9223372036854775807],\"data_offsets\":[0,4]}}", 4,
            TN_ERR_FORMAT, "has 4 bytes");
     expect("{\"x\":{\"dtype\":\"F32\",\"shape\":[4611686018427387904,1],\"data_offsets\":[0,0]}}", 0, TN_ERR_FORMAT,
@@ -173,6 +175,30 @@ static void safetensors_shapes_that_are_no_matrix(void **state)
     expect("{\"x\":{\"dtype\":\"U8\",\"shape\":[4,0],\"data_offsets\":[0,0]}}", 0, TN_ERR_DATA, "no columns");
 }
 
+/* Every byte of the values belongs to one tensor, in whatever order the header names them. */
+static void safetensors_overlaps_and_holes(void **state)
+{
+    (void)state;
+#define BYTES_OF(name, from, to) "\"" name "\":{\"dtype\":\"U8\",\"shape\":[1,2],\"data_offsets\":[" from "," to "]}"
+    expect("{" BYTES_OF("a", "0", "2") "," BYTES_OF("b", "1", "3") "}", 3, TN_ERR_FORMAT,
+           "tensor 'b' begins at 1 of the values, inside the one before it, which ends at 2");
+    expect("{" BYTES_OF("a", "0", "2") "," BYTES_OF("b", "0", "2") "}", 2, TN_ERR_FORMAT, "inside the one before it");
+    expect("{" BYTES_OF("a", "0", "2") "," BYTES_OF("b", "3", "5") "}", 5, TN_ERR_FORMAT,
+           "tensor 'b' begins at 3 of the values, behind a hole from 2");
+    expect("{" BYTES_OF("a", "1", "3") "}", 3, TN_ERR_FORMAT, "behind a hole from 0");
+    expect("{" BYTES_OF("a", "0", "2") "}", 3, TN_ERR_FORMAT, "1 bytes behind the last tensor");
+    expect("{\"__metadata__\":[]}", 0, TN_ERR_FORMAT, "__metadata__ is not an object");
+    bytes values = {.n = 4};
+    memcpy(values.data, "\1\2\3\4", 4);
+    tn_source *src = open_source(keyed(
+        write_tensors("o.safetensors", "{" BYTES_OF("b", "2", "4") "," BYTES_OF("a", "0", "2") "}", &values), "b"));
+    float out[2];
+    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 1, 0, 2, out));
+    assert_true(out[0] == 3 && out[1] == 4);
+    tn_source_close(src);
+#undef BYTES_OF
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +209,7 @@ int main(void)
         cmocka_unit_test(safetensors_header_defects),
         cmocka_unit_test(safetensors_values_outside_the_file),
         cmocka_unit_test(safetensors_shapes_that_are_no_matrix),
+        cmocka_unit_test(safetensors_overlaps_and_holes),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

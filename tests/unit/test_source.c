@@ -161,10 +161,10 @@ static void file_truncated_after_opening_is_no_crash(void **state)
     const char *path = write_shorts("shrink.npy", 200, 11, false);
     tn_source *src = open_source(path);
     assert_int_equal(truncate(path, 100), 0);
-    assert_fails(test_ctx, TN_ERR_IO, "shrink.npy: shrank from",
+    assert_fails(test_ctx, TN_ERR_IO, "shrink.npy: changed while it was read: byte 100 is gone",
                  tn_source_read(test_ctx, src, NULL, 0, 200, 0, 11, out));
     assert_int_equal(unlink(path), 0);
-    assert_fails(test_ctx, TN_ERR_IO, "shrink.npy: No such file",
+    assert_fails(test_ctx, TN_ERR_IO, "shrink.npy: changed while it was read: byte",
                  tn_source_read(test_ctx, src, NULL, 0, 1, 0, 11, out));
     tn_source_close(src);
 }

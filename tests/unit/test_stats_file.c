@@ -294,12 +294,27 @@ static void one_thing_changed_is_an_error(void **state)
     assert_int_equal(wrong, 0);
 }
 
+static void statistics_that_are_no_numbers(void **state)
+{
+    (void)state;
+    const double values[] = {NAN, INFINITY};
+    for (size_t v = 0; v < 2; ++v) {
+        tn_stats *s = gather(0, N, AS_F64, TN_TASK_MULTICLASS), *back = NULL;
+        s->gram[1] = values[v];
+        assert_fine(test_ctx, tn_stats_save(test_ctx, s, file_path("nan.safetensors")));
+        assert_fails(test_ctx, TN_ERR_FORMAT, "value 1 of 'gram' is NaN or infinite",
+                     tn_stats_load(test_ctx, file_path("nan.safetensors"), &back));
+        assert_null(back);
+        tn_stats_free(s);
+    }
+}
+
 /* Numbers that no rows can give: an error or a figure, never a crash. */
 static void numbers_without_sense(void **state)
 {
     (void)state;
-    const double values[] = {NAN, INFINITY, -1, 1e308};
-    for (size_t v = 0; v < 4; ++v) {
+    const double values[] = {-1, 1e308};
+    for (size_t v = 0; v < 2; ++v) {
         tn_stats *s = gather(0, N, AS_F64, TN_TASK_MULTICLASS);
         tn_evidence *e = NULL;
         tn_evidence_options opt;
@@ -348,9 +363,13 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(three_shards_equal_all_rows),       cmocka_unit_test(merging_in_any_order),
-        cmocka_unit_test(what_cannot_be_gathered_or_merged), cmocka_unit_test(rows_left_out),
-        cmocka_unit_test(one_thing_changed_is_an_error),     cmocka_unit_test(numbers_without_sense),
+        cmocka_unit_test(three_shards_equal_all_rows),
+        cmocka_unit_test(merging_in_any_order),
+        cmocka_unit_test(what_cannot_be_gathered_or_merged),
+        cmocka_unit_test(rows_left_out),
+        cmocka_unit_test(one_thing_changed_is_an_error),
+        cmocka_unit_test(statistics_that_are_no_numbers),
+        cmocka_unit_test(numbers_without_sense),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files: what commit leaves, what everything else does not leave, and what cannot be opened. */
-#define _XOPEN_SOURCE 700
+ * Outputs: what commit leaves, what everything else does not leave, and what cannot be opened. Most of it twice: with a file
+ * that has no name until commit, and, where the system is said to have none, with one of a random name. */
+#define _GNU_SOURCE
 #include "spectrum_of.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 static char folder[64];
@@ -254,36 +257,179 @@ static void test_full_disk(void **state)
     ctx_done(ctx);
 }
 
-static void test_map(void **state)
+/* A system without nameless files. */
+static int no_nameless(void *arg, tnp_io what, const char *path)
+{
+    size_t *creations = arg;
+    (void)path;
+    return what == TNP_IO_CREATE && (*creations)++ % 2 == 0 ? EOPNOTSUPP : 0;
+}
+
+/* The only hidden name in the folder, or "". */
+static void hidden_name(char out[300])
+{
+    DIR *dir = opendir(folder);
+    assert_non_null(dir);
+    *out = 0;
+    for (struct dirent *e; (e = readdir(dir)) != NULL;)
+        if (e->d_name[0] == '.' && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            snprintf(out, 300, "%s", e->d_name);
+    closedir(dir);
+}
+
+static void test_part_file_is_unpredictable(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    const char *path = in_folder("in.bin");
-    tnp_map map = {NULL, 7};
-    assert_fails(ctx, TN_ERR_IO, "in.bin", tnp_map_open(ctx, path, &map));
-    assert_fails(ctx, TN_ERR_IO, folder, tnp_map_open(ctx, folder, &map));
-    assert_true(map.data == NULL && map.size == 7);
-    FILE *f = fopen(path, "wb");
+    size_t creations = 0;
+    char names[2][300];
+    const char *path = in_folder("out.txt");
+    tnp_watch_io(ctx, no_nameless, &creations);
+    for (int i = 0; i < 2; ++i) {
+        tnp_output *out = NULL;
+        assert_fine(ctx, tnp_output_open(ctx, path, &out));
+        assert_int_equal(entries(folder), 1);
+        hidden_name(names[i]);
+        tnp_output_close(out);
+        assert_int_equal(entries(folder), 0);
+    }
+    assert_int_equal(strlen(names[0]), 45);
+    assert_memory_equal(names[0], names[1], 24); /* of the final name */
+    assert_string_not_equal(names[0], names[1]);
+    tnp_watch_io(ctx, NULL, NULL);
+    tnp_output *out = NULL; /* and where the system has them there is no name at all */
+    assert_fine(ctx, tnp_output_open(ctx, path, &out));
+    assert_int_equal(entries(folder), 0);
+    tnp_output_close(out);
+    ctx_done(ctx);
+}
+
+/* A run that is killed with its file half written leaves it; the next run of the same output removes it, but neither the file
+ * of a living writer nor anything else. */
+static void test_part_file_of_killed_run(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    size_t creations = 0;
+    int ready[2];
+    char byte;
+    const char *path = in_folder("out.txt"), *other = in_folder(".tenon-0123456789abcdef-0123456789abcdef.part");
+    FILE *f = fopen(other, "wb");
     assert_non_null(f);
     fclose(f);
-    assert_fine(ctx, tnp_map_open(ctx, path, &map));
-    assert_true(map.data == NULL && map.size == 0);
-    tnp_map_close(&map);
-    f = fopen(path, "wb");
-    assert_non_null(f);
-    fputs("12345", f);
-    fclose(f);
-    assert_fine(ctx, tnp_map_open(ctx, path, &map));
-    assert_int_equal(map.size, 5);
-    assert_memory_equal(map.data, "12345", 5);
-    assert_fine(ctx, tnp_map_still_there(ctx, path, 5));
-    assert_int_equal(truncate(path, 3), 0);
-    assert_fails(ctx, TN_ERR_IO, "from 5 to 3 bytes", tnp_map_still_there(ctx, path, 5));
-    tnp_map_close(&map);
-    assert_true(map.data == NULL && map.size == 0);
-    tnp_map_close(&map);
+    assert_int_equal(pipe(ready), 0);
+    pid_t child = fork();
+    if (child == 0) {
+        tn_ctx *own = NULL;
+        tnp_output *half = NULL;
+        bool fine = tn_ctx_new(&own) == TN_OK;
+        if (fine)
+            tnp_watch_io(own, no_nameless, &creations);
+        fine = fine && tnp_output_open(own, path, &half) == TN_OK && write(ready[1], "y", 1) == 1;
+        if (fine)
+            pause();
+        _exit(1);
+    }
+    assert_true(child > 0);
+    close(ready[1]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    assert_int_equal(entries(folder), 2);
+    write_output(ctx, path, "beside a living writer");
+    assert_int_equal(entries(folder), 3);
+    assert_int_equal(kill(child, SIGKILL), 0);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_int_equal(entries(folder), 3);
+    write_output(ctx, path, "after its death");
+    check_content(path, "after its death");
+    assert_int_equal(entries(folder), 2);
+    close(ready[0]);
     unlink(path);
-    assert_fails(ctx, TN_ERR_IO, "in.bin", tnp_map_still_there(ctx, path, 5));
+    unlink(other);
+    ctx_done(ctx);
+}
+
+/* Every call on the file system fails once: the old file is there, or the new one and the failure was that of the last sync;
+ * nothing else ever is. */
+static void fail_every_call(tn_ctx *ctx, tnp_io_fn watch, size_t *creations, size_t at_least)
+{
+    static const char large[200000]; /* more than the buffer */
+    const char *path = in_folder("out.txt");
+    size_t k = 1, late = 0;
+    for (tn_status st = TN_ERR_OUTPUT; st != TN_OK; ++k) {
+        tnp_output *out = NULL;
+        struct stat info;
+        write_output(ctx, path, "old");
+        *creations = 0;
+        tnp_watch_io(ctx, watch, creations);
+        tnp_fail_io(ctx, k);
+        st = tnp_output_open(ctx, path, &out);
+        if (st == TN_OK)
+            st = tnp_output_write(ctx, out, "new", 3);
+        if (st == TN_OK)
+            st = tnp_output_write(ctx, out, large, sizeof large);
+        if (st == TN_OK)
+            st = tnp_output_commit(ctx, out);
+        tnp_fail_io(ctx, 0);
+        tnp_watch_io(ctx, NULL, NULL);
+        tnp_output_close(out);
+        assert_int_equal(stat(path, &info), 0);
+        late += st != TN_OK && info.st_size != 3;
+        assert_true(info.st_size == 3 || info.st_size == 3 + (off_t)sizeof large);
+        assert_int_equal(entries(folder), 1);
+        assert_int_equal(tnp_live_blocks(ctx), 0);
+        if (st != TN_OK)
+            assert_fails(ctx, TN_ERR_OUTPUT, "out.txt: cannot be written: Input/output error", st);
+    }
+    assert_int_equal(late, 1);
+    assert_true(k > at_least);
+    unlink(path);
+}
+
+static void test_every_call_fails(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    size_t creations = 0;
+    fail_every_call(ctx, NULL, &creations, 6);
+    fail_every_call(ctx, no_nameless, &creations, 6);
+    ctx_done(ctx);
+}
+
+static int one_byte(void *arg, tnp_io what, const char *path)
+{
+    (void)arg;
+    (void)path;
+    return what == TNP_IO_WRITE ? TNP_IO_SHORT : 0;
+}
+
+static void test_short_writes(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    const char *path = in_folder("out.txt");
+    tnp_watch_io(ctx, one_byte, NULL);
+    write_output(ctx, path, "byte by byte");
+    check_content(path, "byte by byte");
+    unlink(path);
+    ctx_done(ctx);
+}
+
+/* The longest name there may be is written; one byte more is found before the work. */
+static void test_name_too_long(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    char path[400];
+    size_t start = (size_t)snprintf(path, sizeof path, "%s/", folder), creations = 0;
+    memset(path + start, 'x', 256);
+    path[start + 256] = 0;
+    assert_fails(ctx, TN_ERR_OUTPUT, "File name too long", tn_output_check(ctx, path));
+    path[start + 255] = 0;
+    write_output(ctx, path, "one");
+    tnp_watch_io(ctx, no_nameless, &creations);
+    write_output(ctx, path, "two");
+    check_content(path, "two");
+    unlink(path);
     ctx_done(ctx);
 }
 
@@ -320,11 +466,15 @@ int main(void)
         cmocka_unit_test(test_refused_targets),
         cmocka_unit_test(test_lost_folder),
         cmocka_unit_test(test_full_disk),
-        cmocka_unit_test(test_map),
         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_special_targets),
         cmocka_unit_test(test_link),
         cmocka_unit_test(test_permissions),
+        cmocka_unit_test(test_part_file_is_unpredictable),
+        cmocka_unit_test(test_part_file_of_killed_run),
+        cmocka_unit_test(test_every_call_fails),
+        cmocka_unit_test(test_short_writes),
+        cmocka_unit_test(test_name_too_long),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
