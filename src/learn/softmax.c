@@ -19,12 +19,14 @@
  * W, S and directions are float, as the products are; inner products, slopes and objectives are double. Oracle: ref_logistic. */
 #include "learn/softmax.h"
 #include "base/blas.h"
+#include "learn/certify_softmax.h"
 #include "learn/softmax_coarse.h"
+#include "learn/softmax_settle.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { KEPT = 3, FIRST_STEPS = 8, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20 };
+enum { KEPT = 3, FIRST_STEPS = 8, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20, PATIENCE = 16, ATTEMPTS = 3 };
 static const double LEFT = 0.02;     /* of the squared gradient, that the subspace may leave */
 static const double ROUNDING = 1e-6; /* of f */
 
@@ -46,7 +48,7 @@ typedef struct solver {
     size_t x_stride;
     float *x_kept;         /* their memory, when the design does not hold them */
     double sample_scale;   /* cost of all rows / cost of these */
-    double f, square, gap; /* objective, |g|^2, certified distance */
+    double f, square, gap; /* objective, |g|^2, estimated distance */
     size_t products;
 } solver;
 
@@ -140,10 +142,10 @@ static tn_status backward(solver *v)
     return TN_OK;
 }
 
-/* How far f can be above its minimum. F(w) = min_b f(w, b) is 1-strongly convex, so the weights account for 1/2 |g|^2; a
- * penalised intercept is a weight like any other, a free one accounts for f - min_b f, taken as twice its quadratic
- * estimate, g_b^2 / h_b with h_b the sum of curvatures. */
-static void certify(solver *v)
+/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g|^2, as F(w) = min_b f(w, b) is 1-strongly convex,
+ * and a free intercept adds about f - min_b f, twice its quadratic estimate, g_b^2 / h_b with h_b the sum of curvatures. Elsewhere
+ * than at that b neither is a bound: it only tells when to ask for the certificate. */
+static void estimate(solver *v)
 {
     const double *slope = v->sums + 1, *weight = slope + v->k;
     v->gap = v->square / 2;
@@ -152,7 +154,7 @@ static void certify(solver *v)
             v->gap += slope[j] * slope[j] / (v->opt->bias_penalised ? 2 : weight[j]);
 }
 
-/* f, g, the intercepts' slopes and the certificate at the present scores. */
+/* f, g, the intercepts' slopes and the estimate at the present scores. */
 static tn_status look(solver *v)
 {
     double square;
@@ -169,7 +171,7 @@ static tn_status look(solver *v)
     }
     v->f = v->sums[0] + square / 2;
     v->square = dot(v, v->g, v->g);
-    certify(v);
+    estimate(v);
     return TN_OK;
 }
 
@@ -292,7 +294,7 @@ done:
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
 {
     return 4 * k * (rows + (2 + 2 * KEPT) * (dim + 1)) + 4 * tnp_min(SAMPLE, rows) * dim + 8 * (1 + 3 * k) +
-           tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k);
+           tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) + tnp_certify_softmax_bytes(dim, k);
 }
 
 /* Every n-th row, n such that they are at most SAMPLE and fit the room for a direction's scores. */
@@ -360,25 +362,52 @@ done:
     return st;
 }
 
+/* Rounds until the estimate of the gap is below `tolerance` of f; false when they do not get there. */
+static tn_status approach(solver *v, double tolerance, size_t *iteration, bool *there)
+{
+    tn_status st = TN_OK;
+    double mark = v->gap;
+    for (size_t round = 0; v->gap > tolerance * v->f && *iteration < v->opt->max_iterations; ++*iteration, ++round) {
+        if (round > 0 && round % PATIENCE == 0) {
+            if (!(v->gap < mark / 2))
+                break; /* float has no digits left for this problem, or the pairs do not tell its shape */
+            mark = v->gap;
+        }
+        TN_TRY(tnp_progress(v->ctx, "training", 0, 1));
+        TN_TRY(take_round(v));
+    }
+    *there = v->gap <= tolerance * v->f;
+done:
+    return st;
+}
+
 tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *loss, const tnp_newton_options *options,
                             float *w, double *objective, double *gap, tnp_newton_info *info)
 {
     tn_status st = TN_OK;
     solver v = {.ctx = ctx, .x = design, .opt = options, .k = loss->y->classes, .width = design->dim + 1, .w = w};
     size_t iteration = 0;
+    double tolerance = options->tolerance, f = 0, distance = 0;
+    tnp_softmax_claim claim = {loss, options->bias, options->bias_penalised, tolerance, w};
+    bool there = false;
     TN_TRY(solver_init(&v, loss));
     TN_TRY(tnp_progress(ctx, "training", 0, 1));
     TN_TRY(begin(&v));
-    for (; v.gap > options->tolerance * v.f && iteration < options->max_iterations; ++iteration) {
-        TN_TRY(tnp_progress(ctx, "training", 0, 1));
-        TN_TRY(take_round(&v));
+    for (int attempt = 0; attempt < ATTEMPTS; ++attempt) {
+        TN_TRY(approach(&v, tolerance, &iteration, &there));
+        if (options->bias && !options->bias_penalised)
+            TN_TRY(tnp_softmax_settle(&v.rows, v.s, w + design->dim, v.width));
+        TN_TRY(tnp_certify_softmax(ctx, design, &claim, &f, &distance));
+        if (!there || distance <= options->tolerance * f)
+            break;
+        tolerance /= 4;
     }
     TN_TRY(tnp_progress(ctx, "training", 1, 1));
-    info->converged = v.gap <= options->tolerance * v.f;
+    info->converged = distance <= options->tolerance * f;
     info->iterations = iteration;
     info->products = v.products;
-    *objective = v.f;
-    *gap = v.gap;
+    *objective = f;
+    *gap = distance;
 done:
     solver_destroy(&v);
     return st;
