@@ -72,6 +72,8 @@ struct cli_app {
     size_t word_count;
     const char *line; /* the whole command line, for created_by */
     bool color;       /* on standard output */
+    char **warnings;  /* of the library, told so far: result.c */
+    size_t warning_count;
 };
 
 /* The first failure ends a function: `code` is its exit status, `done` frees. */
@@ -84,6 +86,8 @@ struct cli_app {
 
 /* One line on standard error, "tenon rank: ...", and back comes `code`. */
 int cli_fail(const cli_app *app, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* That line: "tenon rank: ", what kind of line it is, and the text. */
+void cli_print_error(const cli_app *app, const char *kind, const char *text);
 /* The exit status of a library call; prints the context's message when it failed. */
 int cli_check(const cli_app *app, tn_status status);
 /* Flushes standard output; a full disk is told, a closed pipe is not: nobody is there to read. */
@@ -175,6 +179,16 @@ void cli_donors_close(cli_donors *donors);
 
 /* Refuses a command line without --labels. */
 int cli_need_labels(const cli_app *app);
+
+/* ---- results and warnings (result.c) ---- */
+
+/* From here on warnings of the library are printed and kept. */
+void cli_watch_warnings(cli_app *app);
+void cli_forget_warnings(cli_app *app);
+/* Prints what the library made of a result: a table, or a JSON object, which gets the warnings. */
+void cli_print_result(const cli_app *app, const char *text);
+/* Ends a JSON object that the program writes itself: the warnings, the brace, the end of the line. */
+void cli_json_end(const cli_app *app, FILE *out);
 
 /* ---- JSON for the commands whose result is no library object (json.c) ---- */
 

@@ -23,7 +23,7 @@ done:
     return code;
 }
 
-static void print_json(const tn_machine *m, const speeds *s)
+static void print_json(const cli_app *app, const tn_machine *m, const speeds *s)
 {
     printf("{\"command\":\"doctor\",\"version\":");
     cli_json_string(stdout, tn_version());
@@ -45,7 +45,7 @@ static void print_json(const tn_machine *m, const speeds *s)
     cli_json_number(stdout, s->one);
     printf(",\"gemm_gflops\":");
     cli_json_number(stdout, s->all);
-    printf("}\n");
+    cli_json_end(app, stdout);
 }
 
 static void print_table(const tn_machine *m, const speeds *s)
@@ -74,7 +74,7 @@ int cmd_doctor(cli_app *app)
         return code;
     cli_progress_clear();
     if (app->options.json)
-        print_json(&machine, &s);
+        print_json(app, &machine, &s);
     else
         print_table(&machine, &s);
     return EXIT_FINE;

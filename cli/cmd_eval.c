@@ -162,8 +162,7 @@ int cmd_eval(cli_app *app)
     CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, metrics, names, &text)
                                              : tn_metrics_table(app->ctx, metrics, names, app->options.per_class,
                                                                 app->color, &text)));
-    cli_progress_clear();
-    printf("%s%s", text, app->options.json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     tn_text_free(text);
     tn_metrics_free(metrics);

@@ -76,8 +76,7 @@ int cmd_fit(cli_app *app)
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));
     if (*options->fit.online.checkpoint) /* the head is safe: what it could be made from again is not needed */
         remove(options->fit.online.checkpoint);
-    cli_progress_clear();
-    printf("%s%s", text, options->json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     tn_text_free(text);
     tn_head_free(head);

@@ -92,8 +92,10 @@ int cmd_info(cli_app *app)
             fputs(json ? "," : "\n", out);
         code = one_file(app, out, app->args[i]);
     }
-    if (json)
-        fputs("]}\n", out);
+    if (json) {
+        fputs("]", out);
+        cli_json_end(app, out);
+    }
     if (fclose(out) != 0 && code == 0)
         code = cli_fail(app, EXIT_FAILED, "memory: the system refused to give any");
     cli_progress_clear();

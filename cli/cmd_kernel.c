@@ -68,8 +68,7 @@ static int learn(cli_app *app)
     CLI_TRY(cli_check(app, app->options.json ? tn_map_learn_json(app->ctx, &info, map, output, &text)
                                              : tn_map_learn_text(app->ctx, &info, map, output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_map_save(app->ctx, map, app->line, output)));
-    cli_progress_clear();
-    printf("%s%s", text, app->options.json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     for (size_t i = 0; data && i < count; ++i) {
         tn_source_close((tn_source *)(uintptr_t)data[i].source);
@@ -112,7 +111,7 @@ static int apply(cli_app *app)
         printf("{\"command\":\"kernel apply\",\"rows\":%zu,\"dim\":%zu,\"width\":%zu,\"file\":", rows, cols * width,
                width);
         cli_json_string(stdout, options->output);
-        puts("}");
+        cli_json_end(app, stdout);
     } else {
         printf("%s: %zu rows, %zu columns became %zu\n", options->output, rows, cols, cols * width);
     }
@@ -140,7 +139,8 @@ static void print_cosines(const cli_app *app, const char *const *names, size_t c
             fputs(i % count ? "," : i ? "],[" : "[", stdout);
             cli_json_number(stdout, cosine[i]);
         }
-        puts("]]}");
+        fputs("]]", stdout);
+        cli_json_end(app, stdout);
         return;
     }
     for (size_t i = 0; i < count; ++i) {
@@ -192,7 +192,7 @@ static int show(cli_app *app)
         CLI_TRY(cli_check(app, tn_map_csv_save(app->ctx, map, csv)));
     if (picture)
         CLI_TRY(cli_check(app, tn_map_picture_save(app->ctx, map, name, picture)));
-    printf("%s%s", text, app->options.json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     tn_text_free(text);
     tn_map_free(map);

@@ -20,7 +20,7 @@ static void print_json(const cli_app *app, const tn_pq *pq, const tn_source *sou
     cli_json_number(stdout, info->seconds);
     printf(",\"%s\":", train ? "quantiser" : "codes");
     cli_json_string(stdout, app->options.output);
-    fputs("}\n", stdout);
+    cli_json_end(app, stdout);
 }
 
 static void print_lines(const cli_app *app, const tn_pq *pq, const tn_source *source, const tn_pq_info *info)

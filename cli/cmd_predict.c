@@ -191,8 +191,10 @@ static int print_rows(cli_app *app, const printer *p, tn_scorer *scorer, tn_npy_
         block at = {scorer, start, rows - start < most ? rows - start : most};
         CLI_TRY(print_block(app, p, &at, scores, proba, writer));
     }
-    if (p->json)
-        fputs("]}\n", stdout);
+    if (p->json) {
+        fputs("]", stdout);
+        cli_json_end(app, stdout);
+    }
     CLI_TRY(cli_finish_output(app));
 done:
     tn_mat_free(scores);

@@ -17,8 +17,7 @@ int cmd_rank(cli_app *app)
         app, tn_rank(app->ctx, cli_sources_view(&sources), sources.count, labels, &app->options.fit.rank, &ranking)));
     CLI_TRY(cli_check(app, app->options.json ? tn_ranking_json(app->ctx, ranking, &text)
                                              : tn_ranking_table(app->ctx, ranking, app->color, &text)));
-    cli_progress_clear();
-    printf("%s%s", text, app->options.json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     tn_text_free(text);
     tn_ranking_free(ranking);

@@ -32,8 +32,7 @@ int cmd_transfer(cli_app *app)
     CLI_TRY(cli_check(app, options->json ? tn_transfer_json(app->ctx, info, options->output, &text)
                                          : tn_transfer_table(app->ctx, info, options->output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));
-    cli_progress_clear();
-    printf("%s%s", text, options->json ? "\n" : "");
+    cli_print_result(app, text);
 done:
     tn_text_free(text);
     tn_head_free(head);

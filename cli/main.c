@@ -84,8 +84,10 @@ int main(int argc, char **argv)
         code = cli_fail(&app, EXIT_FAILED, "memory: the system refused to give any");
     } else {
         cli_watch_signals(app.ctx);
+        cli_watch_warnings(&app);
         code = run_command(&app, argc, argv);
     }
+    cli_forget_warnings(&app);
     tn_ctx_free(app.ctx);
     free(app.args);
     free(app.words);

@@ -38,6 +38,16 @@ static int exit_of(tn_status status)
     return EXIT_FAILED;
 }
 
+void cli_print_error(const cli_app *app, const char *kind, const char *text)
+{
+    cli_progress_clear();
+    fprintf(stderr, "tenon%s%s: %s", app->command ? " " : "", app->command ? app->command->name : "", kind);
+    /* A file name may hold a line break or worse; the error stays one line. */
+    for (; *text; ++text)
+        fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, stderr);
+    fputc('\n', stderr);
+}
+
 int cli_fail(const cli_app *app, int code, const char *format, ...)
 {
     char text[1400];
@@ -45,12 +55,7 @@ int cli_fail(const cli_app *app, int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    /* A file name may hold a line break or worse; the error stays one line. */
-    for (char *p = text; *p; ++p)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
-            *p = '?';
-    cli_progress_clear();
-    fprintf(stderr, "tenon%s%s: %s\n", app->command ? " " : "", app->command ? app->command->name : "", text);
+    cli_print_error(app, "", text);
     return code;
 }
 

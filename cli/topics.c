@@ -32,6 +32,8 @@ const cli_topic cli_topics[] = {
                     "  130 -- interrupted"},
     {"Output",
      "Results go to standard output, everything else to standard error. An error is one line that begins with tenon "
-     "and the command. Files are written beside their name and renamed: none is left half-written."},
+     "and the command; a warning says so after them, and in --json stands in the list warnings, a key that is there "
+     "only "
+     "when there is one. Files are written beside their name and renamed: none is left half-written."},
     {NULL, NULL},
 };

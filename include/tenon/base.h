@@ -2,8 +2,8 @@
  *
  * What every other header needs: status codes, the context, option fields.
  *
- * A tn_ctx carries everything a call may need besides its data: thread count, memory budget, progress
- * callback, cancel flag, and the text of the last error. Use one context per calling thread. Objects made with
+ * A tn_ctx carries everything a call may need besides its data: thread count, memory budget, callbacks for
+ * progress and warnings, cancel flag, and the text of the last error. Use one context per calling thread. Objects made with
  * a context must be freed before it. The library never prints, exits or aborts. */
 #ifndef TENON_BASE_H
 #define TENON_BASE_H
@@ -60,6 +60,12 @@ TN_API size_t tn_ctx_memory_peak(const tn_ctx *ctx);
 /* Called now and then from the calling thread during long work: done of total units of the named stage. */
 typedef void (*tn_progress_fn)(void *user, const char *stage, size_t done, size_t total);
 TN_API void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user);
+
+/* Called from the calling thread when work goes on but its result may not be what was meant, or claims less than was
+ * asked for: classes that are very uneven, a solver that stopped before its goal. One line, without a full stop, as
+ * tn_ctx_message words it; borrowed until the callback returns. Without a callback nobody is told. */
+typedef void (*tn_warning_fn)(void *user, const char *text);
+TN_API void tn_ctx_set_warning(tn_ctx *ctx, tn_warning_fn fn, void *user);
 
 /* Asks running work to stop with TN_ERR_INTERRUPTED. Async-signal-safe; may be called from any thread. */
 TN_API void tn_ctx_cancel(tn_ctx *ctx);

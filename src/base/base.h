@@ -22,6 +22,10 @@
 
 /* Keeps the sentence in ctx and returns `status`: return tnp_fail(ctx, TN_ERR_SHAPE, "...", ...). */
 tn_status tnp_fail(tn_ctx *ctx, tn_status status, const char *format, ...) __attribute__((format(printf, 3, 4)));
+/* Tells the warning callback, if any, and goes on: tnp_warn(ctx, "%s: 3 of 5 classes have one row", path). Worded as a
+ * failure is: the file or stage, what came, what to give instead. From the calling thread only. The message of the last
+ * failure stays as it was. */
+void tnp_warn(tn_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* TN_ERR_INTERRUPTED once tn_ctx_cancel was called; long loops ask once a block. */
 tn_status tnp_cancelled(tn_ctx *ctx);
 /* Tells the progress callback, if any, and asks tnp_cancelled. */

@@ -68,6 +68,12 @@ void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user)
     ctx->progress_user = user;
 }
 
+void tn_ctx_set_warning(tn_ctx *ctx, tn_warning_fn fn, void *user)
+{
+    ctx->warning = fn;
+    ctx->warning_user = user;
+}
+
 void tn_ctx_cancel(tn_ctx *ctx)
 {
     atomic_store(&ctx->cancelled, 1);
@@ -100,6 +106,18 @@ tn_status tnp_fail(tn_ctx *ctx, tn_status status, const char *format, ...)
     tnp_format_list(ctx->message, sizeof ctx->message, format, args);
     va_end(args);
     return status;
+}
+
+void tnp_warn(tn_ctx *ctx, const char *format, ...)
+{
+    char text[sizeof ctx->message];
+    if (!ctx->warning)
+        return;
+    va_list args;
+    va_start(args, format);
+    tnp_format_list(text, sizeof text, format, args);
+    va_end(args);
+    ctx->warning(ctx->warning_user, text);
 }
 
 tn_status tnp_cancelled(tn_ctx *ctx)

@@ -19,6 +19,8 @@ struct tn_ctx {
     atomic_int cancelled;
     tn_progress_fn progress;
     void *progress_user;
+    tn_warning_fn warning;
+    void *warning_user;
     char message[1024];
 };
 

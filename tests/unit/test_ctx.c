@@ -93,6 +93,29 @@ static void test_progress_and_cancel(void **state)
     ctx_done(ctx);
 }
 
+static void keep_text(void *user, const char *text)
+{
+    snprintf(user, 100, "%s", text);
+}
+
+/* Warnings go to their callback only: no failure is forgotten for them, and without one nothing happens. */
+static void test_warnings(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(1);
+    char told[100] = "";
+    tnp_fail(ctx, TN_ERR_IO, "before");
+    tnp_warn(ctx, "nobody hears of %d", 1);
+    tn_ctx_set_warning(ctx, keep_text, told);
+    tnp_warn(ctx, "%s: %zu of %d classes have one row", "y.npy", (size_t)3, 5);
+    assert_string_equal(told, "y.npy: 3 of 5 classes have one row");
+    assert_string_equal(tn_ctx_message(ctx), "before");
+    tn_ctx_set_warning(ctx, NULL, NULL);
+    tnp_warn(ctx, "nor of this");
+    assert_string_equal(told, "y.npy: 3 of 5 classes have one row");
+    ctx_done(ctx);
+}
+
 /* Cancelled from its own progress callback, the long computation stops, leaks nothing and leaves its output alone; the
  * matrix that it would have taken over stays the caller's. */
 static void test_cancelled_work(void **state)
@@ -153,7 +176,7 @@ int main(void)
         cmocka_unit_test(test_messages),        cmocka_unit_test(test_two_contexts),
         cmocka_unit_test(test_threads_setting), cmocka_unit_test(test_progress_and_cancel),
         cmocka_unit_test(test_cancelled_work),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_machine),
+        cmocka_unit_test(test_machine),         cmocka_unit_test(test_warnings),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Results on standard output, and the warnings that belong to them. A warning is one line on standard error at once, also
+ * with --quiet: it may be the reason not to use the result. It is kept for "warnings" at the end of the JSON object, a
+ * key that is there only when something was to be told. What was said once is not said again. */
+#include "cli.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool was_told(const cli_app *app, const char *text)
+{
+    for (size_t i = 0; i < app->warning_count; ++i)
+        if (strcmp(app->warnings[i], text) == 0)
+            return true;
+    return false;
+}
+
+/* As tn_warning_fn. A warning that finds no memory to be kept is printed all the same. */
+static void take_warning(void *user, const char *text)
+{
+    cli_app *app = user;
+    if (was_told(app, text))
+        return;
+    cli_print_error(app, "warning: ", text);
+    size_t n = strlen(text) + 1;
+    char **list = realloc(app->warnings, (app->warning_count + 1) * sizeof *list), *copy = malloc(n);
+    app->warnings = list ? list : app->warnings;
+    if (list && copy)
+        list[app->warning_count++] = memcpy(copy, text, n);
+    else
+        free(copy);
+}
+
+void cli_watch_warnings(cli_app *app)
+{
+    tn_ctx_set_warning(app->ctx, take_warning, app);
+}
+
+void cli_forget_warnings(cli_app *app)
+{
+    for (size_t i = 0; i < app->warning_count; ++i)
+        free(app->warnings[i]);
+    free(app->warnings);
+    app->warnings = NULL;
+    app->warning_count = 0;
+}
+
+void cli_json_end(const cli_app *app, FILE *out)
+{
+    for (size_t i = 0; i < app->warning_count; ++i) {
+        fputs(i ? "," : ",\"warnings\":[", out);
+        cli_json_string(out, app->warnings[i]);
+    }
+    fputs(app->warning_count ? "]}\n" : "}\n", out);
+}
+
+void cli_print_result(const cli_app *app, const char *text)
+{
+    cli_progress_clear();
+    if (!app->options.json) {
+        fputs(text, stdout);
+        return;
+    }
+    fwrite(text, 1, strlen(text) - 1, stdout); /* all but the brace that ends the object */
+    cli_json_end(app, stdout);
+}
