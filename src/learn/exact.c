@@ -17,12 +17,13 @@
 #include "learn/exact.h"
 #include "learn/certify.h"
 #include "learn/exact_step.h"
+#include "learn/softmax_loss.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-enum { SEARCHES = 60, HALVES = 200, STEPS_SMOOTH = 8, STEPS_HINGE = 24 };
+enum { HALVES = 200, STRETCHES = 60, STEPS_SMOOTH = 8, STEPS_HINGE = 24 };
 static const double FIRST_MU = 0.5, LESS = 0.125, LEAST_MU = 1e-13;
 static const double NEAR =
     0.25; /* of the tolerance: how far the double iterate goes, so that rounding to float has room */
@@ -36,7 +37,8 @@ typedef struct solver {
     float *a;                        /* n: signed costs */
     double *s, *z, *r, *h;           /* n: scores, along the step, slopes, curvatures */
     double *w, *g, *d;               /* dim + 1 */
-    double f, primal, lower, square; /* with the smooth loss; with the loss; bound of the minimum; |g|^2 */
+    double *best;                    /* dim + 1: where the objective was least */
+    double f, primal, lower, square; /* with the smooth loss; least with the loss; bound of the minimum; |g|^2 */
     double longest;                  /* |x_i|^2 at most */
     size_t passes;
 } solver;
@@ -104,16 +106,52 @@ static double bound_of(const solver *v)
            tnp_certify_rounding(side[0] + side[1] + fabs(dual[0]) + fabs(dual[1]) + square);
 }
 
-/* f, the objective, slopes, curvatures, the gradient and the bound at the present scores. */
+/* The objective at t times the weights. */
+static double stretched(const solver *v, double t)
+{
+    double sum = t * t * dot(v, v->w, v->w) / 2;
+    for (size_t i = 0; i < v->n; ++i)
+        sum += tnp_margin_value(v->opt->loss, fabs((double)v->a[i]), t * (v->a[i] < 0 ? -v->s[i] : v->s[i]));
+    return sum;
+}
+
+/* The best t. The hinge is dear to rows that miss the margin by a rounding, or by the part of mu that the smooth loss leaves them at:
+ * where multipliers are far below c, a little more of w is worth more than a smaller mu. */
+static double best_stretch(const solver *v)
+{
+    double low = 0.5, high = 2, square = dot(v, v->w, v->w);
+    for (int i = 0; i < STRETCHES && v->opt->loss == TNP_HINGE; ++i) {
+        double t = (low + high) / 2, slope = t * square;
+        for (size_t j = 0; j < v->n; ++j) {
+            double m = v->a[j] < 0 ? -v->s[j] : v->s[j];
+            slope -= t * m < 1 ? fabs((double)v->a[j]) * m : 0;
+        }
+        low = slope < 0 ? t : low;
+        high = slope < 0 ? high : t;
+    }
+    return v->opt->loss == TNP_HINGE ? high : 1;
+}
+
+/* Keeps the place with the least objective. */
+static void keep_best(solver *v)
+{
+    double t = best_stretch(v), objective = stretched(v, t);
+    if (!(objective < v->primal))
+        return;
+    v->primal = objective;
+    for (size_t i = 0; i <= v->dim; ++i)
+        v->best[i] = t * v->w[i];
+}
+
+/* f, slopes, curvatures, the gradient and the bound at the present scores. */
 static tn_status look(solver *v)
 {
-    double smooth = 0, loss = 0, ridge;
+    double smooth = 0;
     for (size_t i = 0; i < v->n; ++i) {
         bend at = bend_at(v, i, v->s[i]);
         v->r[i] = at.slope;
         v->h[i] = at.curve;
         smooth += at.value;
-        loss += tnp_margin_value(v->opt->loss, fabs((double)v->a[i]), v->a[i] < 0 ? -v->s[i] : v->s[i]);
     }
     tn_status st = tnp_times_rows(v->ctx, v->x, v->r, v->g);
     if (!v->opt->bias)
@@ -121,9 +159,8 @@ static tn_status look(solver *v)
     for (size_t i = 0; i <= v->dim; ++i)
         v->g[i] += penalised(v, i) ? v->w[i] : 0;
     ++v->passes;
-    ridge = dot(v, v->w, v->w) / 2;
-    v->f = smooth + ridge;
-    v->primal = loss + ridge;
+    v->f = smooth + dot(v, v->w, v->w) / 2;
+    keep_best(v);
     v->square = 0;
     for (size_t i = 0; i <= v->dim; ++i)
         v->square += v->g[i] * v->g[i];
@@ -139,37 +176,18 @@ static tn_status rescore(solver *v)
 
 /* ---- one step ---- */
 
-/* Derivative of f at w + t d, its scores s + t z; *second the derivative of that. */
-static double slope_at(const solver *v, double t, double *second)
+/* First and second derivative of f at w + t d, its scores s + t z. */
+static tn_status line(void *arg, double t, double *first, double *second)
 {
-    double first = dot(v, v->w, v->d) + t * dot(v, v->d, v->d);
+    const solver *v = arg;
     *second = dot(v, v->d, v->d);
+    *first = dot(v, v->w, v->d) + t * *second;
     for (size_t i = 0; i < v->n; ++i) {
         bend at = bend_at(v, i, v->s[i] + t * v->z[i]);
-        first += at.slope * v->z[i];
+        *first += at.slope * v->z[i];
         *second += at.curve * v->z[i] * v->z[i];
     }
-    return first;
-}
-
-/* Where the slope along d has fallen to a hundredth; 0 when it does not fall. */
-static double search(const solver *v)
-{
-    double second, start = slope_at(v, 0, &second), low = 0, high = 0, t = 1;
-    if (!(start < 0))
-        return 0;
-    for (int i = 0; i < SEARCHES; ++i) {
-        double first = slope_at(v, t, &second);
-        if (fabs(first) <= 0.01 * -start)
-            return t;
-        low = first < 0 ? t : low;
-        high = first > 0 ? t : high;
-        double next = second > 0 ? t - first / second : 2 * t;
-        if (high == 0)
-            next = fmin(next, 8 * t);
-        t = high == 0 || (next > low && next < high) ? next : (low + high) / 2;
-    }
-    return low;
+    return TN_OK;
 }
 
 /* One Newton step; *moved is false when it leads nowhere, or the budget has no room for it. */
@@ -188,7 +206,9 @@ static tn_status take_step(solver *v, bool *moved)
     if (!*moved)
         return TN_OK;
     TN_TRY(tnp_rows_times(v->ctx, v->x, v->d, v->z));
-    double t = search(v), before = v->f, square = v->square;
+    double t = 0, before = v->f, square = v->square, start, second;
+    TN_TRY(line(v, 0, &start, &second));
+    TN_TRY(tnp_line_search(line, v, start, 0.01, &t));
     for (size_t i = 0; i <= v->dim; ++i)
         v->w[i] += t * v->d[i];
     for (size_t i = 0; i < v->n; ++i)
@@ -224,6 +244,7 @@ static tn_status minimise(solver *v)
     tn_status st = TN_OK;
     v->mu = FIRST_MU;
     v->lower = -INFINITY;
+    v->primal = INFINITY;
     TN_TRY(rescore(v));
     TN_TRY(look(v));
     TN_TRY(descend(v));
@@ -268,12 +289,12 @@ static double best_intercept(const solver *v, double start)
     return (low + high) / 2;
 }
 
-/* out (dim + 1) = factor w as floats, and the objective of that. The scores become those of out. */
+/* out (dim + 1) = factor times the best place as floats, and the objective of that. The scores become those of out. */
 static tn_status round_off(solver *v, double factor, float *out, double *objective)
 {
-    double intercept = factor * v->w[v->dim], sum = 0;
+    double intercept = factor * v->best[v->dim], sum = 0;
     for (size_t i = 0; i <= v->dim; ++i) {
-        out[i] = (float)(factor * v->w[i]);
+        out[i] = (float)(factor * v->best[i]);
         v->d[i] = i < v->dim ? (double)out[i] : 0;
     }
     tn_status st = tnp_rows_times(v->ctx, v->x, v->d, v->s);
@@ -297,7 +318,7 @@ static void column_costs(const tnp_columns *columns, size_t column, size_t rows,
         tnp_signed_costs(columns, i, &column, 1, a + i);
 }
 
-/* Two roundings are tried, w and a little more of it: rows at the margin then are beyond it in spite of their errors. */
+/* Two roundings are tried, that place and a little more of it: rows at the margin then are beyond it in spite of their errors. */
 static tn_status finish(solver *v, float *out, float *other, double *objective)
 {
     tn_status st = TN_OK;
@@ -373,7 +394,7 @@ double tnp_exact_flops(size_t rows, size_t dim, size_t active, tnp_margin loss)
 
 static size_t solver_bytes(size_t rows, size_t dim)
 {
-    return 36 * rows + 32 * (dim + 1) + 512;
+    return 36 * rows + 40 * (dim + 1) + 512;
 }
 
 tn_status tnp_exact_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const size_t *cols, size_t count,
@@ -382,7 +403,7 @@ tn_status tnp_exact_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *co
 {
     tn_status st = TN_OK;
     solver v = {.ctx = ctx, .x = design, .opt = options, .n = design->rows, .dim = design->dim};
-    double **rows[] = {&v.s, &v.z, &v.r, &v.h}, **wide[] = {&v.w, &v.g, &v.d};
+    double **rows[] = {&v.s, &v.z, &v.r, &v.h}, **wide[] = {&v.w, &v.g, &v.d, &v.best};
     result to = {columns, alpha, w, objective, gap, NULL, NULL};
     size_t most = 0;
     if (count == 0 || solver_bytes(v.n, v.dim) > tnp_room(ctx))

@@ -23,6 +23,8 @@
 #include <math.h>
 #include <string.h>
 
+static const double NOTHING = 1e-3; /* of the mean objective of a column */
+
 void tn_learn_options_default(tn_learn_options *options)
 {
     *options = (tn_learn_options){
@@ -177,6 +179,22 @@ done:
     return st;
 }
 
+/* What is not converged says so where people see it. Folds say it once for all, whatever C it was: they only choose. */
+static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out)
+{
+    double percent = out->objective > 0 ? 100 * out->gap / out->objective : 0;
+    if (out->converged)
+        return;
+    if (l->row_fold)
+        tnp_warn(ctx, "training: models of some folds did not reach the --gap that was asked for");
+    else
+        tnp_warn(
+            ctx,
+            "training: after %zu passes the head is only certain to be within %.2g %% of the optimum, --gap asks for "
+            "%.2g %%: more --max-passes, more --mem or another --normalize may help",
+            out->passes, percent, 100 * l->options->gap);
+}
+
 static tnp_newton_options newton_options(const tnp_linear *l)
 {
     return (tnp_newton_options){l->options->gap, tnp_min(l->options->max_passes, 200), l->bias,
@@ -192,10 +210,11 @@ static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float
     tnp_newton_info info = {0};
     TN_TRY(tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info));
     out->passes = info.products;
-    if (out->gap > l->options->gap * out->objective && out->passes < l->options->max_passes)
+    if (out->gap > l->options->gap * out->objective && info.iterations < l->options->max_passes)
         TN_TRY(tnp_softmax_exact(ctx, l->design, &loss, l->bias, l->options->gap, l->options->max_passes, w,
                                  &out->objective, &out->gap, &out->passes));
     out->converged = out->gap <= l->options->gap * out->objective;
+    tell(ctx, l, out);
 done:
     return st;
 }
@@ -220,30 +239,33 @@ static bool penalised(const tnp_linear *l)
     return l->options->penalise_bias && !l->logistic;
 }
 
-/* Columns whose gap is larger than what was asked for, into job->cols. */
+/* Columns whose gap is larger than what was asked for, into job->cols. One that can be brought to nothing (a fold without any
+ * row of one side) never has a small gap beside its own objective: it may also be small beside all. */
 static size_t unsolved(const training_job *job)
 {
-    size_t n = 0;
-    for (size_t j = 0; j < job->columns->count; ++j)
-        if (job->gap[j] > job->l->options->gap * job->objective[j])
+    size_t n = 0, count = job->columns->count;
+    double total = 0;
+    for (size_t j = 0; j < count; ++j)
+        total += job->objective[j];
+    for (size_t j = 0; j < count; ++j)
+        if (job->gap[j] > job->l->options->gap * fmax(job->objective[j], NOTHING * total / (double)count))
             job->cols[n++] = j;
     return n;
 }
 
-/* Changes the route for the columns that the first did not bring to their gap. */
-static tn_status by_exact(tn_ctx *ctx, const training_job *job)
+/* Changes the route for the columns that the first did not bring to their gap, which took `passes` of those allowed. */
+static tn_status by_exact(tn_ctx *ctx, const training_job *job, size_t passes)
 {
     const tn_learn_options *o = job->l->options;
     size_t count = unsolved(job);
-    if (job->out->passes >= o->max_passes)
+    if (passes >= o->max_passes)
         return TN_OK;
-    tnp_exact_options options = {loss_of(job->l), job->l->bias, penalised(job->l), o->gap,
-                                 o->max_passes - job->out->passes};
+    tnp_exact_options options = {loss_of(job->l), job->l->bias, penalised(job->l), o->gap, o->max_passes - passes};
     return tnp_exact_solve(ctx, job->l->design, job->columns, job->cols, count, &options, job->l->alpha, job->w,
                            job->objective, job->gap, &job->out->passes);
 }
 
-static tn_status by_newton(tn_ctx *ctx, const training_job *job)
+static tn_status by_newton(tn_ctx *ctx, const training_job *job, size_t *steps)
 {
     const tnp_linear *l = job->l;
     tnp_loss loss = l->logistic ? tnp_binary_logistic(job->columns) : tnp_squared_hinge(job->columns);
@@ -252,6 +274,7 @@ static tn_status by_newton(tn_ctx *ctx, const training_job *job)
     tn_status st =
         tnp_newton_solve(ctx, l->design, job->columns->count, &loss, &options, job->w, job->objective, job->gap, &info);
     job->out->passes = info.products;
+    *steps = info.iterations;
     for (size_t j = 0; j < job->columns->count; ++j)
         job->cols[j] = j;
     tnp_claim claim = {.columns = job->columns,
@@ -264,7 +287,7 @@ static tn_status by_newton(tn_ctx *ctx, const training_job *job)
     return st == TN_OK ? tnp_certify(ctx, l->design, &claim, job->objective, job->gap) : st;
 }
 
-static tn_status by_dual(tn_ctx *ctx, const training_job *job)
+static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
 {
     const tnp_linear *l = job->l;
     tnp_dual_options options = {.squared = l->options->loss == TN_SVM_SQUARED_HINGE,
@@ -277,7 +300,7 @@ static tn_status by_dual(tn_ctx *ctx, const training_job *job)
     tnp_dual_info info = {0};
     tn_status st =
         tnp_dual_solve(ctx, l->design, job->columns, &options, l->alpha, job->w, job->objective, job->gap, &info);
-    job->out->passes = info.passes;
+    *passes = job->out->passes = info.passes;
     return st;
 }
 
@@ -297,6 +320,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     column_room room = {0};
     tnp_columns columns;
     training_job job = {.l = l, .columns = &columns, .w = w, .out = out};
+    size_t steps = 0;
     tnp_linear_method method = tnp_linear_method_of(l->options, l->logistic, l->bias, l->task->kind);
     if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TN_SVM_HINGE)
         return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
@@ -307,11 +331,12 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.gap, &job.gap));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.cols, &job.cols));
     if (method == TNP_BY_NEWTON)
-        TN_TRY(by_newton(ctx, &job));
+        TN_TRY(by_newton(ctx, &job, &steps));
     else
-        TN_TRY(by_dual(ctx, &job));
-    TN_TRY(by_exact(ctx, &job));
+        TN_TRY(by_dual(ctx, &job, &steps));
+    TN_TRY(by_exact(ctx, &job, steps));
     sum_up(&job);
+    tell(ctx, l, out);
 done:
     room_free(&room);
     tnp_free(job.objective);

@@ -255,7 +255,7 @@ static tn_status search(solver *v, double *t)
     TN_TRY(line(&job, 0, &first, &second));
     job.aside = slope - first;
     job.stiff = dot(v, v->d, v->d);
-    TN_TRY(tnp_line_search(line, &job, slope, t));
+    TN_TRY(tnp_line_search(line, &job, slope, 0.1, t));
 done:
     return st;
 }

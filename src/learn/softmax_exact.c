@@ -301,7 +301,7 @@ static tn_status take_step(solver *v, double forcing, size_t max_passes, double 
     tn_status st = TN_OK;
     TN_TRY(direction(v, forcing, max_passes));
     TN_TRY(pass(v, v->d, keep_rows, NULL));
-    TN_TRY(tnp_line_search(line, v, dot(v, v->g, v->d, false), moved));
+    TN_TRY(tnp_line_search(line, v, dot(v, v->g, v->d, false), 0.1, moved));
     for (size_t i = 0; i < v->k * v->width; ++i)
         v->w[i] += *moved * v->d[i];
     TN_TRY(look(v));
