@@ -21,6 +21,7 @@
 #include "base/blas.h"
 #include "learn/certify_softmax.h"
 #include "learn/softmax_coarse.h"
+#include "learn/softmax_probe.h"
 #include "learn/softmax_settle.h"
 
 #include <math.h>
@@ -260,6 +261,14 @@ done:
     return st;
 }
 
+/* The best free intercepts for the weights: where 1/2 |g|^2 is a bound. */
+static tn_status settle(solver *v)
+{
+    if (!v->opt->bias || v->opt->bias_penalised)
+        return TN_OK;
+    return tnp_softmax_settle(&v->rows, v->s, v->w + v->x->dim, v->width);
+}
+
 /* w += t d, then the subspace, and what is there; d becomes t d. */
 static tn_status move(solver *v, double t)
 {
@@ -268,6 +277,7 @@ static tn_status move(solver *v, double t)
     add(v, v->w, 1, v->d, v->w);
     TN_TRY(forward(v, v->d));
     TN_TRY(tnp_coarse_solve(&v->coarse, LATER_STEPS, LEFT * v->square, v->w, v->s));
+    TN_TRY(settle(v));
     TN_TRY(look(v));
 done:
     return st;
@@ -294,7 +304,8 @@ done:
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
 {
     return 4 * k * (rows + (2 + 2 * KEPT) * (dim + 1)) + 4 * tnp_min(SAMPLE, rows) * dim + 8 * (1 + 3 * k) +
-           tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) + tnp_certify_softmax_bytes(dim, k);
+           tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) +
+           tnp_max(tnp_certify_softmax_bytes(dim, k), tnp_probe_bytes(dim, k));
 }
 
 /* Every n-th row, n such that they are at most SAMPLE and fit the room for a direction's scores. */
@@ -356,6 +367,7 @@ static tn_status begin(solver *v)
     }
     if (cold || v->gap > v->opt->tolerance * v->f) {
         TN_TRY(tnp_coarse_solve(&v->coarse, FIRST_STEPS, 0, v->w, v->s));
+        TN_TRY(settle(v));
         TN_TRY(look(v));
     }
 done:
@@ -381,6 +393,20 @@ done:
     return st;
 }
 
+/* What may be claimed where it is: by probes where they pay and suffice. */
+static tn_status certify(const solver *v, const tnp_softmax_claim *claim, double *f, double *gap)
+{
+    tn_status st = TN_OK;
+    if (tnp_probe_pays(v->k) && !claim->penalised) {
+        TN_TRY(tnp_probe_softmax(v->ctx, v->x, claim, &(tnp_probe){v->s, v->g, v->opt->seed}, f, gap));
+        if (*gap <= claim->tolerance * *f)
+            return TN_OK;
+    }
+    TN_TRY(tnp_certify_softmax(v->ctx, v->x, claim, f, gap));
+done:
+    return st;
+}
+
 tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *loss, const tnp_newton_options *options,
                             float *w, double *objective, double *gap, tnp_newton_info *info)
 {
@@ -395,9 +421,7 @@ tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *
     TN_TRY(begin(&v));
     for (int attempt = 0; attempt < ATTEMPTS; ++attempt) {
         TN_TRY(approach(&v, tolerance, &iteration, &there));
-        if (options->bias && !options->bias_penalised)
-            TN_TRY(tnp_softmax_settle(&v.rows, v.s, w + design->dim, v.width));
-        TN_TRY(tnp_certify_softmax(ctx, design, &claim, &f, &distance));
+        TN_TRY(certify(&v, &claim, &f, &distance));
         if (!there || distance <= options->tolerance * f)
             break;
         tolerance /= 4;

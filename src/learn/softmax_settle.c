@@ -38,6 +38,19 @@ typedef struct room {
     double *d, *r, *p;      /* k */
 } room;
 
+/* Takes the mean off the classes that have a curvature. A constant added to all intercepts changes nothing, so that slopes and products
+ * sum to 0 but for rounding; what rounding leaves there would be divided by nothing. */
+static void centre(const double *weight, size_t k, double *a)
+{
+    double sum = 0, count = 0;
+    for (size_t j = 0; j < k; ++j) {
+        sum += weight[j] > 0 ? a[j] : 0;
+        count += weight[j] > 0;
+    }
+    for (size_t j = 0; j < k; ++j)
+        a[j] = weight[j] > 0 ? a[j] - sum / count : 0;
+}
+
 /* d ~ -H^-1 e. A class that no row is near has no curvature, and stays. */
 static void direction(const tnp_softmax_rows *rows, const float *s, const room *v)
 {
@@ -46,14 +59,19 @@ static void direction(const tnp_softmax_rows *rows, const float *s, const room *
     double rz = 0, target;
     for (size_t j = 0; j < k; ++j) {
         v->d[j] = 0;
-        v->r[j] = weight[j] > 0 ? -slope[j] : 0;
+        v->r[j] = -slope[j];
+    }
+    centre(weight, k, v->r);
+    for (size_t j = 0; j < k; ++j) {
         v->p[j] = weight[j] > 0 ? v->r[j] / weight[j] : 0;
         rz += v->r[j] * v->p[j];
     }
     target = FORCING * FORCING * rz;
     for (int round = 0; round < CG_MOST && rz > target; ++round) {
         double bent = 0, next = 0;
+        centre(weight, k, v->p);
         visit(rows, s, v->p, v->product);
+        centre(weight, k, v->product);
         for (size_t j = 0; j < k; ++j)
             bent += v->p[j] * v->product[j];
         if (!(bent > 0))

@@ -10,6 +10,7 @@
 #include "design_of.h"
 #include "learn/exact_step.h"
 #include "learn/linear.h"
+#include "learn/softmax_probe.h"
 
 typedef enum form { SQUARED, SQUARED_FREE, HINGE, LOGISTIC, SOFTMAX, FORMS } form;
 
@@ -340,6 +341,52 @@ static void what_is_not_converged_says_so(void **state)
     }
 }
 
+/* ---- many classes ---- */
+
+/* Float sums that are off, by nothing, by roundings and by a hundredth: what is claimed from probes of them still covers the distance of
+ * the head from the optimum, for every seed. */
+static void probes_cover_what_float_sums_are_off_by(void **state)
+{
+    (void)state;
+    enum { N = 90, D = 4, CLASSES = 26, W = D + 1 };
+    job *j = job_of((shape){N, D, CLASSES, 3, 1, AS_F32}, SOFTMAX, true, 21);
+    double f, optimum;
+    train(j, 0.5);
+    assert_true(tnp_probe_pays(CLASSES) && j->out.converged);
+    assert_true(holds(j, 0.5, "many classes"));
+    literal(j, 0.5, &f, &optimum);
+    float *s = ref_alloc(N * CLASSES, sizeof *s), *g = ref_alloc(CLASSES * W, sizeof *g);
+    tnp_softmax loss = {&j->task->y, 0.5f, NULL};
+    tnp_softmax_claim claim = {&loss, true, false, 1e-4, j->w};
+    const double errors[] = {0, 1e-6, 1e-2};
+    for (uint64_t seed = 0; seed < 30; ++seed) {
+        ref_rng rng = ref_rng_of(seed);
+        double error = errors[seed % 3], said, gap;
+        memcpy(g, j->w, CLASSES * W * sizeof *g);
+        for (size_t i = 0; i < N; ++i) {
+            double q[CLASSES], total = 0;
+            for (size_t c = 0; c < CLASSES; ++c) {
+                double score = (double)j->w[c * W + D];
+                for (size_t b = 0; b < D; ++b)
+                    score += j->s.p.x[i * D + b] * (double)j->w[c * W + b];
+                s[i * CLASSES + c] = (float)(score + error * ref_normal(&rng));
+                total += q[c] = exp((double)s[i * CLASSES + c]);
+            }
+            for (size_t c = 0; c < CLASSES; ++c)
+                for (size_t b = 0; b < D; ++b)
+                    g[c * W + b] += (float)(0.5 * (q[c] / total - j->s.p.y[i * CLASSES + c]) * j->s.p.x[i * D + b]);
+        }
+        for (size_t i = 0; i < CLASSES * W; ++i)
+            g[i] += (float)(error * ref_normal(&rng));
+        assert_fine(test_ctx, tnp_probe_softmax(test_ctx, j->x, &claim, &(tnp_probe){s, g, seed}, &said, &gap));
+        assert_true(f - optimum <= gap && said - gap <= optimum);
+        assert_true(error > 0 || (fabs(said - f) <= 1e-6 * f && gap <= 1e-3 * f)); /* and it is of use */
+    }
+    free(s);
+    free(g);
+    job_free(j);
+}
+
 /* ---- the step ---- */
 
 /* (I + X' diag(h) X) d = -g with a row of ones for the intercept, as it is written down; few and many active rows, all ridges.
@@ -412,6 +459,7 @@ int main(void)
         cmocka_unit_test(squared_hinge_of_a_large_cost_reaches_its_gap),
         cmocka_unit_test(unscaled_rows_reach_their_gap),
         cmocka_unit_test(what_is_not_converged_says_so),
+        cmocka_unit_test(probes_cover_what_float_sums_are_off_by),
         cmocka_unit_test(steps_solve_their_system),
         cmocka_unit_test(every_allocation_may_fail),
     };
