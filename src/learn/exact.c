@@ -397,6 +397,11 @@ static size_t solver_bytes(size_t rows, size_t dim)
     return 36 * rows + 40 * (dim + 1) + 512;
 }
 
+size_t tnp_exact_bytes(size_t rows, size_t dim, size_t active)
+{
+    return solver_bytes(rows, dim) + tnp_step_bytes(dim, active);
+}
+
 tn_status tnp_exact_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const size_t *cols, size_t count,
                           const tnp_exact_options *options, float *alpha, float *w, double *objective, double *gap,
                           size_t *passes)

@@ -23,6 +23,8 @@ tn_status tnp_exact_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *co
                           const tnp_exact_options *options, float *alpha, float *w, double *objective, double *gap,
                           size_t *passes);
 
+/* Bytes that a column needs when so many of its rows are active. */
+size_t tnp_exact_bytes(size_t rows, size_t dim, size_t active);
 /* Flops that a column is likely to take when so many of its rows are active. */
 double tnp_exact_flops(size_t rows, size_t dim, size_t active, tnp_margin loss);
 

@@ -265,10 +265,19 @@ done:
     return st;
 }
 
+static size_t bytes_by_rows(size_t dim, size_t active)
+{
+    return 8 * active * (dim + active + 3) + 256;
+}
+
+static size_t bytes_by_columns(size_t dim)
+{
+    return 8 * (dim + 1) * (dim + 1 + PANEL) + 256;
+}
+
 size_t tnp_step_bytes(size_t dim, size_t active)
 {
-    size_t width = dim + 1;
-    return 8 * (active < width ? active * (dim + active + 3) : width * (width + PANEL)) + 256;
+    return tnp_min(bytes_by_rows(dim, active), bytes_by_columns(dim));
 }
 
 tn_status tnp_step(tn_ctx *ctx, tnp_design *design, const tnp_system *system, double *d, bool *found)
@@ -276,6 +285,8 @@ tn_status tnp_step(tn_ctx *ctx, tnp_design *design, const tnp_system *system, do
     size_t active = 0;
     for (size_t i = 0; i < design->rows; ++i)
         active += system->h[i] > 0;
-    return active <= design->dim ? by_rows(ctx, design, system, active, d, found)
-                                 : by_columns(ctx, design, system, d, found);
+    size_t by = bytes_by_rows(design->dim, active);
+    if (active <= design->dim && (by <= tnp_room(ctx) || by <= bytes_by_columns(design->dim)))
+        return by_rows(ctx, design, system, active, d, found);
+    return by_columns(ctx, design, system, d, found);
 }

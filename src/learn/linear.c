@@ -190,7 +190,7 @@ static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out)
     else
         tnp_warn(
             ctx,
-            "training: after %zu passes the head is only certain to be within %.2g %% of the optimum, --gap asks for "
+            "training: after %zu passes the head is only certain to be within %.3g %% of the optimum, --gap asks for "
             "%.2g %%: more --max-passes, more --mem or another --normalize may help",
             out->passes, percent, 100 * l->options->gap);
 }

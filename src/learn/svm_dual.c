@@ -204,22 +204,28 @@ static double relative_gap(const tnp_dual *v, size_t j)
     return distance > 0 ? distance / v->primal[j] : 0;
 }
 
+/* Whether learn/exact.c takes less than `passes` for column j, and the budget has room for it when this has ended. */
+static bool exact_pays(const tnp_dual *v, size_t j, double passes)
+{
+    size_t rows = v->x->rows, dim = v->x->dim, count = v->columns->count, active = 0;
+    double n = (double)rows, pass = v->opt->gram ? 2 * n * n : 4 * n * (double)dim;
+    for (size_t i = 0; i < rows; ++i)
+        active += v->alpha[i * count + j] > 0;
+    /* its first steps may have all rows active */
+    if (tnp_exact_bytes(rows, dim, rows) / 2 > tnp_room(v->ctx) / 2 + tnp_dual_bytes(rows, dim, count, false) / 2)
+        return false;
+    return passes * pass > tnp_exact_flops(rows, dim, active, v->opt->squared ? TNP_SQUARED_HINGE : TNP_HINGE);
+}
+
 /* Whether column j, at the rate since the mark, will need more passes than learn/exact.c is worth. */
 static bool too_slow(const tnp_dual *v, size_t j)
 {
-    double gap = relative_gap(v, j), n = (double)v->x->rows, d = (double)v->x->dim;
-    double since = (double)(v->passes - v->marked), left = (double)(v->opt->max_passes - v->passes);
+    double gap = relative_gap(v, j), since = (double)(v->passes - v->marked),
+           left = (double)(v->opt->max_passes - v->passes);
     if (!v->opt->exact || since < LEAST_WATCH || v->marked == 0)
         return false;
     double rate = log(v->mark[j] / gap) / since, need = rate > 0 ? log(gap / v->tolerance) / rate : INFINITY;
-    if (fmin(need, left) < LEAST_WORTH)
-        return false;
-    size_t active = 0;
-    for (size_t i = 0; i < v->x->rows; ++i)
-        active += v->alpha[i * v->columns->count + j] > 0;
-    tnp_margin loss = v->opt->squared ? TNP_SQUARED_HINGE : TNP_HINGE;
-    return fmin(need, left) * (v->opt->gram ? 2 * n * n : 4 * n * d) >
-           tnp_exact_flops(v->x->rows, v->x->dim, active, loss);
+    return fmin(need, left) >= LEAST_WORTH && exact_pays(v, j, fmin(need, left));
 }
 
 /* Columns whose gap is small enough leave, those that get on too slowly too, or all. */
