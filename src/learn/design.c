@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { BLOCK_BYTES = 8 << 20, LEAST_ROWS = 256 };
+enum { BLOCK_BYTES = 8 << 20, LEAST_ROWS = 256, RUNS = 64 }; /* RUNS: of a block at least; 128 KB each, or a row */
 
 size_t tnp_design_block_rows(size_t rows, size_t dim)
 {
@@ -100,6 +100,28 @@ tn_status tnp_design_block(tn_ctx *ctx, tnp_design *d, size_t b, const float **x
         st = read_rows(ctx, d, *start, *count, d->data);
     *x = d->resident ? d->data + *start * d->dim : d->data;
     return st;
+}
+
+size_t tnp_design_run(const tnp_design *d)
+{
+    return tnp_max(1, d->block / RUNS);
+}
+
+tn_status tnp_design_runs(tn_ctx *ctx, tnp_design *d, const size_t *runs, size_t count, const float **x, size_t *place,
+                          size_t *rows)
+{
+    size_t run = tnp_design_run(d), at = 0;
+    for (size_t r = 0; r < count; ++r) {
+        size_t start = runs[r] * run, n = tnp_min(run, d->rows - start);
+        tn_status st = read_rows(ctx, d, start, n, d->data + at * d->dim);
+        if (st != TN_OK)
+            return st;
+        for (size_t i = 0; i < n; ++i)
+            place[at++] = start + i;
+    }
+    *x = d->data;
+    *rows = at;
+    return tnp_cancelled(ctx);
 }
 
 tn_status tnp_design_sample(tn_ctx *ctx, tnp_design *d, size_t stride, const float **x, size_t *ld, float **kept)

@@ -30,6 +30,12 @@ void tnp_design_free(tnp_design *design);
 size_t tnp_design_block_rows(size_t rows, size_t dim);
 /* Rows [*start, *start + *count) as x (count, dim), valid until the next call. Safe for one thread at a time. */
 tn_status tnp_design_block(tn_ctx *ctx, tnp_design *design, size_t b, const float **x, size_t *start, size_t *count);
+/* Rows of a run: neighbours that are read together when blocks are put together from all over the files. */
+size_t tnp_design_run(const tnp_design *design);
+/* Of a streamed design: the runs runs[0..count) one after the other as x (*rows, dim), valid until the next call; together at most a
+ * block of rows. place (block) receives the number of each. */
+tn_status tnp_design_runs(tn_ctx *ctx, tnp_design *design, const size_t *runs, size_t count, const float **x,
+                          size_t *place, size_t *rows);
 /* Every stride-th row as x, ld apart, for as long as the design lives. *kept is NULL, or the caller's to free with tnp_free: a
  * copy, when rows are not in memory. */
 tn_status tnp_design_sample(tn_ctx *ctx, tnp_design *design, size_t stride, const float **x, size_t *ld, float **kept);

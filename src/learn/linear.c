@@ -7,14 +7,23 @@
  *   logistic, multi-class              two levels, softmax.c
  *   logistic, multi-label              Newton, a binary logistic model a class
  *
+ * These work in float. What they hand out is certified in double (certify.c, certify_softmax.c); a column whose gap is larger
+ * than what was asked for changes to whole Hessians in double (exact.c), the softmax to softmax_exact.c, each as far as
+ * max-passes and the budget allow. What then is not converged says so.
+ *
  * A held-out class that has no positive row left is trained like any other: it learns to say no. */
 #include "learn/linear.h"
 #include "base/blas.h"
+#include "learn/certify.h"
+#include "learn/exact.h"
 #include "learn/softmax.h"
+#include "learn/softmax_exact.h"
 #include "learn/svm_dual.h"
 
 #include <math.h>
 #include <string.h>
+
+static const double NOTHING = 1e-3; /* of the mean objective of a column */
 
 void tn_learn_options_default(tn_learn_options *options)
 {
@@ -251,6 +260,22 @@ done:
     return st;
 }
 
+/* What is not converged says so where people see it. Folds say it once for all, whatever C it was: they only choose. */
+static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out)
+{
+    double percent = out->objective > 0 ? 100 * out->gap / out->objective : 0;
+    if (out->converged)
+        return;
+    if (l->row_fold)
+        tnp_warn(ctx, "training: models of some folds did not reach the --gap that was asked for");
+    else
+        tnp_warn(
+            ctx,
+            "training: after %zu passes the head is only certain to be within %.3g %% of the optimum, --gap asks for "
+            "%.2g %%: more --max-passes, more --mem or another --normalize may help",
+            out->passes, percent, 100 * l->options->gap);
+}
+
 static tnp_newton_options newton_options(const tnp_linear *l)
 {
     return (tnp_newton_options){l->options->gap, tnp_min(l->options->max_passes, 200), l->bias,
@@ -259,12 +284,18 @@ static tnp_newton_options newton_options(const tnp_linear *l)
 
 static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
 {
+    tn_status st = TN_OK;
     tnp_softmax loss = {&l->task->y, (float)cost, l->row_weight};
     tnp_newton_options options = newton_options(l);
     tnp_newton_info info = {0};
-    tn_status st = tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info);
+    TN_TRY(tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info));
     out->passes = info.products;
-    out->converged = info.converged;
+    if (out->gap > l->options->gap * out->objective && info.iterations < l->options->max_passes)
+        TN_TRY(tnp_softmax_exact(ctx, l->design, &loss, l->bias, l->options->gap, l->options->max_passes, w,
+                                 &out->objective, &out->gap, &out->passes));
+    out->converged = out->gap <= l->options->gap * out->objective;
+    tell(ctx, l, out);
+done:
     return st;
 }
 
@@ -296,38 +327,99 @@ done:
     return st;
 }
 
-static tn_status by_newton(tn_ctx *ctx, const tnp_linear *l, const tnp_columns *columns, float *w, double *objective,
-                           double *gap, tnp_training *out)
+/* What the columns of a training are solved with, and where their results go. */
+typedef struct training_job {
+    const tnp_linear *l;
+    const tnp_columns *columns;
+    float *w;
+    double *objective, *gap; /* columns each */
+    size_t *cols;            /* columns: scratch */
+    tnp_training *out;
+} training_job;
+
+static tnp_margin loss_of(const tnp_linear *l)
 {
-    tnp_loss loss = l->logistic ? tnp_binary_logistic(columns) : tnp_squared_hinge(columns);
+    return l->logistic ? TNP_LOGISTIC : l->options->loss == TN_SVM_HINGE ? TNP_HINGE : TNP_SQUARED_HINGE;
+}
+
+static bool penalised(const tnp_linear *l)
+{
+    return l->options->penalise_bias && !l->logistic;
+}
+
+/* Columns whose gap is larger than what was asked for, into job->cols. One that can be brought to nothing (a fold without any
+ * row of one side) never has a small gap beside its own objective: it may also be small beside all. */
+static size_t unsolved(const training_job *job)
+{
+    size_t n = 0, count = job->columns->count;
+    double total = 0;
+    for (size_t j = 0; j < count; ++j)
+        total += job->objective[j];
+    for (size_t j = 0; j < count; ++j)
+        if (job->gap[j] > job->l->options->gap * fmax(job->objective[j], NOTHING * total / (double)count))
+            job->cols[n++] = j;
+    return n;
+}
+
+/* Changes the route for the columns that the first did not bring to their gap, which took `passes` of those allowed. */
+static tn_status by_exact(tn_ctx *ctx, const training_job *job, size_t passes)
+{
+    const tn_learn_options *o = job->l->options;
+    size_t count = unsolved(job);
+    if (passes >= o->max_passes)
+        return TN_OK;
+    tnp_exact_options options = {loss_of(job->l), job->l->bias, penalised(job->l), o->gap, o->max_passes - passes};
+    return tnp_exact_solve(ctx, job->l->design, job->columns, job->cols, count, &options, job->l->alpha, job->w,
+                           job->objective, job->gap, &job->out->passes);
+}
+
+static tn_status by_newton(tn_ctx *ctx, const training_job *job, size_t *steps)
+{
+    const tnp_linear *l = job->l;
+    tnp_loss loss = l->logistic ? tnp_binary_logistic(job->columns) : tnp_squared_hinge(job->columns);
     tnp_newton_options options = newton_options(l);
     tnp_newton_info info = {0};
-    tn_status st = tnp_newton_solve(ctx, l->design, columns->count, &loss, &options, w, objective, gap, &info);
-    out->passes = info.products;
-    out->converged = info.converged;
-    out->objective = out->gap = 0;
-    for (size_t j = 0; j < columns->count; ++j) {
-        out->objective += objective[j];
-        out->gap += gap[j];
-    }
+    tn_status st =
+        tnp_newton_solve(ctx, l->design, job->columns->count, &loss, &options, job->w, job->objective, job->gap, &info);
+    job->out->passes = info.products;
+    *steps = info.iterations;
+    for (size_t j = 0; j < job->columns->count; ++j)
+        job->cols[j] = j;
+    tnp_claim claim = {.columns = job->columns,
+                       .loss = loss_of(l),
+                       .bias = l->bias,
+                       .penalised = penalised(l),
+                       .count = job->columns->count,
+                       .cols = job->cols,
+                       .w = job->w};
+    return st == TN_OK ? tnp_certify(ctx, l->design, &claim, job->objective, job->gap) : st;
+}
+
+static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
+{
+    const tnp_linear *l = job->l;
+    tnp_dual_options options = {.squared = l->options->loss == TN_SVM_SQUARED_HINGE,
+                                .bias = l->bias,
+                                .tolerance = l->options->gap,
+                                .max_passes = l->options->max_passes,
+                                .seed = l->seed,
+                                .gram = l->gram,
+                                .exact = true};
+    tnp_dual_info info = {0};
+    tn_status st =
+        tnp_dual_solve(ctx, l->design, job->columns, &options, l->alpha, job->w, job->objective, job->gap, &info);
+    *passes = job->out->passes = info.passes;
     return st;
 }
 
-static tn_status by_dual(tn_ctx *ctx, const tnp_linear *l, const tnp_columns *columns, float *w, double *objective,
-                         double *gap, tnp_training *out)
+static void sum_up(const training_job *job)
 {
-    tnp_dual_options options = {
-        l->options->loss == TN_SVM_SQUARED_HINGE, l->bias, l->options->gap, l->options->max_passes, l->seed, l->gram};
-    tnp_dual_info info = {0};
-    tn_status st = tnp_dual_solve(ctx, l->design, columns, &options, l->alpha, w, objective, gap, &info);
-    out->passes = info.passes;
-    out->converged = info.converged;
-    out->objective = out->gap = 0;
-    for (size_t j = 0; j < columns->count; ++j) {
-        out->objective += objective[j];
-        out->gap += gap[j];
+    job->out->objective = job->out->gap = 0;
+    for (size_t j = 0; j < job->columns->count; ++j) {
+        job->out->objective += job->objective[j];
+        job->out->gap += job->gap[j];
     }
-    return st;
+    job->out->converged = unsolved(job) == 0;
 }
 
 tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
@@ -335,7 +427,8 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     tn_status st = TN_OK;
     column_room room = {0};
     tnp_columns columns;
-    double *objective = NULL, *gap = NULL;
+    training_job job = {.l = l, .columns = &columns, .w = w, .out = out};
+    size_t steps = 0;
     tnp_linear_method method = tnp_linear_method_of(l->options, l->logistic, l->bias, l->task->kind);
     if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TN_SVM_HINGE)
         return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
@@ -343,16 +436,21 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
         return l->row_fold ? by_softmax_folds(ctx, l, cost, w, out)
                            : by_softmax(ctx, l, cost_of(l, cost, l->task->y.rows), w, out);
     TN_TRY(make_columns(ctx, l, cost, &room, &columns));
-    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *objective, &objective));
-    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *gap, &gap));
+    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.objective, &job.objective));
+    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.gap, &job.gap));
+    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.cols, &job.cols));
     if (method == TNP_BY_NEWTON)
-        TN_TRY(by_newton(ctx, l, &columns, w, objective, gap, out));
+        TN_TRY(by_newton(ctx, &job, &steps));
     else
-        TN_TRY(by_dual(ctx, l, &columns, w, objective, gap, out));
+        TN_TRY(by_dual(ctx, &job, &steps));
+    TN_TRY(by_exact(ctx, &job, steps));
+    sum_up(&job);
+    tell(ctx, l, out);
 done:
     room_free(&room);
-    tnp_free(objective);
-    tnp_free(gap);
+    tnp_free(job.objective);
+    tnp_free(job.gap);
+    tnp_free(job.cols);
     return st;
 }
 
@@ -392,9 +490,11 @@ done:
 
 size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method)
 {
-    return method == TNP_BY_SOFTMAX  ? tnp_softmax_bytes(rows, dim, columns)
-           : method == TNP_BY_NEWTON ? tnp_newton_bytes(rows, dim, columns)
-                                     : tnp_dual_bytes(rows, dim, columns, method == TNP_BY_GRAM);
+    if (method == TNP_BY_SOFTMAX)
+        return tnp_softmax_bytes(rows, dim, columns);
+    if (method == TNP_BY_NEWTON) /* one after the other */
+        return tnp_max(tnp_newton_bytes(rows, dim, columns), tnp_certify_bytes(dim, columns));
+    return tnp_dual_bytes(rows, dim, columns, method == TNP_BY_GRAM);
 }
 
 tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool logistic, bool bias, tn_task task)

@@ -5,6 +5,9 @@
  *   squared hinge   c v^2, v = max(0, 1 - y s)   d/ds = -2 a v               d2/ds2 = 2 c [v > 0]
  *   logistic        c log(1 + exp(-y s))         d/ds = -a q, q = 1/(1+exp(y s))   d2/ds2 = c q (1 - q)
  *
+ * Duals: -c loss*(-alpha / c) is alpha - alpha^2 / 4 c, c (H(p) with p = alpha / c, H the entropy of p and 1 - p), and alpha for
+ * the hinge, alpha <= c. All are concave and 0 at 0.
+ *
  * Rows are negative in nearly every column: all costs are set so in one plain loop, then the few positives are put right;
  * after that the loops need not ask. */
 #include "learn/margin_loss.h"
@@ -92,6 +95,32 @@ static float wrong_side(float a, float s)
 static double log_loss(double m)
 {
     return m > 0 ? log1p(exp(-m)) : -m + log1p(exp(m));
+}
+
+double tnp_margin_value(tnp_margin loss, double c, double m)
+{
+    double v = fmax(0, 1 - m);
+    return c * (loss == TNP_LOGISTIC ? log_loss(m) : loss == TNP_HINGE ? v : v * v);
+}
+
+double tnp_margin_multiplier(tnp_margin loss, double c, double m)
+{
+    double v = fmax(0, 1 - m);
+    return c * (loss == TNP_LOGISTIC ? 1 / (1 + exp(m)) : loss == TNP_HINGE ? (v > 0 ? 1 : 0) : 2 * v);
+}
+
+static double entropy(double p)
+{
+    return p > 0 ? -p * log(p) : 0;
+}
+
+double tnp_margin_dual(tnp_margin loss, double c, double alpha)
+{
+    if (c == 0)
+        return 0;
+    if (loss == TNP_LOGISTIC)
+        return c * (entropy(alpha / c) + entropy(1 - alpha / c));
+    return loss == TNP_HINGE ? alpha : alpha - alpha * alpha / (4 * c);
 }
 
 static void logistic_slope(const void *arg, size_t row, const size_t *cols, size_t k, const float *s, float *a,

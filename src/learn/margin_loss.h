@@ -23,6 +23,14 @@ typedef struct tnp_columns {
 /* a (k): y times the cost of a row in the columns cols[0..k), ascending; 0 where its fold is held out. */
 void tnp_signed_costs(const tnp_columns *columns, size_t row, const size_t *cols, size_t k, float *a);
 
+typedef enum tnp_margin { TNP_HINGE, TNP_SQUARED_HINGE, TNP_LOGISTIC } tnp_margin;
+
+/* A loss of the margin m = y s in double, and its dual: c loss(m), the multiplier alpha = -c loss'(m) (of the hinge c below the
+ * margin), and what alpha adds to the dual objective, -c loss*(-alpha / c). alpha between 0 and c (squared hinge: any). */
+double tnp_margin_value(tnp_margin loss, double c, double m);
+double tnp_margin_multiplier(tnp_margin loss, double c, double m);
+double tnp_margin_dual(tnp_margin loss, double c, double alpha);
+
 /* c max(0, 1 - y s)^2. */
 tnp_loss tnp_squared_hinge(const tnp_columns *columns);
 /* c log(1 + exp(-y s)). */

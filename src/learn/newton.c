@@ -18,7 +18,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 32, SKETCH_RANK = 128, CG_MOST = 40, HALVINGS = 20 };
+enum { CHUNK = 32, SKETCH_RANK = 128, CG_MOST = 40, HALVINGS = 20, PATIENCE = 16 };
 
 typedef struct solver {
     tn_ctx *ctx;
@@ -361,10 +361,11 @@ static void pack(solver *v, const bool *keep)
     v->k = to;
 }
 
-/* How far f can be above its minimum. F(w) = min_b f(w, b) is 1-strongly convex, so the weights account for 1/2 |g_w|^2; a
- * penalised intercept is a weight like any other, a free one accounts for f - min_b f, taken as twice its quadratic
- * estimate, g_b^2 / h_b with h_b the sum of curvatures. */
-static void certify(solver *v, double *gap)
+/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g_w|^2, as F(w) = min_b f(w, b) is 1-strongly
+ * convex; a penalised intercept is a weight like any other, a free one adds about f - min_b f, twice its quadratic estimate,
+ * g_b^2 / h_b with h_b the sum of curvatures. Certain only where everything is penalised, and to the digits of float: what may
+ * be claimed of the result is learn/certify.c's to say. */
+static void estimate(solver *v, double *gap)
 {
     bool free_bias = v->opt->bias && !v->opt->bias_penalised;
     if (free_bias)
@@ -380,11 +381,20 @@ static void certify(solver *v, double *gap)
     }
 }
 
+static double largest_gap(solver *v)
+{
+    double most = 0;
+    estimate(v, v->dot);
+    for (size_t j = 0; j < v->k; ++j)
+        most = fmax(most, v->dot[j] / v->f[j]);
+    return most;
+}
+
 /* Hands solved columns to the caller and drops them. Everything is handed over when `all`. */
 static void retire(solver *v, bool all, float *w, double *objective, double *gap, bool *keep)
 {
     bool dropped = false;
-    certify(v, v->dot);
+    estimate(v, v->dot);
     for (size_t j = 0; j < v->k; ++j) {
         bool solved = v->dot[j] <= v->opt->tolerance * v->f[j];
         keep[j] = !solved && !all;
@@ -451,6 +461,7 @@ tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, cons
     solver v = {.ctx = ctx, .x = design, .loss = loss, .opt = options, .k = columns, .width = design->dim + 1};
     bool *keep = NULL;
     size_t iteration = 0;
+    double mark = 0;
     TN_TRY(solver_alloc(ctx, &v));
     TN_TRY(tnp_alloc(ctx, columns, sizeof *keep, &keep));
     TN_TRY(tnp_sketch_new(ctx, design, SKETCH_RANK, options->seed, &v.sketch));
@@ -462,6 +473,12 @@ tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, cons
         v.norm0[j] = fmax(sqrt(v.norm0[j]), 1e-300);
     retire(&v, false, w, objective, gap, keep);
     for (; v.k > 0 && iteration < options->max_iterations; ++iteration) {
+        if (iteration % PATIENCE == 0) {
+            double now = largest_gap(&v);
+            if (iteration > 0 && !(now < mark / 2))
+                break; /* float has no digits left for what remains */
+            mark = now;
+        }
         TN_TRY(tnp_progress(ctx, "training", columns - v.k, columns));
         TN_TRY(conjugate_gradients(&v));
         TN_TRY(take_step(&v));

@@ -38,9 +38,9 @@ typedef struct tnp_newton_info {
     bool converged;
 } tnp_newton_info;
 
-/* w (K, dim + 1), intercept last: the start (zeros, or a warm start) and the result. objective and gap (K) receive f and what
- * it can be above its minimum: certain when all variables are penalised (f is 1-strongly convex, so f - f* <= 1/2
- * |gradient|^2), an estimate on the safe side for the part of a free intercept. */
+/* w (K, dim + 1), intercept last: the start (zeros, or a warm start) and the result. objective and gap (K) receive f and about
+ * what it is above its minimum, by float sums: 1/2 |gradient|^2, which is certain when all variables are penalised, and the
+ * quadratic estimate for the part of a free intercept. learn/certify.h says what is certain. */
 tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, const tnp_loss *loss,
                            const tnp_newton_options *options, float *w, double *objective, double *gap,
                            tnp_newton_info *info);

@@ -19,12 +19,15 @@
  * W, S and directions are float, as the products are; inner products, slopes and objectives are double. Oracle: ref_logistic. */
 #include "learn/softmax.h"
 #include "base/blas.h"
+#include "learn/certify_softmax.h"
 #include "learn/softmax_coarse.h"
+#include "learn/softmax_probe.h"
+#include "learn/softmax_settle.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { KEPT = 3, FIRST_STEPS = 8, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20 };
+enum { KEPT = 3, FIRST_STEPS = 8, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20, PATIENCE = 16, ATTEMPTS = 3 };
 static const double LEFT = 0.02;     /* of the squared gradient, that the subspace may leave */
 static const double ROUNDING = 1e-6; /* of f */
 
@@ -46,7 +49,7 @@ typedef struct solver {
     size_t x_stride;
     float *x_kept;         /* their memory, when the design does not hold them */
     double sample_scale;   /* cost of all rows / cost of these */
-    double f, square, gap; /* objective, |g|^2, certified distance */
+    double f, square, gap; /* objective, |g|^2, estimated distance */
     size_t products;
 } solver;
 
@@ -140,10 +143,10 @@ static tn_status backward(solver *v)
     return TN_OK;
 }
 
-/* How far f can be above its minimum. F(w) = min_b f(w, b) is 1-strongly convex, so the weights account for 1/2 |g|^2; a
- * penalised intercept is a weight like any other, a free one accounts for f - min_b f, taken as twice its quadratic
- * estimate, g_b^2 / h_b with h_b the sum of curvatures. */
-static void certify(solver *v)
+/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g|^2, as F(w) = min_b f(w, b) is 1-strongly convex,
+ * and a free intercept adds about f - min_b f, twice its quadratic estimate, g_b^2 / h_b with h_b the sum of curvatures. Elsewhere
+ * than at that b neither is a bound: it only tells when to ask for the certificate. */
+static void estimate(solver *v)
 {
     const double *slope = v->sums + 1, *weight = slope + v->k;
     v->gap = v->square / 2;
@@ -152,7 +155,7 @@ static void certify(solver *v)
             v->gap += slope[j] * slope[j] / (v->opt->bias_penalised ? 2 : weight[j]);
 }
 
-/* f, g, the intercepts' slopes and the certificate at the present scores. */
+/* f, g, the intercepts' slopes and the estimate at the present scores. */
 static tn_status look(solver *v)
 {
     double square;
@@ -169,7 +172,7 @@ static tn_status look(solver *v)
     }
     v->f = v->sums[0] + square / 2;
     v->square = dot(v, v->g, v->g);
-    certify(v);
+    estimate(v);
     return TN_OK;
 }
 
@@ -253,9 +256,17 @@ static tn_status search(solver *v, double *t)
     TN_TRY(line(&job, 0, &first, &second));
     job.aside = slope - first;
     job.stiff = dot(v, v->d, v->d);
-    TN_TRY(tnp_line_search(line, &job, slope, t));
+    TN_TRY(tnp_line_search(line, &job, slope, 0.1, t));
 done:
     return st;
+}
+
+/* The best free intercepts for the weights: where 1/2 |g|^2 is a bound. */
+static tn_status settle(solver *v)
+{
+    if (!v->opt->bias || v->opt->bias_penalised)
+        return TN_OK;
+    return tnp_softmax_settle(&v->rows, v->s, v->w + v->x->dim, v->width);
 }
 
 /* w += t d, then the subspace, and what is there; d becomes t d. */
@@ -266,6 +277,7 @@ static tn_status move(solver *v, double t)
     add(v, v->w, 1, v->d, v->w);
     TN_TRY(forward(v, v->d));
     TN_TRY(tnp_coarse_solve(&v->coarse, LATER_STEPS, LEFT * v->square, v->w, v->s));
+    TN_TRY(settle(v));
     TN_TRY(look(v));
 done:
     return st;
@@ -292,7 +304,8 @@ done:
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
 {
     return 4 * k * (rows + (2 + 2 * KEPT) * (dim + 1)) + 4 * tnp_min(SAMPLE, rows) * dim + 8 * (1 + 3 * k) +
-           tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k);
+           tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) +
+           tnp_max(tnp_certify_softmax_bytes(dim, k), tnp_probe_bytes(dim, k));
 }
 
 /* Every n-th row, n such that they are at most SAMPLE and fit the room for a direction's scores. */
@@ -354,8 +367,42 @@ static tn_status begin(solver *v)
     }
     if (cold || v->gap > v->opt->tolerance * v->f) {
         TN_TRY(tnp_coarse_solve(&v->coarse, FIRST_STEPS, 0, v->w, v->s));
+        TN_TRY(settle(v));
         TN_TRY(look(v));
     }
+done:
+    return st;
+}
+
+/* Rounds until the estimate of the gap is below `tolerance` of f; false when they do not get there. */
+static tn_status approach(solver *v, double tolerance, size_t *iteration, bool *there)
+{
+    tn_status st = TN_OK;
+    double mark = v->gap;
+    for (size_t round = 0; v->gap > tolerance * v->f && *iteration < v->opt->max_iterations; ++*iteration, ++round) {
+        if (round > 0 && round % PATIENCE == 0) {
+            if (!(v->gap < mark / 2))
+                break; /* float has no digits left for this problem, or the pairs do not tell its shape */
+            mark = v->gap;
+        }
+        TN_TRY(tnp_progress(v->ctx, "training", 0, 1));
+        TN_TRY(take_round(v));
+    }
+    *there = v->gap <= tolerance * v->f;
+done:
+    return st;
+}
+
+/* What may be claimed where it is: by probes where they pay and suffice. */
+static tn_status certify(const solver *v, const tnp_softmax_claim *claim, double *f, double *gap)
+{
+    tn_status st = TN_OK;
+    if (tnp_probe_pays(v->k) && !claim->penalised) {
+        TN_TRY(tnp_probe_softmax(v->ctx, v->x, claim, &(tnp_probe){v->s, v->g, v->opt->seed}, f, gap));
+        if (*gap <= claim->tolerance * *f)
+            return TN_OK;
+    }
+    TN_TRY(tnp_certify_softmax(v->ctx, v->x, claim, f, gap));
 done:
     return st;
 }
@@ -366,19 +413,25 @@ tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *
     tn_status st = TN_OK;
     solver v = {.ctx = ctx, .x = design, .opt = options, .k = loss->y->classes, .width = design->dim + 1, .w = w};
     size_t iteration = 0;
+    double tolerance = options->tolerance, f = 0, distance = 0;
+    tnp_softmax_claim claim = {loss, options->bias, options->bias_penalised, tolerance, w};
+    bool there = false;
     TN_TRY(solver_init(&v, loss));
     TN_TRY(tnp_progress(ctx, "training", 0, 1));
     TN_TRY(begin(&v));
-    for (; v.gap > options->tolerance * v.f && iteration < options->max_iterations; ++iteration) {
-        TN_TRY(tnp_progress(ctx, "training", 0, 1));
-        TN_TRY(take_round(&v));
+    for (int attempt = 0; attempt < ATTEMPTS; ++attempt) {
+        TN_TRY(approach(&v, tolerance, &iteration, &there));
+        TN_TRY(certify(&v, &claim, &f, &distance));
+        if (!there || distance <= options->tolerance * f)
+            break;
+        tolerance /= 4;
     }
     TN_TRY(tnp_progress(ctx, "training", 1, 1));
-    info->converged = v.gap <= options->tolerance * v.f;
+    info->converged = distance <= options->tolerance * f;
     info->iterations = iteration;
     info->products = v.products;
-    *objective = v.f;
-    *gap = v.gap;
+    *objective = f;
+    *gap = distance;
 done:
     solver_destroy(&v);
     return st;

@@ -206,7 +206,7 @@ static tn_status take_step(tnp_coarse *c, float *s)
         job.aside += ridge(c, i) ? (double)c->now[i] * (double)c->d[i] : 0;
         job.stiff += ridge(c, i) ? (double)c->d[i] * (double)c->d[i] : 0;
     }
-    TN_TRY(tnp_line_search(line, &job, dot(c, c->g, c->d), &t));
+    TN_TRY(tnp_line_search(line, &job, dot(c, c->g, c->d), 0.1, &t));
     for (size_t i = 0; i < c->k * c->q; ++i) {
         c->d[i] *= (float)t;
         c->now[i] += c->d[i];

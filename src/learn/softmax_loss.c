@@ -14,8 +14,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 64, BLOCK_FLOATS = 1 << 17, SEARCHES = 12 };
-static const double ENOUGH = 0.1;
+enum { CHUNK = 64, BLOCK_FLOATS = 1 << 17, SEARCHES = 12, MOST_SEARCHES = 60 };
 
 static size_t block_of(size_t rows, size_t k)
 {
@@ -158,15 +157,16 @@ void tnp_softmax_line(const tnp_softmax_rows *r, tnp_softmax_range range, const 
     on_rows(&(row_job){.r = r, .work = LINE, .range = range, .s = s, .z = z, .t = (float)t, .sums = 2}, sums);
 }
 
-/* Newton's method on the derivative, which rises; where it leaves what is known to hold the root, half of that. */
-tn_status tnp_line_search(tnp_line line, void *arg, double slope, double *step)
+/* Newton's method on the derivative, which rises; where it leaves what is known to hold the root, half of that. It ends early with a
+ * place that is on the near side of the root; none is found early where the losses are saturated and the step is far too long. */
+tn_status tnp_line_search(tnp_line line, void *arg, double slope, double enough, double *step)
 {
     double low = 0, high = 0, t = 1, first, second;
-    for (int round = 0; round < SEARCHES && slope < 0; ++round) {
+    for (int round = 0; (round < SEARCHES || (low == 0 && round < MOST_SEARCHES)) && slope < 0; ++round) {
         tn_status st = line(arg, t, &first, &second);
         if (st != TN_OK)
             return st;
-        if (fabs(first) <= ENOUGH * fabs(slope)) {
+        if (fabs(first) <= enough * fabs(slope)) {
             *step = t;
             return TN_OK;
         }

@@ -43,7 +43,7 @@ void tnp_softmax_line(const tnp_softmax_rows *rows, tnp_softmax_range range, con
 
 /* First and second derivative at t of a convex function of one variable. */
 typedef tn_status (*tnp_line)(void *arg, double t, double *first, double *second);
-/* *step: where the derivative has fallen to a tenth of `slope`, its value at 0. 0 when it does not fall, or when none was found. */
-tn_status tnp_line_search(tnp_line line, void *arg, double slope, double *step);
+/* *step: where the derivative has fallen to `enough` of `slope`, its value at 0. 0 when it does not fall, or when none was found. */
+tn_status tnp_line_search(tnp_line line, void *arg, double slope, double enough, double *step);
 
 #endif

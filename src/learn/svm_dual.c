@@ -17,12 +17,14 @@
  * whose duality gap is small enough leaves, and what remains is packed together. */
 #include "learn/svm_route.h"
 #include "base/blas.h"
+#include "learn/certify.h"
+#include "learn/exact.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double TIGHT = 5e-5, PASS = 0.6; /* PASS: what a pass leaves of a gap, about */
-enum { LANES = 32, FIRST_CHECK = 4, LONGEST_WAIT = 6 };
+enum { LANES = 32, FIRST_CHECK = 4, LONGEST_WAIT = 6, ROUNDS = 4, LEAST_WATCH = 8, LEAST_WORTH = 24 };
 
 /* ---- one block ---- */
 
@@ -35,7 +37,7 @@ static void visit_columns(void *arg, size_t chunk)
     float bias = v->opt->bias ? 1.0f : 0.0f;
     for (size_t t = 0; t < v->n; ++t) {
         const float *a = v->cost + t * k + from, *s = v->s + t * k + from;
-        float *alpha = v->alpha + v->rows[t] * k + from, *delta = v->delta + t * k + from;
+        float *alpha = v->alpha + v->rows[t] * v->columns->count + from, *delta = v->delta + t * k + from;
         float square = v->gram[t * v->n + t] + bias, moved = 0;
         for (size_t l = 0; l < lanes; ++l) {
             float c = fabsf(a[l]), y = a[l] < 0 ? -1.0f : 1.0f, soft = squared && c > 0 ? 0.5f / c : 0;
@@ -80,7 +82,7 @@ void tnp_dual_measure(tnp_dual *v)
     bool squared = v->opt->squared;
     for (size_t t = 0; t < v->n; ++t) {
         float *a = v->cost;
-        const float *s = v->s + t * k, *alpha = v->alpha + v->rows[t] * k;
+        const float *s = v->s + t * k, *alpha = v->alpha + v->rows[t] * v->columns->count;
         tnp_signed_costs(v->columns, v->rows[t], v->cols, k, a);
         for (size_t j = 0; j < k; ++j) {
             double c = fabs((double)a[j]), margin = (a[j] < 0 ? -1 : 1) * (double)s[j], x = (double)alpha[j];
@@ -94,15 +96,16 @@ void tnp_dual_measure(tnp_dual *v)
     }
 }
 
-void tnp_dual_signed(tnp_dual *v, size_t row, const float *alpha, float *to)
+void tnp_dual_signed(tnp_dual *v, size_t row, float *to)
 {
     float *a = v->cost;
+    const float *alpha = v->alpha + row * v->columns->count;
     tnp_signed_costs(v->columns, row, v->cols, v->k, a);
     for (size_t j = 0; j < v->k; ++j)
         to[j] = a[j] < 0 ? -alpha[j] : a[j] > 0 ? alpha[j] : 0;
 }
 
-tn_status tnp_dual_weights(tnp_dual *v, const float *alpha, float *w, size_t stride)
+tn_status tnp_dual_weights(tnp_dual *v, float *w, size_t stride)
 {
     size_t dim = v->x->dim, k = v->k;
     memset(w, 0, k * stride * sizeof *w);
@@ -113,7 +116,7 @@ tn_status tnp_dual_weights(tnp_dual *v, const float *alpha, float *w, size_t str
         for (size_t at = 0; st == TN_OK && at < count; at += TNP_DUAL_MOST) {
             size_t n = tnp_min(TNP_DUAL_MOST, count - at);
             for (size_t t = 0; t < n; ++t) {
-                tnp_dual_signed(v, start + at + t, alpha + (start + at + t) * k, v->delta + t * k);
+                tnp_dual_signed(v, start + at + t, v->delta + t * k);
                 for (size_t j = 0; v->opt->bias && j < k; ++j)
                     w[j * stride + dim] += v->delta[t * k + j];
             }
@@ -134,7 +137,7 @@ tn_status tnp_dual_weights(tnp_dual *v, const float *alpha, float *w, size_t str
 static tn_status check(tnp_dual *v)
 {
     tn_status st = TN_OK;
-    if (v->opt->tolerance < TIGHT)
+    if (v->tolerance < TIGHT)
         TN_TRY(v->route->rebuild(v));
     for (size_t j = 0; j < v->k; ++j)
         v->primal[j] = v->stretched[j] = v->dual[j] = 0;
@@ -150,42 +153,97 @@ done:
     return st;
 }
 
-/* Multipliers of column j to those who keep them. */
-static void hand_over(const tnp_dual *v, size_t j)
-{
-    for (size_t i = 0; i < v->x->rows; ++i)
-        v->found[i * v->columns->count + v->cols[j]] = v->alpha[i * v->k + j];
-}
+/* ---- columns that leave ---- */
 
-/* Hands over the columns whose gap is small enough, or all, and packs the others. */
-static void retire(tnp_dual *v, bool all, float *w, double *objective, double *gap)
+/* The columns that are kept come first, in their order; v->alpha and v->cols follow. scratch: count floats. */
+static void pack(tnp_dual *v, const bool *keep, float *scratch)
 {
-    size_t to = 0, k = v->k;
-    bool *keep = (bool *)(void *)v->delta; /* free between passes, and larger than k bools */
-    for (size_t j = 0; j < k; ++j) {
-        double distance = fmax(0, v->primal[j] - v->dual[j]);
-        keep[j] = !all && distance > v->opt->tolerance * v->primal[j];
-        if (keep[j])
-            continue;
-        objective[v->cols[j]] = v->primal[j];
-        gap[v->cols[j]] = distance;
-        if (v->found)
-            hand_over(v, j);
-    }
-    v->route->pack(v, keep, w);
-    for (size_t i = 0; i < v->x->rows; ++i)
+    size_t to = 0, k = v->k, count = v->columns->count, gone = 0;
+    size_t *left = v->cols_left;
+    for (size_t i = 0; i < v->x->rows; ++i) {
+        float *alpha = v->alpha + i * count;
+        size_t at = 0, behind = 0;
         for (size_t j = 0; j < k; ++j)
             if (keep[j])
-                v->alpha[to++] = v->alpha[i * k + j];
-    to = 0;
+                alpha[at++] = alpha[j];
+            else
+                scratch[behind++] = alpha[j];
+        memcpy(alpha + at, scratch, behind * sizeof *scratch);
+    }
     for (size_t j = 0; j < k; ++j)
         if (keep[j]) {
             v->primal[to] = v->primal[j];
             v->dual[to] = v->dual[j];
-            v->factor[to] = v->factor[j];
+            v->mark[to] = v->mark[j];
             v->cols[to++] = v->cols[j];
+        } else {
+            left[gone++] = v->cols[j];
         }
+    memcpy(v->cols + to, left, gone * sizeof *left);
     v->k = to;
+}
+
+/* All columns at work again, in the caller's order. */
+static void gather(tnp_dual *v, float *scratch)
+{
+    size_t count = v->columns->count;
+    for (size_t i = 0; i < v->x->rows; ++i) {
+        float *alpha = v->alpha + i * count;
+        for (size_t j = 0; j < count; ++j)
+            scratch[v->cols[j]] = alpha[j];
+        memcpy(alpha, scratch, count * sizeof *scratch);
+    }
+    for (size_t j = 0; j < count; ++j)
+        v->cols[j] = j;
+    v->k = count;
+}
+
+static double relative_gap(const tnp_dual *v, size_t j)
+{
+    double distance = fmax(0, v->primal[j] - v->dual[j]);
+    return distance > 0 ? distance / v->primal[j] : 0;
+}
+
+/* Whether learn/exact.c takes less than `passes` for column j, and the budget has room for it when this has ended. */
+static bool exact_pays(const tnp_dual *v, size_t j, double passes)
+{
+    size_t rows = v->x->rows, dim = v->x->dim, count = v->columns->count, active = 0;
+    double n = (double)rows, pass = v->opt->gram ? 2 * n * n : 4 * n * (double)dim;
+    for (size_t i = 0; i < rows; ++i)
+        active += v->alpha[i * count + j] > 0;
+    /* its first steps may have all rows active */
+    if (tnp_exact_bytes(rows, dim, rows) / 2 > tnp_room(v->ctx) / 2 + tnp_dual_bytes(rows, dim, count, false) / 2)
+        return false;
+    return passes * pass > tnp_exact_flops(rows, dim, active, v->opt->squared ? TNP_SQUARED_HINGE : TNP_HINGE);
+}
+
+/* Whether column j, at the rate since the mark, will need more passes than learn/exact.c is worth. */
+static bool too_slow(const tnp_dual *v, size_t j)
+{
+    double gap = relative_gap(v, j), since = (double)(v->passes - v->marked),
+           left = (double)(v->opt->max_passes - v->passes);
+    if (!v->opt->exact || since < LEAST_WATCH || v->marked == 0)
+        return false;
+    double rate = log(v->mark[j] / gap) / since, need = rate > 0 ? log(gap / v->tolerance) / rate : INFINITY;
+    return fmin(need, left) >= LEAST_WORTH && exact_pays(v, j, fmin(need, left));
+}
+
+/* Columns whose gap is small enough leave, those that get on too slowly too, or all. */
+static void retire(tnp_dual *v, bool all, float *w)
+{
+    bool *keep = (bool *)(void *)v->delta; /* free between passes, and larger than k bools */
+    for (size_t j = 0; j < v->k; ++j) {
+        bool solved = relative_gap(v, j) <= v->tolerance;
+        v->called_solved[v->cols[j]] = solved;
+        keep[j] = !all && !solved && !too_slow(v, j);
+    }
+    v->route->pack(v, keep, w);
+    pack(v, keep, v->s);
+    if (v->passes >= 2 * v->marked) {
+        v->marked = v->passes;
+        for (size_t j = 0; j < v->k; ++j)
+            v->mark[j] = relative_gap(v, j);
+    }
 }
 
 /* Passes until the next check: until the column that is closest may be done; a check costs nearly half a pass, so that with most
@@ -195,7 +253,7 @@ static size_t next_wait(const tnp_dual *v)
     double least = INFINITY;
     for (size_t j = 0; j < v->k; ++j)
         least = fmin(least, (v->primal[j] - v->dual[j]) / v->primal[j]);
-    double wait = fmin(log(least / v->opt->tolerance) / log(1 / PASS), LONGEST_WAIT);
+    double wait = fmin(log(least / v->tolerance) / log(1 / PASS), LONGEST_WAIT);
     size_t shortest = 2 * v->k < v->columns->count ? 1 : 2;
     return wait > (double)shortest ? (size_t)wait : shortest;
 }
@@ -206,7 +264,8 @@ size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns, bool gram)
 {
     size_t most = TNP_DUAL_MOST,
            own = gram ? tnp_route_gram_bytes(rows, dim, columns) : tnp_route_rows_bytes(rows, dim, columns);
-    return 4 * (rows * columns + 3 * most * columns + most * most) + 8 * most + 48 * columns + own;
+    return 4 * (rows * columns + 3 * most * columns + most * most) + 8 * most + 64 * columns + own +
+           tnp_certify_bytes(dim, columns);
 }
 
 /* Flops of either way: (4 k + 150) N D a pass by rows (150: what small products lose, and the copies), N^2 D once and then, with
@@ -219,24 +278,26 @@ bool tnp_dual_wants_gram(size_t rows, size_t dim, size_t columns, bool squared)
     return n * (d + passes * k) < passes * (4 * k + 150) * d;
 }
 
-static tn_status dual_alloc(tnp_dual *v)
+static tn_status dual_alloc(tnp_dual *v, float *alpha)
 {
     tn_status st = TN_OK;
     tn_ctx *ctx = v->ctx;
     size_t k = v->k, most = TNP_DUAL_MOST;
+    double **small[] = {&v->primal, &v->stretched, &v->dual, &v->factor, &v->square, &v->mark};
     TN_TRY(v->route->open(v));
     TN_TRY(tnp_alloc(ctx, k, sizeof *v->cols, &v->cols));
-    TN_TRY(tnp_alloc(ctx, v->x->rows * k, sizeof *v->alpha, &v->alpha));
+    TN_TRY(tnp_alloc(ctx, k, sizeof *v->cols_left, &v->cols_left));
+    TN_TRY(tnp_alloc(ctx, k, sizeof *v->called_solved, &v->called_solved));
+    if (!alpha)
+        TN_TRY(tnp_alloc(ctx, v->x->rows * k, sizeof *v->own_alpha, &v->own_alpha));
+    v->alpha = alpha ? alpha : v->own_alpha;
     TN_TRY(tnp_alloc(ctx, most, sizeof *v->rows, &v->rows));
     TN_TRY(tnp_alloc_raw(ctx, most * k, sizeof *v->s, &v->s));
     TN_TRY(tnp_alloc_raw(ctx, most * k, sizeof *v->delta, &v->delta));
     TN_TRY(tnp_alloc_raw(ctx, most * k, sizeof *v->cost, &v->cost));
     TN_TRY(tnp_alloc_raw(ctx, most * most, sizeof *v->gram, &v->gram));
-    TN_TRY(tnp_alloc(ctx, k, sizeof *v->primal, &v->primal));
-    TN_TRY(tnp_alloc(ctx, k, sizeof *v->stretched, &v->stretched));
-    TN_TRY(tnp_alloc(ctx, k, sizeof *v->dual, &v->dual));
-    TN_TRY(tnp_alloc(ctx, k, sizeof *v->factor, &v->factor));
-    TN_TRY(tnp_alloc(ctx, k, sizeof *v->square, &v->square));
+    for (size_t i = 0; i < sizeof small / sizeof *small; ++i)
+        TN_TRY(tnp_alloc(ctx, k, sizeof(double), small[i]));
     for (size_t j = 0; j < k; ++j)
         v->cols[j] = j;
 done:
@@ -245,11 +306,60 @@ done:
 
 static void dual_destroy(tnp_dual *v)
 {
-    void *all[] = {v->cols, v->alpha,  v->rows,      v->s,    v->delta,  v->cost,
-                   v->gram, v->primal, v->stretched, v->dual, v->square, v->factor};
+    void *all[] = {v->cols, v->cols_left, v->called_solved, v->own_alpha, v->rows,   v->s,      v->delta, v->cost,
+                   v->gram, v->primal,    v->stretched,     v->dual,      v->square, v->factor, v->mark};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);
     v->route->close(v);
+}
+
+/* Passes until every column has left. */
+static tn_status descend(tnp_dual *v, float *w)
+{
+    tn_status st = TN_OK;
+    size_t due = v->passes + FIRST_CHECK, count = v->columns->count;
+    v->marked = 0;
+    while (v->k > 0 && v->passes < v->opt->max_passes) {
+        tnp_rng rng;
+        tnp_rng_init(&rng, v->opt->seed, v->passes++);
+        TN_TRY(tnp_progress(v->ctx, "training", count - v->k, count));
+        TN_TRY(v->route->pass(v, &rng));
+        if (v->passes == due || v->passes == v->opt->max_passes) {
+            TN_TRY(check(v));
+            retire(v, false, w);
+            due = v->passes + next_wait(v);
+        }
+    }
+    retire(v, true, w);
+    gather(v, v->s);
+    if (v->route->finish)
+        TN_TRY(v->route->finish(v, w));
+done:
+    return st;
+}
+
+/* Certifies the columns keep (count). Those that the check had called solved and that are not stay in keep; false: none. */
+static tn_status certify(tnp_dual *v, const float *w, bool *keep, double *objective, double *gap, bool *any)
+{
+    size_t n = 0;
+    for (size_t j = 0; j < v->k; ++j)
+        if (keep[j])
+            v->cols_left[n++] = j;
+    tnp_claim claim = {.columns = v->columns,
+                       .loss = v->opt->squared ? TNP_SQUARED_HINGE : TNP_HINGE,
+                       .bias = v->opt->bias,
+                       .penalised = true,
+                       .count = n,
+                       .cols = v->cols_left,
+                       .w = w,
+                       .alpha = v->alpha};
+    tn_status st = tnp_certify(v->ctx, v->x, &claim, objective, gap);
+    *any = false;
+    for (size_t j = 0; st == TN_OK && j < v->k; ++j) {
+        keep[j] = keep[j] && v->called_solved[j] && gap[j] > v->opt->tolerance * objective[j];
+        *any |= keep[j];
+    }
+    return st;
 }
 
 tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const tnp_dual_options *options,
@@ -263,31 +373,29 @@ tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *col
                   .route = options->gram ? &tnp_route_gram : &tnp_route_rows,
                   .k = columns->count,
                   .stretch = 1 + options->tolerance / 4,
-                  .found = alpha};
-    size_t number = 0, due = FIRST_CHECK;
-    TN_TRY(dual_alloc(&v));
-    if (alpha) {
-        memcpy(v.alpha, alpha, design->rows * v.k * sizeof *alpha);
+                  .tolerance = options->tolerance};
+    bool *keep = NULL, again = false;
+    TN_TRY(dual_alloc(&v, alpha));
+    if (alpha)
+        TN_TRY(v.route->rebuild(&v));
+    TN_TRY(tnp_alloc(ctx, v.k, sizeof *keep, &keep));
+    memset(keep, true, v.k);
+    for (int round = 0;; ++round) {
+        TN_TRY(descend(&v, w));
+        TN_TRY(certify(&v, w, keep, objective, gap, &again));
+        if (!again || round == ROUNDS || v.passes >= options->max_passes)
+            break;
+        v.tolerance /= 2;
+        pack(&v, keep, v.s);
         TN_TRY(v.route->rebuild(&v));
     }
-    while (v.k > 0 && number < options->max_passes) {
-        tnp_rng rng;
-        tnp_rng_init(&rng, options->seed, number++);
-        TN_TRY(tnp_progress(ctx, "training", columns->count - v.k, columns->count));
-        TN_TRY(v.route->pass(&v, &rng));
-        if (number == due || number == options->max_passes) {
-            TN_TRY(check(&v));
-            retire(&v, false, w, objective, gap);
-            due = number + next_wait(&v);
-        }
-    }
-    info->passes = number;
-    info->converged = v.k == 0;
-    retire(&v, true, w, objective, gap);
-    if (v.route->finish)
-        TN_TRY(v.route->finish(&v, w));
+    info->passes = v.passes;
+    info->converged = true;
+    for (size_t j = 0; j < columns->count; ++j)
+        info->converged &= gap[j] <= options->tolerance * objective[j];
     TN_TRY(tnp_progress(ctx, "training", columns->count, columns->count));
 done:
+    tnp_free(keep);
     dual_destroy(&v);
     return st;
 }

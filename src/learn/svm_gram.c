@@ -24,7 +24,6 @@ typedef struct by_gram {
     float *scores;     /* (k, stride) */
     float *bias;       /* k */
     float *gb;         /* (n, stride): rows of the Gram */
-    float *found;      /* (N, count), or NULL when the caller keeps the multipliers */
     float *factor;     /* count: of the columns that are done */
     size_t *order;     /* N */
 } by_gram;
@@ -45,10 +44,6 @@ static tn_status open_gram(tnp_dual *v)
     TN_TRY(tnp_alloc(ctx, v->k, sizeof *g->factor, &g->factor));
     TN_TRY(tnp_alloc_raw(ctx, TNP_DUAL_MOST * g->stride, sizeof *g->gb, &g->gb));
     TN_TRY(tnp_alloc(ctx, n, sizeof *g->order, &g->order));
-    if (!v->found) {
-        TN_TRY(tnp_alloc(ctx, n * v->k, sizeof *g->found, &g->found));
-        v->found = g->found;
-    }
 done:
     return st;
 }
@@ -62,7 +57,6 @@ static void close_gram(tnp_dual *v)
     tnp_free(g->bias);
     tnp_free(g->factor);
     tnp_free(g->gb);
-    tnp_free(g->found);
     tnp_free(g->order);
     tnp_free(g);
 }
@@ -70,7 +64,7 @@ static void close_gram(tnp_dual *v)
 size_t tnp_route_gram_bytes(size_t rows, size_t dim, size_t columns)
 {
     size_t stride = tnp_row_stride(rows);
-    return sizeof(by_gram) + 4 * (columns * (stride + rows + 2) + TNP_DUAL_MOST * stride) + 8 * rows +
+    return sizeof(by_gram) + 4 * (columns * (stride + 2) + TNP_DUAL_MOST * stride) + 8 * rows +
            tnp_design_gram_bytes(rows, dim);
 }
 
@@ -151,7 +145,7 @@ static tn_status rebuild_gram(tnp_dual *v)
         v->n = tnp_min(TNP_DUAL_MOST, rows - at);
         for (size_t t = 0; t < v->n; ++t) {
             v->rows[t] = at + t;
-            tnp_dual_signed(v, at + t, v->alpha + (at + t) * k, v->delta + t * k);
+            tnp_dual_signed(v, at + t, v->delta + t * k);
         }
         TN_TRY(spread(v));
     }
@@ -168,7 +162,7 @@ static tn_status measure_gram(tnp_dual *v)
     v->n = 1;
     for (size_t i = 0; i < v->x->rows; ++i) {
         v->rows[0] = i;
-        tnp_dual_signed(v, i, v->alpha + i * k, v->delta);
+        tnp_dual_signed(v, i, v->delta);
         for (size_t j = 0; j < k; ++j) {
             v->s[j] = g->scores[j * g->stride + i] + (v->opt->bias ? g->bias[j] : 0);
             v->square[j] += (double)v->delta[j] * (double)v->s[j];
@@ -196,10 +190,7 @@ static tn_status finish_gram(tnp_dual *v, float *w)
 {
     const by_gram *g = v->own;
     size_t width = v->x->dim + 1;
-    v->k = v->columns->count;
-    for (size_t j = 0; j < v->k; ++j)
-        v->cols[j] = j;
-    tn_status st = tnp_dual_weights(v, v->found, w, width);
+    tn_status st = tnp_dual_weights(v, w, width);
     for (size_t j = 0; st == TN_OK && j < v->k; ++j)
         for (size_t i = 0; i < width; ++i)
             w[j * width + i] *= g->factor[j];

@@ -36,10 +36,13 @@ struct tnp_dual {
     const tnp_dual_options *opt;
     const tnp_route *route;
     void *own;
-    size_t k;     /* columns at work */
-    size_t *cols; /* k: their numbers in the caller's order */
-    float *alpha; /* (rows, k) */
-    float *found; /* (rows, count), or NULL: multipliers of the columns that are done */
+    size_t k; /* columns at work */
+    size_t *
+        cols; /* count: numbers of the columns in the caller's order, ascending; after the first k those that have left */
+    size_t *cols_left;   /* count: scratch */
+    bool *called_solved; /* count, in the caller's order: whether a column left because its gap was small enough */
+    float *alpha;        /* (rows, count): multipliers of the columns cols; the caller's, or own_alpha */
+    float *own_alpha;
     /* the block at hand */
     size_t n;     /* rows */
     size_t *rows; /* n: which */
@@ -51,16 +54,20 @@ struct tnp_dual {
     double stretch;                 /* 1 + tolerance / 4 */
     double *primal, *stretched;     /* losses at w and at stretch w, then the better objective */
     double *dual, *square, *factor; /* terms of the dual, |w|^2, what w is to be multiplied by */
+    /* progress */
+    double tolerance; /* of the check, below opt's when the certificate has asked for more */
+    size_t passes, marked;
+    double *mark; /* k: relative gaps after `marked` passes */
 };
 
 /* Visits the n rows v->rows, whose s and gram are set: alpha, and delta. */
 void tnp_dual_visit(tnp_dual *v);
 /* Losses and dual terms of the rows v->rows by their scores v->s, added to primal, stretched and dual. */
 void tnp_dual_measure(tnp_dual *v);
-/* to (k): y alpha of a row in the columns v->cols, from its multipliers alpha (k). */
-void tnp_dual_signed(tnp_dual *v, size_t row, const float *alpha, float *to);
-/* w (k, stride), intercept last, = sum y alpha x for multipliers alpha (rows, k) of the columns v->cols: one pass. */
-tn_status tnp_dual_weights(tnp_dual *v, const float *alpha, float *w, size_t stride);
+/* to (k): y alpha of a row in the columns v->cols. */
+void tnp_dual_signed(tnp_dual *v, size_t row, float *to);
+/* w (k, stride), intercept last, = sum y alpha x for the columns v->cols: one pass. */
+tn_status tnp_dual_weights(tnp_dual *v, float *w, size_t stride);
 /* 0, 1, ... in random order. */
 void tnp_dual_shuffle(tnp_rng *rng, size_t *order, size_t count);
 

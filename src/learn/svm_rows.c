@@ -4,7 +4,10 @@
  *
  *   S = X_B W'   gram = X_B X_B'   visits   W += delta' X_B
  *
- * Rows come in a new random order each pass; streamed designs shuffle blocks, and rows within them. */
+ * Rows come in a new random order each pass. Streamed designs shuffle runs of a few rows, put blocks together from them and
+ * shuffle the rows of a block. Blocks of neighbours were refused: what one direction common to all rows (the constant, their mean)
+ * asks of a visit is nearly always undone by the next few visits of the same block, so that the sum of multipliers of a block
+ * that is the same in every pass changes at its ends only; 6000 rows in three such blocks took 900 passes instead of 19. */
 #include "learn/svm_route.h"
 #include "base/blas.h"
 
@@ -16,20 +19,27 @@ typedef struct by_rows {
     size_t width;  /* tnp_row_stride(dim + 1) */
     float *w;      /* (k, width) */
     float *xb;     /* (n, dim): the rows at hand */
-    size_t *order; /* of rows or of blocks */
+    size_t *order; /* of rows, or of those of a block */
+    size_t *runs;  /* order of the runs, streamed only */
+    size_t *place; /* block: numbers of its rows, streamed only */
 } by_rows;
 
 static tn_status open_rows(tnp_dual *v)
 {
     tn_status st = TN_OK;
     by_rows *r = NULL;
-    size_t dim = v->x->dim, orders = v->x->resident ? v->x->rows : v->x->block + v->x->blocks;
+    bool resident = v->x->resident;
+    size_t dim = v->x->dim, run = tnp_design_run(v->x);
     TN_TRY(tnp_alloc(v->ctx, 1, sizeof *r, &r));
     v->own = r;
     r->width = tnp_row_stride(dim + 1);
     TN_TRY(tnp_alloc(v->ctx, v->k * r->width, sizeof *r->w, &r->w));
     TN_TRY(tnp_alloc_raw(v->ctx, TNP_DUAL_MOST * dim, sizeof *r->xb, &r->xb));
-    TN_TRY(tnp_alloc(v->ctx, orders, sizeof *r->order, &r->order));
+    TN_TRY(tnp_alloc(v->ctx, resident ? v->x->rows : v->x->block, sizeof *r->order, &r->order));
+    if (!resident) {
+        TN_TRY(tnp_alloc(v->ctx, v->x->block, sizeof *r->place, &r->place));
+        TN_TRY(tnp_alloc(v->ctx, (v->x->rows + run - 1) / run, sizeof *r->runs, &r->runs));
+    }
 done:
     return st;
 }
@@ -42,12 +52,14 @@ static void close_rows(tnp_dual *v)
     tnp_free(r->w);
     tnp_free(r->xb);
     tnp_free(r->order);
+    tnp_free(r->runs);
+    tnp_free(r->place);
     tnp_free(r);
 }
 
 size_t tnp_route_rows_bytes(size_t rows, size_t dim, size_t columns)
 {
-    return sizeof(by_rows) + 4 * (columns * tnp_row_stride(dim + 1) + TNP_DUAL_MOST * dim) + 16 * rows;
+    return sizeof(by_rows) + 4 * (columns * tnp_row_stride(dim + 1) + TNP_DUAL_MOST * dim) + 24 * rows;
 }
 
 /* ---- a pass ---- */
@@ -78,14 +90,15 @@ static size_t block_rows(size_t columns)
     return columns < FEW ? 32 : columns < SOME ? 64 : TNP_DUAL_MOST;
 }
 
-/* Visits rows order[0..count) of x (whose row 0 is row `start`), a block at a time. */
-static tn_status visit_rows(tnp_dual *v, by_rows *r, const float *x, size_t start, const size_t *order, size_t count)
+/* Visits the first `count` rows of r->order, which lie at x, a block at a time; place: their numbers, NULL for as they lie. */
+static tn_status visit_rows(tnp_dual *v, by_rows *r, const float *x, const size_t *place, size_t count)
 {
+    const size_t *order = r->order;
     size_t dim = v->x->dim, most = block_rows(v->k);
     for (size_t at = 0; at < count; at += most) {
         v->n = tnp_min(most, count - at);
         for (size_t t = 0; t < v->n; ++t) {
-            v->rows[t] = start + order[at + t];
+            v->rows[t] = place ? place[order[at + t]] : order[at + t];
             memcpy(r->xb + t * dim, x + order[at + t] * dim, dim * sizeof *x);
         }
         tn_status st = visit_block(v, r);
@@ -97,27 +110,30 @@ static tn_status visit_rows(tnp_dual *v, by_rows *r, const float *x, size_t star
     return TN_OK;
 }
 
+static tn_status pass_runs(tnp_dual *v, by_rows *r, tnp_rng *rng)
+{
+    tn_status st = TN_OK;
+    tnp_design *x = v->x;
+    size_t run = tnp_design_run(x), count = (x->rows + run - 1) / run, each = x->block / run;
+    tnp_dual_shuffle(rng, r->runs, count);
+    for (size_t at = 0; at < count; at += each) {
+        const float *data = NULL;
+        size_t rows = 0;
+        TN_TRY(tnp_design_runs(v->ctx, x, r->runs + at, tnp_min(each, count - at), &data, r->place, &rows));
+        tnp_dual_shuffle(rng, r->order, rows);
+        TN_TRY(visit_rows(v, r, data, r->place, rows));
+    }
+done:
+    return st;
+}
+
 static tn_status pass_rows(tnp_dual *v, tnp_rng *rng)
 {
     by_rows *r = v->own;
-    tnp_design *x = v->x;
-    if (x->resident) {
-        tnp_dual_shuffle(rng, r->order, x->rows);
-        return visit_rows(v, r, x->data, 0, r->order, x->rows);
-    }
-    size_t *blocks = r->order + x->block; /* room for both orders, see open_rows */
-    tnp_dual_shuffle(rng, blocks, x->blocks);
-    for (size_t b = 0; b < x->blocks; ++b) {
-        const float *data = NULL;
-        size_t start, count;
-        tn_status st = tnp_design_block(v->ctx, x, blocks[b], &data, &start, &count);
-        tnp_dual_shuffle(rng, r->order, st == TN_OK ? count : 0);
-        if (st == TN_OK)
-            st = visit_rows(v, r, data, start, r->order, count);
-        if (st != TN_OK)
-            return st;
-    }
-    return TN_OK;
+    if (!v->x->resident)
+        return pass_runs(v, r, rng);
+    tnp_dual_shuffle(rng, r->order, v->x->rows);
+    return visit_rows(v, r, v->x->data, NULL, v->x->rows);
 }
 
 /* ---- what it keeps ---- */
@@ -125,7 +141,7 @@ static tn_status pass_rows(tnp_dual *v, tnp_rng *rng)
 static tn_status rebuild_rows(tnp_dual *v)
 {
     by_rows *r = v->own;
-    return tnp_dual_weights(v, v->alpha, r->w, r->width);
+    return tnp_dual_weights(v, r->w, r->width);
 }
 
 /* One product over all rows. */

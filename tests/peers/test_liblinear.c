@@ -12,6 +12,7 @@
  *     ours <= theirs + GAP f + 2 rounding,
  * and the two agree to 1e-4. Decisions agree on 99.9 % of the rows. */
 #include "design_of.h"
+#include "learn/exact.h"
 #include "learn/svm_dual.h"
 #include "ref_map_learn.h"
 #include "tenon/pipeline.h"
@@ -106,10 +107,20 @@ static void our_weights(const data *a, tn_feed *feed, bool squared, double cost,
         costs[c] = (float)cost;
     tnp_targets y = {.rows = a->n, .classes = a->k, .first = first, .cls = cls};
     tnp_columns columns = {&y, a->k, NULL, NULL, NULL, costs, costs, NULL};
-    tnp_dual_options options = {squared, bias, GAP, 3000, 1, gram};
+    tnp_dual_options options = {squared, bias, GAP, 3000, 1, gram, true};
+    tnp_exact_options exact = {squared ? TNP_SQUARED_HINGE : TNP_HINGE, bias, true, GAP, 3000};
+    size_t *unsolved = ref_alloc(a->k, sizeof *unsolved), count = 0, passes = 0;
     assert_fine(test_ctx, tnp_design_new(test_ctx, feeds, 1, 0, &design));
     assert_fine(test_ctx, tnp_dual_solve(test_ctx, design, &columns, &options, NULL, w, objective, gap, &info));
-    assert_true(info.converged);
+    for (size_t c = 0; c < a->k; ++c)
+        if (gap[c] > GAP * objective[c])
+            unsolved[count++] = c;
+    assert_true(info.converged == (count == 0));
+    assert_fine(test_ctx,
+                tnp_exact_solve(test_ctx, design, &columns, unsolved, count, &exact, NULL, w, objective, gap, &passes));
+    for (size_t c = 0; c < a->k; ++c)
+        assert_true(gap[c] <= GAP * objective[c]);
+    free(unsolved);
     tnp_design_free(design);
     free(first);
     free(cls);

@@ -296,7 +296,7 @@ static void line_search(void **state)
         q.r *= length * length;
         bowl_line(&q, 0, &slope, &bend);
         q.calls = 0;
-        assert_fine(test_ctx, tnp_line_search(bowl_line, &q, slope, &t));
+        assert_fine(test_ctx, tnp_line_search(bowl_line, &q, slope, 0.1, &t));
         if (slope >= 0) {
             assert_true(t == 0 && q.calls == 0);
             continue;
@@ -306,7 +306,7 @@ static void line_search(void **state)
         assert_true(t > 0 && fabs(there) <= 0.1 * fabs(slope));
     }
     assert_true(found > 20);
-    assert_int_equal(tnp_line_search(no_line, NULL, -1, &t), TN_ERR_NUMERIC);
+    assert_int_equal(tnp_line_search(no_line, NULL, -1, 0.1, &t), TN_ERR_NUMERIC);
 }
 
 /* Scores beyond the range of exp: values grow as they should, nothing is NaN. */

@@ -179,13 +179,15 @@ static void optimum_and_certificate(void **state)
                     if (kind == REF_CONSTANT && f == LOGISTIC && intercept == 1)
                         continue; /* a class has all rows: its free intercept has no optimum */
                     pair *p = pair_of((ref_kind)kind, 30, (form)f, costs[z], 1, NULL, NULL);
-                    tnp_newton_options opt = {1e-7, 200, intercept > 0, intercept == 2, 5};
+                    /* the softmax certifies in double what float has found: 1e-5 is what its sums leave everywhere */
+                    double tolerance = p->coupled ? 1e-5 : 1e-7;
+                    tnp_newton_options opt = {tolerance, 200, intercept > 0, intercept == 2, 5};
                     solved v = solve(p, &opt);
                     if (!v.info.converged)
                         print_error("%s, loss %d, C %g, intercept %d: gaps %.3g %.3g %.3g of f after %zu steps\n",
                                     ref_kind_name((ref_kind)kind), f, costs[z], intercept, v.gap[0] / v.objective[0],
                                     v.gap[1] / v.objective[1], v.gap[2] / v.objective[2], v.info.iterations);
-                    check(p, &opt, &v, intercept == 1 ? 1e-6 : 1e-7);
+                    check(p, &opt, &v, intercept == 1 ? 10 * tolerance : tolerance);
                     assert_true(p->coupled ? v.info.products == 1 + 2 * v.info.iterations /* the start may be enough */
                                            : v.info.iterations > 0 && v.info.products >= 2 * v.info.iterations);
                     solved_free(&v);

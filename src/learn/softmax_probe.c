@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The bound of learn/certify_softmax.c needs the scores S = X W' + b and the sums A = Theta'X. Both are known in float, and how far
+ * they are off is measured instead of computing them again: for a matrix E of errors and a vector r of standard normal numbers,
+ * |E r|^2 has the mean |E|^2, and E r costs one column of a product:
+ *
+ *   (S_float - S) r = S_float r - (X (W'r) + b'r),      (A_float - A) r = A_float r - Theta'(X r)
+ *
+ * With PROBES vectors each the sum of squares over PROBES is below |E|^2 / MARGIN with a probability of less than 3e-7, however the
+ * error is spread (a chi-square of PROBES degrees of freedom below PROBES / MARGIN). Then, with d and a bounding |E| for S and A,
+ *
+ *   |loss(S) - loss(S_float)| <= |Theta| d + c_max d^2 / 4,      |A| <= |A_float| + a.
+ *
+ * 2 PROBES columns of one product in double, instead of 2 k columns of two. */
+#include "learn/softmax_probe.h"
+#include "base/blas.h"
+#include "learn/certify.h"
+#include "learn/sweep.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PROBES = 12, ALL = 2 * PROBES, CHUNK = 16, MOST_CHUNKS = 16 };
+static const double MARGIN = 25;
+
+typedef struct work {
+    tn_ctx *ctx;
+    const tnp_softmax *l;
+    const tnp_sweep *sweep;
+    const float *s;
+    size_t k, start, count;
+    const double *probed; /* (count, ALL): X r, then X (W'r) + b'r */
+    double *by_class;     /* (PROBES, k): the r of the scores */
+    double *sums;         /* room_of(k): of all rows; then k: sums of c by class */
+    double *partial;      /* (MOST_CHUNKS, room_of(k)) */
+    double *q;            /* (MOST_CHUNKS, k) */
+} work;
+
+/* Places in the sums of a chunk: single numbers first, then mass and disorder, (k) each, and Theta'(X r), (k, PROBES). */
+enum { LOSS, LONGEST, OFF, THETA, SINGLES };
+
+static size_t room_of(size_t k)
+{
+    return SINGLES + k * (2 + PROBES);
+}
+
+static void measure_row(const work *g, size_t i, double *q, double *sum)
+{
+    size_t k = g->k, row = g->start + i, own = g->l->y->cls[g->l->y->first[row]], dim = g->sweep->x->dim;
+    const float *s = g->s + row * k;
+    const double *x = g->sweep->rows + i * dim, *probed = g->probed + i * ALL;
+    double c = (double)g->l->cost * (g->l->row_weight ? (double)g->l->row_weight[row] : 1);
+    double most = -INFINITY, total = 0, square = 0, *mass = sum + SINGLES, *disorder = mass + k, *turned = disorder + k;
+    for (size_t j = 0; j < k; ++j)
+        most = fmax(most, (double)s[j]);
+    for (size_t j = 0; j < k; ++j)
+        total += q[j] = exp((double)s[j] - most);
+    double whole = most + log(total);
+    sum[LOSS] += c * (whole - (double)s[own]);
+    for (size_t j = 0; j < k; ++j) {
+        double p = q[j] / total, theta = c * (p - (j == own ? 1 : 0));
+        mass[j] += c * p;
+        disorder[j] += c * p * (whole - (double)s[j]);
+        sum[THETA] += theta * theta;
+        for (size_t l = 0; l < PROBES; ++l)
+            turned[j * PROBES + l] += theta * probed[l];
+    }
+    for (size_t l = 0; l < PROBES; ++l) {
+        double off = -probed[PROBES + l];
+        for (size_t j = 0; j < k; ++j)
+            off += g->by_class[l * k + j] * (double)s[j];
+        sum[OFF] += off * off;
+    }
+    for (size_t j = 0; j < dim; ++j)
+        square += x[j] * x[j];
+    sum[LONGEST] = fmax(sum[LONGEST], square);
+}
+
+static void measure_chunk(void *arg, size_t chunk)
+{
+    const work *g = arg;
+    double *sum = g->partial + chunk * room_of(g->k);
+    memset(sum, 0, room_of(g->k) * sizeof *sum);
+    for (size_t i = chunk * CHUNK; i < tnp_min(g->count, (chunk + 1) * CHUNK); ++i)
+        measure_row(g, i, g->q + chunk * g->k, sum);
+}
+
+static void measure(void *arg, size_t start, size_t count, const double *s, double *t)
+{
+    work *g = arg;
+    size_t chunks = (count + CHUNK - 1) / CHUNK, room = room_of(g->k);
+    double work_of_row = (double)g->k * (40 + 4 * PROBES) + 2 * (double)g->sweep->x->dim;
+    (void)t;
+    g->start = start;
+    g->count = count;
+    g->probed = s;
+    tnp_parallel(g->ctx, tnp_threads_for(g->ctx, work_of_row * (double)count), chunks, measure_chunk, g);
+    for (size_t c = 0; c < chunks; ++c) {
+        const double *sum = g->partial + c * room;
+        double longest = fmax(g->sums[LONGEST], sum[LONGEST]);
+        for (size_t i = 0; i < room; ++i)
+            g->sums[i] += sum[i];
+        g->sums[LONGEST] = longest;
+    }
+}
+
+/* Standard normal numbers (Box and Muller). */
+static void fill_normal(uint64_t seed, double *x, size_t n)
+{
+    tnp_rng rng;
+    tnp_rng_init(&rng, seed, 2);
+    for (size_t i = 0; i < n; ++i)
+        x[i] = sqrt(-2 * log(1 - tnp_rng_unit(&rng))) * cos(6.283185307179586477 * tnp_rng_unit(&rng));
+}
+
+/* a (ALL, dim + 1): r of the sums of rows, then W'r of the scores with b'r last. */
+static void make_probes(const tnp_softmax_claim *claim, size_t dim, size_t k, const double *by_class, double *a)
+{
+    size_t width = dim + 1;
+    for (size_t l = 0; l < PROBES; ++l)
+        a[l * width + dim] = 0;
+    for (size_t l = 0; l < PROBES; ++l)
+        for (size_t j = 0; j < k; ++j)
+            for (size_t i = 0; i < width; ++i)
+                a[(PROBES + l) * width + i] += by_class[l * k + j] * (double)claim->w[j * width + i];
+}
+
+/* What is off of sums of rows, squared, and |A_float|^2. */
+static double sums_off(const tnp_softmax_claim *claim, const tnp_probe *probe, size_t dim, size_t k, const double *a,
+                       const double *turned, double *square)
+{
+    size_t width = dim + 1;
+    double off = 0;
+    *square = 0;
+    for (size_t j = 0; j < k; ++j) {
+        double along[PROBES] = {0};
+        for (size_t i = 0; i < dim; ++i) {
+            double sum = (double)probe->g[j * width + i] - (double)claim->w[j * width + i];
+            *square += sum * sum;
+            for (size_t l = 0; l < PROBES; ++l)
+                along[l] += sum * a[l * width + i];
+        }
+        for (size_t l = 0; l < PROBES; ++l)
+            off += pow(along[l] - turned[j * PROBES + l], 2);
+    }
+    return off;
+}
+
+typedef struct bound {
+    const tnp_softmax_claim *claim;
+    const tnp_probe *probe;
+    const double *a;
+    double *sums;
+    size_t dim, k;
+} bound;
+
+static void conclude(const bound *b, const tnp_softmax *l, double *objective, double *gap)
+{
+    const double *mass = b->sums + SINGLES, *disorder = mass + b->k;
+    double square, penalty = 0, dual = 0, slopes = 0, most = 0, *own = b->sums + room_of(b->k);
+    double a = sqrt(MARGIN / PROBES * sums_off(b->claim, b->probe, b->dim, b->k, b->a, disorder + b->k, &square));
+    double d = sqrt(MARGIN / PROBES * b->sums[OFF]);
+    for (size_t i = 0; i < l->y->rows; ++i) {
+        double c = (double)l->cost * (l->row_weight ? (double)l->row_weight[i] : 1);
+        own[l->y->cls[l->y->first[i]]] += c;
+        most = fmax(most, c);
+    }
+    for (size_t i = 0; i < b->k * (b->dim + 1); ++i)
+        penalty += i % (b->dim + 1) < b->dim ? (double)b->claim->w[i] * (double)b->claim->w[i] / 2 : 0;
+    for (size_t j = 0; j < b->k; ++j) { /* see tnp_softmax_bound */
+        double off = b->claim->bias ? mass[j] - own[j] : 0, share = off > 0 ? off / mass[j] : 0;
+        dual += (1 - share) * disorder[j] - fmax(0, off);
+        slopes += off * off;
+    }
+    dual -= pow(sqrt(square) + a + sqrt(slopes * b->sums[LONGEST]), 2) / 2;
+    *objective = b->sums[LOSS] + penalty;
+    *gap = fmax(0, *objective + sqrt(b->sums[THETA]) * d + most * d * d / 4 - dual) +
+           tnp_certify_rounding(*objective + fabs(dual));
+}
+
+bool tnp_probe_pays(size_t classes)
+{
+    return classes >= ALL;
+}
+
+size_t tnp_probe_bytes(size_t dim, size_t k)
+{
+    return tnp_sweep_bytes(dim, ALL) + 8 * (ALL * (dim + 1) + PROBES * k + (MOST_CHUNKS + 1) * (room_of(k) + k));
+}
+
+tn_status tnp_probe_softmax(tn_ctx *ctx, tnp_design *design, const tnp_softmax_claim *claim, const tnp_probe *probe,
+                            double *objective, double *gap)
+{
+    tn_status st = TN_OK;
+    tnp_sweep sweep = {0};
+    size_t dim = design->dim, k = claim->loss->y->classes;
+    double *a = NULL;
+    work g = {.ctx = ctx, .l = claim->loss, .sweep = &sweep, .s = probe->s, .k = k};
+    TN_TRY(tnp_sweep_init(ctx, design, ALL, &sweep));
+    TN_TRY(tnp_alloc(ctx, ALL * (dim + 1), sizeof *a, &a));
+    TN_TRY(tnp_alloc_raw(ctx, PROBES * k, sizeof *g.by_class, &g.by_class));
+    TN_TRY(tnp_alloc(ctx, room_of(k) + k, sizeof *g.sums, &g.sums));
+    TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * room_of(k), sizeof *g.partial, &g.partial));
+    TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * k, sizeof *g.q, &g.q));
+    fill_normal(probe->seed, a, PROBES * (dim + 1));
+    fill_normal(probe->seed + 1, g.by_class, PROBES * k);
+    make_probes(claim, dim, k, g.by_class, a);
+    TN_TRY(tnp_sweep_run(&sweep, ALL, a, measure, &g, NULL));
+    conclude(&(bound){claim, probe, a, g.sums, dim, k}, claim->loss, objective, gap);
+done:
+    tnp_sweep_destroy(&sweep);
+    tnp_free(a);
+    tnp_free(g.by_class);
+    tnp_free(g.sums);
+    tnp_free(g.partial);
+    tnp_free(g.q);
+    return st;
+}
