@@ -138,8 +138,10 @@ def lines(entries):
     found = {(pair, rows): [entries[cell][str(rows)] for cell in entries if cell[:3] == pair] for pair in PAIRS for rows in ROWS}
     found = {key: trials for key, trials in found.items() if trials}
     head = ["set", "features", "sources", "rows of a class", "fit", *METHODS, "auto less fit", "auto took", "its LOO"]
-    return [TITLE, "", f"Made by `experiments/transfer/run --only classes`. {', '.join(map(str, ROWS))} rows of every "
-            f"class, {len({cell[3] for cell in entries})} draws, of which the smaller are part of the larger; accuracy in percent of the arg-max over all test rows of the classes, mean of the "
+    draws = len({cell[3] for cell in entries})
+    fewer = f" --draws {draws}" if draws < DRAWS else ""
+    return [TITLE, "", f"Made by `experiments/transfer/run --only classes{fewer}`. {', '.join(map(str, ROWS))} rows of every "
+            f"class, {draws} draws, of which the smaller are part of the larger; accuracy in percent of the arg-max over all test rows of the classes, mean of the "
             "draws. `fit` is `tenon fit f=features s=scores --method evidence --select all`: ridge on features and "
             f"scores as two representations. Sources: scores off the shelf, or a head (`fit --method svm`) for the other classes "
             f"of the set, {TARGETS} classes by lot being the target. *auto less fit*: mean, and least to most of the draws. "
