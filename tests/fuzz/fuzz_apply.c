@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Applies a loaded head: scores and probabilities of three rows, the sources of a transfer head given as a file of scores or as a
- * second head, and an online learner that goes on from it. Three parts: the head, the donor's head, values of the rows. */
+ * second head, and an online learner that goes on from it, which it must refuse where there are sources. Three parts: the head, the donor's head, values of the rows. */
 #include "fuzz.h"
 #include "tenon/pipeline.h"
 #include "tenon/report.h"
@@ -64,7 +64,8 @@ static void go_on(tn_ctx *ctx, const tn_head *head, const tn_source *const *sour
     options.from = head;
     if (tn_labels_open(ctx, path, TN_TASK_AUTO, &labels) == TN_OK &&
         tn_labels_join(ctx, labels, tn_head_class_names(head), tn_head_classes(head)) == TN_OK)
-        (void)tn_fit(ctx, sources, count, labels, &options, &info, &next);
+        if (tn_fit(ctx, sources, count, labels, &options, &info, &next) == TN_OK && tn_head_source_count(head) != 0)
+            abort(); /* weights of sources have no columns to stand in */
     tn_head_free(next);
     tn_fit_info_free(info);
     tn_labels_free(labels);
