@@ -417,31 +417,20 @@ static void one_thing_changed_is_an_error(void **state)
 static void numbers_that_are_none(void **state)
 {
     (void)state;
-    static const struct place {
-        const char *name;
-        size_t offset, size;
-        bool may_be_infinite, may_be_nan;
-    } places[] = {{"lambda", 8, 8, true, false},         {"alpha", 16, 8, true, true},
-                  {"beta", 40, 8, true, true},           {"zscore_mean", 48 + 32, 8, false, false},
-                  {"zscore_scale", 88, 8, false, false}, {"weight", 128 + 36, 4, false, false},
-                  {"bias", 168, 4, false, false}};
+    static const size_t offsets[] = {8, 16, 40, 80, 88, 164, 168}; /* one in each tensor */
+    static const bool infinite[] = {true, true, true, false, false, false, false}, none[] = {false, true, true};
     const double values[] = {NAN, INFINITY, -INFINITY};
-    for (size_t p = 0; p < sizeof places / sizeof *places; ++p)
+    for (size_t p = 0; p < sizeof offsets / sizeof *offsets; ++p)
         for (size_t v = 0; v < 3; ++v) {
             bytes b;
             tn_head *h = NULL;
-            char part[40];
             const float narrow = (float)values[v];
+            bool fine = v == 0 ? p < 3 && none[p] : infinite[p], wide = p < 5;
             put_head(&b, NULL);
-            memcpy(b.data + b.n - 176 + places[p].offset, places[p].size == 8 ? (const void *)&values[v] : &narrow,
-                   places[p].size);
+            memcpy(b.data + b.n - 176 + offsets[p], wide ? (const void *)&values[v] : &narrow, wide ? 8 : 4);
             tn_status st = tn_head_load(test_ctx, write_bytes("nan.safetensors", &b), &h);
-            bool fine = v == 0 ? places[p].may_be_nan : places[p].may_be_infinite;
-            snprintf(part, sizeof part, "of '%s' is NaN", places[p].name);
-            if (fine)
-                assert_fine(test_ctx, st);
-            else
-                assert_fails(test_ctx, TN_ERR_FORMAT, part, st);
+            assert_int_equal(st, fine ? TN_OK : TN_ERR_FORMAT);
+            assert_true(fine || strstr(tn_ctx_message(test_ctx), "' is NaN"));
             tn_head_free(h);
         }
 }
