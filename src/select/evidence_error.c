@@ -15,9 +15,9 @@
  *
  * And F may be highest below the floor of lambda, where moments have no digits. For lambda < floor the log-determinant only
  * takes more, and R >= residual(floor) - floor^2 |w|^2 / s_min, less the error of u'Au: what F could at most be there. An
- * infinite error says that this is more than what was found. Where the rows can be interpolated there is no such bound, but F is level
- * far below s_min: what is left of its slope at the floor is what it may still rise. (Rows that repeat have F fall or rise
- * for ever, and are counted as unbounded elsewhere.)
+ * infinite error says that this is more than what was found. Where the rows can be interpolated there is no such bound, but
+ * F is level far below s_min: what is left of its slope at the floor is what it may still rise. (F of rows that repeat may
+ * rise for ever: evidence.c counts it as unbounded.)
  * Measured against long double in tests/unit/test_precision.c. */
 #include "select/evidence.h"
 #include "select/scan.h"

@@ -7,8 +7,9 @@
  *   3   singular values of the rows (learn/root.c), for the one set, where double moments do not hold its spectrum
  *
  * A step is taken when the estimate of tnp_evidence_error is above GOAL; when a column changes by less than the noise; and when
- * eigenvalues that no constant column explains are lost in it. The last is no proof of harm: a column that depends on others does it too. From 2 to 3 it counts only where 3 is
- * quick, and for rows that repeat, where it takes no time. What is not affordable stays as it is, and its error says so. */
+ * eigenvalues that no constant column explains are lost in it. The last is no proof of harm: a column that depends on others
+ * does it too. From 2 to 3 it counts only where 3 is quick, and for rows that repeat, where it takes no time. What is not
+ * affordable stays as it is, and its error says so. */
 #include "select/ensemble.h"
 #include "select/evidence.h"
 
