@@ -124,8 +124,7 @@ static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
 }
 
 /* One lambda by cross-validated quality; *found: some fold could judge. */
-static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge,
-                              bool *found)
+static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, bool *found)
 {
     tn_status st = TN_OK;
     const tnp_task *task = c->bench->task;
@@ -280,7 +279,8 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *rid
     TN_TRY(choose_means(ctx, c, ridge, &means));
     TN_TRY(tnp_begin_head(ctx, c, &head));
     TN_TRY(tnp_head_add_ridge(ctx, head));
-    if (!ridge->intercept && !means) /* class means without an intercept are directions from zero: they have no centre */
+    if (!ridge->intercept &&
+        !means) /* class means without an intercept are directions from zero: they have no centre */
         TN_TRY(centre_without_intercept(ctx, c, head));
     centred.centre = head->centre;
     TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));

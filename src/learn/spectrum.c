@@ -131,7 +131,7 @@ static void take_singular(tnp_spectrum *s, const double *singular, const double 
         1e3 * DBL_EPSILON * DBL_EPSILON * s->largest / s->values[0]; /* of a direction, in a target's square */
     bool level = (double)s->rank >= s->dof, endless = !level && least_rest(s, h) < rounding;
     s->floor = level     ? fmin(1e-12 * s->largest, 1e-10 * s->values[0])
-               : endless ? fmin(1e-12 * s->largest, 1e-6 * s->values[0])
+               : endless ? fmin(1e-12 * s->largest, 1e-2 * s->values[0])
                          : 1e-32 * s->values[0];
     s->noise = (tnp_noise){.norm = DBL_EPSILON * s->largest * DBL_EPSILON};
 }

@@ -14,8 +14,10 @@
  * times SAFE, is set against |F|. Where norm is no small part of lambda + s_min the first order says nothing, and neither does F.
  *
  * And F may be highest below the floor of lambda, where moments have no digits. For lambda < floor the log-determinant only
- * takes more, and R >= residual(floor) - floor^2 |w|^2 / s_min, less the error of u'Au: what F could at most be there, see
- * open_below. An infinite error says that this is more than what was found.
+ * takes more, and R >= residual(floor) - floor^2 |w|^2 / s_min, less the error of u'Au: what F could at most be there. An
+ * infinite error says that this is more than what was found. Where the rows can be interpolated there is no such bound, but
+ * F is level far below s_min: what is left of its slope at the floor is what it may still rise. (F of rows that repeat may
+ * rise for ever: evidence.c counts it as unbounded.)
  * Measured against long double in tests/unit/test_precision.c. */
 #include "select/evidence.h"
 #include "select/scan.h"
@@ -35,10 +37,18 @@ typedef struct error_job {
     double *sum, *square; /* tiles */
 } error_job;
 
+/* Repeated rows make up for what the rank lacks: F of a class at the floor was cut there, and has no digits to lose. */
+static bool was_cut(const tnp_spectrum *s, double lambda)
+{
+    return (double)s->rank < s->dof && (double)(s->rank + s->noise.twins) >= s->dof && lambda <= 4 * s->floor;
+}
+
 static void add_class(const error_job *job, size_t tile, size_t c, double lambda, const tnp_ridge_values *v)
 {
     const tnp_spectrum *s = job->s;
     size_t l = c % TNP_LANES;
+    if (was_cut(s, lambda))
+        return;
     double share = s->noise.norm / (lambda + job->least), factor = s->dof / v->r[l], ww = v->ww[l];
     double form = job->form * (s->dual ? v->residual[l] / lambda : ww) / 2;
     double entry = s->noise.entry * sqrt(v->residual[l] * ww);
@@ -62,30 +72,35 @@ static void error_tile(void *arg, size_t tile, double *scratch)
     }
 }
 
-/* Whether class c may have a higher F below the floor, from what it has at the floor. */
-static bool open_below(const error_job *job, size_t c, double logdet, const tnp_ridge_values *v)
+/* How much higher F of class c may be below the floor, from what it has at the floor. */
+static double open_below(const error_job *job, size_t c, double logdet, double gamma, const tnp_ridge_values *v)
 {
     const tnp_spectrum *s = job->s;
     size_t l = c % TNP_LANES;
     double lambda = s->floor, found = job->e->log_class[c];
-    if ((double)s->rank >= s->dof) /* interpolated: F is level where lambda is far below every eigenvalue */
-        return s->values[0] < lambda;
+    bool at_floor = job->e->lambda[c] <= 4 * lambda;
+    if ((double)(s->rank + s->noise.twins) >= s->dof) {
+        double slope = (gamma - s->dof * lambda * v->ww[l] / v->r[l]) / 2;
+        bool endless = (double)s->rank < s->dof && slope < -0.25;
+        return s->values[0] < lambda ? INFINITY : at_floor && !endless ? fabs(slope) : 0;
+    }
     double noise = s->noise.form * (s->dual ? v->residual[l] / lambda : v->ww[l]) + 8 * DBL_EPSILON * s->yy[c];
     double least = v->residual[l] - lambda * lambda * v->ww[l] / s->values[0] - SAFE * noise;
-    return !(least > 0) || tnp_log_evidence(s, logdet, least) > found;
+    return at_floor || !(least > 0) || tnp_log_evidence(s, logdet, least) > found ? INFINITY : 0;
 }
 
 static void open_tile(void *arg, size_t tile, double *scratch)
 {
     const error_job *job = arg;
     double lambda[TNP_LANES], logdet = tnp_spectrum_logdet(job->s, job->s->floor);
+    double gamma = tnp_spectrum_gamma(job->s, job->s->floor);
     tnp_ridge_values v;
     for (size_t l = 0; l < TNP_LANES; ++l)
         lambda[l] = job->s->floor;
     tnp_spectrum_eval(job->s, job->k, tile, lambda, scratch, &v);
     for (size_t c = tile * TNP_LANES; c < tnp_min((tile + 1) * TNP_LANES, job->s->classes); ++c)
-        if (job->e->state[c] != TN_CLASS_DEGENERATE && open_below(job, c, logdet, &v))
-            job->sum[tile] = INFINITY;
+        if (job->e->state[c] != TN_CLASS_DEGENERATE)
+            job->sum[tile] += open_below(job, c, logdet, gamma, &v);
 }
 
 /* sum_j g_j w_j^2 / |w|^2, the largest of some classes. */

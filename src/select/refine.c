@@ -6,10 +6,10 @@
  *   2   moments in double about the means, read again: for the ensemble once, if any of its sets asks for it
  *   3   singular values of the rows (learn/root.c), for the one set, where double moments do not hold its spectrum
  *
- * A step is taken when the estimate of tnp_evidence_error is above GOAL; when lambda ends at its floor, below which the
- * moments are noise; when a column changes by less than the noise; and when eigenvalues that no constant column explains are
- * lost in it. The last is no proof of harm: a column that depends on others does it too. From 2 to 3 it counts only where 3 is
- * quick, and for rows that repeat, where it takes no time. What is not affordable stays as it is, and its error says so. */
+ * A step is taken when the estimate of tnp_evidence_error is above GOAL; when a column changes by less than the noise; and when
+ * eigenvalues that no constant column explains are lost in it. The last is no proof of harm: a column that depends on others
+ * does it too. From 2 to 3 it counts only where 3 is quick, and for rows that repeat, where it takes no time. What is not
+ * affordable stays as it is, and its error says so. */
 #include "select/ensemble.h"
 #include "select/evidence.h"
 
@@ -19,18 +19,9 @@ static const double GOAL = 1e-6;
 /* Half a minute, half a second, 10 ms on two cores. */
 static const double MUST_FLOPS = 1e12, MAY_FLOPS = 1e10, TWINS_FLOPS = 2e8;
 
-/* A class that was cut by the floor of lambda, which is one of noise unless the spectrum has no noise. */
-static bool at_floor(const tnp_spectrum *s, const tn_evidence *e)
-{
-    bool any = e->lambda_shared <= 4 * s->floor;
-    for (size_t c = 0; c < e->classes; ++c)
-        any |= e->state[c] == TN_CLASS_FITTED && e->lambda[c] <= 4 * s->floor;
-    return any;
-}
-
 static bool must_refine(const tnp_spectrum *s, const tn_evidence *e)
 {
-    return !(e->error <= GOAL) || s->noise.faint > 0 || at_floor(s, e);
+    return !(e->error <= GOAL) || s->noise.faint > 0;
 }
 
 static void drop(tnp_ridge **ridge, tn_evidence **evidence)
@@ -74,8 +65,8 @@ tn_status tnp_ensemble_evidence(tn_ctx *ctx, tnp_ensemble *ensemble, const size_
         r = better;
         better = NULL;
         TN_TRY(tnp_evidence_new(ctx, r->spectrum, r->rows, r->dim, constant, options, &e));
-    } else if (r->spectrum->noise.faint > 0 || at_floor(r->spectrum, e)) {
-        e->error = fmax(e->error, 1);
+    } else if (r->spectrum->noise.faint > 0) {
+        e->error = INFINITY;
     }
     *ridge = r;
     *evidence = e;

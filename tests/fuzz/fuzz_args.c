@@ -67,7 +67,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                            "pq",   "kernel", "info",    "help", "doctor"};
     char *words[MOST_WORDS];
     const char *args[MOST_WORDS], *lists[MOST_WORDS];
-    const tn_field *given[MOST_WORDS];
     int count = 0;
     fuzz_input in = {data, size};
     uint8_t command = fuzz_byte(&in);
@@ -86,7 +85,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_program_begin(&program, ctx, commands[command % (sizeof commands / sizeof *commands)]);
     program.app.args = args;
     program.app.words = lists;
-    program.app.given = given;
     int code = cli_parse(&program.app, count, words);
     if (code == EXIT_FINE)
         check_options(&program.app);

@@ -9,6 +9,7 @@
 #include "ref_random.h"
 #include "spectrum_of.h"
 
+#include <float.h>
 #include <limits.h>
 #include <stdlib.h>
 
@@ -165,6 +166,84 @@ static void transposed_product(void **state)
     ctx_done(ctx);
 }
 
+/* a'a = R'R and aa' = LL' to rounding, triangles with zeros beside them; column j of R'R is off by eps |a_j| |a_i| only, however
+ * the columns differ in size. */
+static void triangular_roots(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(2);
+    const size_t shapes[][2] = {{1, 1}, {9, 9}, {40, 7}, {30, 1}};
+    for (size_t z = 0; z < 4; ++z) {
+        size_t rows = shapes[z][0], n = shapes[z][1];
+        ref_rng rng = ref_rng_of(z + 1);
+        double *a = ref_alloc(rows * n, sizeof *a), *kept = ref_alloc(rows * n, sizeof *kept);
+        double *t = ref_alloc(rows * n, sizeof *t), *l = ref_alloc(n * n, sizeof *l);
+        for (size_t i = 0; i < rows * n; ++i) {
+            a[i] = kept[i] = ref_normal(&rng) * pow(10, (double)(i % n));
+            t[i % n * rows + i / n] = a[i];
+        }
+        assert_fine(ctx, tnp_qr_root(ctx, rows, n, a));
+        assert_fine(ctx, tnp_lq_root(ctx, n, rows, t, l));
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = 0; j < n; ++j) {
+                ref_real want = 0, qr = 0, lq = 0, ii = 0, jj = 0;
+                for (size_t r = 0; r < rows; ++r) {
+                    want += (ref_real)kept[r * n + i] * kept[r * n + j];
+                    ii += (ref_real)kept[r * n + i] * kept[r * n + i];
+                    jj += (ref_real)kept[r * n + j] * kept[r * n + j];
+                }
+                for (size_t r = 0; r < n; ++r) {
+                    qr += (ref_real)a[r * n + i] * a[r * n + j];
+                    lq += (ref_real)l[i * n + r] * l[j * n + r];
+                }
+                assert_true(fabsl(qr - want) <= 10 * (double)rows * DBL_EPSILON * sqrtl(ii * jj));
+                assert_true(fabsl(lq - want) <= 10 * (double)rows * DBL_EPSILON * sqrtl(ii * jj));
+                assert_true(i <= j || a[i * n + j] == 0);
+                assert_true(i >= j || l[i * n + j] == 0);
+            }
+        free(a);
+        free(kept);
+        free(t);
+        free(l);
+    }
+    ctx_done(ctx);
+}
+
+/* a = left diag(values) right, both orthogonal, values descending. */
+static void singular_values(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = ctx_of(2);
+    for (size_t n = 1; n <= 17; n += 4) {
+        ref_rng rng = ref_rng_of(n);
+        double *a = ref_alloc(n * n, sizeof *a), *kept = ref_alloc(n * n, sizeof *kept), *values = ref_alloc(n, 8);
+        double *left = ref_alloc(n * n, sizeof *left), *right = ref_alloc(n * n, sizeof *right), most = 0;
+        for (size_t i = 0; i < n * n; ++i)
+            most = fmax(most, fabs(a[i] = kept[i] = ref_normal(&rng)));
+        assert_fine(ctx, tnp_svd(ctx, n, a, left, values, right));
+        for (size_t i = 0; i < n; ++i) {
+            assert_true(i == 0 || values[i] <= values[i - 1]);
+            for (size_t j = 0; j < n; ++j) {
+                ref_real made = 0, ll = 0, rr = 0;
+                for (size_t r = 0; r < n; ++r) {
+                    made += (ref_real)left[i * n + r] * values[r] * right[r * n + j];
+                    ll += (ref_real)left[r * n + i] * left[r * n + j];
+                    rr += (ref_real)right[i * n + r] * right[j * n + r];
+                }
+                assert_true(fabsl(made - kept[i * n + j]) <= 20 * (double)n * DBL_EPSILON * most);
+                assert_true(fabsl(ll - (i == j)) <= 20 * (double)n * DBL_EPSILON);
+                assert_true(fabsl(rr - (i == j)) <= 20 * (double)n * DBL_EPSILON);
+            }
+        }
+        free(a);
+        free(kept);
+        free(values);
+        free(left);
+        free(right);
+    }
+    ctx_done(ctx);
+}
+
 static void sizes_beyond_int(void **state)
 {
     (void)state;
@@ -176,6 +255,9 @@ static void sizes_beyond_int(void **state)
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_solve_right(ctx, large, 1, &d, &d));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_solve_right(ctx, 1, large, &d, &d));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_eigen(ctx, large, &d, &d));
+    assert_fails(ctx, TN_ERR_SHAPE, "", tnp_qr_root(ctx, large, 1, &d));
+    assert_fails(ctx, TN_ERR_SHAPE, "", tnp_lq_root(ctx, 1, large, &d, &d));
+    assert_fails(ctx, TN_ERR_SHAPE, "", tnp_svd(ctx, large, &d, &d, &d, &d));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_sgemm_tn(ctx, large, 1, 1, &f, 1, &f, 1, 0, &f, 1));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_sgemm_tn(ctx, 1, 1, large, &f, 1, &f, 1, 0, &f, 1));
     ctx_done(ctx);
@@ -202,6 +284,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(cholesky_and_solve), cmocka_unit_test(not_positive_definite),
         cmocka_unit_test(eigenvectors),       cmocka_unit_test(transposed_product),
+        cmocka_unit_test(triangular_roots),   cmocka_unit_test(singular_values),
         cmocka_unit_test(sizes_beyond_int),   cmocka_unit_test(allocation_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -248,12 +248,9 @@ static void failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nearest_class_mean_by_distances),
-        cmocka_unit_test(weights_of_rows_move_the_class_means),
-        cmocka_unit_test(rows_that_take_no_part),
-        cmocka_unit_test(an_offset_costs_no_digits),
-        cmocka_unit_test(one_row_of_each_class),
-        cmocka_unit_test(failing_allocations),
+        cmocka_unit_test(nearest_class_mean_by_distances), cmocka_unit_test(weights_of_rows_move_the_class_means),
+        cmocka_unit_test(rows_that_take_no_part),          cmocka_unit_test(an_offset_costs_no_digits),
+        cmocka_unit_test(one_row_of_each_class),           cmocka_unit_test(failing_allocations),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

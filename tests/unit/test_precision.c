@@ -343,6 +343,77 @@ static void features_that_cannot_be_squared(void **state)
         }
 }
 
+/* Statistics without their rows cannot be made again: their evidence says what it does not know. */
+static void statistics_tell_what_they_lost(void **state)
+{
+    (void)state;
+    const double spreads[] = {0, 300, 1000, 1e4};
+    for (size_t i = 0; i < 4; ++i) {
+        ref_problem p = plain(1200, 8, TN_TASK_MULTICLASS, 0.5, 8);
+        bool endless = false;
+        add_direction(&p, spreads[i]);
+        round_values(p.x, p.n * p.d, AS_F32);
+        tn_source *src = open_source(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
+        tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
+        tn_stats *stats = NULL;
+        tn_evidence *v = NULL;
+        tn_evidence_options opt;
+        tn_evidence_options_default(&opt);
+        assert_fine(test_ctx, tn_stats_gather(test_ctx, src, labels, TN_NORM_NONE, TN_NAN_ERROR, &stats));
+        assert_fine(test_ctx, tn_stats_evidence(test_ctx, stats, &opt, &v));
+        double off = fabs(v->log_evidence / wanted(&p, NULL, true, &endless) - 1);
+        assert_true(off <= v->error || off < 1e-9);
+        assert_int_equal(v->error > 1e-6, i >= 1);
+        tn_evidence_free(v);
+        tn_stats_free(stats);
+        labels_done(labels);
+        tn_source_close(src);
+        ref_problem_free(&p);
+    }
+}
+
+/* The ways that read again give back all they took, whichever allocation fails. */
+static void every_allocation_of_a_second_reading_may_fail(void **state)
+{
+    (void)state;
+    const size_t shapes[][2] = {{60, 4}, {20, 30}};
+    for (size_t z = 0; z < 2; ++z) {
+        ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 9);
+        for (size_t i = 0; i < p.n; ++i)
+            p.x[i * p.d] *= 1e7;
+        tn_source *src = open_source(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
+        tn_feed *feed = feed_of(src, TN_NORM_NONE);
+        tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
+        tnp_targets y = targets_of(labels);
+        tn_evidence_options opt;
+        const bool constant[MOST_K] = {false};
+        const size_t member = 0;
+        tn_evidence_options_default(&opt);
+        size_t blocks = tnp_live_blocks(test_ctx), k = 1;
+        for (tn_status st = TN_ERR_MEMORY; st != TN_OK; ++k) {
+            tnp_ensemble *e = NULL;
+            tnp_ridge *ridge = NULL;
+            tn_evidence *v = NULL;
+            tnp_fail_allocation(test_ctx, k);
+            st = tnp_ensemble_new(test_ctx, (const tn_feed *const *)&feed, 1, &y, true, false, &e);
+            if (st == TN_OK)
+                st = tnp_ensemble_evidence(test_ctx, e, &member, 1, constant, &opt, &ridge, &v);
+            tnp_fail_allocation(test_ctx, 0);
+            assert_true(st == TN_OK || st == TN_ERR_MEMORY);
+            assert_int_equal(st == TN_OK, ridge && v && ridge->spectrum->rest);
+            tnp_ridge_free(ridge);
+            tn_evidence_free(v);
+            tnp_ensemble_free(e);
+            assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+        }
+        assert_true(k > 60);
+        tn_feed_free(feed);
+        tn_source_close(src);
+        labels_done(labels);
+        ref_problem_free(&p);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -354,6 +425,8 @@ int main(void)
         cmocka_unit_test(one_column_a_million_times_the_others),
         cmocka_unit_test(features_of_any_size_have_the_same_evidence),
         cmocka_unit_test(features_that_cannot_be_squared),
+        cmocka_unit_test(statistics_tell_what_they_lost),
+        cmocka_unit_test(every_allocation_of_a_second_reading_may_fail),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -40,7 +40,7 @@ fit nearly.txt
 # one row a class, uneven classes; what sees to them
 awk '{ print NR == 5 ? "one" : NR < 280 ? "many" : "some" }' y.txt >uneven.txt
 fit uneven.txt
-fit uneven.txt --method svm --max-passes 5 --gap 0.5 --class-weight balanced
+fit uneven.txt --method svm --gap 1 --class-weight balanced
 # one-hot
 { npy_header '|u1' 300 2; for i in $(seq 150); do printf '\1\0\0\1'; done; } >hot.npy
 fit hot.npy
@@ -51,5 +51,5 @@ fit y.txt
 "$TENON" rank x.npy --labels uneven.txt --loo 0 --json 2>/dev/null | grep -o '"warnings":.*'
 "$TENON" rank x.npy --labels y.txt --loo 0 --json | grep -c warnings
 "$TENON" transfer --target x.npy --labels words.txt --class cat --source s=x.npy --method rls -o t.safetensors >/dev/null
-"$TENON" kernel learn --data x.npy words.txt --max-passes 3 --gap 0.5 -o k.safetensors >/dev/null
+"$TENON" kernel learn --data x.npy words.txt --gap 1 -o k.safetensors >/dev/null
 exit 0

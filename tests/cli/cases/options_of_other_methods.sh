@@ -28,7 +28,7 @@ echo "several candidates: exit $?"
 "$TENON" fit darknet.train.npy --labels labels.train.txt --method pa --epochs 1 --loo 0 --transform chi2 --signed split -o h.safetensors >/dev/null
 echo "a named map, no leave-one-out: exit $?"
 # Folds to calibrate by are of use to svm.
-"$TENON" fit darknet.train.npy --labels labels.train.txt --method svm --max-passes 5 --gap 0.1 --calibrate yes --folds 2 -o h.safetensors >/dev/null
+"$TENON" fit darknet.train.npy --labels labels.train.txt --method svm --max-passes 500 --gap 1 --calibrate yes --folds 2 -o h.safetensors >/dev/null
 echo "folds to calibrate by: exit $?"
 # Tasks that leave no room for an option.
 sed 's/$/|pet/' labels.train.txt >several.txt

@@ -10,7 +10,7 @@ mkdir sub shards
 cp x.npy shards/1.npy
 fit() { try fit x.npy --labels y.txt --method pa --epochs 1 "$@"; }
 "$TENON" fit x.npy --labels y.txt --method pa --epochs 1 -o h.safetensors >/dev/null || exit
-"$TENON" kernel learn --data x.npy y.txt --max-passes 3 --gap 0.5 -o k.safetensors >/dev/null || exit
+"$TENON" kernel learn --data x.npy y.txt --gap 1 -o k.safetensors >/dev/null || exit
 ln -s h.safetensors link.safetensors
 ln h.safetensors hard.safetensors
 ln -s sub other

@@ -6,7 +6,7 @@
 cp "$DEMO"/darknet.train.npy x.npy
 cp "$DEMO"/labels.train.txt y.txt
 "$TENON" fit x.npy --labels y.txt --loo 0 -o h.safetensors >/dev/null || exit
-"$TENON" kernel learn --data x.npy y.txt --max-passes 3 --gap 0.5 -o k.safetensors >/dev/null || exit
+"$TENON" kernel learn --data x.npy y.txt --gap 1 -o k.safetensors >/dev/null || exit
 "$TENON" pq train x.npy --iterations 2 -o q.safetensors >/dev/null || exit
 # Order.
 try predict x.npy h.safetensors
