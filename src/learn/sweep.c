@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PANEL_BYTES = 4 << 20, LEAST = 8, MOST = 256 };
+enum { PANEL_BYTES = 2 << 20, LEAST = 8, MOST = 256 };
 
 static size_t panel_rows(size_t dim)
 {
