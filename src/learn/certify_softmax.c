@@ -62,14 +62,6 @@ static void measure_row(const work *g, size_t i, double *sum)
     }
 }
 
-static double square_of(const double *a, size_t n)
-{
-    double sum = 0;
-    for (size_t i = 0; i < n; ++i)
-        sum += a[i] * a[i];
-    return sum;
-}
-
 static void measure_chunk(void *arg, size_t chunk)
 {
     const work *g = arg;
@@ -78,7 +70,7 @@ static void measure_chunk(void *arg, size_t chunk)
     memset(sum, 0, (2 + 3 * g->k) * sizeof *sum);
     for (size_t i = chunk * CHUNK; i < tnp_min(g->count, (chunk + 1) * CHUNK); ++i) {
         measure_row(g, i, sum);
-        sum[1] = fmax(sum[1], square_of(g->sweep->rows + i * dim, dim));
+        sum[1] = fmax(sum[1], tnp_square(g->sweep->rows + i * dim, dim));
     }
 }
 
@@ -120,7 +112,7 @@ double tnp_softmax_bound(const tnp_softmax_sums *sums, size_t k, size_t dim, boo
     for (size_t j = 0; j < k; ++j) {
         double off = fixed ? sums->mass[j] - sums->own[j] : 0, share = off > 0 ? off / sums->mass[j] : 0;
         double length =
-            sqrt(square_of(back + j * (dim + 1), dim + (bias && penalised))) + fabs(off) * sqrt(sums->longest);
+            sqrt(tnp_square(back + j * (dim + 1), dim + (bias && penalised))) + fabs(off) * sqrt(sums->longest);
         bound += (1 - share) * sums->disorder[j] - fmax(0, off) - length * length / 2;
         size += sums->disorder[j] + length * length / 2;
     }

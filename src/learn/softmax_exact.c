@@ -73,7 +73,7 @@ static void slope_rows(void *arg, size_t start, size_t count, const double *s, d
     solver *v = arg;
     memcpy(v->s + start * v->k, s, count * v->k * sizeof *s);
     for (size_t i = 0; i < count; ++i) {
-        double c = cost_of(v, start + i), square = 0;
+        double c = cost_of(v, start + i);
         size_t own = class_of(v, start + i);
         v->sums.loss += c * (softmax(v, s + i * v->k, 0, NULL, v->q) - s[i * v->k + own]);
         for (size_t j = 0; j < v->k; ++j) {
@@ -83,9 +83,7 @@ static void slope_rows(void *arg, size_t start, size_t count, const double *s, d
             v->rho[j] += c * q * (1 - q);
             t[j * count + i] = c * (q - (j == own ? 1 : 0));
         }
-        for (size_t j = 0; j < v->dim; ++j)
-            square += v->sweep.rows[i * v->dim + j] * v->sweep.rows[i * v->dim + j];
-        v->sums.longest = fmax(v->sums.longest, square);
+        v->sums.longest = fmax(v->sums.longest, tnp_square(v->sweep.rows + i * v->dim, v->dim));
     }
 }
 

@@ -48,9 +48,9 @@ static void measure_row(const work *g, size_t i, double *q, double *sum)
 {
     size_t k = g->k, row = g->start + i, own = g->l->y->cls[g->l->y->first[row]], dim = g->sweep->x->dim;
     const float *s = g->s + row * k;
-    const double *x = g->sweep->rows + i * dim, *probed = g->probed + i * ALL;
+    const double *probed = g->probed + i * ALL;
     double c = (double)g->l->cost * (g->l->row_weight ? (double)g->l->row_weight[row] : 1);
-    double most = -INFINITY, total = 0, square = 0, *mass = sum + SINGLES, *disorder = mass + k, *turned = disorder + k;
+    double most = -INFINITY, total = 0, *mass = sum + SINGLES, *disorder = mass + k, *turned = disorder + k;
     for (size_t j = 0; j < k; ++j)
         most = fmax(most, (double)s[j]);
     for (size_t j = 0; j < k; ++j)
@@ -71,9 +71,7 @@ static void measure_row(const work *g, size_t i, double *q, double *sum)
             off += g->by_class[l * k + j] * (double)s[j];
         sum[OFF] += off * off;
     }
-    for (size_t j = 0; j < dim; ++j)
-        square += x[j] * x[j];
-    sum[LONGEST] = fmax(sum[LONGEST], square);
+    sum[LONGEST] = fmax(sum[LONGEST], tnp_square(g->sweep->rows + i * dim, dim));
 }
 
 static void measure_chunk(void *arg, size_t chunk)

@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { PANEL_BYTES = 4 << 20, LEAST = 8, MOST = 256 };
+enum { PANEL_BYTES = 2 << 20, LEAST = 8, MOST = 256 };
 
 static size_t panel_rows(size_t dim)
 {
@@ -88,4 +88,16 @@ tn_status tnp_sweep_run(tnp_sweep *v, size_t k, const double *w, tnp_sweep_fn bo
             return st;
     }
     return TN_OK;
+}
+
+double tnp_square(const double *a, size_t n)
+{
+    double part[8] = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (size_t l = 0; l < 8; ++l)
+            part[l] += a[i + l] * a[i + l];
+    for (; i < n; ++i)
+        part[0] += a[i] * a[i];
+    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
 }

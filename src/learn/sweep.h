@@ -28,4 +28,7 @@ size_t tnp_sweep_bytes(size_t dim, size_t columns);
  * the scores are left alone, without back t is not multiplied. k as given to init, or fewer columns. */
 tn_status tnp_sweep_run(tnp_sweep *sweep, size_t k, const double *w, tnp_sweep_fn body, void *arg, double *back);
 
+/* Sum of squares, in lanes of fixed number. */
+double tnp_square(const double *a, size_t n);
+
 #endif

@@ -5,6 +5,6 @@
 cp "$DEMO"/darknet.train.npy "$DEMO"/labels.train.txt .
 for method in svm logistic; do
     "$TENON" fit darknet.train.npy --labels labels.train.txt --method $method --C 1000 --gap 1e-9 --max-passes 1 --json --quiet \
-        -o h.safetensors 2>err | grep -oE '"converged":[a-z]*|"warnings":\["training: after [0-9]+ passes'
+        -o h.safetensors 2>err | grep -oE '"converged":[a-z]*|"warnings":\["training: after'
     grep -c "^tenon fit: warning: training: after" err
 done
