@@ -290,7 +290,8 @@ static void one_column_a_million_times_the_others(void **state)
         }
 }
 
-/* A power of two changes nothing at all while the route stays the same; other routes agree within the promise. */
+/* A power of two changes nothing but where the search for lambda stops, within 1e-6 of the optimum: F, level there, moves by
+ * (1e-6)^2 N/2 at most. Float files may take another way for another size, which agrees within the promise. */
 static void features_of_any_size_have_the_same_evidence(void **state)
 {
     (void)state;
@@ -300,7 +301,9 @@ static void features_of_any_size_have_the_same_evidence(void **state)
         ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 6);
         round_values(p.x, p.n * p.d, AS_F32);
         double want = check("size", &p, TN_TASK_MULTICLASS, AS_F64).f;
-        for (size_t i = 0; i < sizeof powers / sizeof *powers; ++i)
+        for (size_t i = 0; i < sizeof powers / sizeof *powers; ++i) {
+            if (getenv("TN_VALGRIND") && abs(powers[i]) > 200) /* the BLAS takes norms in x87, whose range it has not */
+                continue;
             for (int as = AS_F64; as <= (abs(powers[i]) <= 100 ? AS_F32 : AS_F64); ++as) {
                 ref_problem q = p;
                 q.x = ref_alloc(p.n * p.d, sizeof *q.x);
@@ -309,10 +312,11 @@ static void features_of_any_size_have_the_same_evidence(void **state)
                 outcome got = found(&q, TN_TASK_MULTICLASS, (stored)as, TN_NORM_NONE, true);
                 compare("size", i, got.f, want);
                 if (as == AS_F64)
-                    assert_true(fabs(got.f - want) <= 1e-12 * fabs(want));
+                    assert_true(fabs(got.f - want) <= 1e-12 * (fabs(want) + (double)(p.n * p.k)));
                 assert_int_equal(got.null, 0);
                 free(q.x);
             }
+        }
         ref_problem_free(&p);
     }
     assert_int_equal(failures, 0);
