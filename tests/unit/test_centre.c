@@ -261,7 +261,7 @@ static void damaged_centres_are_refused(void **state)
         unsigned char *at =
             file + ((const unsigned char *)tensor_at(file, names[t], t ? "F32" : "F64", t ? CLASSES : COLS) - file);
         memset(at, 0xff, t ? 4 : 8); /* NaN */
-        assert_fails(test_ctx, TN_ERR_FORMAT, "holds NaN or infinity",
+        assert_fails(test_ctx, TN_ERR_FORMAT, "is NaN or infinite",
                      tn_head_load(test_ctx, write_file("nan.safetensors", file, size), &loaded));
         free(file);
         file = read_whole(path, &size);

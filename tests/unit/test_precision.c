@@ -295,7 +295,7 @@ static void one_column_a_million_times_the_others(void **state)
 static void features_of_any_size_have_the_same_evidence(void **state)
 {
     (void)state;
-    const int powers[] = {-390, -83, -60, -20, 0, 20, 60, 100, 390};
+    const int powers[] = {-390, -83, -60, -20, 0, 20, 60, 90};
     const size_t shapes[][2] = {{200, 6}, {20, 30}};
     for (size_t z = 0; z < 2; ++z) {
         ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 6);
@@ -322,7 +322,7 @@ static void features_of_any_size_have_the_same_evidence(void **state)
     assert_int_equal(failures, 0);
 }
 
-/* Squares that double cannot hold: refused with a sentence, not taken for constants. */
+/* Squares that double cannot hold, or values beyond what feeds hand out: refused with a sentence, not taken for constants. */
 static void features_that_cannot_be_squared(void **state)
 {
     (void)state;
@@ -338,7 +338,7 @@ static void features_that_cannot_be_squared(void **state)
             tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
             tnp_targets y = targets_of(labels);
             tnp_ensemble *e = NULL;
-            assert_fails(test_ctx, TN_ERR_DATA, "rescale or normalise",
+            assert_fails(test_ctx, TN_ERR_DATA, sizes[i] < 1 ? "rescale or normalise" : "takes values of any size",
                          tnp_ensemble_new(test_ctx, (const tn_feed *const *)&feed, 1, &y, true, false, &e));
             labels_done(labels);
             tn_feed_free(feed);
