@@ -231,12 +231,14 @@ def costs(problem):
 
 
 def check_certificate(result, problem, told, x, w, b, c):
+    """Of columns about the head's centre c: a penalised intercept is that of the centred columns, docs/math.md 1.4."""
+    x = x - c
     kind = {"free-bias": "squared-hinge", "logistic": "softmax" if problem.task == "multiclass" else "logistic"}.get(
         problem.method, problem.method)
     penalised = problem.method in ("squared-hinge", "hinge") and problem.intercept
     usual = problem.y.min(0) != problem.y.max(0)
     y, cost = problem.y[:, usual].astype(LONG), costs(problem)[:, usual]
-    saved, rounding = reference.objective(kind, x, y, cost, w[usual], (b - w @ c)[usual], penalised, problem.rounded_rows())
+    saved, rounding = reference.objective(kind, x, y, cost, w[usual], b[usual], penalised, problem.rounded_rows())
     best = reference.objective(kind, x, y, cost, *reference.minimum(kind, x, y, cost, problem.intercept, penalised), penalised)[0]
     got, gap = told["objective"], told["gap"]
     result.check("objective", abs(got - saved), OBJECTIVE * saved + rounding, f"reported {got:.8g}, the saved head has {saved:.8g}")
