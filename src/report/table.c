@@ -342,7 +342,7 @@ static bool has_no_weights(const tn_fit_info *info)
 {
     size_t weights = 0;
     for (size_t k = 0; info->lambda && k < info->classes; ++k)
-        weights += isfinite(info->lambda[k]);
+        weights += isfinite(info->lambda[k]) != 0;
     return info->lambda && weights == 0;
 }
 
