@@ -98,12 +98,12 @@ def problem_lines(found):
 def fuzz_lines(found):
     total = sum(entry["executions"] for entry in found["targets"])
     findings = sum(entry["findings"] for entry in found["targets"])
-    rows = [[entry["target"], entry["executions"], f"{entry['executions'] / (60 * found['minutes']):.0f}", entry["coverage"],
-             entry["findings"]] for entry in found["targets"]]
+    rows = [[entry["target"], f"{entry['minutes']:g}", entry["executions"], entry["coverage"], entry["findings"], entry["revision"]]
+            for entry in found["targets"]]
     return ["## Fuzzing", "",
-            f"libFuzzer with address and undefined-behaviour sanitizers, {found['minutes']:g} minutes a target, seed {FUZZ_SEED}, "
-            f"revision {found['revision']}: **{total} executions, {findings} findings**. {found['versions']['clang']}.", "",
-            *table(["target", "executions", "a second", "edges covered", "findings"], rows)]
+            f"libFuzzer with address and undefined-behaviour sanitizers, seed {FUZZ_SEED}: **{total} executions, {findings} findings**. "
+            f"Minutes are those of the clock; several targets may have shared a core. {found['versions']['clang']}.", "",
+            *table(["target", "minutes", "executions", "edges covered", "findings", "revision"], rows)]
 
 
 def torture_lines(found):

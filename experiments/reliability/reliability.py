@@ -5,6 +5,7 @@ days; the page is made of all that is there.
 The program is build/tenon, or $TENON; the fuzz targets are those of build-fuzz, which is built when it is missing.
 """
 import argparse
+import concurrent.futures
 import json
 import multiprocessing
 import os
@@ -47,6 +48,11 @@ def arguments(words):
 def keep(name, found):
     WORK.mkdir(parents=True, exist_ok=True)
     (WORK / f"{name}.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+
+
+def kept(name):
+    file = WORK / f"{name}.json"
+    return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
 def revision():
@@ -131,17 +137,20 @@ def run_fuzz(options):
                    check=True)
     targets = [path for path in sorted((build / "tests").glob("fuzz_*")) if path.is_file() and path.suffix == ""
                and (options.targets is None or path.name.removeprefix("fuzz_") in options.targets)]
-    seconds, found = 60 * options.minutes, []
+    found = {entry["target"]: entry for entry in kept("fuzz").get("targets", [])}  # of other days, until they run again
 
-    def done(_, result):
-        found.append(result)
-        print(f"fuzz {result['target']}: {result['executions']} executions" +
-              (f"; finding: {build}/tests/fuzz_{result['target']} {result['artifact']}" if result["findings"] else ""), flush=True)
+    def one(target):
+        result = fuzz_one(target, build, 60 * options.minutes)
+        return {**result, "minutes": options.minutes, "revision": revision()}
 
-    common.in_parallel("targets", targets, lambda target, _: fuzz_one(target, build, seconds), done)
-    keep("fuzz", {"minutes": options.minutes, "targets": sorted(found, key=lambda entry: entry["target"]),
-                  "revision": revision(), "versions": page.versions()})
-    return not any(entry["findings"] for entry in found)
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        for future in concurrent.futures.as_completed([pool.submit(one, target) for target in targets]):
+            result = future.result()
+            found[result["target"]] = result
+            keep("fuzz", {"targets": [found[name] for name in sorted(found)], "versions": page.versions()})
+            print(f"fuzz {result['target']}: {result['executions']} executions" + (
+                f"; finding: {build}/tests/fuzz_{result['target']} {result['artifact']}" if result["findings"] else ""), flush=True)
+    return not any(found[target.name.removeprefix("fuzz_")]["findings"] for target in targets)
 
 
 # ---- torture ----
