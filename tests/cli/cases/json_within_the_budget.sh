@@ -13,7 +13,8 @@ size=$(wc -c <header)
     for i in 0 8 16 24 32 40 48 56; do printf "\\x$(printf %02x $((size >> i & 255)))"; done
     cat header
 } >many.safetensors
-ulimit -v 700000
+# A sanitizer reserves terabytes of addresses: there the budget alone is asked for.
+if (ulimit -v 700000 && "$TENON" --version) >/dev/null 2>&1; then ulimit -v 700000; fi
 try info --mem 50M many.safetensors | sed 's/needs [0-9.]* MB/needs N MB/'
 try predict --mem 50M many.safetensors nothing.npy | sed 's/needs [0-9.]* MB/needs N MB/'
 {
