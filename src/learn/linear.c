@@ -24,6 +24,7 @@
 #include <string.h>
 
 static const double NOTHING = 1e-3; /* of the mean objective of a column */
+static const double MOST_COST = 1e30;
 
 void tn_learn_options_default(tn_learn_options *options)
 {
@@ -291,8 +292,9 @@ static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float
     TN_TRY(tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info));
     out->passes = info.products;
     if (out->gap > l->options->gap * out->objective && info.iterations < l->options->max_passes)
-        TN_TRY(tnp_softmax_exact(ctx, l->design, &loss, l->bias, l->options->gap, l->options->max_passes, w,
-                                 &out->objective, &out->gap, &out->passes));
+        TN_TRY(tnp_softmax_exact(ctx, l->design, &loss, l->bias, l->options->gap,
+                                 out->passes + l->options->max_passes - info.iterations, w, &out->objective, &out->gap,
+                                 &out->passes));
     out->converged = out->gap <= l->options->gap * out->objective;
     tell(ctx, l, out);
 done:
@@ -347,6 +349,20 @@ static bool penalised(const tnp_linear *l)
     return l->options->penalise_bias && !l->logistic;
 }
 
+/* Objective and gap of the columns job->cols[0..count). */
+static tn_status certify(tn_ctx *ctx, const training_job *job, size_t count)
+{
+    const tnp_linear *l = job->l;
+    tnp_claim claim = {.columns = job->columns,
+                       .loss = loss_of(l),
+                       .bias = l->bias,
+                       .penalised = penalised(l),
+                       .count = count,
+                       .cols = job->cols,
+                       .w = job->w};
+    return tnp_certify(ctx, l->design, &claim, job->objective, job->gap);
+}
+
 /* Columns whose gap is larger than what was asked for, into job->cols. One that can be brought to nothing (a fold without any
  * row of one side) never has a small gap beside its own objective: it may also be small beside all. */
 static size_t unsolved(const training_job *job)
@@ -359,6 +375,36 @@ static size_t unsolved(const training_job *job)
         if (job->gap[j] > job->l->options->gap * fmax(job->objective[j], NOTHING * total / (double)count))
             job->cols[n++] = j;
     return n;
+}
+
+/* Columns that are worse than no weights at all, whose objective is the sum of their costs (logistic: times log 2): float lost them, or
+ * has no such numbers. They start anew, and are certified there. */
+static tn_status start_anew(tn_ctx *ctx, const training_job *job)
+{
+    tn_status st = TN_OK;
+    const tnp_columns *columns = job->columns;
+    size_t count = columns->count, width = job->l->design->dim + 1, n = 0;
+    double *nothing = NULL;
+    float *a = NULL;
+    TN_TRY(tnp_alloc(ctx, count, sizeof *nothing, &nothing));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *a, &a));
+    for (size_t j = 0; j < count; ++j)
+        job->cols[j] = j;
+    for (size_t i = 0; i < columns->y->rows; ++i) {
+        tnp_signed_costs(columns, i, job->cols, count, a);
+        for (size_t j = 0; j < count; ++j)
+            nothing[j] += fabs((double)a[j]) * (job->l->logistic ? log(2) : 1);
+    }
+    for (size_t j = 0; j < count; ++j)
+        if (!(job->objective[j] <= nothing[j])) {
+            memset(job->w + j * width, 0, width * sizeof *job->w);
+            job->cols[n++] = j;
+        }
+    TN_TRY(certify(ctx, job, n));
+done:
+    tnp_free(nothing);
+    tnp_free(a);
+    return st;
 }
 
 /* Changes the route for the columns that the first did not bring to their gap, which took `passes` of those allowed. */
@@ -385,14 +431,7 @@ static tn_status by_newton(tn_ctx *ctx, const training_job *job, size_t *steps)
     *steps = info.iterations;
     for (size_t j = 0; j < job->columns->count; ++j)
         job->cols[j] = j;
-    tnp_claim claim = {.columns = job->columns,
-                       .loss = loss_of(l),
-                       .bias = l->bias,
-                       .penalised = penalised(l),
-                       .count = job->columns->count,
-                       .cols = job->cols,
-                       .w = job->w};
-    return st == TN_OK ? tnp_certify(ctx, l->design, &claim, job->objective, job->gap) : st;
+    return st == TN_OK ? certify(ctx, job, job->columns->count) : st;
 }
 
 static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
@@ -422,6 +461,17 @@ static void sum_up(const training_job *job)
     job->out->converged = unsolved(job) == 0;
 }
 
+/* Costs are floats, and so are their products with rows. */
+static tn_status check_costs(tn_ctx *ctx, const tnp_linear *l, double cost)
+{
+    for (size_t i = 0; l->row_weight && i < l->task->y.rows; ++i)
+        if (cost * (double)l->row_weight[i] > MOST_COST)
+            return tnp_fail(ctx, TN_ERR_DATA,
+                            "--sample-weight: C times the weight of training row %zu is %.3g, expected at most %g", i,
+                            cost * (double)l->row_weight[i], MOST_COST);
+    return TN_OK;
+}
+
 tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
 {
     tn_status st = TN_OK;
@@ -432,6 +482,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     tnp_linear_method method = tnp_linear_method_of(l->options, l->logistic, l->bias, l->task->kind);
     if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TN_SVM_HINGE)
         return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
+    TN_TRY(check_costs(ctx, l, cost));
     if (method == TNP_BY_SOFTMAX)
         return l->row_fold ? by_softmax_folds(ctx, l, cost, w, out)
                            : by_softmax(ctx, l, cost_of(l, cost, l->task->y.rows), w, out);
@@ -443,6 +494,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
         TN_TRY(by_newton(ctx, &job, &steps));
     else
         TN_TRY(by_dual(ctx, &job, &steps));
+    TN_TRY(start_anew(ctx, &job));
     TN_TRY(by_exact(ctx, &job, steps));
     sum_up(&job);
     tell(ctx, l, out);

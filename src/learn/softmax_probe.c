@@ -56,7 +56,7 @@ static void measure_row(const work *g, size_t i, double *q, double *sum)
     for (size_t j = 0; j < k; ++j)
         total += q[j] = exp((double)s[j] - most);
     double whole = most + log(total);
-    sum[LOSS] += c * (whole - (double)s[own]);
+    sum[LOSS] += c * ((most - (double)s[own]) + log(total));
     for (size_t j = 0; j < k; ++j) {
         double p = q[j] / total, theta = c * (p - (j == own ? 1 : 0));
         mass[j] += c * p;
@@ -172,7 +172,7 @@ static void conclude(const bound *b, const tnp_softmax *l, double *objective, do
     }
     dual -= pow(sqrt(square) + a + sqrt(slopes * b->sums[LONGEST]), 2) / 2;
     *objective = b->sums[LOSS] + penalty;
-    *gap = fmax(0, *objective + sqrt(b->sums[THETA]) * d + most * d * d / 4 - dual) +
+    *gap = fmax(0, *objective + sqrt(b->sums[THETA]) * d + most * d * d / 4 - fmax(0, dual)) +
            tnp_certify_rounding(*objective + fabs(dual));
 }
 

@@ -311,6 +311,48 @@ static void unscaled_rows_reach_their_gap(void **state)
         }
 }
 
+/* Few rows that are told apart with certainty at a large C: what is left of the loss is below the last digit of the scores, and the
+ * same number may be added to all intercepts, so that nothing but rounding keeps them from 1e7. */
+static void softmax_intercepts_stay_where_scores_have_digits(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < 20; ++seed) {
+        job *j = job_of((shape){2 + seed % 5, 2 + seed % 3, 2, 0, 3000, AS_F32}, SOFTMAX, true, 40 + seed);
+        train(j, 500);
+        assert_true(holds(j, 500, "certain rows"));
+        assert_true(j->out.converged);
+        for (size_t c = 0; c < 2; ++c)
+            assert_true(fabs((double)j->w[c * (j->s.p.d + 1) + j->s.p.d]) < 1000);
+        job_free(j);
+    }
+}
+
+/* Costs of 1e30 beside costs of 1e-45: float sums are infinite. Whatever comes of it is finite, no worse than no weights at all, and
+ * claims no more than it knows, which may be nothing; costs beyond are refused. */
+static void costs_beyond_float_sums_give_finite_heads(void **state)
+{
+    (void)state;
+    for (int f = 0; f < FORMS; ++f) {
+        float weight[12];
+        double total = 0;
+        job *j = job_of((shape){12, 3, 2, 0, 1, AS_F32}, (form)f, true, 70);
+        for (size_t i = 0; i < 12; ++i) {
+            weight[i] = i % 4 == 0 ? 9e29f : i % 4 == 1 ? 2e25f : i % 4 == 2 ? 7e-19f : 1e-45f;
+            total += (double)weight[i];
+        }
+        j->linear.row_weight = weight;
+        train(j, 1);
+        for (size_t i = 0; i < 2 * 4; ++i)
+            assert_true(isfinite(j->w[i]));
+        assert_true(j->out.objective <= 2 * total);
+        assert_true(j->out.gap >= 0 && j->out.gap <= 1.0001 * j->out.objective);
+        weight[4] = 2e30f;
+        assert_fails(test_ctx, TN_ERR_DATA, "C times the weight of training row 4 is 2e+30, expected at most 1e+30",
+                     tnp_linear_train(test_ctx, &j->linear, 1, j->w, &j->out));
+        job_free(j);
+    }
+}
+
 static void count_warnings(void *user, const char *text)
 {
     size_t *count = user;
@@ -458,6 +500,8 @@ int main(void)
         cmocka_unit_test(streamed_rows_take_the_passes_of_resident_ones),
         cmocka_unit_test(squared_hinge_of_a_large_cost_reaches_its_gap),
         cmocka_unit_test(unscaled_rows_reach_their_gap),
+        cmocka_unit_test(softmax_intercepts_stay_where_scores_have_digits),
+        cmocka_unit_test(costs_beyond_float_sums_give_finite_heads),
         cmocka_unit_test(what_is_not_converged_says_so),
         cmocka_unit_test(probes_cover_what_float_sums_are_off_by),
         cmocka_unit_test(steps_solve_their_system),
