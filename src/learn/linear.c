@@ -261,20 +261,20 @@ done:
     return st;
 }
 
-/* What is not converged says so where people see it. Folds say it once for all, whatever C it was: they only choose. */
-static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out)
+/* What is not converged says so where people see it; `worst` is the largest gap beside what it is measured by. Classes that are trained
+ * one by one are judged one by one. Folds say it once for all, whatever C it was: they only choose. */
+static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out, double worst, bool by_class)
 {
-    double percent = out->objective > 0 ? 100 * out->gap / out->objective : 0;
     if (out->converged)
         return;
     if (l->row_fold)
         tnp_warn(ctx, "training: models of some folds did not reach the --gap that was asked for");
     else
-        tnp_warn(
-            ctx,
-            "training: after %zu passes the head is only certain to be within %.3g %% of the optimum, --gap asks for "
-            "%.2g %%: more --max-passes, more --mem or another --normalize may help",
-            out->passes, percent, 100 * l->options->gap);
+        tnp_warn(ctx,
+                 "training: after %zu passes %s is only certain to be within %.3g %% of %s optimum, --gap asks for "
+                 "%.2g %%: more --max-passes, more --mem or another --normalize may help",
+                 out->passes, by_class ? "a class" : "the head", 100 * worst, by_class ? "its" : "the",
+                 100 * l->options->gap);
 }
 
 static tnp_newton_options newton_options(const tnp_linear *l)
@@ -296,7 +296,7 @@ static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float
                                  out->passes + l->options->max_passes - info.iterations, w, &out->objective, &out->gap,
                                  &out->passes));
     out->converged = out->gap <= l->options->gap * out->objective;
-    tell(ctx, l, out);
+    tell(ctx, l, out, out->objective > 0 ? out->gap / out->objective : 0, false);
 done:
     return st;
 }
@@ -363,17 +363,25 @@ static tn_status certify(tn_ctx *ctx, const training_job *job, size_t count)
     return tnp_certify(ctx, l->design, &claim, job->objective, job->gap);
 }
 
-/* Columns whose gap is larger than what was asked for, into job->cols. One that can be brought to nothing (a fold without any
- * row of one side) never has a small gap beside its own objective: it may also be small beside all. */
-static size_t unsolved(const training_job *job)
+/* Columns whose gap is larger than what was asked for, into job->cols, and the largest gap of one beside its objective. One that can be
+ * brought to nothing (a fold without any row of one side) never has a small gap beside its own objective: where the gap of all is small
+ * enough beside all, it may be small beside their mean. */
+static size_t unsolved(const training_job *job, double *worst)
 {
     size_t n = 0, count = job->columns->count;
-    double total = 0;
-    for (size_t j = 0; j < count; ++j)
+    double total = 0, sum = 0, least = 0, asked = job->l->options->gap;
+    for (size_t j = 0; j < count; ++j) {
         total += job->objective[j];
+        sum += job->gap[j];
+    }
+    if (sum <= asked * total)
+        least = NOTHING * total / (double)count;
+    *worst = 0;
     for (size_t j = 0; j < count; ++j)
-        if (job->gap[j] > job->l->options->gap * fmax(job->objective[j], NOTHING * total / (double)count))
+        if (job->gap[j] > asked * fmax(job->objective[j], least)) {
+            *worst = fmax(*worst, job->gap[j] / job->objective[j]);
             job->cols[n++] = j;
+        }
     return n;
 }
 
@@ -411,7 +419,8 @@ done:
 static tn_status by_exact(tn_ctx *ctx, const training_job *job, size_t passes)
 {
     const tn_learn_options *o = job->l->options;
-    size_t count = unsolved(job);
+    double worst;
+    size_t count = unsolved(job, &worst);
     if (passes >= o->max_passes)
         return TN_OK;
     tnp_exact_options options = {loss_of(job->l), job->l->bias, penalised(job->l), o->gap, o->max_passes - passes};
@@ -451,14 +460,16 @@ static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
     return st;
 }
 
-static void sum_up(const training_job *job)
+static void sum_up(tn_ctx *ctx, const training_job *job)
 {
+    double worst;
     job->out->objective = job->out->gap = 0;
     for (size_t j = 0; j < job->columns->count; ++j) {
         job->out->objective += job->objective[j];
         job->out->gap += job->gap[j];
     }
-    job->out->converged = unsolved(job) == 0;
+    job->out->converged = unsolved(job, &worst) == 0;
+    tell(ctx, job->l, job->out, worst, true);
 }
 
 /* Costs are floats, and so are their products with rows. */
@@ -496,8 +507,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
         TN_TRY(by_dual(ctx, &job, &steps));
     TN_TRY(start_anew(ctx, &job));
     TN_TRY(by_exact(ctx, &job, steps));
-    sum_up(&job);
-    tell(ctx, l, out);
+    sum_up(ctx, &job);
 done:
     room_free(&room);
     tnp_free(job.objective);
