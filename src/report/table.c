@@ -394,7 +394,7 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
     size_t best = info->grid_best;
     if (!isnan(info->objective) && !info->converged)
         tnp_text_add(text,
-                     "Warning: the training did not reach the --gap that was asked for, in every class, in %zu passes. "
+                     "Warning: the training did not reach the --gap that was asked for in %zu passes. "
                      "--max-passes allows more.\n",
                      info->passes);
     if (info->grid_note && (info->grid_count == 0 || best >= info->grid_count))
