@@ -268,6 +268,7 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
         TN_TRY(tnp_train_online(ctx, &chosen, &head));
     else
         TN_TRY(tnp_train_linear(ctx, &chosen, &head));
+    TN_TRY(tnp_head_check(ctx, head));
     TN_TRY(tnp_fit_info_steps(ctx, s.candidates, search, info));
     tnp_ranking_sort(info->ranking);
     info->seconds = info->ranking->seconds = tnp_seconds() - begin;

@@ -467,6 +467,7 @@ tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_t count
     tnp_transfer_columns_free(job.columns);
     job.columns = NULL;
     TN_TRY(make_head(ctx, &job, info, &head));
+    TN_TRY(tnp_head_check(ctx, head));
     info->seconds = tnp_seconds() - begin;
     *info_out = info;
     *head_out = head;

@@ -231,8 +231,11 @@ def costs(problem):
 
 
 def check_certificate(result, problem, told, x, w, b, c):
-    """Of columns about the head's centre c: a penalised intercept is that of the centred columns, docs/math.md 1.4."""
+    """Of columns about the head's centre c: a penalised intercept is that of the centred columns, docs/math.md 1.4. Rows are those that
+    training and prediction alike see: floats."""
     x = x - c
+    if problem.normalize == "none":
+        x = x.astype("f4").astype(LONG)
     kind = {"free-bias": "squared-hinge", "logistic": "softmax" if problem.task == "multiclass" else "logistic"}.get(
         problem.method, problem.method)
     penalised = problem.method in ("squared-hinge", "hinge") and problem.intercept

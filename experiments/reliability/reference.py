@@ -129,7 +129,8 @@ def losses(kind, scores, y, cost):
         top = scores.max(1, keepdims=True)
         e = np.exp(scores - top)
         total = e.sum(1, keepdims=True)
-        value = np.log(total) + top - (scores * y).sum(1, keepdims=True)
+        rest = np.where(np.arange(e.shape[1]) == scores.argmax(1)[:, None], 0, e).sum(1, keepdims=True)  # beside the largest, 1
+        value = np.log1p(rest) + (top - (scores * y).sum(1, keepdims=True))
         return cost[:, :1] * value, cost * (e / total - y)
     sign = 2 * y - 1
     v = 1 - sign * scores

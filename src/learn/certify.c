@@ -4,7 +4,7 @@
  *
  *   f(w) >= min f >= D(alpha) = sum_i dual(alpha_i) - 1/2 |sum_i y_i alpha_i x_i|^2,    gap = f(w) - D(alpha)
  *
- * and with a free intercept only if also sum_i y_i alpha_i = 0. Multipliers that w implies, -c loss'(margin), have that sum
+ * and also min f >= 0. With a free intercept the bound is one only if also sum_i y_i alpha_i = 0. Multipliers that w implies, -c loss'(margin), have that sum
  * equal to minus the derivative in b: they are made to fit by shrinking those of the heavier side, which keeps them within
  * their bounds. 1/2 |gradient|^2 is the same gap where everything is penalised; at another b than the best for w it bounds
  * nothing, and a column of mean 30 sigma then hides errors of per cents.
@@ -112,7 +112,7 @@ static tn_status one_group(work *g, tnp_sweep *sweep, double *w, double *back, d
                square = square_of(back + j * width, dim, last) / 2;
         double size = primal + fabs(g->sums[4 * j + 1]) + square;
         objective[g->cols[j]] = primal;
-        gap[g->cols[j]] = fmax(0, primal - (g->sums[4 * j + 1] - square)) + tnp_certify_rounding(size);
+        gap[g->cols[j]] = fmin(primal, fmax(0, primal - (g->sums[4 * j + 1] - square))) + tnp_certify_rounding(size);
     }
 done:
     return st;

@@ -34,6 +34,19 @@ typedef struct work {
     double *partial; /* (chunks, 2 + 3 k): loss, longest, mass, disorder, bend */
 } work;
 
+/* log sum_j exp(s_j - s_own). The largest term is taken out, and log1p of the others: what is left of a row that is certain is
+ * below the last digit of its scores. */
+double tnp_softmax_row_loss(const double *s, size_t classes, size_t own)
+{
+    size_t most = 0;
+    double rest = 0;
+    for (size_t j = 1; j < classes; ++j)
+        most = s[j] > s[most] ? j : most;
+    for (size_t j = 0; j < classes; ++j)
+        rest += j == most ? 0 : exp(s[j] - s[most]);
+    return (s[most] - s[own]) + log1p(rest);
+}
+
 /* Row i of the panel into column i of t. */
 static void measure_row(const work *g, size_t i, double *sum)
 {
@@ -41,18 +54,15 @@ static void measure_row(const work *g, size_t i, double *sum)
     size_t k = g->k, row = g->start + i, own = y->cls[y->first[row]];
     const double *s = g->s + i * k;
     double c = (double)g->l->cost * (g->l->row_weight ? (double)g->l->row_weight[row] : 1);
-    double most = s[0], moved = s[0] + g->shift[0], total = 0, other = 0;
-    for (size_t j = 1; j < k; ++j) {
-        most = fmax(most, s[j]);
+    double moved = s[0] + g->shift[0], other = 0;
+    for (size_t j = 1; j < k; ++j)
         moved = fmax(moved, s[j] + g->shift[j]);
-    }
     for (size_t j = 0; j < k; ++j) {
         double *t = g->t + j * g->count + i;
-        total += exp(s[j] - most);
         *t = exp(s[j] + g->shift[j] - moved);
         other += *t;
     }
-    sum[0] += c * (most + log(total) - s[own]);
+    sum[0] += c * tnp_softmax_row_loss(s, k, own);
     for (size_t j = 0; j < k; ++j) {
         double *t = g->t + j * g->count + i, q = *t / other;
         sum[2 + j] += c * q;
@@ -173,7 +183,7 @@ tn_status tnp_certify_softmax(tn_ctx *ctx, tnp_design *design, const tnp_softmax
     tn_status st = TN_OK;
     tnp_sweep sweep = {0};
     pass p = {.g = {.ctx = ctx}};
-    double *w = NULL, *back = NULL, best = -INFINITY, f = 0, penalty = 0;
+    double *w = NULL, *back = NULL, best = 0, f = 0, penalty = 0; /* no f is below 0 */
     const tnp_softmax *l = claim->loss;
     size_t dim = design->dim, width = dim + 1, k = l->y->classes;
     bool fixed = claim->bias && !claim->penalised;

@@ -19,6 +19,9 @@ tn_status tnp_certify_softmax(tn_ctx *ctx, tnp_design *design, const tnp_softmax
                               double *gap);
 size_t tnp_certify_softmax_bytes(size_t dim, size_t classes);
 
+/* -log of the probability of class `own`, to the last digits where it is near 0 too. */
+double tnp_softmax_row_loss(const double *s, size_t classes, size_t own);
+
 /* Sums over rows that a bound needs, for k classes. */
 typedef struct tnp_softmax_sums {
     double loss;

@@ -243,7 +243,7 @@ static tn_status minimise(solver *v)
 {
     tn_status st = TN_OK;
     v->mu = FIRST_MU;
-    v->lower = -INFINITY;
+    v->lower = 0; /* as every term is at least */
     v->primal = INFINITY;
     TN_TRY(rescore(v));
     TN_TRY(look(v));

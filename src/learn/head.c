@@ -98,6 +98,28 @@ tn_status tnp_head_add_centre(tn_ctx *ctx, tn_head *h)
     return tnp_alloc(ctx, h->dim, sizeof(double), &h->centre);
 }
 
+static bool all_finite(const float *a, size_t n)
+{
+    bool fine = true;
+    for (size_t i = 0; i < n; ++i)
+        fine &= isfinite(a[i]) != 0;
+    return fine;
+}
+
+tn_status tnp_head_check(tn_ctx *ctx, const tn_head *h)
+{
+    for (size_t k = 0; k < h->classes; ++k)
+        if (!all_finite(h->weight + k * h->dim, h->dim) || !isfinite(h->bias[k]))
+            return tnp_fail(ctx, TN_ERR_NUMERIC,
+                            "training: the weights of class '%s' are no finite numbers: the features, or their "
+                            "weights, are too large or too small for float",
+                            h->names[k]);
+    if (!isfinite(h->threshold) || !isfinite(h->temperature))
+        return tnp_fail(ctx, TN_ERR_NUMERIC, "training: threshold %g, temperature %g, expected finite numbers",
+                        h->threshold, h->temperature);
+    return TN_OK;
+}
+
 bool tnp_head_plain_bias(const tn_head *h, float *out)
 {
     bool fine = true;

@@ -54,6 +54,8 @@ tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *head);
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *head);
 /* Room for the centre (zeros). */
 tn_status tnp_head_add_centre(tn_ctx *ctx, tn_head *head);
+/* A head is finished: TN_ERR_NUMERIC where one of its weights, intercepts, its threshold or its temperature is no finite number. */
+tn_status tnp_head_check(tn_ctx *ctx, const tn_head *head);
 /* out (classes): intercepts of columns that are not centred, bias - weight centre, in double and then rounded. False: one is no
  * float, so that the head is none for a linear layer. */
 bool tnp_head_plain_bias(const tn_head *head, float *out);

@@ -24,6 +24,7 @@
 #include <string.h>
 
 static const double NOTHING = 1e-3; /* of the mean objective of a column */
+static const double MOST_COST = 1e30;
 
 void tn_learn_options_default(tn_learn_options *options)
 {
@@ -260,20 +261,20 @@ done:
     return st;
 }
 
-/* What is not converged says so where people see it. Folds say it once for all, whatever C it was: they only choose. */
-static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out)
+/* What is not converged says so where people see it; `worst` is the largest gap beside what it is measured by. Classes that are trained
+ * one by one are judged one by one. Folds say it once for all, whatever C it was: they only choose. */
+static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out, double worst, bool by_class)
 {
-    double percent = out->objective > 0 ? 100 * out->gap / out->objective : 0;
     if (out->converged)
         return;
     if (l->row_fold)
         tnp_warn(ctx, "training: models of some folds did not reach the --gap that was asked for");
     else
-        tnp_warn(
-            ctx,
-            "training: after %zu passes the head is only certain to be within %.3g %% of the optimum, --gap asks for "
-            "%.2g %%: more --max-passes, more --mem or another --normalize may help",
-            out->passes, percent, 100 * l->options->gap);
+        tnp_warn(ctx,
+                 "training: after %zu passes %s is only certain to be within %.3g %% of %s optimum, --gap asks for "
+                 "%.2g %%: more --max-passes, more --mem or another --normalize may help",
+                 out->passes, by_class ? "a class" : "the head", 100 * worst, by_class ? "its" : "the",
+                 100 * l->options->gap);
 }
 
 static tnp_newton_options newton_options(const tnp_linear *l)
@@ -291,10 +292,11 @@ static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float
     TN_TRY(tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info));
     out->passes = info.products;
     if (out->gap > l->options->gap * out->objective && info.iterations < l->options->max_passes)
-        TN_TRY(tnp_softmax_exact(ctx, l->design, &loss, l->bias, l->options->gap, l->options->max_passes, w,
-                                 &out->objective, &out->gap, &out->passes));
+        TN_TRY(tnp_softmax_exact(ctx, l->design, &loss, l->bias, l->options->gap,
+                                 out->passes + l->options->max_passes - info.iterations, w, &out->objective, &out->gap,
+                                 &out->passes));
     out->converged = out->gap <= l->options->gap * out->objective;
-    tell(ctx, l, out);
+    tell(ctx, l, out, out->objective > 0 ? out->gap / out->objective : 0, false);
 done:
     return st;
 }
@@ -347,25 +349,78 @@ static bool penalised(const tnp_linear *l)
     return l->options->penalise_bias && !l->logistic;
 }
 
-/* Columns whose gap is larger than what was asked for, into job->cols. One that can be brought to nothing (a fold without any
- * row of one side) never has a small gap beside its own objective: it may also be small beside all. */
-static size_t unsolved(const training_job *job)
+/* Objective and gap of the columns job->cols[0..count). */
+static tn_status certify(tn_ctx *ctx, const training_job *job, size_t count)
+{
+    const tnp_linear *l = job->l;
+    tnp_claim claim = {.columns = job->columns,
+                       .loss = loss_of(l),
+                       .bias = l->bias,
+                       .penalised = penalised(l),
+                       .count = count,
+                       .cols = job->cols,
+                       .w = job->w};
+    return tnp_certify(ctx, l->design, &claim, job->objective, job->gap);
+}
+
+/* Columns whose gap is larger than what was asked for, into job->cols, and the largest gap of one beside its objective. One that can be
+ * brought to nothing (a fold without any row of one side) never has a small gap beside its own objective: where the gap of all is small
+ * enough beside all, it may be small beside their mean. */
+static size_t unsolved(const training_job *job, double *worst)
 {
     size_t n = 0, count = job->columns->count;
-    double total = 0;
-    for (size_t j = 0; j < count; ++j)
+    double total = 0, sum = 0, least = 0, asked = job->l->options->gap;
+    for (size_t j = 0; j < count; ++j) {
         total += job->objective[j];
+        sum += job->gap[j];
+    }
+    if (sum <= asked * total)
+        least = NOTHING * total / (double)count;
+    *worst = 0;
     for (size_t j = 0; j < count; ++j)
-        if (job->gap[j] > job->l->options->gap * fmax(job->objective[j], NOTHING * total / (double)count))
+        if (job->gap[j] > asked * fmax(job->objective[j], least)) {
+            *worst = fmax(*worst, job->gap[j] / job->objective[j]);
             job->cols[n++] = j;
+        }
     return n;
+}
+
+/* Columns that are worse than no weights at all, whose objective is the sum of their costs (logistic: times log 2): float lost them, or
+ * has no such numbers. They start anew, and are certified there. */
+static tn_status start_anew(tn_ctx *ctx, const training_job *job)
+{
+    tn_status st = TN_OK;
+    const tnp_columns *columns = job->columns;
+    size_t count = columns->count, width = job->l->design->dim + 1, n = 0;
+    double *nothing = NULL;
+    float *a = NULL;
+    TN_TRY(tnp_alloc(ctx, count, sizeof *nothing, &nothing));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *a, &a));
+    for (size_t j = 0; j < count; ++j)
+        job->cols[j] = j;
+    for (size_t i = 0; i < columns->y->rows; ++i) {
+        tnp_signed_costs(columns, i, job->cols, count, a);
+        for (size_t j = 0; j < count; ++j)
+            nothing[j] += fabs((double)a[j]) * (job->l->logistic ? log(2) : 1);
+    }
+    for (size_t j = 0; j < count; ++j)
+        if (!(job->objective[j] <= nothing[j])) {
+            memset(job->w + j * width, 0, width * sizeof *job->w);
+            job->cols[n++] = j;
+        }
+    TN_TRY(certify(ctx, job, n));
+done:
+    tnp_free(nothing);
+    tnp_free(a);
+    return st;
 }
 
 /* Changes the route for the columns that the first did not bring to their gap, which took `passes` of those allowed. */
 static tn_status by_exact(tn_ctx *ctx, const training_job *job, size_t passes)
 {
     const tn_learn_options *o = job->l->options;
-    size_t count = unsolved(job);
+    double worst;
+    size_t count = unsolved(job, &worst);
     if (passes >= o->max_passes)
         return TN_OK;
     tnp_exact_options options = {loss_of(job->l), job->l->bias, penalised(job->l), o->gap, o->max_passes - passes};
@@ -385,14 +440,7 @@ static tn_status by_newton(tn_ctx *ctx, const training_job *job, size_t *steps)
     *steps = info.iterations;
     for (size_t j = 0; j < job->columns->count; ++j)
         job->cols[j] = j;
-    tnp_claim claim = {.columns = job->columns,
-                       .loss = loss_of(l),
-                       .bias = l->bias,
-                       .penalised = penalised(l),
-                       .count = job->columns->count,
-                       .cols = job->cols,
-                       .w = job->w};
-    return st == TN_OK ? tnp_certify(ctx, l->design, &claim, job->objective, job->gap) : st;
+    return st == TN_OK ? certify(ctx, job, job->columns->count) : st;
 }
 
 static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
@@ -412,14 +460,27 @@ static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
     return st;
 }
 
-static void sum_up(const training_job *job)
+static void sum_up(tn_ctx *ctx, const training_job *job)
 {
+    double worst;
     job->out->objective = job->out->gap = 0;
     for (size_t j = 0; j < job->columns->count; ++j) {
         job->out->objective += job->objective[j];
         job->out->gap += job->gap[j];
     }
-    job->out->converged = unsolved(job) == 0;
+    job->out->converged = unsolved(job, &worst) == 0;
+    tell(ctx, job->l, job->out, worst, true);
+}
+
+/* Costs are floats, and so are their products with rows. */
+static tn_status check_costs(tn_ctx *ctx, const tnp_linear *l, double cost)
+{
+    for (size_t i = 0; l->row_weight && i < l->task->y.rows; ++i)
+        if (cost * (double)l->row_weight[i] > MOST_COST)
+            return tnp_fail(ctx, TN_ERR_DATA,
+                            "--sample-weight: C times the weight of training row %zu is %.3g, expected at most %g", i,
+                            cost * (double)l->row_weight[i], MOST_COST);
+    return TN_OK;
 }
 
 tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
@@ -432,6 +493,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     tnp_linear_method method = tnp_linear_method_of(l->options, l->logistic, l->bias, l->task->kind);
     if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TN_SVM_HINGE)
         return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
+    TN_TRY(check_costs(ctx, l, cost));
     if (method == TNP_BY_SOFTMAX)
         return l->row_fold ? by_softmax_folds(ctx, l, cost, w, out)
                            : by_softmax(ctx, l, cost_of(l, cost, l->task->y.rows), w, out);
@@ -443,9 +505,9 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
         TN_TRY(by_newton(ctx, &job, &steps));
     else
         TN_TRY(by_dual(ctx, &job, &steps));
+    TN_TRY(start_anew(ctx, &job));
     TN_TRY(by_exact(ctx, &job, steps));
-    sum_up(&job);
-    tell(ctx, l, out);
+    sum_up(ctx, &job);
 done:
     room_free(&room);
     tnp_free(job.objective);

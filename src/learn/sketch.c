@@ -2,7 +2,7 @@
  *
  * Randomised Nystrom approximation of A = X'X (Frangella, Tropp, Udell 2021):
  *
- *   Omega (r, w) Gaussian,  Y = Omega A  in one pass,  Y <- Y + nu Omega  with nu ~ eps |Y|  (keeps the core definite)
+ *   Omega (r, w) Gaussian,  Y = Omega A  in one pass,  Y <- Y + nu Omega  with nu ~ eps |Y|, more until the core is definite
  *   C = Y Omega' = R'R,   B = R^-T Y  so that  A + nu I ~ B'B,   B B' = V S V',   U' = S^-1/2 V' B,   values = S - nu
  *
  * Features of networks have a few hundred strong directions; the rest of the spectrum is close to the ridge. A full Gram
@@ -13,6 +13,9 @@
 #include <float.h>
 #include <math.h>
 #include <string.h>
+
+enum { SHIFTS = 8 };
+static const double MORE = 10; /* of the shift before: the last is about |Y| */
 
 /* Two standard normal values from two uniform ones (Box and Muller). */
 static void fill_normal(uint64_t seed, float *x, size_t n)
@@ -52,9 +55,10 @@ done:
     return st;
 }
 
-/* core (r,r) = Y Omega' made symmetric, Cholesky-factored; b (w, r) = Y' R^-1: the columns of B as rows. */
+/* core (r,r) = Y Omega' made symmetric, Cholesky-factored; b (w, r) = Y' R^-1: the columns of B as rows. *found is false where the
+ * core is not definite. */
 static tn_status factor(tn_ctx *ctx, size_t r, size_t w, const float *omega, const float *y, double nu, double *core,
-                        double *b)
+                        double *b, bool *found)
 {
     tn_status st = TN_OK;
     double *o = NULL, *product = NULL;
@@ -68,11 +72,15 @@ static tn_status factor(tn_ctx *ctx, size_t r, size_t w, const float *omega, con
     for (size_t i = 0; i < r; ++i)
         for (size_t j = i; j < r; ++j)
             core[i * r + j] = (core[i * r + j] + core[j * r + i]) / 2;
-    TN_TRY(tnp_cholesky(ctx, r, core));
+    st = tnp_cholesky(ctx, r, core);
+    *found = st == TN_OK;
+    if (st == TN_ERR_NUMERIC)
+        st = TN_OK;
     for (size_t i = 0; i < r; ++i)
         for (size_t j = 0; j < w; ++j)
             b[j * r + i] = product[i * w + j];
-    TN_TRY(tnp_solve_right(ctx, w, r, core, b));
+    if (*found)
+        st = tnp_solve_right(ctx, w, r, core, b);
 done:
     tnp_free(o);
     tnp_free(product);
@@ -107,12 +115,34 @@ done:
     return st;
 }
 
+/* The rest of the sketch from y = omega A. Float products of rows of one strong direction are off by more than the weak ones are
+ * long, by how much depends on the rows: the shift grows until the core is definite. Rows whose products leave the range of float
+ * give a sketch of rank 0, which changes nothing. */
+static tn_status complete(tn_ctx *ctx, const float *omega, const float *y, double *core, double *b, tnp_sketch *s)
+{
+    tn_status st = TN_OK;
+    size_t r = s->rank, w = s->width;
+    double norm = 0, nu;
+    bool found = false;
+    for (size_t i = 0; i < r * w; ++i)
+        norm += (double)y[i] * (double)y[i];
+    nu = fmax(FLT_EPSILON * sqrt(norm), DBL_MIN);
+    for (int i = 0; i < SHIFTS && !found && isfinite(norm); ++i, nu *= found ? 1 : MORE)
+        TN_TRY(factor(ctx, r, w, omega, y, nu, core, b, &found));
+    if (found)
+        TN_TRY(decompose(ctx, b, nu, s));
+    else
+        s->rank = 0;
+done:
+    return st;
+}
+
 tn_status tnp_sketch_new(tn_ctx *ctx, tnp_design *design, size_t rank, uint64_t seed, tnp_sketch **out)
 {
     tn_status st = TN_OK;
     tnp_sketch *s = NULL;
     float *omega = NULL, *y = NULL;
-    double *core = NULL, *b = NULL, norm = 0, nu;
+    double *core = NULL, *b = NULL;
     size_t w = design->dim + 1, r = tnp_min(rank, tnp_min(w, design->rows));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
     s->width = w;
@@ -125,11 +155,7 @@ tn_status tnp_sketch_new(tn_ctx *ctx, tnp_design *design, size_t rank, uint64_t 
     TN_TRY(tnp_alloc_raw(ctx, r * w, sizeof *b, &b));
     fill_normal(seed, omega, r * w);
     TN_TRY(multiply(ctx, design, r, omega, y));
-    for (size_t i = 0; i < r * w; ++i)
-        norm += (double)y[i] * (double)y[i];
-    nu = fmax(FLT_EPSILON * sqrt(norm), DBL_MIN); /* float products: smaller shifts leave an indefinite core */
-    TN_TRY(factor(ctx, r, w, omega, y, nu, core, b));
-    TN_TRY(decompose(ctx, b, nu, s));
+    TN_TRY(complete(ctx, omega, y, core, b, s));
     *out = s;
     s = NULL;
 done:

@@ -407,6 +407,16 @@ done:
     return st;
 }
 
+/* f of no weights at all. */
+static double nothing(const solver *v)
+{
+    const tnp_softmax *l = v->rows.loss;
+    double sum = 0;
+    for (size_t i = 0; i < v->x->rows; ++i)
+        sum += (double)l->cost * (l->row_weight ? (double)l->row_weight[i] : 1);
+    return sum * log((double)v->k);
+}
+
 tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *loss, const tnp_newton_options *options,
                             float *w, double *objective, double *gap, tnp_newton_info *info)
 {
@@ -425,6 +435,10 @@ tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *
         if (!there || distance <= options->tolerance * f)
             break;
         tolerance /= 4;
+    }
+    if (!(f <= nothing(&v))) { /* float lost it, or has no such numbers: what comes after starts anew */
+        memset(w, 0, v.k * v.width * sizeof *w);
+        TN_TRY(tnp_certify_softmax(ctx, design, &claim, &f, &distance));
     }
     TN_TRY(tnp_progress(ctx, "training", 1, 1));
     info->converged = distance <= options->tolerance * f;

@@ -51,8 +51,8 @@ static size_t class_of(const solver *v, size_t row)
     return v->l->y->cls[v->l->y->first[row]];
 }
 
-/* q (k) = softmax of s + t z; returns the logarithm of the sum of exponentials. z may be NULL. */
-static double softmax(const solver *v, const double *s, double t, const double *z, double *q)
+/* q (k) = softmax of s + t z; z may be NULL. */
+static void softmax(const solver *v, const double *s, double t, const double *z, double *q)
 {
     double most = -INFINITY, total = 0;
     for (size_t j = 0; j < v->k; ++j) {
@@ -65,7 +65,6 @@ static double softmax(const solver *v, const double *s, double t, const double *
     }
     for (size_t j = 0; j < v->k; ++j)
         q[j] /= total;
-    return most + log(total);
 }
 
 static void slope_rows(void *arg, size_t start, size_t count, const double *s, double *t)
@@ -75,7 +74,8 @@ static void slope_rows(void *arg, size_t start, size_t count, const double *s, d
     for (size_t i = 0; i < count; ++i) {
         double c = cost_of(v, start + i);
         size_t own = class_of(v, start + i);
-        v->sums.loss += c * (softmax(v, s + i * v->k, 0, NULL, v->q) - s[i * v->k + own]);
+        v->sums.loss += c * tnp_softmax_row_loss(s + i * v->k, v->k, own);
+        softmax(v, s + i * v->k, 0, NULL, v->q);
         for (size_t j = 0; j < v->k; ++j) {
             double q = v->q[j];
             v->sums.mass[j] += c * q;
@@ -216,6 +216,19 @@ done:
     return st;
 }
 
+/* Takes the mean off the intercepts of a (k, width), of classes that have a curvature where `curved`. The same number added to all
+ * intercepts changes no probability: steps along it are rounding over nothing, and great intercepts cost the scores their digits. */
+static void centre_intercepts(const solver *v, bool curved, double *a)
+{
+    double sum = 0, count = 0;
+    for (size_t j = 0; j < v->k; ++j) {
+        sum += !curved || v->rho[j] > 0 ? a[j * v->width + v->dim] : 0;
+        count += !curved || v->rho[j] > 0;
+    }
+    for (size_t j = 0; j < v->k; ++j)
+        a[j * v->width + v->dim] -= !curved || v->rho[j] > 0 ? sum / count : 0;
+}
+
 /* out = M^-1 in; m is scratch. */
 static tn_status precondition(solver *v, const double *in, double *out)
 {
@@ -238,6 +251,7 @@ static tn_status precondition(solver *v, const double *in, double *out)
         size_t last = j * v->width + v->dim;
         out[last] = v->bias && v->rho[j] > 0 ? in[last] / v->rho[j] : 0;
     }
+    centre_intercepts(v, true, out);
 done:
     return st;
 }
@@ -311,7 +325,7 @@ static tn_status minimise(solver *v, size_t max_passes)
 {
     tn_status st = TN_OK;
     double moved = 1, first;
-    v->lower = -INFINITY;
+    v->lower = 0; /* as every term is at least */
     TN_TRY(look(v));
     first = sqrt(dot(v, v->g, v->g, false));
     while (moved > 0 && v->f - v->lower > NEAR * v->tolerance * v->f && v->passes < max_passes) {
@@ -368,12 +382,14 @@ static void solver_destroy(solver *v)
 /* w as floats, into out, and the objective of those. */
 static tn_status round_off(solver *v, float *out, double *objective)
 {
+    for (size_t j = 0; j < v->k; ++j)
+        v->w[j * v->width + v->dim] -= along_mean(v, v->w + j * v->width);
+    centre_intercepts(v, false, v->w);
     for (size_t j = 0; j < v->k; ++j) {
-        double *w = v->w + j * v->width, beta = w[v->dim], shift = along_mean(v, w);
-        for (size_t i = 0; i < v->dim; ++i)
-            w[i] = (double)(out[j * v->width + i] = (float)w[i]);
-        out[j * v->width + v->dim] = v->bias ? (float)(beta - shift) : 0;
-        w[v->dim] = v->bias ? (double)out[j * v->width + v->dim] + along_mean(v, w) : 0;
+        double *w = v->w + j * v->width;
+        for (size_t i = 0; i < v->width; ++i)
+            w[i] = (double)(out[j * v->width + i] = i < v->dim || v->bias ? (float)w[i] : 0);
+        w[v->dim] += v->bias ? along_mean(v, w) : 0;
     }
     tn_status st = look(v);
     *objective = v->f;
@@ -405,6 +421,7 @@ tn_status tnp_softmax_exact(tn_ctx *ctx, tnp_design *design, const tnp_softmax *
         v.w[i] = (double)w[i];
     for (size_t j = 0; bias && j < v.k; ++j)
         v.w[j * v.width + v.dim] += along_mean(&v, v.w + j * v.width);
+    centre_intercepts(&v, false, v.w);
     TN_TRY(minimise(&v, max_passes));
     TN_TRY(round_off(&v, found, &f));
     f += tnp_certify_rounding(f);

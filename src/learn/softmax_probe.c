@@ -6,12 +6,13 @@
  *
  *   (S_float - S) r = S_float r - (X (W'r) + b'r),      (A_float - A) r = A_float r - Theta'(X r)
  *
- * With PROBES vectors each the sum of squares over PROBES is below |E|^2 / MARGIN with a probability of less than 3e-7, however the
- * error is spread (a chi-square of PROBES degrees of freedom below PROBES / MARGIN). Then, with d and a bounding |E| for S and A,
+ * With n vectors the sum of squares over n is below |E|^2 / margin with a probability of less than 3e-7, however the error is spread
+ * (a chi-square of n degrees of freedom below n / margin). With d and a bounding |E| for S and A, and Theta the slopes at S_float,
  *
- *   |loss(S) - loss(S_float)| <= |Theta| d + c_max d^2 / 4,      |A| <= |A_float| + a.
+ *   loss(S) <= loss(S_float) + <Theta, S - S_float> + c_max d^2 / 4,    <Theta, S - S_float> = <A, W> + e'b - <Theta, S_float>
  *
- * 2 PROBES columns of one product in double, instead of 2 k columns of two. */
+ * where e are the slopes in b; A_float in the place of A is off by at most a |W|, and |A| <= |A_float| + a. So d counts in squares
+ * and few vectors do. 12 columns of one product in double, instead of 2 k columns of two. */
 #include "learn/softmax_probe.h"
 #include "base/blas.h"
 #include "learn/certify.h"
@@ -20,8 +21,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { PROBES = 12, ALL = 2 * PROBES, CHUNK = 16, MOST_CHUNKS = 16 };
-static const double MARGIN = 25;
+enum { OF_SUMS = 8, OF_SCORES = 4, ALL = OF_SUMS + OF_SCORES, LEAST_CLASSES = 24, CHUNK = 16, MOST_CHUNKS = 16 };
+static const double MARGIN_SUMS = 80, MARGIN_SCORES = 2600;
 
 typedef struct work {
     tn_ctx *ctx;
@@ -30,18 +31,18 @@ typedef struct work {
     const float *s;
     size_t k, start, count;
     const double *probed; /* (count, ALL): X r, then X (W'r) + b'r */
-    double *by_class;     /* (PROBES, k): the r of the scores */
+    double *by_class;     /* (OF_SCORES, k): the r of the scores */
     double *sums;         /* room_of(k): of all rows; then k: sums of c by class */
     double *partial;      /* (MOST_CHUNKS, room_of(k)) */
     double *q;            /* (MOST_CHUNKS, k) */
 } work;
 
-/* Places in the sums of a chunk: single numbers first, then mass and disorder, (k) each, and Theta'(X r), (k, PROBES). */
-enum { LOSS, LONGEST, OFF, THETA, SINGLES };
+/* Places in the sums of a chunk: single numbers first, then mass and disorder, (k) each, and Theta'(X r), (k, OF_SUMS). */
+enum { LOSS, LONGEST, OFF, AT_SCORES, SINGLES };
 
 static size_t room_of(size_t k)
 {
-    return SINGLES + k * (2 + PROBES);
+    return SINGLES + k * (2 + OF_SUMS);
 }
 
 static void measure_row(const work *g, size_t i, double *q, double *sum)
@@ -56,17 +57,17 @@ static void measure_row(const work *g, size_t i, double *q, double *sum)
     for (size_t j = 0; j < k; ++j)
         total += q[j] = exp((double)s[j] - most);
     double whole = most + log(total);
-    sum[LOSS] += c * (whole - (double)s[own]);
+    sum[LOSS] += c * ((most - (double)s[own]) + log(total));
     for (size_t j = 0; j < k; ++j) {
         double p = q[j] / total, theta = c * (p - (j == own ? 1 : 0));
         mass[j] += c * p;
         disorder[j] += c * p * (whole - (double)s[j]);
-        sum[THETA] += theta * theta;
-        for (size_t l = 0; l < PROBES; ++l)
-            turned[j * PROBES + l] += theta * probed[l];
+        sum[AT_SCORES] += theta * (double)s[j];
+        for (size_t l = 0; l < OF_SUMS; ++l)
+            turned[j * OF_SUMS + l] += theta * probed[l];
     }
-    for (size_t l = 0; l < PROBES; ++l) {
-        double off = -probed[PROBES + l];
+    for (size_t l = 0; l < OF_SCORES; ++l) {
+        double off = -probed[OF_SUMS + l];
         for (size_t j = 0; j < k; ++j)
             off += g->by_class[l * k + j] * (double)s[j];
         sum[OFF] += off * off;
@@ -87,7 +88,7 @@ static void measure(void *arg, size_t start, size_t count, const double *s, doub
 {
     work *g = arg;
     size_t chunks = (count + CHUNK - 1) / CHUNK, room = room_of(g->k);
-    double work_of_row = (double)g->k * (40 + 4 * PROBES) + 2 * (double)g->sweep->x->dim;
+    double work_of_row = (double)g->k * (40 + 2 * ALL) + 2 * (double)g->sweep->x->dim;
     (void)t;
     g->start = start;
     g->count = count;
@@ -115,33 +116,12 @@ static void fill_normal(uint64_t seed, double *x, size_t n)
 static void make_probes(const tnp_softmax_claim *claim, size_t dim, size_t k, const double *by_class, double *a)
 {
     size_t width = dim + 1;
-    for (size_t l = 0; l < PROBES; ++l)
+    for (size_t l = 0; l < OF_SUMS; ++l)
         a[l * width + dim] = 0;
-    for (size_t l = 0; l < PROBES; ++l)
+    for (size_t l = 0; l < OF_SCORES; ++l)
         for (size_t j = 0; j < k; ++j)
             for (size_t i = 0; i < width; ++i)
-                a[(PROBES + l) * width + i] += by_class[l * k + j] * (double)claim->w[j * width + i];
-}
-
-/* What is off of sums of rows, squared, and |A_float|^2. */
-static double sums_off(const tnp_softmax_claim *claim, const tnp_probe *probe, size_t dim, size_t k, const double *a,
-                       const double *turned, double *square)
-{
-    size_t width = dim + 1;
-    double off = 0;
-    *square = 0;
-    for (size_t j = 0; j < k; ++j) {
-        double along[PROBES] = {0};
-        for (size_t i = 0; i < dim; ++i) {
-            double sum = (double)probe->g[j * width + i] - (double)claim->w[j * width + i];
-            *square += sum * sum;
-            for (size_t l = 0; l < PROBES; ++l)
-                along[l] += sum * a[l * width + i];
-        }
-        for (size_t l = 0; l < PROBES; ++l)
-            off += pow(along[l] - turned[j * PROBES + l], 2);
-    }
-    return off;
+                a[(OF_SUMS + l) * width + i] += by_class[l * k + j] * (double)claim->w[j * width + i];
 }
 
 typedef struct bound {
@@ -150,40 +130,62 @@ typedef struct bound {
     const double *a;
     double *sums;
     size_t dim, k;
+    double off, square, weights,
+        at_weights; /* of sums of rows: what is off, squared; |A_float|^2, |W|^2, <A_float, W> */
 } bound;
 
-static void conclude(const bound *b, const tnp_softmax *l, double *objective, double *gap)
+static void compare_sums(bound *b)
+{
+    size_t width = b->dim + 1;
+    const double *turned = b->sums + SINGLES + 2 * b->k;
+    for (size_t j = 0; j < b->k; ++j) {
+        double along[OF_SUMS] = {0};
+        for (size_t i = 0; i < b->dim; ++i) {
+            double w = (double)b->claim->w[j * width + i], sum = (double)b->probe->g[j * width + i] - w;
+            b->square += sum * sum;
+            b->weights += w * w;
+            b->at_weights += sum * w;
+            for (size_t l = 0; l < OF_SUMS; ++l)
+                along[l] += sum * b->a[l * width + i];
+        }
+        for (size_t l = 0; l < OF_SUMS; ++l)
+            b->off += pow(along[l] - turned[j * OF_SUMS + l], 2);
+    }
+}
+
+static void conclude(bound *b, const tnp_softmax *l, double *objective, double *gap)
 {
     const double *mass = b->sums + SINGLES, *disorder = mass + b->k;
-    double square, penalty = 0, dual = 0, slopes = 0, most = 0, *own = b->sums + room_of(b->k);
-    double a = sqrt(MARGIN / PROBES * sums_off(b->claim, b->probe, b->dim, b->k, b->a, disorder + b->k, &square));
-    double d = sqrt(MARGIN / PROBES * b->sums[OFF]);
+    double dual = 0, slopes = 0, most = 0, moved = -b->sums[AT_SCORES], *own = b->sums + room_of(b->k);
+    compare_sums(b);
+    double a = sqrt(MARGIN_SUMS / OF_SUMS * b->off), square_d = MARGIN_SCORES / OF_SCORES * b->sums[OFF];
     for (size_t i = 0; i < l->y->rows; ++i) {
         double c = (double)l->cost * (l->row_weight ? (double)l->row_weight[i] : 1);
         own[l->y->cls[l->y->first[i]]] += c;
         most = fmax(most, c);
     }
-    for (size_t i = 0; i < b->k * (b->dim + 1); ++i)
-        penalty += i % (b->dim + 1) < b->dim ? (double)b->claim->w[i] * (double)b->claim->w[i] / 2 : 0;
+    for (size_t j = 0; b->claim->bias && j < b->k; ++j)
+        moved += (mass[j] - own[j]) * (double)b->claim->w[j * (b->dim + 1) + b->dim];
     for (size_t j = 0; j < b->k; ++j) { /* see tnp_softmax_bound */
         double off = b->claim->bias ? mass[j] - own[j] : 0, share = off > 0 ? off / mass[j] : 0;
         dual += (1 - share) * disorder[j] - fmax(0, off);
         slopes += off * off;
     }
-    dual -= pow(sqrt(square) + a + sqrt(slopes * b->sums[LONGEST]), 2) / 2;
-    *objective = b->sums[LOSS] + penalty;
-    *gap = fmax(0, *objective + sqrt(b->sums[THETA]) * d + most * d * d / 4 - dual) +
-           tnp_certify_rounding(*objective + fabs(dual));
+    dual -= pow(sqrt(b->square) + a + sqrt(slopes * b->sums[LONGEST]), 2) / 2;
+    moved += b->at_weights;
+    *objective = b->sums[LOSS] + moved + b->weights / 2;
+    *gap = fmax(0, *objective + a * sqrt(b->weights) + most * square_d / 4 - fmax(0, dual)) +
+           tnp_certify_rounding(*objective + fabs(dual) + fabs(b->at_weights));
 }
 
 bool tnp_probe_pays(size_t classes)
 {
-    return classes >= ALL;
+    return classes >= LEAST_CLASSES;
 }
 
 size_t tnp_probe_bytes(size_t dim, size_t k)
 {
-    return tnp_sweep_bytes(dim, ALL) + 8 * (ALL * (dim + 1) + PROBES * k + (MOST_CHUNKS + 1) * (room_of(k) + k));
+    return tnp_sweep_bytes(dim, ALL) + 8 * (ALL * (dim + 1) + OF_SCORES * k + (MOST_CHUNKS + 1) * (room_of(k) + k));
 }
 
 tn_status tnp_probe_softmax(tn_ctx *ctx, tnp_design *design, const tnp_softmax_claim *claim, const tnp_probe *probe,
@@ -196,15 +198,16 @@ tn_status tnp_probe_softmax(tn_ctx *ctx, tnp_design *design, const tnp_softmax_c
     work g = {.ctx = ctx, .l = claim->loss, .sweep = &sweep, .s = probe->s, .k = k};
     TN_TRY(tnp_sweep_init(ctx, design, ALL, &sweep));
     TN_TRY(tnp_alloc(ctx, ALL * (dim + 1), sizeof *a, &a));
-    TN_TRY(tnp_alloc_raw(ctx, PROBES * k, sizeof *g.by_class, &g.by_class));
+    TN_TRY(tnp_alloc_raw(ctx, OF_SCORES * k, sizeof *g.by_class, &g.by_class));
     TN_TRY(tnp_alloc(ctx, room_of(k) + k, sizeof *g.sums, &g.sums));
     TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * room_of(k), sizeof *g.partial, &g.partial));
     TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * k, sizeof *g.q, &g.q));
-    fill_normal(probe->seed, a, PROBES * (dim + 1));
-    fill_normal(probe->seed + 1, g.by_class, PROBES * k);
+    fill_normal(probe->seed, a, OF_SUMS * (dim + 1));
+    fill_normal(probe->seed + 1, g.by_class, OF_SCORES * k);
     make_probes(claim, dim, k, g.by_class, a);
     TN_TRY(tnp_sweep_run(&sweep, ALL, a, measure, &g, NULL));
-    conclude(&(bound){claim, probe, a, g.sums, dim, k}, claim->loss, objective, gap);
+    conclude(&(bound){.claim = claim, .probe = probe, .a = a, .sums = g.sums, .dim = dim, .k = k}, claim->loss,
+             objective, gap);
 done:
     tnp_sweep_destroy(&sweep);
     tnp_free(a);

@@ -394,9 +394,9 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
     size_t best = info->grid_best;
     if (!isnan(info->objective) && !info->converged)
         tnp_text_add(text,
-                     "Warning: the training did not reach the --gap that was asked for: after %zu passes it is only "
-                     "certain to be within %.2g %% of the optimum. --max-passes allows more.\n",
-                     info->passes, gap_percent(info));
+                     "Warning: the training did not reach the --gap that was asked for in %zu passes. "
+                     "--max-passes allows more.\n",
+                     info->passes);
     if (info->grid_note && (info->grid_count == 0 || best >= info->grid_count))
         tnp_text_add(text, "Warning: cross-validation could choose nothing (%s); %s.\n", info->grid_note,
                      info->lambda ? "lambda is that of the evidence" : "C is the one that was given");

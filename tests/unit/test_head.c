@@ -87,6 +87,32 @@ static void sizes_that_overflow(void **state)
     tn_ctx_free(ctx);
 }
 
+/* Whichever method made it. */
+static void a_head_with_a_number_that_is_none_is_refused(void **state)
+{
+    (void)state;
+    tn_ctx *ctx = NULL;
+    tn_head *h = NULL;
+    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    assert_fine(ctx, tnp_head_new(ctx, TN_TASK_MULTICLASS, names, 3, 5, 1, "x", &h));
+    h->threshold = 0;
+    assert_fine(ctx, tnp_head_check(ctx, h));
+    float *number[] = {&h->weight[2 * 5 + 4], &h->bias[2]}, bad[] = {NAN, INFINITY, -INFINITY};
+    for (size_t i = 0; i < 2; ++i)
+        for (size_t j = 0; j < 3; ++j) {
+            *number[i] = bad[j];
+            assert_fails(ctx, TN_ERR_NUMERIC, names[2], tnp_head_check(ctx, h));
+            *number[i] = 0;
+        }
+    h->temperature = (double)NAN;
+    assert_fails(ctx, TN_ERR_NUMERIC, "temperature", tnp_head_check(ctx, h));
+    h->temperature = 0;
+    h->threshold = (double)INFINITY;
+    assert_fails(ctx, TN_ERR_NUMERIC, "threshold", tnp_head_check(ctx, h));
+    tn_head_free(h);
+    tn_ctx_free(ctx);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -116,9 +142,8 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_head_is_empty),
-        cmocka_unit_test(room_for_ridge_and_zscores),
-        cmocka_unit_test(sizes_that_overflow),
+        cmocka_unit_test(a_new_head_is_empty),       cmocka_unit_test(room_for_ridge_and_zscores),
+        cmocka_unit_test(sizes_that_overflow),       cmocka_unit_test(a_head_with_a_number_that_is_none_is_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
