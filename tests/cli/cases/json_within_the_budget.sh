@@ -14,7 +14,7 @@ size=$(wc -c <header)
     cat header
 } >many.safetensors
 # A sanitizer reserves terabytes of addresses: there the budget alone is asked for.
-if (ulimit -v 700000 && "$TENON" --version) >/dev/null 2>&1; then ulimit -v 700000; fi
+if bash -c 'ulimit -v 700000; "$TENON" --version; exit' >/dev/null 2>&1; then ulimit -v 700000; fi
 try info --mem 50M many.safetensors | sed 's/needs [0-9.]* MB/needs N MB/'
 try predict --mem 50M many.safetensors nothing.npy | sed 's/needs [0-9.]* MB/needs N MB/'
 {
