@@ -235,8 +235,8 @@ done:
 bool tnp_ensemble_has_room(const tn_ctx *ctx, const tnp_ensemble *e, size_t member)
 {
     size_t dim = tn_feed_cols(e->feeds[member]);
-    return dim < e->stats->dim && moments_bytes(dim, dim, e->y->classes, true) +
-                                          tnp_spectrum_bytes(dim, e->y->classes) <= tnp_room(ctx);
+    return dim < e->stats->dim &&
+           moments_bytes(dim, dim, e->y->classes, true) + tnp_spectrum_bytes(dim, e->y->classes) <= tnp_room(ctx);
 }
 
 tn_status tnp_ensemble_widen_one(tn_ctx *ctx, const tnp_ensemble *e, size_t member, tnp_ridge **out)
