@@ -129,6 +129,20 @@ static bool is_ridge(const tn_fit_options *options)
     return options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
 }
 
+/* Rows far from zero and brought to one length differ by next to nothing: a cost C or a grid of lambda that goes by that length
+ * leaves no weights, and every row gets the most frequent class. The evidence finds its lambda at any size. */
+static void warn_of_constant_rows(tn_ctx *ctx, const tn_fit_options *o, const tnp_candidates *candidates)
+{
+    for (size_t c = 0; c < candidates->count && o->method != TN_METHOD_EVIDENCE; ++c) {
+        const tn_feed *feed = candidates->feeds[c];
+        if (feed->normalize != TN_NORM_NONE && feed->spread < 1 / TNP_FEED_FAR)
+            tnp_warn(ctx,
+                     "%s: after --normalize %s rows differ by only %.1e of their length, which may be too little for "
+                     "this method to tell them apart; give --normalize zscore or none",
+                     tn_source_path(feed->src), tn_normalize_name(feed->normalize), feed->spread);
+    }
+}
+
 /* Centres for what will be trained. Without an intercept a centre would be another model: a ridge has its moments in double and
  * does without, the others refuse columns whose digits a float has no room for. */
 static tn_status survey(tn_ctx *ctx, const tn_fit_options *o, const setting *s)
@@ -254,6 +268,7 @@ tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, con
     TN_TRY(set_up(ctx, sources, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
                   options->from != NULL, &s));
     TN_TRY(survey(ctx, options, &s));
+    warn_of_constant_rows(ctx, options, s.candidates);
     TN_TRY(check_outputs(ctx, s.task, labels));
     TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
                             options, &info));

@@ -9,6 +9,7 @@
 #include "tenon/report.h"
 #include "transform/feed.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -231,17 +232,51 @@ done:
 static tn_status centre_without_intercept(tn_ctx *ctx, const tnp_chosen *c, tn_head *head)
 {
     tn_status st = TN_OK;
-    bool any = false, found = false;
+    bool any = false;
+    tnp_survey found;
     TN_TRY(tnp_head_add_centre(ctx, head));
     for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++])) {
         TN_TRY(tnp_feed_survey(ctx, c->feeds[m], TNP_FEED_FAR, head->centre + at, &found));
-        any |= found;
+        any |= found.any;
     }
     if (!any) {
         tnp_free(head->centre);
         head->centre = NULL;
     }
 done:
+    return st;
+}
+
+/* Whether rounding the bias to float moves scores by more than 1e-4 of the size of their targets. */
+static bool rounds_bias(const tnp_ridge *ridge, const float *bias)
+{
+    bool found = false;
+    for (size_t k = 0; k < ridge->classes; ++k) {
+        double size = sqrt(ridge->spectrum->yy[k] / ridge->weight) + fabs(ridge->ymean[k]);
+        found |= fabs((double)bias[k]) * (double)FLT_EPSILON / 4 > 1e-4 * size;
+    }
+    return found;
+}
+
+/* Weights large against the columns' distance from zero: a bias that makes up for them has no digits left, though no column is
+ * far enough by itself to have a centre. Then every one gets one, beside what the feeds have taken off. */
+static tn_status centre_all(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tn_head *head)
+{
+    tn_status st = TN_OK;
+    double *more = NULL;
+    tnp_survey found;
+    tnp_ridge centred = *ridge;
+    TN_TRY(tnp_alloc(ctx, ridge->dim, sizeof *more, &more));
+    for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++]))
+        TN_TRY(tnp_feed_survey(ctx, c->feeds[m], 0, more + at, &found));
+    centred.centre = more;
+    TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
+    if (!head->centre)
+        TN_TRY(tnp_head_add_centre(ctx, head));
+    for (size_t j = 0; j < ridge->dim; ++j)
+        head->centre[j] += more[j];
+done:
+    tnp_free(more);
     return st;
 }
 
@@ -282,8 +317,10 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *rid
     if (!ridge->intercept &&
         !means) /* class means without an intercept are directions from zero: they have no centre */
         TN_TRY(centre_without_intercept(ctx, c, head));
-    centred.centre = head->centre;
+    centred.centre = ridge->intercept ? NULL : head->centre;
     TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
+    if (ridge->intercept && !means && rounds_bias(ridge, head->bias))
+        TN_TRY(centre_all(ctx, c, ridge, head));
     if (means)
         TN_TRY(mix_means(ctx, means, c->info->class_means, head));
     TN_TRY(tnp_ridge_precisions(ctx, ridge, c->info->lambda, head->alpha, head->beta));

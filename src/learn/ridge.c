@@ -341,8 +341,8 @@ tn_status tnp_ridge_weights(tn_ctx *ctx, const tnp_ridge *r, const tn_feed *cons
         for (size_t j = 0; j < r->dim; ++j) {
             constant += !r->intercept && r->centre ? weights[k * r->dim + j] * r->centre[j] : 0;
             weight[k * r->dim + j] = (float)weights[k * r->dim + j];
-            offset +=
-                means[j] * (double)weight[k * r->dim + j]; /* as rounded: the scores' mean stays that of the labels */
+            offset += (means[j] - (r->centre ? r->centre[j] : 0)) *
+                      (double)weight[k * r->dim + j]; /* as rounded: the scores' mean stays that of the labels */
         }
         bias[k] = (float)(r->intercept ? r->ymean[k] - offset : constant);
     }

@@ -12,12 +12,11 @@ typedef struct tnp_ridge {
     bool intercept;
     bool wide; /* its moments are in double, or it has none */
     tnp_spectrum *spectrum;
-    double weight; /* of all rows together: rows when they have no weights */
-    double *root;  /* by rows: (rows), roots of their weights; NULL: all 1 */
-    double *mean;  /* (dim) of the features, zeros without intercept; NULL by rows, which are then read again */
-    double *ymean; /* (classes), zeros without intercept */
-    const double *
-        centre; /* (dim), borrowed, or NULL: without intercept, what is taken off the columns when weights are applied */
+    double weight;        /* of all rows together: rows when they have no weights */
+    double *root;         /* by rows: (rows), roots of their weights; NULL: all 1 */
+    double *mean;         /* (dim) of the features, zeros without intercept; NULL by rows, which are then read again */
+    double *ymean;        /* (classes), zeros without intercept */
+    const double *centre; /* (dim), borrowed, or NULL: what is taken off the columns when weights are applied */
 } tnp_ridge;
 
 /* From statistics, on the columns `parts`: the primal. */

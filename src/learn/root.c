@@ -24,7 +24,8 @@ typedef struct root_job {
     const tnp_targets *y;
     bool intercept;
     tnp_ridge *r;
-    double *mean;    /* (dim) */
+    double *origin;  /* (dim): the first row, zeros without an intercept */
+    double *mean;    /* (dim): of the rows less the origin */
     double *targets; /* (classes, rows), centred and weighted */
 } root_job;
 
@@ -52,39 +53,37 @@ static tn_status read_rows(tn_ctx *ctx, const root_job *job, size_t start, size_
     return tnp_progress(ctx, "reading", start, job->y->rows);
 }
 
-/* Weighted means as differences from the first row; zeros without an intercept. block (most, dim) is scratch. */
+/* The first row and the weighted means about it; zeros without an intercept. block (most, dim) is scratch. */
 static tn_status find_means(tn_ctx *ctx, root_job *job, double *block, size_t most)
 {
     tn_status st = TN_OK;
-    double *sum = NULL;
     size_t dim = job->r->dim;
     if (!job->intercept)
         return TN_OK;
-    TN_TRY(tnp_alloc(ctx, dim, sizeof *sum, &sum));
-    TN_TRY(read_rows(ctx, job, 0, 1, job->mean, dim));
+    TN_TRY(read_rows(ctx, job, 0, 1, job->origin, dim));
     for (size_t start = 0; start < job->y->rows; start += most) {
         size_t n = tnp_min(most, job->y->rows - start);
         TN_TRY(read_rows(ctx, job, start, n, block, dim));
         for (size_t i = 0; i < n; ++i) {
             double g = job->y->weight ? job->y->weight[start + i] : 1;
             for (size_t j = 0; j < dim; ++j)
-                sum[j] += g * (block[i * dim + j] - job->mean[j]);
+                job->mean[j] += g * (block[i * dim + j] - job->origin[j]);
         }
     }
     for (size_t j = 0; j < dim; ++j)
-        job->mean[j] += sum[j] / job->r->weight;
+        job->mean[j] /= job->r->weight;
 done:
-    tnp_free(sum);
     return st;
 }
 
-/* Centres and weighs n rows of x, ld apart; largest is raised to the largest deviation. */
+/* Centres and weighs n rows of x, ld apart; largest is raised to the largest deviation. The origin goes first: the mean itself is
+ * rounded by eps of the offset, and columns that are off by a constant can no longer reproduce labels that they do reproduce. */
 static void prepare(const root_job *job, size_t start, size_t n, double *x, size_t ld, double *largest)
 {
     for (size_t i = 0; i < n; ++i) {
         double root = job->y->weight ? sqrt(job->y->weight[start + i]) : 1;
         for (size_t j = 0; j < job->r->dim; ++j) {
-            double v = x[i * ld + j] - job->mean[j];
+            double v = x[i * ld + j] - job->origin[j] - job->mean[j];
             *largest = fabs(v) > *largest ? fabs(v) : *largest;
             x[i * ld + j] = v * root;
         }
@@ -190,6 +189,8 @@ static tn_status by_columns_root(tn_ctx *ctx, root_job *job)
     tnp_free(buffer);
     buffer = NULL;
     TN_TRY(decompose(ctx, job, false, dim, rx, rhs, rest));
+    for (size_t j = 0; j < dim; ++j)
+        job->mean[j] += job->origin[j];
     job->r->mean = job->mean;
     job->mean = NULL; /* the ridge problem's now */
 done:
@@ -204,13 +205,14 @@ tn_status tnp_ridge_root(tn_ctx *ctx, const tn_feed *const *feeds, size_t count,
                          tnp_ridge **out)
 {
     tn_status st = TN_OK;
-    root_job job = {feeds, count, y, intercept, NULL, NULL, NULL};
+    root_job job = {.feeds = feeds, .count = count, .y = y, .intercept = intercept};
     size_t dim = 0;
     for (size_t f = 0; f < count; ++f)
         dim += tn_feed_cols(feeds[f]);
     bool by_rows = goes_by_rows(y->rows, dim, intercept);
     double log_weight = 0;
     TN_TRY(tnp_ridge_new(ctx, y, dim, intercept, by_rows, &job.r));
+    TN_TRY(tnp_alloc(ctx, dim, sizeof *job.origin, &job.origin));
     TN_TRY(tnp_alloc(ctx, dim, sizeof *job.mean, &job.mean));
     TN_TRY(tnp_alloc_raw(ctx, y->classes * y->rows, sizeof *job.targets, &job.targets));
     tnp_ridge_targets(y, intercept, job.targets, job.r->ymean);
@@ -222,6 +224,7 @@ tn_status tnp_ridge_root(tn_ctx *ctx, const tn_feed *const *feeds, size_t count,
     job.r = NULL;
 done:
     tnp_ridge_free(job.r);
+    tnp_free(job.origin);
     tnp_free(job.mean);
     tnp_free(job.targets);
     return st;

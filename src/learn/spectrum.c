@@ -166,7 +166,7 @@ void tnp_spectrum_set_noise(tnp_spectrum *s, const tnp_noise *noise)
     s->noise = *noise;
     s->noise.norm += 4 * DBL_EPSILON * s->largest; /* the reduction to tridiagonal form */
     s->noise.form += DBL_EPSILON * s->largest;
-    while (zeros < s->order && s->values[zeros - (s->order - s->rank)] < 10 * s->noise.norm)
+    while (zeros < s->order && s->values[zeros - (s->order - s->rank)] < 3 * s->noise.norm)
         ++zeros;
     s->hidden = zeros > noise->flat ? zeros - noise->flat : 0;
 }

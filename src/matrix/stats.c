@@ -35,7 +35,7 @@ size_t tnp_stats_bytes(size_t dim, size_t classes, bool wide)
     size_t cell = wide ? 8 : 12;
     if (dim > ((size_t)1 << 30) || classes > ((size_t)1 << 30))
         return SIZE_MAX;
-    return cell * dim * dim + 8 * dim * (classes + 2) + 16 * classes + (wide ? 0 : 4 * dim);
+    return cell * dim * dim + 8 * dim * (classes + 2) + 16 * classes + (wide ? 0 : 12 * dim);
 }
 
 tn_status tnp_stats_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tnp_stats **out)
@@ -56,6 +56,7 @@ tn_status tnp_stats_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tnp_
     TN_TRY(tnp_alloc(ctx, classes, sizeof(double), &s->yy));
     if (!wide) {
         TN_TRY(tnp_alloc(ctx, dim, sizeof(float), &s->shift_f32));
+        TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &s->excess));
         TN_TRY(tnp_alloc_raw(ctx, square, sizeof(float), &s->product));
     }
     *out = s;
@@ -82,6 +83,7 @@ void tn_stats_free(tnp_stats *s)
     tnp_free(s->ysum);
     tnp_free(s->yy);
     tnp_free(s->shift_f32);
+    tnp_free(s->excess);
     tnp_free(s->product);
     tnp_free(s);
 }
@@ -125,6 +127,8 @@ static void sum_columns(void *arg, size_t chunk)
         float *x = job->x + i * dim + from;
         job->k->shift_scale(x, job->s->shift_f32 + from, 1.0f, x, n);
         job->k->add_to_double(x, job->s->sum + from, n);
+        for (size_t j = 0; j < n; ++j)
+            job->s->excess[from + j] -= (double)x[j] * (double)x[j];
         for (size_t p = y->first ? y->first[row] : 0; y->first && p < y->first[row + 1]; ++p)
             job->k->add_to_double(x, job->s->xty + y->cls[p] * dim + from, n);
         for (size_t k = 0; y->values && k < y->classes; ++k)
@@ -212,8 +216,10 @@ tn_status tnp_stats_add(tn_ctx *ctx, tnp_stats *s, float *x, const tnp_targets *
         return st;
     tnp_parallel(ctx, tnp_threads_for(ctx, (double)s->dim * (double)s->dim), s->dim, add_product_row, &job);
     double trace = 0;
-    for (size_t j = 0; j < s->dim; ++j)
+    for (size_t j = 0; j < s->dim; ++j) {
         trace += (double)s->product[j * s->dim + j];
+        s->excess[j] += (double)s->product[j * s->dim + j];
+    }
     s->trace += trace;
     s->noise += tnp_block_noise(count, false, trace);
     count_targets(s, y, start, count);
@@ -274,6 +280,8 @@ static void combine(tnp_stats *into, const tnp_stats *from, double sign)
             into->gram[i * dim + j] += sign * moved;
         }
         into->sum[i] += sign * (from->sum[i] + n * di);
+        if (into->excess && from->excess)
+            into->excess[i] += sign * from->excess[i];
         for (size_t k = 0; k < into->classes; ++k)
             into->xty[k * dim + i] += sign * (from->xty[k * dim + i] + from->ysum[k] * di);
     }
@@ -369,6 +377,23 @@ bool tnp_stats_in_range(const tnp_stats *s)
     return largest >= least;
 }
 
+/* Rounding of the diagonal as it was, against its entries: root mean square. Features of few different values round the same way
+ * again and again, and what tnp_block_noise expects to cancel adds up. */
+static double diagonal_share(const tnp_stats *s, const tnp_range *parts, size_t count)
+{
+    double sum = 0;
+    size_t taken = 0;
+    for (size_t p = 0; s->excess && p < count; ++p)
+        for (size_t i = parts[p].from; i < parts[p].to; ++i) {
+            double g = s->gram[i * s->dim + i];
+            if (g > 0) {
+                sum += s->excess[i] / g * (s->excess[i] / g);
+                ++taken;
+            }
+        }
+    return taken ? sqrt(sum / (double)taken) : 0;
+}
+
 void tnp_stats_noise(const tnp_stats *s, const tnp_range *parts, size_t count, bool intercept, double *scale,
                      tnp_noise *out)
 {
@@ -383,7 +408,7 @@ void tnp_stats_noise(const tnp_stats *s, const tnp_range *parts, size_t count, b
             fine += intercept ? g : g + n * shift * shift; /* what the frame is moved by is added up in double */
             raw += n * shift * shift + g;
         }
-    double share = s->trace > 0 ? sqrt(s->noise) / s->trace : 0; /* of one entry, against sqrt(g_ii g_jj) */
+    double share = fmax(s->trace > 0 ? sqrt(s->noise) / s->trace : 0, diagonal_share(s, parts, count));
     out->share = share;
     out->norm = 2 * share * sqrt(square) + DBL_EPSILON * fine;
     out->form = share * largest + DBL_EPSILON * fine;

@@ -34,6 +34,7 @@ typedef struct tnp_stats {
     double *ysum;      /* (K) */
     double *yy;        /* (K): sum y^2 */
     float *shift_f32;  /* (D), narrow only: shift is rounded to float, so both are equal */
+    double *excess;    /* (D), narrow only: the diagonal of gram less the squares added up in double */
     float *product;    /* (D,D), narrow only: one block's product */
 } tnp_stats;
 

@@ -205,21 +205,51 @@ tn_status tnp_ensemble_root(tn_ctx *ctx, const tnp_ensemble *e, const size_t *me
     return st;
 }
 
+/* The means of columns [from, to) as the moments have them; *finite: whether they are numbers. */
+static tn_status means_of(tn_ctx *ctx, const tnp_stats *s, tnp_range columns, double **mean, bool *finite)
+{
+    size_t dim = columns.to - columns.from;
+    tn_status st = tnp_alloc(ctx, dim, sizeof **mean, mean);
+    *finite = true;
+    for (size_t j = 0; st == TN_OK && j < dim; ++j) {
+        (*mean)[j] = s->shift[columns.from + j] + s->sum[columns.from + j] / s->weight;
+        *finite &= isfinite((*mean)[j]) != 0;
+    }
+    return st;
+}
+
 tn_status tnp_ensemble_widen(tn_ctx *ctx, tnp_ensemble *e)
 {
     tn_status st = TN_OK;
     double *mean = NULL;
-    size_t dim = e->stats->dim;
     bool finite = true;
-    TN_TRY(tnp_alloc(ctx, dim, sizeof *mean, &mean));
-    for (size_t j = 0; j < dim; ++j) {
-        mean[j] = e->stats->shift[j] + e->stats->sum[j] / e->stats->weight;
-        finite &= isfinite(mean[j]) != 0;
-    }
+    TN_TRY(means_of(ctx, e->stats, (tnp_range){0, e->stats->dim}, &mean, &finite));
     tn_stats_free(e->stats);
     e->stats = NULL;
     TN_TRY(tnp_gather_stats_wide(ctx, e->narrow, e->narrow_count, e->y, finite ? mean : NULL, &e->stats));
 done:
     tnp_free(mean);
+    return st;
+}
+
+bool tnp_ensemble_has_room(const tn_ctx *ctx, const tnp_ensemble *e, size_t member)
+{
+    size_t dim = tn_feed_cols(e->feeds[member]);
+    return dim < e->stats->dim &&
+           moments_bytes(dim, dim, e->y->classes, true) + tnp_spectrum_bytes(dim, e->y->classes) <= tnp_room(ctx);
+}
+
+tn_status tnp_ensemble_widen_one(tn_ctx *ctx, const tnp_ensemble *e, size_t member, tnp_ridge **out)
+{
+    tn_status st = TN_OK;
+    double *mean = NULL;
+    tnp_stats *stats = NULL;
+    bool finite = true;
+    TN_TRY(means_of(ctx, e->stats, e->columns[member], &mean, &finite));
+    TN_TRY(tnp_gather_stats_wide(ctx, &e->feeds[member], 1, e->y, finite ? mean : NULL, &stats));
+    TN_TRY(tnp_ridge_primal_take(ctx, stats, e->intercept, out));
+done:
+    tnp_free(mean);
+    tn_stats_free(stats);
     return st;
 }

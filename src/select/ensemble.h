@@ -24,6 +24,10 @@ tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *
 bool tnp_ensemble_can_widen(const tnp_ensemble *ensemble);
 /* Reads them again in double, about the means, in place of what there was. */
 tn_status tnp_ensemble_widen(tn_ctx *ctx, tnp_ensemble *ensemble);
+/* The same for one candidate of several alone: its ridge problem from such moments, which the ensemble does not keep; and
+ * whether there is the memory for them beside those of all. */
+tn_status tnp_ensemble_widen_one(tn_ctx *ctx, const tnp_ensemble *ensemble, size_t member, tnp_ridge **out);
+bool tnp_ensemble_has_room(const tn_ctx *ctx, const tnp_ensemble *ensemble, size_t member);
 
 /* The ridge problem and the evidence of a set, with as many digits as the set needs; refine.c. constant: as
  * tnp_evidence_new. Both are the caller's. */

@@ -3,7 +3,8 @@
  * As many digits as a set needs, and no more: the log evidence is to be within 1e-6 of the exact one.
  *
  *   1   moments as they were read: float products for float files, which is right for features of networks
- *   2   moments in double about the means, read again: for the ensemble once, if any of its sets asks for it
+ *   2   moments in double about the means, read again: of a single candidate for itself, since the joint moments of all cost
+ *       the square of how much wider they are; for the ensemble once, if any of its larger sets asks for it
  *   3   singular values of the rows (learn/root.c), for the one set, where double moments do not hold its spectrum
  *
  * A step is taken when the estimate of tnp_evidence_error is above GOAL; when a column changes by less than the noise; and when
@@ -32,6 +33,15 @@ static void drop(tnp_ridge **ridge, tn_evidence **evidence)
     *evidence = NULL;
 }
 
+/* Step 2. */
+static tn_status widened(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count, tnp_ridge **out)
+{
+    if (count == 1 && tnp_ensemble_has_room(ctx, ensemble, members[0]))
+        return tnp_ensemble_widen_one(ctx, ensemble, members[0], out);
+    tn_status st = tnp_ensemble_widen(ctx, ensemble);
+    return st == TN_OK ? tnp_ensemble_ridge(ctx, ensemble, members, count, out) : st;
+}
+
 /* Whether the rows themselves are to be decomposed, and may be. */
 static bool wants_root(const tn_ctx *ctx, const tnp_ensemble *ensemble, const size_t *members, size_t count,
                        const tnp_spectrum *s, const tn_evidence *e)
@@ -55,8 +65,7 @@ tn_status tnp_ensemble_evidence(tn_ctx *ctx, tnp_ensemble *ensemble, const size_
     if (!r->spectrum->dual && tnp_ensemble_can_widen(ensemble) &&
         (must_refine(r->spectrum, e) || r->spectrum->hidden > 0)) {
         drop(&r, &e);
-        TN_TRY(tnp_ensemble_widen(ctx, ensemble));
-        TN_TRY(tnp_ensemble_ridge(ctx, ensemble, members, count, &r));
+        TN_TRY(widened(ctx, ensemble, members, count, &r));
         TN_TRY(tnp_evidence_new(ctx, r->spectrum, r->rows, r->dim, constant, options, &e));
     }
     if (wants_root(ctx, ensemble, members, count, r->spectrum, e)) {

@@ -25,6 +25,7 @@ struct tn_feed {
     double *means, *scales; /* z-scores: cols each */
     double *centre;         /* cols, or NULL */
     double limit;           /* largest |y| that may come out */
+    double spread;          /* of the survey (feed_learn.c); 0 before it */
 };
 
 /* Rows rows[0], rows[1], ... of the feed, in that order, else as tn_feed_read. */
@@ -60,10 +61,16 @@ tn_status tnp_feed_learn_zscore(tn_ctx *ctx, tn_feed *feed);
 /* Where learners in float can no longer do without a centre: a thousandth of the deviation is lost. */
 #define TNP_FEED_TOO_FAR 0x1p14
 
+typedef struct tnp_survey {
+    bool any; /* there is a column with a centre */
+    double
+        spread; /* how far rows lie from their mean, against its length: root mean square; infinite for z-scores, zeros, one row */
+} tnp_survey;
+
 /* Looks at rows spread evenly over the feed, 256 at most, before training. centre (cols): the mean of every column whose mean has
- * more than `far` deviations, else 0; *any: there is one. Constant columns have none: they have no digits to lose.
+ * more than `far` deviations, else 0. Constant columns have none: they have no digits to lose.
  * TN_ERR_DATA when all values of all rows are below TNP_FEED_SMALLEST but not zero. */
-tn_status tnp_feed_survey(tn_ctx *ctx, const tn_feed *feed, double far, double *centre, bool *any);
+tn_status tnp_feed_survey(tn_ctx *ctx, const tn_feed *feed, double far, double *centre, tnp_survey *out);
 /* The survey, and its centre for the feed. */
 tn_status tnp_feed_learn_centre(tn_ctx *ctx, tn_feed *feed, double far);
 /* Gives a feed a centre (cols), copied, in the place of the one it has; NULL, or all zeros: none. */

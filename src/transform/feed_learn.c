@@ -134,9 +134,9 @@ static void add_sample(const double *block, size_t rows, size_t cols, const doub
 /* centre: in, the first row of the sample; out, the centre. Returns the largest size of a column: its deviation, or where it stays
  * in its place the root of its mean square. */
 static double end_sample(size_t rows, size_t cols, double far, const double *sum, const double *square, double *centre,
-                         bool *any)
+                         tnp_survey *out)
 {
-    double most = 0, n = (double)rows;
+    double most = 0, n = (double)rows, deviations = 0, means = 0;
     far *= rows == 2   ? 0x1p7
            : rows == 3 ? 0x1p3
                        : 1; /* so few are close together by chance, in one column of a hundred */
@@ -144,9 +144,12 @@ static double end_sample(size_t rows, size_t cols, double far, const double *sum
         double shift = sum[j] / n, variance = fmax(square[j] / n - shift * shift, 0), mean = centre[j] + shift;
         bool is_far = square[j] > 0 && isfinite(square[j]) && fabs(mean) > far * sqrt(variance);
         centre[j] = is_far ? mean : 0;
-        *any |= is_far;
+        out->any |= is_far;
+        deviations += variance;
+        means += mean * mean;
         most = fmax(most, is_far ? sqrt(variance) : fmax(fabs(mean), sqrt(variance)));
     }
+    out->spread = means > 0 && rows > 1 ? sqrt(deviations / means) : INFINITY;
     return most;
 }
 
@@ -173,7 +176,7 @@ done:
     return st;
 }
 
-tn_status tnp_feed_survey(tn_ctx *ctx, const tn_feed *feed, double far, double *centre, bool *any)
+tn_status tnp_feed_survey(tn_ctx *ctx, const tn_feed *feed, double far, double *centre, tnp_survey *out)
 {
     tn_status st = TN_OK;
     const size_t cols = feed->cols,
@@ -183,7 +186,7 @@ tn_status tnp_feed_survey(tn_ctx *ctx, const tn_feed *feed, double far, double *
     tn_feed lenient = *feed; /* which row is bad, and which is the first, the reading of all rows will tell */
     lenient.nan = TN_NAN_ZERO;
     lenient.limit = INFINITY;
-    *any = false;
+    *out = (tnp_survey){false, INFINITY};
     memset(centre, 0, cols * sizeof *centre);
     if (rows == 0 || feed->normalize == TN_NORM_ZSCORE) /* which has its mean at zero and its deviation at one */
         return TN_OK;
@@ -200,7 +203,7 @@ tn_status tnp_feed_survey(tn_ctx *ctx, const tn_feed *feed, double far, double *
             memcpy(centre, block, cols * sizeof *centre);
         add_sample(block, n, cols, centre, sum, square);
     }
-    double most = end_sample(rows, cols, far, sum, square, centre, any);
+    double most = end_sample(rows, cols, far, sum, square, centre, out);
     if (most > 0 && most < TNP_FEED_SMALLEST)
         TN_TRY(check_smallest(ctx, feed, centre));
 done:
@@ -214,9 +217,10 @@ tn_status tnp_feed_learn_centre(tn_ctx *ctx, tn_feed *feed, double far)
 {
     tn_status st = TN_OK;
     double *centre = NULL;
-    bool any = false;
+    tnp_survey found;
     TN_TRY(tnp_alloc_raw(ctx, feed->cols, sizeof *centre, &centre));
-    TN_TRY(tnp_feed_survey(ctx, feed, far, centre, &any));
+    TN_TRY(tnp_feed_survey(ctx, feed, far, centre, &found));
+    feed->spread = found.spread;
     TN_TRY(tnp_feed_set_centre(ctx, feed, centre));
 done:
     tnp_free(centre);

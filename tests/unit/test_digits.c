@@ -338,6 +338,68 @@ static void float_learners_without_intercept_refuse_far_columns(void **state)
     ref_problem_free(&p);
 }
 
+/* No column is 128 deviations from zero, but the label hangs on the difference of two, 1e-4 of each: a bias of 2e6 in float is
+ * off by a tenth. Tolerance: 1e-3 of noise, its largest in 240 rows 4e-3; weights of 1e4 rounded to 2^-25, on deviations of up to 4,
+ * twice, 2e-3; the same in the products of the scores. */
+static void a_ridge_of_large_weights_keeps_its_bias(void **state)
+{
+    (void)state;
+    ref_rng rng = ref_rng_of(11);
+    double *x = ref_alloc(ROWS * 2, sizeof *x), *y = ref_alloc(ROWS, sizeof *y);
+    for (size_t i = 0; i < ROWS; ++i) {
+        double common = ref_normal(&rng), small = ref_normal(&rng);
+        x[i * 2] = 100 + common;
+        x[i * 2 + 1] = common + 1e-4 * small - 100;
+        y[i] = small + 1e-3 * ref_normal(&rng);
+    }
+    tn_source *src = source_of("difference", x, ROWS, 2, AS_F64);
+    tn_labels *labels = labels_of(y, ROWS, 1, TN_TASK_REGRESSION);
+    tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, "none");
+    tn_head *head = fitted(src, labels, &opt, NULL);
+    tn_scorer *scorer = NULL;
+    float scores[ROWS];
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, (const tn_source *const *)&src, 1, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
+    for (size_t i = 0; i < ROWS; ++i)
+        assert_true(fabs((double)scores[i] - y[i]) <= 1e-2);
+    tn_scorer_free(scorer);
+    tn_head_free(head);
+    labels_done(labels);
+    tn_source_close(src);
+    free(x);
+    free(y);
+}
+
+static void count_alike(void *user, const char *text)
+{
+    size_t *told = user;
+    *told += strstr(text, "rows differ by only") && strstr(text, "give --normalize zscore or none");
+}
+
+/* Brought to one length, rows far from zero differ by 1e-6: a fixed cost makes nothing of that, and the most frequent class was
+ * predicted in silence. */
+static void rows_that_a_normalisation_makes_alike_are_told_of(void **state)
+{
+    (void)state;
+    ref_problem p = units_of(9);
+    tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
+    for (int far = 0; far < 2; ++far)
+        for (int kind = TN_NORM_L2; kind <= TN_NORM_NONE; ++kind)
+            for (size_t m = 0; m < METHODS; ++m) {
+                size_t told = 0;
+                tn_fit_options opt = digits_options(methods[m], tn_normalize_name((tn_normalize)kind));
+                tn_source *src = placed("rows", p.x, far ? 1e6 : 0, 1, AS_F32);
+                tn_ctx_set_warning(test_ctx, count_alike, &told);
+                tn_head_free(fitted(src, labels, &opt, NULL));
+                tn_ctx_set_warning(test_ctx, NULL, NULL);
+                bool alike = far && kind != TN_NORM_NONE && kind != TN_NORM_ZSCORE;
+                assert_int_equal(told, alike && methods[m] != TN_METHOD_EVIDENCE);
+                tn_source_close(src);
+            }
+    labels_done(labels);
+    ref_problem_free(&p);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -349,6 +411,8 @@ int main(void)
         cmocka_unit_test(outputs_that_float_cannot_hold_are_refused),
         cmocka_unit_test(ridge_without_intercept_keeps_its_digits),
         cmocka_unit_test(float_learners_without_intercept_refuse_far_columns),
+        cmocka_unit_test(a_ridge_of_large_weights_keeps_its_bias),
+        cmocka_unit_test(rows_that_a_normalisation_makes_alike_are_told_of),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -347,6 +347,39 @@ static void features_that_cannot_be_squared(void **state)
         }
 }
 
+/* Bytes that take a dozen values: their products round the same way in row after row, and the errors of float sums, thought to
+ * cancel, add up. */
+static void columns_of_few_different_values(void **state)
+{
+    (void)state;
+    for (size_t seed = 0; seed < 6; ++seed) {
+        ref_problem p = plain(2272, 6, TN_TASK_MULTICLASS, 0.02, 20 + seed);
+        for (size_t i = 0; i < p.n * p.d; ++i)
+            p.x[i] = rint(1.6 * p.x[i] + (double)(i % p.d * 17) - 40 + 0.37 * (double)seed);
+        check("few values", &p, TN_TASK_MULTICLASS, seed % 2 ? AS_I8 : AS_F32);
+        ref_problem_free(&p);
+    }
+}
+
+/* Three directions reproduce the label of five rows: F has no bound, which is to be told wherever the columns lie. The mean, rounded
+ * once for its size, hid it, and lambda went to 1e-29. */
+static void labels_reproduced_by_few_rows_far_from_zero(void **state)
+{
+    (void)state;
+    const double rows[5][4] = {{-1, 1, 1, 0}, {0, 0, 0, 0}, {0, -1, -1, -1}, {0, 0, 0, 0}, {0, -1, 0, -1}};
+    const double offset[] = {0, 1, -45, 77, 1000, 98765};
+    for (size_t o = 0; o < sizeof offset / sizeof *offset; ++o) {
+        ref_problem p = {5, 4, 1, ref_alloc(20, sizeof(double)), ref_alloc(5, sizeof(double))};
+        for (size_t i = 0; i < 20; ++i)
+            p.x[i] = rows[i / 4][i % 4] + offset[o] * (1 + (double)(i % 4) / 2);
+        for (size_t i = 0; i < 5; ++i)
+            p.y[i] = i == 1 || i == 3;
+        outcome got = found(&p, TN_TASK_MULTILABEL, AS_F32, TN_NORM_NONE, true);
+        assert_int_equal(got.unbounded, 1);
+        ref_problem_free(&p);
+    }
+}
+
 /* Statistics without their rows cannot be made again: their evidence says what it does not know. */
 static void statistics_tell_what_they_lost(void **state)
 {
@@ -429,6 +462,8 @@ int main(void)
         cmocka_unit_test(one_column_a_million_times_the_others),
         cmocka_unit_test(features_of_any_size_have_the_same_evidence),
         cmocka_unit_test(features_that_cannot_be_squared),
+        cmocka_unit_test(columns_of_few_different_values),
+        cmocka_unit_test(labels_reproduced_by_few_rows_far_from_zero),
         cmocka_unit_test(statistics_tell_what_they_lost),
         cmocka_unit_test(every_allocation_of_a_second_reading_may_fail),
     };
