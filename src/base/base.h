@@ -181,6 +181,9 @@ typedef enum tnp_io { TNP_IO_OPEN, TNP_IO_READ, TNP_IO_CREATE, TNP_IO_WRITE, TNP
 enum { TNP_IO_SHORT = -1 };
 typedef int (*tnp_io_fn)(void *arg, tnp_io what, const char *path);
 void tnp_watch_io(tn_ctx *ctx, tnp_io_fn fn, void *arg);
+/* Calls that a signal interrupted are made again, so often without a byte between them: a system that answers nothing else is
+ * an error, not a reason to wait for ever. */
+enum { TNP_MOST_INTERRUPTS = 10000 };
 /* Tests only: the k-th such call from now (1 = next) fails once with EIO; 0 switches off. */
 void tnp_fail_io(tn_ctx *ctx, size_t k);
 

@@ -152,6 +152,7 @@ tnp_fault tnp_file_get(const tnp_file *file, size_t offset, size_t size, void *o
 {
     tnp_fault fault = {0, offset};
     unsigned char *to = out;
+    size_t interrupts = 0;
     int fd = file->fd >= 0 ? file->fd : open_again(file, &fault);
     while (fault.code == 0 && size != 0) {
         int ask = tnp_io_ask(file->ctx, TNP_IO_READ, file->path);
@@ -162,7 +163,8 @@ tnp_fault tnp_file_get(const tnp_file *file, size_t offset, size_t size, void *o
             to += got;
             size -= (size_t)got;
             fault.byte += (size_t)got;
-        } else if (got == 0 || errno != EINTR) {
+            interrupts = 0;
+        } else if (got == 0 || errno != EINTR || ++interrupts > TNP_MOST_INTERRUPTS) {
             fault.code = got == 0 ? TNP_FAULT_GONE : errno;
         }
     }

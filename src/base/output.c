@@ -263,15 +263,17 @@ done:
 /* 0, or errno. */
 static int write_all(const tnp_output *output, const unsigned char *bytes, size_t size)
 {
+    size_t interrupts = 0;
     while (size != 0) {
         int ask = tnp_io_ask(output->ctx, TNP_IO_WRITE, output->path);
         if (ask > 0)
             return ask;
         ssize_t n = write(output->fd, bytes, ask == TNP_IO_SHORT ? 1 : tnp_min(size, (size_t)1 << 30));
-        if (n < 0 && errno != EINTR)
+        if (n < 0 && (errno != EINTR || ++interrupts > TNP_MOST_INTERRUPTS))
             return errno;
         if (n == 0)
             return EIO;
+        interrupts = n > 0 ? 0 : interrupts;
         bytes += n > 0 ? n : 0;
         size -= n > 0 ? (size_t)n : 0;
     }

@@ -101,6 +101,32 @@ static int one_byte(void *arg, tnp_io what, const char *path)
     return what == TNP_IO_READ ? TNP_IO_SHORT : 0;
 }
 
+static int interrupted(void *arg, tnp_io what, const char *path)
+{
+    size_t *left = arg;
+    (void)path;
+    if (what != TNP_IO_READ || *left == 0)
+        return 0;
+    --*left;
+    return EINTR;
+}
+
+/* Once in a while is nothing; for ever is an error. */
+static void test_reads_that_are_always_interrupted(void **state)
+{
+    (void)state;
+    tnp_bytes whole = {NULL, 0};
+    const char *path = plain();
+    size_t left = 3;
+    tnp_watch_io(test_ctx, interrupted, &left);
+    assert_fine(test_ctx, tnp_bytes_read(test_ctx, path, &whole));
+    assert_int_equal(whole.size, 10);
+    tnp_bytes_free(&whole);
+    left = SIZE_MAX;
+    assert_fails(test_ctx, TN_ERR_IO, "in.bin: ", tnp_bytes_read(test_ctx, path, &whole));
+    tnp_watch_io(test_ctx, NULL, NULL);
+}
+
 static void test_short_reads(void **state)
 {
     (void)state;
@@ -173,6 +199,7 @@ int main(void)
         cmocka_unit_test(test_not_a_regular_file),
         cmocka_unit_test(test_becomes_a_pipe_while_opened),
         cmocka_unit_test(test_file_shrinks_while_it_is_read),
+        cmocka_unit_test(test_reads_that_are_always_interrupted),
         cmocka_unit_test(test_short_reads),
         cmocka_unit_test(test_many_files),
         cmocka_unit_test(test_unfold_ratio),
