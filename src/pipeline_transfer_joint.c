@@ -5,9 +5,14 @@
  * error, the larger of the two methods': that of an error of 0 is 0. The lowest error, as two classes take it, was refused:
  * with a few rows a class three errors differ by chance most of the time, and a method that is better on the whole would be
  * left for it. So was the standard error of the difference row by row, about half as large: thirty rows then left greedytl for
- * features alone, and lost 6 points. */
+ * features alone, and lost 6 points.
+ *
+ * Few rows of every class, no --lambda: scores are the mean of the method's and of the nearest class mean on its columns, as those
+ * of `fit` are (pipeline_means.c), unless rows that are left out speak for the method's own. The nearest class mean has nothing to
+ * correct in methods that are not ridge, or whose target is not the labels: average, dam, MultiKT and the logistic ones stay. */
 #include "pipeline_transfer.h"
 #include "learn/ridge.h"
+#include "pipeline_parts.h"
 #include "select/transfer_joint.h"
 
 #include <math.h>
@@ -18,6 +23,7 @@ typedef struct joint_job {
     tnp_joint joint;
     size_t *class_of, *most;      /* (rows); (classes): picks of a greedy method */
     double *weights, *counts, *y; /* (rows) */
+    bool few;                     /* rows of every class: class means may share the heads */
 } joint_job;
 
 /* A method, as far as it was judged. */
@@ -27,6 +33,7 @@ typedef struct judged {
     double lambda; /* of a greedy one */
     size_t picks;  /* of a greedy one, at most, every class */
     tnp_joint_left left;
+    double class_means; /* their share in the heads, and in `left` */
 } judged;
 
 static void joint_job_destroy(joint_job *j)
@@ -39,7 +46,7 @@ static void joint_job_destroy(joint_job *j)
 static tn_status joint_job_init(tn_ctx *ctx, transfer_job *job, joint_job *j)
 {
     tn_status st = TN_OK;
-    size_t rows = job->rows, classes = job->labels->classes;
+    size_t rows = job->rows, classes = job->labels->classes, most = 0;
     TN_TRY(tnp_alloc(ctx, rows, sizeof *j->class_of, &j->class_of));
     TN_TRY(tnp_alloc(ctx, classes, sizeof *j->most, &j->most));
     TN_TRY(tnp_alloc(ctx, rows, 3 * sizeof(double), &j->weights));
@@ -61,6 +68,8 @@ static tn_status joint_job_init(tn_ctx *ctx, transfer_job *job, joint_job *j)
     (void)tnp_joint_counts(&j->joint, j->weights, j->counts);
     tnp_joint_labels(&j->joint, 0, j->y);
     TN_TRY(tnp_transfer_problem_new(ctx, job->columns, j->y, j->weights, &job->problem));
+    TN_TRY(tnp_few_rows(ctx, job->task, job->cols, &most));
+    j->few = most > 0 && !(job->options->lambda > 0);
 done:
     return st;
 }
@@ -74,6 +83,62 @@ static tn_status set_class(tn_ctx *ctx, joint_job *j, size_t k)
 static bool is_greedy(int method)
 {
     return method == TN_TRANSFER_GREEDYTL || method == TN_TRANSFER_FORWARD;
+}
+
+/* ---- class means ---- */
+
+static bool may_share(const joint_job *j, int method)
+{
+    return j->few && (is_greedy(method) || method == TN_TRANSFER_NONE || method == TN_TRANSFER_RLS);
+}
+
+/* m->left becomes `mixed`, which is emptied, unless the rows that were left out prefer it as it is. */
+static void share_left(const joint_job *j, judged *m, tnp_joint_left *mixed)
+{
+    if (!may_share(j, m->method) || tnp_joint_prefers(&j->joint, j->counts, m->left.predicted, mixed->predicted))
+        return;
+    tnp_joint_left_destroy(&m->left);
+    m->left = *mixed;
+    m->class_means = TNP_HALF;
+    *mixed = (tnp_joint_left){0};
+}
+
+/* Columns of the picks of a greedy method, in their order; picks has room for all. */
+static size_t columns_of(const joint_job *j, const tn_transfer_class *c, size_t *picks)
+{
+    for (size_t i = 0; i < c->pick_count; ++i)
+        picks[i] = c->picks[i].index + (c->picks[i].is_source ? j->job->features : 0);
+    return c->pick_count;
+}
+
+/* Heads and accounts of all classes with their share of the class means. */
+static tn_status share_heads(tn_ctx *ctx, joint_job *j, const judged *m, tn_transfer_info *info)
+{
+    transfer_job *job = j->job;
+    tn_status st = TN_OK;
+    tnp_joint_means *means = NULL;
+    size_t *picks = NULL, all = m->method == TN_TRANSFER_NONE ? job->features : job->cols;
+    bool greedy = is_greedy(m->method);
+    double squares = 0;
+    TN_TRY(tnp_alloc(ctx, job->cols, sizeof *picks, &picks));
+    TN_TRY(tnp_joint_means_new(ctx, &j->joint, job->problem, j->weights, &means));
+    for (size_t k = 0; k < info->count; ++k) {
+        size_t count = greedy ? columns_of(j, &info->results[k], picks) : all;
+        squares += tnp_joint_means_square(means, k, greedy ? picks : NULL, count);
+    }
+    for (size_t k = 0; k < info->count; ++k) {
+        tn_transfer_class *c = &info->results[k];
+        double *w = job->weights + k * job->cols;
+        size_t count = greedy ? columns_of(j, c, picks) : all;
+        tnp_joint_means_mix(means, k, greedy ? picks : NULL, count, tnp_joint_means_scale(means, squares), w,
+                            &job->intercepts[k]);
+        for (size_t i = 0; i < c->pick_count; ++i)
+            c->picks[i].weight = w[c->picks[i].index + (c->picks[i].is_source ? job->features : 0)];
+    }
+done:
+    tnp_joint_means_free(means);
+    tnp_free(picks);
+    return st;
 }
 
 /* ---- methods with a grid ---- */
@@ -140,13 +205,16 @@ static tn_status judge_ridge(tn_ctx *ctx, joint_job *j, judged *m)
 {
     transfer_job *job = j->job;
     tn_status st = TN_OK;
+    tnp_joint_left mixed = {0};
     tnp_joint_model model = {.method = m->method == TN_TRANSFER_RLS   ? TNP_TRANSFER_RLS
                                        : m->method == TN_TRANSFER_DAM ? TNP_TRANSFER_DAM
                                                                       : TNP_TRANSFER_NONE};
     TN_TRY(tnp_joint_ridge(ctx, &j->joint, job->problem, j->weights, model.method,
                            m->method == TN_TRANSFER_RLS ? &job->of_all : &job->of_features, &m->at));
-    TN_TRY(tnp_joint_leave(ctx, &j->joint, &model, &m->left));
+    TN_TRY(tnp_joint_leave(ctx, &j->joint, &model, &m->left, may_share(j, m->method) ? &mixed : NULL));
+    share_left(j, m, &mixed);
 done:
+    tnp_joint_left_destroy(&mixed);
     return st;
 }
 
@@ -199,33 +267,40 @@ done:
 }
 
 /* Every class makes m->picks at most. */
-static tn_status leave_with(tn_ctx *ctx, joint_job *j, const judged *m, tnp_joint_left *out)
+static tn_status leave_with(tn_ctx *ctx, joint_job *j, const judged *m, tnp_joint_left *out, tnp_joint_left *mixed)
 {
     bool again = m->method == TN_TRANSFER_GREEDYTL && !(j->job->options->lambda > 0);
     const tnp_joint_model model = {
         .greedy = true, .lambda = again ? -1 : m->lambda, .delta = j->job->options->delta, .most = j->most};
     for (size_t k = 0; k < j->joint.classes; ++k)
         j->most[k] = tnp_min(j->most[k], m->picks);
-    return tnp_joint_leave(ctx, &j->joint, &model, out);
+    return tnp_joint_leave(ctx, &j->joint, &model, out, may_share(j, m->method) ? mixed : NULL);
 }
 
+/* The number of picks, like lambda, is the method's own: class means have no say in it. */
 static tn_status judge_greedy(tn_ctx *ctx, joint_job *j, judged *m)
 {
     tn_status st = TN_OK;
-    tnp_joint_left fewer = {0};
+    size_t size = j->joint.classes * j->job->rows * sizeof(double);
+    tnp_joint_left mixed = {0}, fewer = {0}, fewer_mixed = {0};
     TN_TRY(greedy_lambda(ctx, j, m));
     TN_TRY(count_picks(ctx, j, m));
-    TN_TRY(leave_with(ctx, j, m, &m->left));
-    if (!j->job->by_loo)
-        goto done;
-    m->picks = 0;
-    for (size_t s = 1; s < m->left.steps; ++s)
-        if (m->left.loss[s] < m->left.loss[m->picks])
-            m->picks = s;
-    TN_TRY(leave_with(ctx, j, m, &fewer));
-    memcpy(m->left.predicted, fewer.predicted, j->joint.classes * j->job->rows * sizeof(double));
+    TN_TRY(leave_with(ctx, j, m, &m->left, &mixed));
+    if (j->job->by_loo) {
+        m->picks = 0;
+        for (size_t s = 1; s < m->left.steps; ++s)
+            if (m->left.loss[s] < m->left.loss[m->picks])
+                m->picks = s;
+        TN_TRY(leave_with(ctx, j, m, &fewer, &fewer_mixed));
+        memcpy(m->left.predicted, fewer.predicted, size);
+        if (fewer_mixed.predicted)
+            memcpy(mixed.predicted, fewer_mixed.predicted, size);
+    }
+    share_left(j, m, &mixed);
 done:
+    tnp_joint_left_destroy(&mixed);
     tnp_joint_left_destroy(&fewer);
+    tnp_joint_left_destroy(&fewer_mixed);
     return st;
 }
 
@@ -316,12 +391,15 @@ static tn_status finish(tn_ctx *ctx, joint_job *j, const judged *m, tn_transfer_
         TN_TRY(tnp_transfer_account(ctx, j->job, &f, &info->results[k]));
         tnp_transfer_found_destroy(&f);
     }
+    if (m->class_means > 0)
+        TN_TRY(share_heads(ctx, j, m, info));
     tnp_joint_score score = tnp_joint_score_of(&j->joint, j->counts, m->left.predicted);
     info->joint = true;
     info->method = info->results[0].method;
     info->loo_error = score.error;
     info->loo_se = score.se;
     info->loo_rows = score.rows;
+    info->class_means = m->class_means;
 done:
     tnp_transfer_found_destroy(&f);
     return st;

@@ -25,6 +25,8 @@ static void add_joint(tnp_text *text, const tn_transfer_info *info)
     tnp_text_value(text, "loo_se", info->loo_se);
     tnp_text_add(text, ",\"loo_rows\":%zu", info->loo_rows);
     add_candidates(text, info->none, info->rls, info->greedy);
+    if (info->class_means > 0)
+        tnp_text_value(text, "class_means", info->class_means);
     tnp_text_add(text, ",");
 }
 
@@ -149,6 +151,8 @@ static void add_compared(tnp_text *text, const tn_transfer_info *info, bool colo
     if (info->loo_rows > 0 && info->loo_rows < info->rows)
         tnp_text_add(text, " of the %zu rows whose class has another", info->loo_rows);
     tnp_text_add(text, info->loo_rows ? "\n" : "");
+    if (info->class_means > 0)
+        tnp_text_add(text, "half of the scores is the nearest class mean's on the same columns: few rows\n");
     list_candidates(text, info->none, info->rls, info->greedy);
     add_verdict(text, info->none, info->loo_error);
     tnp_text_add(text, "\n");

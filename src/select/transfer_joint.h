@@ -58,8 +58,10 @@ typedef struct tnp_joint_left {
 } tnp_joint_left;
 
 /* Parts as of transfer_loo.h, the rows of one class after those of the other dealt out in turn. A class of which no row stays
- * is predicted as -1. out's arrays are new, free with tnp_joint_left_destroy, also after failure. */
-tn_status tnp_joint_leave(tn_ctx *ctx, const tnp_joint *joint, const tnp_joint_model *model, tnp_joint_left *out);
+ * is predicted as -1. mixed, or NULL: the same of the mean of the model's scores and those of the nearest class mean on the same
+ * columns; then one row of every class is left out at a time. The arrays of both are new, free with tnp_joint_left_destroy, also after failure. */
+tn_status tnp_joint_leave(tn_ctx *ctx, const tnp_joint *joint, const tnp_joint_model *model, tnp_joint_left *out,
+                          tnp_joint_left *mixed);
 void tnp_joint_left_destroy(tnp_joint_left *left);
 
 /* Share of rows, of those that count, whose class has not the largest of predicted (classes, rows), and its standard error; of
@@ -69,5 +71,39 @@ typedef struct tnp_joint_score {
     size_t rows;
 } tnp_joint_score;
 tnp_joint_score tnp_joint_score_of(const tnp_joint *joint, const double *counts, const double *predicted);
+/* Whether `one` (classes, rows) is right about more of the rows that count than `two`, by more than the standard error of the
+ * difference. */
+bool tnp_joint_prefers(const tnp_joint *joint, const double *counts, const double *one, const double *two);
+
+/* ---- the nearest class mean: transfer_joint_means.c ---- */
+
+typedef struct tnp_joint_means {
+    const tnp_joint *joint;
+    const tnp_transfer_problem *problem;
+    size_t present;          /* classes that have rows with a weight */
+    size_t *members, *first; /* (rows) that have one, class by class; (classes + 1): where a class begins among them */
+    double *centre;          /* (cols): mean of the class means less the problem's mean */
+} tnp_joint_means;
+
+/* Of the rows whose weight is not 0, the problem's. It and the joint are borrowed. Free with tnp_joint_means_free. */
+tn_status tnp_joint_means_new(tn_ctx *ctx, const tnp_joint *joint, const tnp_transfer_problem *problem,
+                              const double *weights, tnp_joint_means **out);
+void tnp_joint_means_free(tnp_joint_means *means);
+static inline bool tnp_joint_has_mean(const tnp_joint_means *means, size_t k)
+{
+    return means->first[k + 1] > means->first[k];
+}
+
+/* d_kj of a class that has rows, and (z - m)_j of a row, in one column. */
+double tnp_joint_away(const tnp_joint_means *means, size_t k, size_t column);
+double tnp_joint_place(const tnp_joint_means *means, size_t row, size_t column);
+/* |d_k|^2 where class k uses the columns picks (count), or 0 .. count-1 when NULL. */
+double tnp_joint_means_square(const tnp_joint_means *means, size_t k, const size_t *picks, size_t count);
+/* c, squares = sum_k |d_k|^2; 0 where the means are all the same, and say nothing. */
+double tnp_joint_means_scale(const tnp_joint_means *means, double squares);
+/* Raw weights (cols) and intercept of class k, which uses the same columns, become those of the mean of its scores and the nearest
+ * class mean's. */
+void tnp_joint_means_mix(const tnp_joint_means *means, size_t k, const size_t *picks, size_t count, double scale,
+                         double *w, double *intercept);
 
 #endif

@@ -3,6 +3,8 @@
  * tn_transfer for classes that an arg-max compares: what they share, what that is worth where the truth is known, which method
  * auto takes, and one row of every class. */
 #include "transfer_scene.h"
+#include "ref_transfer.h"
+#include "tenon/report.h"
 
 static void classes_share_one_method_and_its_values(void **state)
 {
@@ -186,6 +188,210 @@ static void one_row_of_every_class(void **state)
     free(scores);
 }
 
+/* ---- class means in heads of few rows ---- */
+
+/* A transfer for all classes from the labelled rows; lambda 0: ours. */
+static void learn(const truth *t, int method, double lambda, int weight, tn_transfer_info **info, tn_head **head)
+{
+    size_t labelled = t->rows - FRESH;
+    double *y = ref_alloc(t->rows * CLASSES, sizeof *y);
+    const tn_donor donor = {"told", t->file, NULL};
+    const tn_source *src = t->src;
+    tn_transfer_options opt = options_of(method);
+    opt.lambda = lambda;
+    opt.class_weight = weight;
+    for (size_t i = 0; i < t->rows; ++i) {
+        y[i * CLASSES + t->class_of[i]] = 1;
+        y[i * CLASSES] = i < labelled ? y[i * CLASSES] : NAN;
+    }
+    tn_labels *labels = labels_of(y, t->rows, CLASSES, TN_TASK_MULTICLASS);
+    assert_fine(test_ctx, tn_transfer(test_ctx, &src, 1, labels, &donor, 1, &opt, info, head));
+    labels_done(labels);
+    free(y);
+}
+
+static double value_at(const truth *t, size_t i, size_t j)
+{
+    return j < WIDE ? t->features[i * WIDE + j] : t->scores[i * WIDE + j - WIDE];
+}
+
+/* The standardised problem of class k on all labelled rows. */
+static ref_transfer literal(const truth *t, size_t k, bool balanced)
+{
+    static const size_t ends[2] = {WIDE, 2 * WIDE};
+    size_t n = t->rows - FRESH, size[CLASSES] = {0};
+    double *x = ref_alloc(n * 2 * WIDE, sizeof *x), *y = ref_alloc(n, sizeof *y), *w = ref_alloc(n, sizeof *w);
+    for (size_t i = 0; i < n; ++i)
+        ++size[t->class_of[i]];
+    for (size_t i = 0; i < n; ++i) {
+        for (size_t j = 0; j < 2 * WIDE; ++j)
+            x[i * 2 * WIDE + j] = value_at(t, i, j);
+        y[i] = t->class_of[i] == k ? 1 : -1;
+        w[i] = balanced ? 1 / (double)size[t->class_of[i]] : 1;
+    }
+    ref_transfer r = ref_transfer_from(n, 2 * WIDE, x, y, w);
+    ref_transfer_group(&r, 2, 1, ends);
+    return r;
+}
+
+/* Columns that class k uses. */
+static size_t used_by(const tn_transfer_class *c, int method, size_t *columns)
+{
+    bool greedy = method == TN_TRANSFER_GREEDYTL || method == TN_TRANSFER_FORWARD;
+    size_t count = greedy ? c->pick_count : method == TN_TRANSFER_NONE ? WIDE : 2 * WIDE;
+    for (size_t i = 0; i < count; ++i)
+        columns[i] = !greedy ? i : c->picks[i].index + (c->picks[i].is_source ? WIDE : 0);
+    return count;
+}
+
+/* want (CLASSES, 1 + 2 WIDE): intercept and raw weights of 1/2 (s_k + 1)/2 + 1/2 ncm_k, back to -1 .. 1. */
+static void mix(const truth *t, const tn_transfer_info *info, int method, bool balanced, ref_real *want)
+{
+    size_t n = t->rows - FRESH, columns[2 * WIDE], size[CLASSES] = {0};
+    ref_real mean[CLASSES][2 * WIDE] = {{0}}, centre[2 * WIDE] = {0}, w[2 * WIDE], b = 0, squares = 0;
+    for (size_t i = 0; i < n; ++i)
+        ++size[t->class_of[i]];
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < 2 * WIDE; ++j)
+            mean[t->class_of[i]][j] += value_at(t, i, j) / (ref_real)size[t->class_of[i]];
+    for (size_t k = 0; k < CLASSES; ++k)
+        for (size_t j = 0; j < 2 * WIDE; ++j)
+            centre[j] += mean[k][j] / CLASSES;
+    for (int pass = 0; pass < 2; ++pass) /* the sum of squares is that of all classes */
+        for (size_t k = 0; k < CLASSES; ++k) {
+            ref_transfer r = literal(t, k, balanced);
+            size_t count = used_by(&info->results[k], method, columns);
+            ref_real *row = want + k * (1 + 2 * WIDE);
+            if (pass) {
+                ref_transfer_ridge(&r, r.y, columns, count, info->results[k].lambda, w, &b);
+                row[0] = (b + 1) / 2 + 0.5L - 1;
+            }
+            for (size_t c = 0; c < count; ++c) {
+                size_t j = columns[c];
+                ref_real d = (mean[k][j] - centre[j]) / r.scale[j];
+                if (pass) {
+                    row[1 + j] = w[c] / 2 + CLASSES / squares * d / r.scale[j];
+                    row[0] -= CLASSES / squares * d * (centre[j] / r.scale[j] + d / 2);
+                } else {
+                    squares += d * d;
+                }
+            }
+            ref_transfer_free(&r);
+        }
+}
+
+/* The head row against `want`, float weights: 1e-5 of the largest; and the account against the head. */
+static void check_shared(const tn_transfer_info *info, const tn_head *head, const ref_real *want)
+{
+    size_t dim = tn_head_dim(head), place[2 * WIDE];
+    for (size_t j = 0; j < 2 * WIDE; ++j)
+        place[j] = j < WIDE ? j : SIZE_MAX;
+    for (size_t s = 0; s < dim - WIDE; ++s)
+        place[WIDE + tn_head_source_at(head, s).column] = WIDE + s;
+    for (size_t k = 0; k < CLASSES; ++k) {
+        const float *w = tn_head_weight(head) + k * dim;
+        const ref_real *row = want + k * (1 + 2 * WIDE);
+        assert_near_at(k, (double)tn_head_bias(head)[k], (double)row[0], 1e-5);
+        for (size_t j = 0; j < 2 * WIDE; ++j)
+            assert_near_at(j, place[j] == SIZE_MAX ? 0 : (double)w[place[j]], (double)row[1 + j], 1e-5);
+        for (size_t i = 0; i < info->results[k].pick_count; ++i) {
+            const tn_pick *p = &info->results[k].picks[i];
+            assert_near_at(i, p->weight, (double)row[1 + p->index + (p->is_source ? WIDE : 0)], 1e-8);
+        }
+    }
+}
+
+/* The heads of a few rows against a literal mean of ridge and nearest class mean on the columns that a class uses. */
+static void few_rows_share_the_heads_with_class_means(void **state)
+{
+    (void)state;
+    static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_RLS, TN_TRANSFER_NONE, TN_TRANSFER_FORWARD};
+    for (size_t m = 0; m < 4; ++m)
+        for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight)
+            for (size_t each = 5; each <= 8; each += 3) {
+                truth t = truth_of(each, 0.6, 1.5, 40 + each);
+                ref_real want[CLASSES * (1 + 2 * WIDE)] = {0};
+                tn_transfer_info *info = NULL;
+                tn_head *head = NULL;
+                char *json = NULL;
+                t.class_of[each] = t.class_of[0]; /* one class of each + 1 rows, one of each - 1 */
+                learn(&t, methods[m], 0, weight, &info, &head);
+                assert_fine(test_ctx, tn_transfer_json(test_ctx, info, NULL, &json));
+                assert_true(info->class_means == (each < 8 ? 0.5 : 0)); /* 9 rows are many */
+                assert_true((strstr(json, "\"class_means\":0.5") != NULL) == (each < 8));
+                if (each < 8) {
+                    mix(&t, info, methods[m], weight == TN_WEIGHT_BALANCED, want);
+                    check_shared(info, head, want);
+                }
+                tn_text_free(json);
+                tn_transfer_info_free(info);
+                tn_head_free(head);
+                truth_free(&t);
+            }
+}
+
+/* What auto compares are the heads that would be saved: with class means, as each method alone is judged (their predictions without
+ * the rows: test_transfer_joint.c). */
+static void errors_are_those_of_heads_with_class_means(void **state)
+{
+    (void)state;
+    static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_RLS, TN_TRANSFER_NONE};
+    truth t = truth_of(5, 0.6, 1.5, 45);
+    double errors[3];
+    tn_transfer_info *info = NULL;
+    tn_head *head = NULL;
+    for (size_t m = 0; m < 3; ++m) {
+        learn(&t, methods[m], 0, TN_WEIGHT_NONE, &info, &head);
+        assert_true(info->class_means == 0.5);
+        errors[m] = info->loo_error;
+        tn_transfer_info_free(info);
+        tn_head_free(head);
+    }
+    learn(&t, TN_TRANSFER_AUTO, 0, TN_WEIGHT_NONE, &info, &head);
+    assert_true(info->class_means == 0.5);
+    assert_true(info->greedy == errors[0] && info->rls == errors[1] && info->none == errors[2]);
+    tn_transfer_info_free(info);
+    tn_head_free(head);
+    truth_free(&t);
+}
+
+/* A lambda that was named gives the method alone, as do methods that are no ridge on the labels, and one row of every class. */
+static void class_means_are_for_values_that_are_ours(void **state)
+{
+    (void)state;
+    static const int others[] = {TN_TRANSFER_AVERAGE, TN_TRANSFER_DAM, TN_TRANSFER_L1_LOGISTIC, TN_TRANSFER_MULTIKT_L2};
+    tn_transfer_info *info = NULL;
+    tn_head *head = NULL;
+    for (size_t m = 0; m < 6; ++m) {
+        truth t = truth_of(m == 5 ? 1 : 4, 0.6, 1.5, 7);
+        learn(&t, m < 4 ? others[m] : TN_TRANSFER_GREEDYTL, m == 4 ? 2 : 0, TN_WEIGHT_NONE, &info, &head);
+        assert_true(info->class_means == 0);
+        tn_transfer_info_free(info);
+        tn_head_free(head);
+        truth_free(&t);
+    }
+}
+
+/* One column of noise four hundred times as long as those that tell the classes: distances are that column's, and rows that are left
+ * out say so. */
+static void class_means_that_harm_are_not_taken(void **state)
+{
+    (void)state;
+    truth t = truth_of(8, 2, 1, 31);
+    ref_rng rng = ref_rng_of(3);
+    tn_transfer_info *info = NULL;
+    tn_head *head = NULL;
+    for (size_t i = 0; i < t.rows; ++i)
+        t.features[i * WIDE] = 400 * ref_normal(&rng);
+    tn_source_close(t.src);
+    t.src = source_of("truth", t.features, t.rows, WIDE, AS_F64);
+    learn(&t, TN_TRANSFER_NONE, 0, TN_WEIGHT_NONE, &info, &head);
+    assert_true(info->class_means == 0 && info->loo_error < 0.2);
+    tn_transfer_info_free(info);
+    tn_head_free(head);
+    truth_free(&t);
+}
+
 static void one_row_is_no_leave_one_out_for_multikt(void **state)
 {
     (void)state;
@@ -213,6 +419,10 @@ int main(void)
         cmocka_unit_test(a_lambda_for_every_class_spoils_the_arg_max),
         cmocka_unit_test(auto_takes_greedytl_unless_another_is_surely_better),
         cmocka_unit_test(one_row_of_every_class),
+        cmocka_unit_test(few_rows_share_the_heads_with_class_means),
+        cmocka_unit_test(errors_are_those_of_heads_with_class_means),
+        cmocka_unit_test(class_means_are_for_values_that_are_ours),
+        cmocka_unit_test(class_means_that_harm_are_not_taken),
         cmocka_unit_test(one_row_is_no_leave_one_out_for_multikt),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

@@ -203,9 +203,9 @@ static void predict(const task *t, const bool *stay, size_t k, ref_real lambda, 
 }
 
 /* Rows class by class, dealt out in turn: stay (rows) of part `which`. */
-static void leave(const task *t, size_t which, bool *stay)
+static void leave(const task *t, size_t many, size_t which, bool *stay)
 {
-    size_t many = t->rows > 32 ? 32 : t->rows, next = 0;
+    size_t next = 0;
     for (size_t k = 0; k < t->classes; ++k)
         for (size_t i = 0; i < t->rows; ++i)
             if (t->class_of[i] == k)
@@ -224,11 +224,11 @@ static void check_leave(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_meth
         most[k] = MOST - k % 2;
     const tnp_joint_model model = {greedy, method, fixed > 0 ? fixed : -1, 1e-3, most};
     tnp_joint_left left;
-    assert_fine(ctx, tnp_joint_leave(ctx, &joint, &model, &left));
+    assert_fine(ctx, tnp_joint_leave(ctx, &joint, &model, &left, NULL));
     assert_int_equal(left.steps, greedy ? MOST + 1 : 1);
     for (size_t which = 0; which < many; ++which) {
         size_t count = greedy || method == TNP_TRANSFER_RLS ? COLS : FEATURES;
-        leave(t, which, stay);
+        leave(t, many, which, stay);
         ref_real lambda = fixed > 0 ? fixed : lambda_of(t, stay, count);
         for (size_t k = 0; k < t->classes; ++k)
             predict(t, stay, k, lambda, count, greedy ? most[k] : 0, want);
@@ -255,6 +255,141 @@ static void check_leave(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_meth
     tnp_joint_left_destroy(&left);
     free(want);
     free(stay);
+}
+
+/* ---- with class means ---- */
+
+/* What a class learned from the rows that stay: its columns, raw weights, and distances of its mean from the centre there. */
+typedef struct learned {
+    size_t picks[COLS], count;
+    ref_real w[COLS], b, away[COLS];
+} learned;
+
+/* away of all classes, and the mean of the class means (COLS), in the scale of the problem; a class of no rows has no mean. */
+static void learn_means(const task *t, const bool *stay, const ref_real *scale, learned *l, ref_real *centre)
+{
+    ref_real mean[8][COLS] = {{0}};
+    size_t present = 0;
+    memset(centre, 0, COLS * sizeof *centre);
+    for (size_t k = 0; k < t->classes; ++k)
+        present += members(t, stay, k) > 0;
+    for (size_t i = 0; i < t->rows; ++i)
+        for (size_t j = 0, k = t->class_of[i]; stay[i] && j < COLS; ++j)
+            if (scale[j] > 0) {
+                mean[k][j] += t->x[i * COLS + j] / scale[j] / (ref_real)members(t, stay, k);
+                centre[j] += t->x[i * COLS + j] / scale[j] / (ref_real)(members(t, stay, k) * present);
+            }
+    for (size_t k = 0; k < t->classes; ++k)
+        for (size_t c = 0; c < l[k].count; ++c)
+            l[k].away[c] = members(t, stay, k) > 0 ? mean[k][l[k].picks[c]] - centre[l[k].picks[c]] : 0;
+}
+
+/* 1/2 (s_k + 1)/2 + 1/2 ncm_k of row i, back to -1 .. 1. */
+static ref_real mixed_score(const task *t, const learned *l, const ref_real *scale, const ref_real *centre, ref_real c,
+                            size_t i)
+{
+    ref_real s = l->b, product = 0, square = 0;
+    for (size_t n = 0; n < l->count; ++n) {
+        size_t j = l->picks[n];
+        s += l->w[n] * t->x[i * COLS + j];
+        product += scale[j] > 0 ? l->away[n] * (t->x[i * COLS + j] / scale[j] - centre[j]) : 0;
+        square += l->away[n] * l->away[n];
+    }
+    return 2 * ((s + 1) / 4 + (0.5L + c * (product - square / 2)) / 2) - 1;
+}
+
+/* out (classes, rows) of the rows that leave, everything from those that stay; ridge on `count` columns, or greedy with most (classes)
+ * picks. */
+static void predict_mixed(const task *t, const bool *stay, ref_real lambda, size_t count, const size_t *most,
+                          double *out)
+{
+    learned l[8];
+    ref_real scale[COLS] = {0}, centre[COLS], objective[COLS], squares = 0;
+    size_t present = 0;
+    for (size_t k = 0; k < t->classes; ++k)
+        present += members(t, stay, k) > 0;
+    for (size_t k = 0; k < t->classes; ++k) {
+        l[k].count = 0;
+        if (present < 2 || members(t, stay, k) == 0)
+            continue;
+        ref_transfer r = literal(t, stay, k);
+        for (size_t j = 0; j < COLS; ++j)
+            l[k].picks[j] = j;
+        l[k].count = most ? ref_transfer_greedy(&r, lambda, 1e-3L, most[k], l[k].picks, objective) : count;
+        ref_transfer_ridge(&r, r.y, l[k].picks, l[k].count, lambda, l[k].w, &l[k].b);
+        memcpy(scale, r.scale, sizeof scale);
+        ref_transfer_free(&r);
+    }
+    learn_means(t, stay, scale, l, centre);
+    for (size_t k = 0; k < t->classes; ++k)
+        for (size_t c = 0; c < l[k].count; ++c)
+            squares += l[k].away[c] * l[k].away[c];
+    for (size_t k = 0; k < t->classes; ++k)
+        for (size_t i = 0; i < t->rows; ++i) {
+            double one = members(t, stay, k) > 0 ? 1 : -1; /* all there is to say of one class, or of none */
+            if (!stay[i])
+                out[k * t->rows + i] =
+                    l[k].count ? (double)mixed_score(t, &l[k], scale, centre, (ref_real)present / squares, i) : one;
+        }
+}
+
+/* One row of every class leaves at a time. Tolerances as above. */
+static void check_mixed(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_method method)
+{
+    const tnp_joint joint = joint_of(t);
+    size_t most[8], some[8], many = 0;
+    double *want = ref_alloc(t->classes * t->rows, sizeof *want);
+    bool *stay = ref_alloc(t->rows, sizeof *stay), greedy = fixed >= 0;
+    for (size_t k = 0; k < 8; ++k)
+        most[k] = MOST - k % 2;
+    for (size_t k = 0; k < t->classes; ++k)
+        many = members(t, NULL, k) > many ? members(t, NULL, k) : many;
+    const tnp_joint_model model = {greedy, method, fixed > 0 ? fixed : -1, 1e-3, most};
+    tnp_joint_left left, mixed;
+    assert_fine(ctx, tnp_joint_leave(ctx, &joint, &model, &left, &mixed));
+    for (size_t s = greedy ? 1 : 0; s < mixed.steps; ++s) {
+        for (size_t k = 0; k < 8; ++k)
+            some[k] = s < most[k] ? s : most[k];
+        for (size_t which = 0; which < many; ++which) {
+            size_t count = greedy || method == TNP_TRANSFER_RLS ? COLS : FEATURES;
+            leave(t, many, which, stay);
+            ref_real lambda = fixed > 0 ? fixed : lambda_of(t, stay, count);
+            predict_mixed(t, stay, lambda, count, greedy ? some : NULL, want);
+        }
+        for (size_t k = 0; k < t->classes; ++k) {
+            double wrong[2] = {0}, n[2] = {0};
+            for (size_t i = 0; i < t->rows; ++i) {
+                int side = t->class_of[i] == k;
+                n[side] += 1;
+                wrong[side] += !((side ? 1 : -1) * want[k * t->rows + i] > 0);
+                if (s + 1 == mixed.steps)
+                    assert_near_at(k * t->rows + i, mixed.predicted[k * t->rows + i], want[k * t->rows + i], 1e-8);
+            }
+            assert_near(mixed.error[k * mixed.steps + s], (wrong[0] / n[0] + wrong[1] / n[1]) / 2, 1e-12);
+        }
+    }
+    tnp_joint_left_destroy(&left);
+    tnp_joint_left_destroy(&mixed);
+    free(want);
+    free(stay);
+}
+
+/* Scores of few rows are half the class means', on the columns that the class itself picked without the row. */
+static void class_means_are_made_again_without_the_rows(void **state)
+{
+    (void)state;
+    static const size_t shapes[][2] = {{9, 3}, {7, 4}, {13, 3}};
+    tn_ctx *ctx = ctx_of(1);
+    for (size_t shape = 0; shape < 3; ++shape)
+        for (int option = 0; option < 4; ++option) {
+            task t = task_of(ctx, shapes[shape][0], shapes[shape][1], option % 2, option / 2, 15 + shape);
+            check_mixed(ctx, &t, 0.7, TNP_TRANSFER_RLS);
+            check_mixed(ctx, &t, -1, TNP_TRANSFER_RLS);
+            check_mixed(ctx, &t, -1, TNP_TRANSFER_NONE);
+            check_mixed(ctx, &t, 0, TNP_TRANSFER_RLS);
+            task_free(&t);
+        }
+    ctx_done(ctx);
 }
 
 static void the_arg_max_is_asked_without_the_row(void **state)
@@ -413,6 +548,13 @@ static void errors_by_hand(void **state)
     assert_near(score.se, sqrt(4 * 0.25 / (4 * 3)), 1e-15);
     assert_int_equal(score.rows, 4);
     assert_near(tnp_joint_score_of(&joint, counts, b).error, 0.25, 0);
+    /* Three rows better: 9 > 3 - 9/4; two better and one worse: 1 < 3 - 1/4. */
+    double one[15] = {1, 1, 0, 0, 0, /* */ 0, 0, 1, 1, 0, /* */ 0, 0, 0, 0, 1};
+    double two[15] = {1, 0, 1, 1, 0, /* */ 0, 1, 0, 0, 0, /* */ 0, 0, 0, 0, 1};
+    assert_true(tnp_joint_prefers(&joint, counts, one, two));
+    assert_false(tnp_joint_prefers(&joint, counts, two, one));
+    one[2] = 2, two[2] = -1;
+    assert_false(tnp_joint_prefers(&joint, counts, one, two));
     tnp_transfer_columns_free(columns);
     ctx_done(ctx);
 }
@@ -423,18 +565,18 @@ static void failing_allocations(void **state)
     tn_ctx *ctx = ctx_of(1);
     task t = task_of(ctx, 6, 3, false, true, 1);
     const tnp_joint joint = joint_of(&t);
-    const size_t most[3] = {2, 2, 2};
-    size_t blocks = tnp_live_blocks(ctx);
+    const size_t most[3] = {2, 2, 2}, blocks = tnp_live_blocks(ctx);
     for (int greedy = 0; greedy < 2; ++greedy) {
         const tnp_joint_model model = {greedy, TNP_TRANSFER_NONE, -1, 0, most};
         size_t k = 1;
         for (tn_status st = TN_ERR_MEMORY; st != TN_OK; ++k) {
-            tnp_joint_left left;
+            tnp_joint_left left, mixed = {0};
             tnp_fail_allocation(ctx, k);
-            st = tnp_joint_leave(ctx, &joint, &model, &left);
+            st = tnp_joint_leave(ctx, &joint, &model, &left, &mixed);
             tnp_fail_allocation(ctx, 0);
             assert_true(st == TN_OK || st == TN_ERR_MEMORY);
             tnp_joint_left_destroy(&left);
+            tnp_joint_left_destroy(&mixed);
             assert_int_equal(tnp_live_blocks(ctx), blocks);
         }
         assert_true(k > 50);
@@ -447,6 +589,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_arg_max_is_asked_without_the_row),
+        cmocka_unit_test(class_means_are_made_again_without_the_rows),
         cmocka_unit_test(one_row_a_class),
         cmocka_unit_test(all_classes_share_one_value),
         cmocka_unit_test(groups_have_one_scale),
