@@ -69,7 +69,9 @@ static tn_status joint_job_init(tn_ctx *ctx, transfer_job *job, joint_job *j)
     tnp_joint_labels(&j->joint, 0, j->y);
     TN_TRY(tnp_transfer_problem_new(ctx, job->columns, j->y, j->weights, &job->problem));
     TN_TRY(tnp_few_rows(ctx, job->task, job->cols, &most));
-    j->few = most > 0 && !(job->options->lambda > 0);
+    /* Leaving a row of every class out keeps two sums for each pair of classes and pick: with very many the plain scores stand. */
+    double bytes = 16.0 * (double)classes * (double)classes * (double)job->cols;
+    j->few = most > 0 && !(job->options->lambda > 0) && bytes <= fmin(0x1p30, (double)tnp_room(ctx) / 2);
 done:
     return st;
 }
