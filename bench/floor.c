@@ -11,7 +11,7 @@
  *
  * Usage: floor N D K        Prints one JSON object, seconds of the best of some repetitions.
  * Reading, normalising, adding the float blocks up in double, labels and the iterations are tenon's own and not in
- * here. LAPACK is declared by hand: the headers of OpenBLAS are for src/base/blas.c alone. */
+ * here. LAPACK is declared by hand: the headers of OpenBLAS are for src/algebra/blas.c alone. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
 #include <stdlib.h>

@@ -13,7 +13,7 @@
  * Usage: kernel_map X KERNEL RUNS THREADS      files as the program reads them
  * Prints one JSON object: best seconds of RUNS over all rows and values written, a member each, and "difference": the largest
  * between chi2 and vlfeat, relative to the largest value, of entries above VLFEAT_LEAST; VLFeat maps smaller ones to 0. */
-#include "tenon/report.h"
+#include "tenon/store.h"
 #include "transform/map.h"
 
 #include <math.h>
@@ -30,7 +30,7 @@ static const char *const names[KINDS] = {"zeros", "chi2", "learned", "vlfeat"};
 
 typedef struct map_bench {
     tn_ctx *ctx;
-    const tnp_kernels *kernels;
+    const tnp_simd *kernels;
     tn_map *maps[KINDS]; /* of tenon; zeros and vlfeat have none */
     VlHomogeneousKernelMap *vlfeat;
     size_t rows, cols, width[KINDS];
@@ -74,21 +74,21 @@ static void *map_rows(void *arg)
 static tn_status read_rows(map_bench *b, const char *path)
 {
     tn_status st = TN_OK;
-    tn_source *source = NULL;
+    tn_features *features = NULL;
     tn_feed *feed[2] = {NULL, NULL};
-    TN_TRY(tn_source_open(b->ctx, path, &source));
-    b->rows = tn_source_rows(source);
-    b->cols = tn_source_cols(source);
+    TN_TRY(tn_features_open(b->ctx, path, &features));
+    b->rows = tn_features_rows(features);
+    b->cols = tn_features_cols(features);
     TN_TRY(tnp_alloc(b->ctx, b->rows * b->cols, sizeof *b->x, &b->x));
     TN_TRY(tnp_alloc(b->ctx, b->rows * b->cols, sizeof *b->unit, &b->unit));
-    TN_TRY(tn_feed_new(b->ctx, source, NULL, b->rows, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed[0]));
-    TN_TRY(tn_feed_new(b->ctx, source, NULL, b->rows, TN_NORM_L1, TN_NAN_ERROR, NULL, &feed[1]));
+    TN_TRY(tn_feed_new(b->ctx, features, NULL, b->rows, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed[0]));
+    TN_TRY(tn_feed_new(b->ctx, features, NULL, b->rows, TN_NORM_L1, TN_NAN_ERROR, NULL, &feed[1]));
     TN_TRY(tn_feed_read(b->ctx, feed[0], 0, b->rows, b->x, b->cols));
     TN_TRY(tn_feed_read(b->ctx, feed[1], 0, b->rows, b->unit, b->cols));
 done:
     tn_feed_free(feed[0]);
     tn_feed_free(feed[1]);
-    tn_source_close(source);
+    tn_features_close(features);
     return st;
 }
 
@@ -180,7 +180,7 @@ done:
 int main(int argc, char **argv)
 {
     tn_status st = TN_OK;
-    map_bench b = {.kernels = tnp_kernels_get()};
+    map_bench b = {.kernels = tnp_simd_get()};
     double difference = 0;
     unsigned long runs = argc == 5 ? strtoul(argv[3], NULL, 10) : 0,
                   threads = argc == 5 ? strtoul(argv[4], NULL, 10) : 0;

@@ -6,7 +6,7 @@
  *
  * Usage: transfer_path TARGET SOURCE LABELS K RUNS      files as `tenon transfer` reads them, two classes.
  * Prints one JSON object: best seconds of both parts together, of the standardisation alone in that run, and the picks. */
-#include "select/greedy_transfer.h"
+#include "transfer/greedy.h"
 #include "tenon/read.h"
 #include "tenon/transform.h"
 
@@ -39,11 +39,11 @@ done:
 static tn_status read_columns(path_job *job, char **paths)
 {
     tn_status st = TN_OK;
-    tn_source *source[2] = {NULL, NULL};
+    tn_features *features[2] = {NULL, NULL};
     tn_feed *feed[2] = {NULL, NULL};
     for (size_t i = 0; i < 2; ++i) {
-        TN_TRY(tn_source_open(job->ctx, paths[i], &source[i]));
-        TN_TRY(tn_feed_new(job->ctx, source[i], NULL, job->rows, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed[i]));
+        TN_TRY(tn_features_open(job->ctx, paths[i], &features[i]));
+        TN_TRY(tn_feed_new(job->ctx, features[i], NULL, job->rows, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed[i]));
         job->cols += tn_feed_cols(feed[i]);
     }
     TN_TRY(tnp_alloc(job->ctx, job->rows * job->cols, sizeof *job->x, &job->x));
@@ -52,7 +52,7 @@ static tn_status read_columns(path_job *job, char **paths)
 done:
     for (size_t i = 0; i < 2; ++i) {
         tn_feed_free(feed[i]);
-        tn_source_close(source[i]);
+        tn_features_close(features[i]);
     }
     return st;
 }

@@ -28,7 +28,7 @@ typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
     const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive;
-    tn_words valid, target, source, data;
+    tn_words valid, target, features, data;
     int task, format, normalize;
     size_t top;
     bool per_class, proba, force;
@@ -180,39 +180,39 @@ bool cli_calls_itself(const char *path, const char *format);
 /* Refuses a line where a later argument is the file of that format that should stand at `place`. */
 int cli_check_order(const cli_app *app, size_t place, const char *format, const char *what);
 /* Refuses, before it is opened, a representation that says it is something else, or that is the file of --labels. */
-int cli_check_source(const cli_app *app, const char *rep);
+int cli_check_features(const cli_app *app, const char *rep);
 /* The exit status of a representation that could not be opened; says what it is instead where that is known. */
-int cli_source_failed(const cli_app *app, const char *rep, tn_status status);
+int cli_features_failed(const cli_app *app, const char *rep, tn_status status);
 /* Refuses a representation that looks like labels where labels are given; NAME=FILE says that a feature is meant. */
-int cli_check_column(const cli_app *app, const char *rep, const tn_source *source);
+int cli_check_column(const cli_app *app, const char *rep, const tn_features *features);
 
 /* ---- inputs (inputs.c) ---- */
 
+typedef struct cli_features {
+    tn_features **items;
+    size_t count;
+} cli_features;
+
+/* Opens representations; two of one name are wrong usage. Owned by the caller, also after a failure: free with
+ * cli_features_close. */
+int cli_features_open(cli_app *app, const char *const *reps, size_t count, cli_features *out);
+void cli_features_close(cli_features *features);
+/* The same list as the library takes it. */
+const tn_features *const *cli_features_view(const cli_features *features);
+/* tn_rows_agree; a folder that was meant for several representations is told (slips.c). */
+int cli_rows_agree(cli_app *app, const cli_features *features, const tn_labels *labels);
+/* Refuses a command line without -o, or one whose output cannot be written. */
+int cli_need_output(const cli_app *app);
+/* Sources of a transfer (sources.c): files of scores, heads, folders of heads. */
 typedef struct cli_sources {
-    tn_source **items;
+    tn_source *list;
+    char **names; /* count: of heads; NULL for files, which know their own */
     size_t count;
 } cli_sources;
 
-/* Opens representations; two of one name are wrong usage. Owned by the caller, also after a failure: free with
- * cli_sources_close. */
-int cli_sources_open(cli_app *app, const char *const *reps, size_t count, cli_sources *out);
+/* Owned by the caller, also after a failure: free with cli_sources_close. */
+int cli_sources_open(cli_app *app, const tn_words *words, cli_sources *out);
 void cli_sources_close(cli_sources *sources);
-/* The same list as the library takes it. */
-const tn_source *const *cli_sources_view(const cli_sources *sources);
-/* tn_rows_agree; a folder that was meant for several representations is told (slips.c). */
-int cli_rows_agree(cli_app *app, const cli_sources *sources, const tn_labels *labels);
-/* Refuses a command line without -o, or one whose output cannot be written. */
-int cli_need_output(const cli_app *app);
-/* Sources of a transfer (donors.c): files of scores, heads, folders of heads. */
-typedef struct cli_donors {
-    tn_donor *list;
-    char **names; /* count: of heads; NULL for files, which know their own */
-    size_t count;
-} cli_donors;
-
-/* Owned by the caller, also after a failure: free with cli_donors_close. */
-int cli_donors_open(cli_app *app, const tn_words *words, cli_donors *out);
-void cli_donors_close(cli_donors *donors);
 
 /* Labels with the names that --classes gives them; owned by the caller. */
 int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out);

@@ -32,16 +32,16 @@ static void forget_nan_rows(measured *m)
 
 enum { BLOCK = 4096 };
 
-static int score_head(cli_app *app, const cli_sources *sources, measured *m)
+static int score_head(cli_app *app, const cli_features *features, measured *m)
 {
     int code = EXIT_FINE;
     const tn_head *head = m->head;
     tn_scorer *scorer = NULL;
-    cli_donors donors = {NULL, NULL, 0};
+    cli_sources sources = {NULL, NULL, 0};
     tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
-    CLI_TRY(cli_donors_open(app, &app->options.source, &donors));
-    CLI_TRY(cli_check(app, tn_scorer_new_transfer(app->ctx, head, cli_sources_view(sources), sources->count,
-                                                  donors.list, donors.count, nan, &scorer)));
+    CLI_TRY(cli_sources_open(app, &app->options.features, &sources));
+    CLI_TRY(cli_check(app, tn_scorer_new_transfer(app->ctx, head, cli_features_view(features), features->count,
+                                                  sources.list, sources.count, nan, &scorer)));
     size_t rows = tn_scorer_rows(scorer), classes = tn_head_classes(head);
     CLI_TRY(cli_check(app, tn_mat_new(app->ctx, rows, classes, &m->scores)));
     for (size_t start = 0; start < rows; start += BLOCK) {
@@ -52,7 +52,7 @@ static int score_head(cli_app *app, const cli_sources *sources, measured *m)
         forget_nan_rows(m);
 done:
     tn_scorer_free(scorer);
-    cli_donors_close(&donors);
+    cli_sources_close(&sources);
     return code;
 }
 
@@ -69,7 +69,7 @@ static int open_labels(cli_app *app, tn_task task, measured *m)
 static int measure_head(cli_app *app, measured *m)
 {
     int code = EXIT_FINE;
-    cli_sources sources = {NULL, 0};
+    cli_features features = {NULL, 0};
     const char *path = app->options.labels;
     CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &m->head)));
@@ -78,38 +78,38 @@ static int measure_head(cli_app *app, measured *m)
     if (asked != TN_TASK_AUTO && asked != task)
         CLI_TRY(cli_fail(app, EXIT_USAGE, "--task: got %s, but %s is a %s head", tn_task_name(asked), app->args[0],
                          tn_task_name(task)));
-    CLI_TRY(cli_sources_open(app, app->args + 1, app->arg_count - 1, &sources));
+    CLI_TRY(cli_features_open(app, app->args + 1, app->arg_count - 1, &features));
     CLI_TRY(open_labels(app, task, m));
-    CLI_TRY(cli_rows_agree(app, &sources, m->labels));
+    CLI_TRY(cli_rows_agree(app, &features, m->labels));
     if (task != TN_TASK_REGRESSION)
         CLI_TRY(cli_check(app, tn_labels_map(app->ctx, m->labels, tn_head_class_names(head), tn_head_classes(head))));
     else if (m->labels->classes != tn_head_classes(head))
         CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but the head has %zu outputs", path, m->labels->classes,
                          tn_head_classes(head)));
     m->threshold = tn_head_threshold(head);
-    CLI_TRY(score_head(app, &sources, m));
+    CLI_TRY(score_head(app, &features, m));
 done:
-    cli_sources_close(&sources);
+    cli_features_close(&features);
     return code;
 }
 
 static int measure_scores(cli_app *app, measured *m)
 {
     int code = EXIT_FINE;
-    tn_source *source = NULL;
+    tn_features *features = NULL;
     const char *path = app->options.scores;
     tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
-    CLI_TRY(cli_check(app, tn_source_open(app->ctx, path, &source)));
+    CLI_TRY(cli_check(app, tn_features_open(app->ctx, path, &features)));
     CLI_TRY(open_labels(app, (tn_task)app->options.task, m));
     if (!app->options.positive)
         CLI_TRY(cli_labels_all(app, m->labels));
-    CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, (const tn_source *const *)&source, 1, m->labels)));
-    size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
+    CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, (const tn_features *const *)&features, 1, m->labels)));
+    size_t rows = tn_features_rows(features), cols = tn_features_cols(features);
     if (cols != m->labels->classes)
         CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but %s has %zu classes", path, cols, app->options.labels,
                          m->labels->classes));
     CLI_TRY(cli_check(app, tn_mat_new(app->ctx, rows, cols, &m->scores)));
-    CLI_TRY(cli_check(app, tn_source_read(app->ctx, source, NULL, 0, rows, 0, cols, m->scores->data)));
+    CLI_TRY(cli_check(app, tn_features_read(app->ctx, features, NULL, 0, rows, 0, cols, m->scores->data)));
     m->threshold = 0.5;
     if (nan == TN_NAN_DROP)
         forget_nan_rows(m);
@@ -117,7 +117,7 @@ static int measure_scores(cli_app *app, measured *m)
         if (!isfinite(m->scores->data[i]))
             m->scores->data[i] = 0;
 done:
-    tn_source_close(source);
+    tn_features_close(features);
     return code;
 }
 
@@ -128,9 +128,9 @@ static int check_line(const cli_app *app)
         return code;
     if (app->options.scores && app->arg_count != 0)
         return cli_fail(app, EXIT_USAGE, "got both --scores and %s, expected one of them", app->args[0]);
-    if (app->options.scores && app->options.source.count != 0)
+    if (app->options.scores && app->options.features.count != 0)
         return cli_fail(app, EXIT_USAGE, "--source is for a head; got --scores, which are all that is measured");
-    if (!app->options.scores && app->arg_count < (app->options.source.count ? 1 : 2))
+    if (!app->options.scores && app->arg_count < (app->options.features.count ? 1 : 2))
         return cli_fail(app, EXIT_USAGE, "expected HEAD and REP..., or --scores FILE.npy; usage: tenon eval %s",
                         app->command->arguments);
     if (app->options.proba && !app->options.scores)

@@ -5,7 +5,7 @@
 
 /* Everything that is opened for a fit. */
 typedef struct inputs {
-    cli_sources sources, valid_sources;
+    cli_features features, valid_features;
     tn_labels *labels, *valid_labels;
     tn_head *from;
     tn_valid valid;
@@ -42,9 +42,9 @@ static int open_validation(cli_app *app, inputs *in)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
-    CLI_TRY(cli_sources_open(app, options->valid.items, options->valid.count, &in->valid_sources));
+    CLI_TRY(cli_features_open(app, options->valid.items, options->valid.count, &in->valid_features));
     CLI_TRY(cli_labels_open(app, options->valid_labels, in->labels->task, &in->valid_labels));
-    in->valid = (tn_valid){cli_sources_view(&in->valid_sources), in->valid_sources.count, in->valid_labels};
+    in->valid = (tn_valid){cli_features_view(&in->valid_features), in->valid_features.count, in->valid_labels};
     app->options.fit.valid = &in->valid;
 done:
     return code;
@@ -53,10 +53,10 @@ done:
 /* A file of weights that is not there is told before the work, whatever the method. */
 static int check_weights(cli_app *app)
 {
-    tn_source *weights = NULL;
+    tn_features *weights = NULL;
     const char *path = app->options.fit.learn.sample_weight;
-    int code = *path ? cli_check(app, tn_source_open(app->ctx, path, &weights)) : EXIT_FINE;
-    tn_source_close(weights);
+    int code = *path ? cli_check(app, tn_features_open(app->ctx, path, &weights)) : EXIT_FINE;
+    tn_features_close(weights);
     return code;
 }
 
@@ -64,11 +64,11 @@ static int open_all(cli_app *app, inputs *in)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
-    CLI_TRY(cli_sources_open(app, app->args, app->arg_count, &in->sources));
+    CLI_TRY(cli_features_open(app, app->args, app->arg_count, &in->features));
     bool weighted = options->fit.learn.class_weight == TN_WEIGHT_BALANCED;
     CLI_TRY(cli_labels_train(app, options->labels, weighted, &in->labels));
     CLI_TRY(check_task(app, in->labels));
-    CLI_TRY(cli_rows_agree(app, &in->sources, in->labels));
+    CLI_TRY(cli_rows_agree(app, &in->features, in->labels));
     CLI_TRY(check_weights(app));
     if (options->from) {
         CLI_TRY(cli_check(app, tn_head_load(app->ctx, options->from, &in->from)));
@@ -87,8 +87,8 @@ static void close_all(inputs *in)
     tn_head_free(in->from);
     tn_labels_free(in->labels);
     tn_labels_free(in->valid_labels);
-    cli_sources_close(&in->sources);
-    cli_sources_close(&in->valid_sources);
+    cli_features_close(&in->features);
+    cli_features_close(&in->valid_features);
 }
 
 int cmd_fit(cli_app *app)
@@ -101,8 +101,8 @@ int cmd_fit(cli_app *app)
     char *text = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(open_all(app, &in));
-    CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_sources_view(&in.sources), in.sources.count, in.labels, &options->fit,
-                                  &info, &head)));
+    CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_features_view(&in.features), in.features.count, in.labels,
+                                  &options->fit, &info, &head)));
     CLI_TRY(cli_check(app, options->json ? tn_fit_json(app->ctx, info, options->output, &text)
                                          : tn_fit_table(app->ctx, info, options->output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));

@@ -23,11 +23,11 @@ static bool looks_like_labels(const char *path)
 }
 
 /* Numbers alone do not tell classes from features: one column of integers is taken for classes. */
-static bool is_label_array(const cli_app *app, const tn_source *source)
+static bool is_label_array(const cli_app *app, const tn_features *features)
 {
-    tn_dtype type = tn_source_dtype(source);
-    bool column = tn_source_cols(source) == 1 && type >= TN_I8 && type <= TN_U64;
-    return cli_ends_with(tn_source_path(source), ".npy") && (column || app->options.task != TN_TASK_AUTO);
+    tn_dtype type = tn_features_dtype(features);
+    bool column = tn_features_cols(features) == 1 && type >= TN_I8 && type <= TN_U64;
+    return cli_ends_with(tn_features_path(features), ".npy") && (column || app->options.task != TN_TASK_AUTO);
 }
 
 /* Text in a .npy, names behind tabs in a .tsv: no representation, but labels. */
@@ -50,14 +50,14 @@ static int one_file(cli_app *app, FILE *out, const char *path)
         return info_kernel(app, out, path);
     if (looks_like_labels(path))
         return info_labels(app, out, path);
-    tn_source *source = NULL;
-    if (tn_source_open(app->ctx, path, &source) != TN_OK && holds_labels(app, path))
+    tn_features *features = NULL;
+    if (tn_features_open(app->ctx, path, &features) != TN_OK && holds_labels(app, path))
         return info_labels(app, out, path);
-    int code = source ? EXIT_FINE : cli_check(app, tn_source_open(app->ctx, path, &source));
+    int code = features ? EXIT_FINE : cli_check(app, tn_features_open(app->ctx, path, &features));
     if (code != 0)
         return code;
-    code = is_label_array(app, source) ? info_labels(app, out, path) : info_source(app, out, source);
-    tn_source_close(source);
+    code = is_label_array(app, features) ? info_labels(app, out, path) : info_features(app, out, features);
+    tn_features_close(features);
     return code;
 }
 

@@ -34,11 +34,11 @@ static int open_data(cli_app *app, size_t count, tn_map_data *data)
 {
     int code = EXIT_FINE;
     for (size_t i = 0; code == 0 && i < count; ++i) {
-        tn_source *source = NULL;
+        tn_features *features = NULL;
         tn_labels *labels = NULL;
         const char *const *words = app->options.data.items + 2 * i;
-        code = cli_check(app, tn_source_open(app->ctx, words[0], &source));
-        data[i].source = source;
+        code = cli_check(app, tn_features_open(app->ctx, words[0], &features));
+        data[i].features = features;
         if (code == 0)
             code = cli_labels_train(app, words[1], true, &labels);
         data[i].labels = labels;
@@ -71,7 +71,7 @@ static int learn(cli_app *app)
     cli_print_result(app, text);
 done:
     for (size_t i = 0; data && i < count; ++i) {
-        tn_source_close((tn_source *)(uintptr_t)data[i].source);
+        tn_features_close((tn_features *)(uintptr_t)data[i].features);
         tn_labels_free((tn_labels *)(uintptr_t)data[i].labels);
     }
     free(data);
@@ -98,16 +98,16 @@ static int apply(cli_app *app)
 {
     int code = EXIT_FINE;
     tn_map *map = NULL;
-    tn_source *source = NULL;
+    tn_features *features = NULL;
     const cli_options *options = &app->options;
     CLI_TRY(check_apply(app));
     CLI_TRY(cli_check_order(app, 1, "tenon-kernel", "kernel"));
     CLI_TRY(open_kernel(app, app->args[1], &map));
-    CLI_TRY(cli_check(app, tn_source_open(app->ctx, app->args[2], &source)));
-    CLI_TRY(cli_check(app, tn_map_rows_save(app->ctx, map, source, (tn_normalize)options->normalize,
+    CLI_TRY(cli_check(app, tn_features_open(app->ctx, app->args[2], &features)));
+    CLI_TRY(cli_check(app, tn_map_rows_save(app->ctx, map, features, (tn_normalize)options->normalize,
                                             (tn_nan_policy)options->map.nan, options->output)));
     cli_progress_clear();
-    size_t rows = tn_source_rows(source), cols = tn_source_cols(source), width = tn_map_width(map);
+    size_t rows = tn_features_rows(features), cols = tn_features_cols(features), width = tn_map_width(map);
     if (options->json) {
         printf("{\"command\":\"kernel apply\",\"rows\":%zu,\"dim\":%zu,\"width\":%zu,\"file\":", rows, cols * width,
                width);
@@ -117,7 +117,7 @@ static int apply(cli_app *app)
         cli_say(stdout, "%s: %zu rows, %zu columns became %zu\n", options->output, rows, cols, cols * width);
     }
 done:
-    tn_source_close(source);
+    tn_features_close(features);
     tn_map_free(map);
     return code;
 }

@@ -5,10 +5,10 @@
 
 #include <string.h>
 
-static void print_json(const cli_app *app, const tn_pq *pq, const tn_source *source, const tn_pq_info *info)
+static void print_json(const cli_app *app, const tn_pq *pq, const tn_features *features, const tn_pq_info *info)
 {
     bool train = strcmp(app->args[0], "train") == 0;
-    printf("{\"command\":\"pq %s\",\"rows\":%zu", app->args[0], tn_source_rows(source));
+    printf("{\"command\":\"pq %s\",\"rows\":%zu", app->args[0], tn_features_rows(features));
     if (train)
         printf(",\"sample\":%zu,\"iterations\":%zu,\"unfinished\":%zu", info->rows, info->iterations, info->unfinished);
     printf(",\"dim\":%zu,\"sub\":%zu,\"groups\":%zu,\"centroids\":%zu,\"compression\":", tn_pq_dim(pq), tn_pq_sub(pq),
@@ -23,15 +23,16 @@ static void print_json(const cli_app *app, const tn_pq *pq, const tn_source *sou
     cli_json_end(app, stdout);
 }
 
-static void print_lines(const cli_app *app, const tn_pq *pq, const tn_source *source, const tn_pq_info *info)
+static void print_lines(const cli_app *app, const tn_pq *pq, const tn_features *features, const tn_pq_info *info)
 {
     size_t dim = tn_pq_dim(pq), groups = tn_pq_groups(pq);
     if (strcmp(app->args[0], "train") == 0) {
         printf("quantiser   %zu columns, %zu a code, %zu centroids each\n", dim, tn_pq_sub(pq), tn_pq_centroids(pq));
         printf("trained on  %zu of %zu rows in %.2f s, at most %zu iterations a code\n", info->rows,
-               tn_source_rows(source), info->seconds, info->iterations);
+               tn_features_rows(features), info->seconds, info->iterations);
     } else {
-        cli_say(stdout, "codes       %zu rows of %s in %.2f s\n", info->rows, tn_source_path(source), info->seconds);
+        cli_say(stdout, "codes       %zu rows of %s in %.2f s\n", info->rows, tn_features_path(features),
+                info->seconds);
     }
     printf("size        %zu bytes a row instead of %zu: %.4g times smaller than float32, and %zu bytes of centroids\n",
            groups, 4 * dim, 4.0 * (double)dim / (double)groups, 4 * dim * tn_pq_centroids(pq));
@@ -58,7 +59,7 @@ int cmd_pq(cli_app *app)
     int code = EXIT_FINE;
     bool train = strcmp(app->args[0], "train") == 0;
     const char *output = app->options.output;
-    tn_source *source = NULL;
+    tn_features *features = NULL;
     tn_pq *pq = NULL;
     tn_pq_info info = {0};
     CLI_TRY(check_line(app, train));
@@ -66,20 +67,20 @@ int cmd_pq(cli_app *app)
         CLI_TRY(cli_check_order(app, 1, "tenon-pq", "quantiser"));
     if (!train)
         CLI_TRY(cli_check(app, tn_pq_load(app->ctx, app->args[1], &pq)));
-    CLI_TRY(cli_check(app, tn_source_open(app->ctx, app->args[app->arg_count - 1], &source)));
+    CLI_TRY(cli_check(app, tn_features_open(app->ctx, app->args[app->arg_count - 1], &features)));
     if (train) {
-        CLI_TRY(cli_check(app, tn_pq_fit(app->ctx, source, &app->options.pq, &info, &pq)));
+        CLI_TRY(cli_check(app, tn_pq_fit(app->ctx, features, &app->options.pq, &info, &pq)));
         CLI_TRY(cli_check(app, tn_pq_save(app->ctx, pq, app->line, output)));
     } else {
-        CLI_TRY(cli_check(app, tn_codes_save(app->ctx, pq, source, app->line, output, &info)));
+        CLI_TRY(cli_check(app, tn_codes_save(app->ctx, pq, features, app->line, output, &info)));
     }
     cli_progress_clear();
     if (app->options.json)
-        print_json(app, pq, source, &info);
+        print_json(app, pq, features, &info);
     else
-        print_lines(app, pq, source, &info);
+        print_lines(app, pq, features, &info);
 done:
     tn_pq_free(pq);
-    tn_source_close(source);
+    tn_features_close(features);
     return code;
 }

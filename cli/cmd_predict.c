@@ -235,12 +235,12 @@ int cmd_predict(cli_app *app)
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
     tn_head *head = NULL;
-    cli_sources sources = {NULL, 0};
-    cli_donors donors = {NULL, NULL, 0};
+    cli_features features = {NULL, 0};
+    cli_sources sources = {NULL, NULL, 0};
     tn_scorer *scorer = NULL;
     tn_npy_writer *writer = NULL;
     printer p = {.order = NULL};
-    if (app->arg_count < 2 && options->source.count == 0)
+    if (app->arg_count < 2 && options->features.count == 0)
         CLI_TRY(cli_fail(app, EXIT_USAGE, "too few arguments; usage: tenon predict %s", app->command->arguments));
     if (options->scores)
         CLI_TRY(cli_check(app, tn_output_check(app->ctx, options->scores)));
@@ -248,11 +248,11 @@ int cmd_predict(cli_app *app)
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &head)));
     CLI_TRY(check_head(app, head));
     CLI_TRY(make_printer(app, head, &p));
-    CLI_TRY(cli_sources_open(app, app->args + 1, app->arg_count - 1, &sources));
-    CLI_TRY(cli_donors_open(app, &options->source, &donors));
-    CLI_TRY(
-        cli_check(app, tn_scorer_new_transfer(app->ctx, head, cli_sources_view(&sources), sources.count, donors.list,
-                                              donors.count, (tn_nan_policy)options->fit.rank.nan, &scorer)));
+    CLI_TRY(cli_features_open(app, app->args + 1, app->arg_count - 1, &features));
+    CLI_TRY(cli_sources_open(app, &options->features, &sources));
+    CLI_TRY(cli_check(app,
+                      tn_scorer_new_transfer(app->ctx, head, cli_features_view(&features), features.count, sources.list,
+                                             sources.count, (tn_nan_policy)options->fit.rank.nan, &scorer)));
     if (options->scores)
         CLI_TRY(
             cli_check(app, tn_npy_writer_open(app->ctx, options->scores, tn_scorer_rows(scorer), p.classes, &writer)));
@@ -263,8 +263,8 @@ done:
     free(p.order);
     tn_npy_writer_close(writer);
     tn_scorer_free(scorer);
-    cli_donors_close(&donors);
     cli_sources_close(&sources);
+    cli_features_close(&features);
     tn_head_free(head);
     return code;
 }

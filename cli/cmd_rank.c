@@ -6,16 +6,16 @@
 int cmd_rank(cli_app *app)
 {
     int code = EXIT_FINE;
-    cli_sources sources = {NULL, 0};
+    cli_features features = {NULL, 0};
     tn_labels *labels = NULL;
     tn_ranking *ranking = NULL;
     char *text = NULL;
     CLI_TRY(cli_need_labels(app));
-    CLI_TRY(cli_sources_open(app, app->args, app->arg_count, &sources));
+    CLI_TRY(cli_features_open(app, app->args, app->arg_count, &features));
     CLI_TRY(cli_labels_train(app, app->options.labels, false, &labels));
-    CLI_TRY(cli_rows_agree(app, &sources, labels));
-    CLI_TRY(cli_check(
-        app, tn_rank(app->ctx, cli_sources_view(&sources), sources.count, labels, &app->options.fit.rank, &ranking)));
+    CLI_TRY(cli_rows_agree(app, &features, labels));
+    CLI_TRY(cli_check(app, tn_rank(app->ctx, cli_features_view(&features), features.count, labels,
+                                   &app->options.fit.rank, &ranking)));
     CLI_TRY(cli_check(app, app->options.json ? tn_ranking_json(app->ctx, ranking, &text)
                                              : tn_ranking_table(app->ctx, ranking, app->color, &text)));
     cli_print_result(app, text);
@@ -23,6 +23,6 @@ done:
     tn_text_free(text);
     tn_ranking_free(ranking);
     tn_labels_free(labels);
-    cli_sources_close(&sources);
+    cli_features_close(&features);
     return code;
 }

@@ -15,21 +15,21 @@ int cmd_transfer(cli_app *app)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
-    cli_sources targets = {NULL, 0};
-    cli_donors donors = {NULL, NULL, 0};
+    cli_features targets = {NULL, 0};
+    cli_sources sources = {NULL, NULL, 0};
     tn_labels *labels = NULL;
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     char *text = NULL;
     CLI_TRY(check_line(app));
-    CLI_TRY(cli_sources_open(app, options->target.items, options->target.count, &targets));
+    CLI_TRY(cli_features_open(app, options->target.items, options->target.count, &targets));
     CLI_TRY(cli_labels_train(app, options->labels, options->transfer.class_weight == TN_WEIGHT_BALANCED, &labels));
     CLI_TRY(cli_rows_agree(app, &targets, labels));
     if (options->positive)
         CLI_TRY(cli_check(app, tn_labels_against_rest(app->ctx, labels, options->positive)));
-    CLI_TRY(cli_donors_open(app, &options->source, &donors));
-    CLI_TRY(cli_check(app, tn_transfer(app->ctx, cli_sources_view(&targets), targets.count, labels, donors.list,
-                                       donors.count, &options->transfer, &info, &head)));
+    CLI_TRY(cli_sources_open(app, &options->features, &sources));
+    CLI_TRY(cli_check(app, tn_transfer(app->ctx, cli_features_view(&targets), targets.count, labels, sources.list,
+                                       sources.count, &options->transfer, &info, &head)));
     CLI_TRY(cli_check(app, options->json ? tn_transfer_json(app->ctx, info, options->output, &text)
                                          : tn_transfer_table(app->ctx, info, options->output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));
@@ -39,7 +39,7 @@ done:
     tn_head_free(head);
     tn_transfer_info_free(info);
     tn_labels_free(labels);
-    cli_donors_close(&donors);
-    cli_sources_close(&targets);
+    cli_sources_close(&sources);
+    cli_features_close(&targets);
     return code;
 }

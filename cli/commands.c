@@ -90,7 +90,7 @@ static const tn_field fit_fields[] = {
     }
 #define SOURCE(help)                                                                                                   \
     {                                                                                                                  \
-        "source", TN_FIELD_WORDS, AT(source), 0, 0, "REP_OR_HEAD...", help                                             \
+        "source", TN_FIELD_WORDS, AT(features), 0, 0, "REP_OR_HEAD...", help                                           \
     }
 static const tn_field transfer_fields[] = {
     {"target", TN_FIELD_WORDS, AT(target), 0, 0, "REP...", "features of the rows to learn from"},

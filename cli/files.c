@@ -136,7 +136,7 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
                  {"--from ", &o->from, 1},
                  {"--sample-weight ", &o->fit.learn.sample_weight, 1},
                  {"--target ", o->target.items, o->target.count},
-                 {"--source ", o->source.items, o->source.count},
+                 {"--source ", o->features.items, o->features.count},
                  {"--data ", o->data.items, o->data.count},
                  {"--scores ", &o->scores, scores ? 1 : 0}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 
-int info_source(cli_app *app, FILE *out, const tn_source *source);
+int info_features(cli_app *app, FILE *out, const tn_features *features);
 int info_labels(cli_app *app, FILE *out, const char *path);
 int info_head(cli_app *app, FILE *out, const char *path);
 int info_pq(cli_app *app, FILE *out, const char *path);

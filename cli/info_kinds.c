@@ -75,17 +75,17 @@ static void add_row(figures *f, const double *row, size_t cols)
     ++f->rows;
 }
 
-static int read_figures(cli_app *app, const tn_source *source, figures *f)
+static int read_figures(cli_app *app, const tn_features *features, figures *f)
 {
     int code = EXIT_FINE;
-    size_t rows = tn_source_rows(source), cols = tn_source_cols(source);
+    size_t rows = tn_features_rows(features), cols = tn_features_cols(features);
     size_t block = ((size_t)1 << 20) / (cols ? cols : 1) + 1;
     double *buffer = malloc((block < rows ? block : rows) * cols * sizeof *buffer + 1);
     if (!buffer)
         CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu columns", cols));
     for (size_t start = 0; start < rows; start += block) {
         size_t count = rows - start < block ? rows - start : block;
-        CLI_TRY(cli_check(app, tn_source_read_wide(app->ctx, source, NULL, start, count, 0, cols, buffer)));
+        CLI_TRY(cli_check(app, tn_features_read_wide(app->ctx, features, NULL, start, count, 0, cols, buffer)));
         for (size_t i = 0; i < count; ++i)
             add_row(f, buffer + i * cols, cols);
     }
@@ -94,14 +94,14 @@ done:
     return code;
 }
 
-static void source_json(FILE *out, const tn_source *source, const figures *f)
+static void source_json(FILE *out, const tn_features *features, const figures *f)
 {
-    json_text(out, "{path", tn_source_path(source));
+    json_text(out, "{path", tn_features_path(features));
     json_text(out, "kind", "representation");
-    json_text(out, "name", tn_source_name(source));
-    json_text(out, "format", tn_source_format(source));
-    json_text(out, "dtype", tn_dtype_name(tn_source_dtype(source)));
-    fprintf(out, ",\"rows\":%zu,\"cols\":%zu,\"bad_rows\":%zu,\"first_bad_row\":", f->rows, tn_source_cols(source),
+    json_text(out, "name", tn_features_name(features));
+    json_text(out, "format", tn_features_format(features));
+    json_text(out, "dtype", tn_dtype_name(tn_features_dtype(features)));
+    fprintf(out, ",\"rows\":%zu,\"cols\":%zu,\"bad_rows\":%zu,\"first_bad_row\":", f->rows, tn_features_cols(features),
             f->rows - f->finite);
     if (f->finite < f->rows)
         fprintf(out, "%zu", f->first_bad);
@@ -114,14 +114,14 @@ static void source_json(FILE *out, const tn_source *source, const figures *f)
     fputc('}', out);
 }
 
-static void source_lines(FILE *out, const tn_source *source, const figures *f)
+static void source_lines(FILE *out, const tn_features *features, const figures *f)
 {
-    cli_say(out, "%s: representation %s\n", tn_source_path(source), tn_source_name(source));
-    if (strcmp(tn_source_format(source), "codes") == 0)
+    cli_say(out, "%s: representation %s\n", tn_features_path(features), tn_features_name(features));
+    if (strcmp(tn_features_format(features), "codes") == 0)
         cli_say(out, "  format  codes of a product quantiser, decoded to float32 as they are read\n");
     else
-        cli_say(out, "  format  %s, %s\n", tn_source_format(source), tn_dtype_name(tn_source_dtype(source)));
-    cli_say(out, "  shape   %zu rows x %zu columns\n", f->rows, tn_source_cols(source));
+        cli_say(out, "  format  %s, %s\n", tn_features_format(features), tn_dtype_name(tn_features_dtype(features)));
+    cli_say(out, "  shape   %zu rows x %zu columns\n", f->rows, tn_features_cols(features));
     if (f->finite == f->rows)
         cli_say(out, "  finite  every row\n");
     else
@@ -133,14 +133,14 @@ static void source_lines(FILE *out, const tn_source *source, const figures *f)
         cli_say(out, "  zeros   %.1f %%\n", 100 * (double)f->zeros / (double)f->values);
 }
 
-int info_source(cli_app *app, FILE *out, const tn_source *source)
+int info_features(cli_app *app, FILE *out, const tn_features *features)
 {
     figures f = {0};
-    int code = read_figures(app, source, &f);
+    int code = read_figures(app, features, &f);
     if (code == 0 && app->options.json)
-        source_json(out, source, &f);
+        source_json(out, features, &f);
     else if (code == 0)
-        source_lines(out, source, &f);
+        source_lines(out, features, &f);
     return code;
 }
 
@@ -304,14 +304,14 @@ static void picked_json(FILE *out, const tn_head *head)
     const char *comma = "";
     fputs(",\"sources\":[", out);
     for (size_t i = 0; i < tn_head_source_count(head); ++i) {
-        tn_head_source source = tn_head_source_at(head, i);
+        tn_head_source features = tn_head_source_at(head, i);
         size_t class = 0;
         double weight = column_weight(head, p.features + i, &class);
         fputs(i ? "," : "", out);
-        json_text(out, "{kind", source.is_head ? "head" : "scores");
-        json_text(out, "name", source.name);
-        json_text(out, "label", source.label);
-        fprintf(out, ",\"column\":%zu", source.column);
+        json_text(out, "{kind", features.is_head ? "head" : "scores");
+        json_text(out, "name", features.name);
+        json_text(out, "label", features.label);
+        fprintf(out, ",\"column\":%zu", features.column);
         json_text(out, "class", tn_head_class_names(head)[class]);
         json_number(out, "weight", weight);
         fputc('}', out);
@@ -359,10 +359,10 @@ static void picked_line(FILE *out, const picked *p, size_t j)
         cli_say(out, "  feature: '%s'[%zu] %.3g for '%s'\n", rep, j, weight, name);
         return;
     }
-    tn_head_source source = tn_head_source_at(p->head, j - p->features);
-    cli_say(out, "  source: '%s'%s%s%s %.3g for '%s'\n", source.is_head ? source.label : source.name,
-            source.is_head ? " of " : "[", source.is_head ? source.name : source.label, source.is_head ? "" : "]",
-            weight, name);
+    tn_head_source features = tn_head_source_at(p->head, j - p->features);
+    cli_say(out, "  source: '%s'%s%s%s %.3g for '%s'\n", features.is_head ? features.label : features.name,
+            features.is_head ? " of " : "[", features.is_head ? features.name : features.label,
+            features.is_head ? "" : "]", weight, name);
 }
 
 static void picked_lines(FILE *out, const tn_head *head)

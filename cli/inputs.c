@@ -6,42 +6,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-int cli_sources_open(cli_app *app, const char *const *reps, size_t count, cli_sources *out)
+int cli_features_open(cli_app *app, const char *const *reps, size_t count, cli_features *out)
 {
     out->items = calloc(count ? count : 1, sizeof *out->items);
     if (!out->items)
         return cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu representations", count);
     for (size_t i = 0; i < count; ++i) {
-        int code = cli_check_source(app, reps[i]);
+        int code = cli_check_features(app, reps[i]);
         if (code != 0)
             return code;
-        tn_status status = tn_source_open(app->ctx, reps[i], &out->items[i]);
+        tn_status status = tn_features_open(app->ctx, reps[i], &out->items[i]);
         if (status != TN_OK)
-            return cli_source_failed(app, reps[i], status);
+            return cli_features_failed(app, reps[i], status);
         out->count = i + 1;
         code = cli_check_column(app, reps[i], out->items[i]);
         if (code != 0)
             return code;
-        const char *name = tn_source_name(out->items[i]);
+        const char *name = tn_features_name(out->items[i]);
         for (size_t j = 0; j < i; ++j)
-            if (strcmp(name, tn_source_name(out->items[j])) == 0)
+            if (strcmp(name, tn_features_name(out->items[j])) == 0)
                 return cli_fail(app, EXIT_USAGE, "%s and %s are both called %s; give one another name: NAME=%s",
-                                tn_source_path(out->items[j]), tn_source_path(out->items[i]), name,
-                                tn_source_path(out->items[i]));
+                                tn_features_path(out->items[j]), tn_features_path(out->items[i]), name,
+                                tn_features_path(out->items[i]));
     }
     return EXIT_FINE;
 }
 
-void cli_sources_close(cli_sources *sources)
+void cli_features_close(cli_features *features)
 {
-    for (size_t i = 0; i < sources->count; ++i)
-        tn_source_close(sources->items[i]);
-    free(sources->items);
+    for (size_t i = 0; i < features->count; ++i)
+        tn_features_close(features->items[i]);
+    free(features->items);
 }
 
-const tn_source *const *cli_sources_view(const cli_sources *sources)
+const tn_features *const *cli_features_view(const cli_features *features)
 {
-    return (const tn_source *const *)sources->items;
+    return (const tn_features *const *)features->items;
 }
 
 /* The names of --classes are handed to `use`; without the option nothing happens. */

@@ -92,7 +92,7 @@ static bool is_one_file(const char *path, const char *other)
     return stat(path, &a) == 0 && stat(other, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
 }
 
-int cli_check_source(const cli_app *app, const char *rep)
+int cli_check_features(const cli_app *app, const char *rep)
 {
     char path[PATH_MAX];
     const char *labels = app->options.labels;
@@ -105,7 +105,7 @@ int cli_check_source(const cli_app *app, const char *rep)
     return EXIT_FINE;
 }
 
-int cli_source_failed(const cli_app *app, const char *rep, tn_status status)
+int cli_features_failed(const cli_app *app, const char *rep, tn_status status)
 {
     char path[PATH_MAX], message[1024];
     struct stat info;
@@ -121,12 +121,12 @@ int cli_source_failed(const cli_app *app, const char *rep, tn_status status)
     return cli_check(app, status);
 }
 
-int cli_check_column(const cli_app *app, const char *rep, const tn_source *source)
+int cli_check_column(const cli_app *app, const char *rep, const tn_features *features)
 {
     char path[PATH_MAX];
-    tn_dtype type = tn_source_dtype(source);
+    tn_dtype type = tn_features_dtype(features);
     bool named = strcmp(tn_rep_file(rep, path, sizeof path), rep) != 0;
-    if (app->options.labels && !named && tn_source_cols(source) == 1 && type >= TN_I8 && type <= TN_U64)
+    if (app->options.labels && !named && tn_features_cols(features) == 1 && type >= TN_I8 && type <= TN_U64)
         return cli_fail(
             app, EXIT_USAGE,
             "%s is one column of whole numbers and looks like labels; leave it out, or name it, feature=%s, if it "
@@ -135,19 +135,18 @@ int cli_check_column(const cli_app *app, const char *rep, const tn_source *sourc
     return EXIT_FINE;
 }
 
-int cli_rows_agree(cli_app *app, const cli_sources *sources, const tn_labels *labels)
+int cli_rows_agree(cli_app *app, const cli_features *features, const tn_labels *labels)
 {
-    tn_status status = tn_rows_agree(app->ctx, cli_sources_view(sources), sources->count, labels);
-    for (size_t i = 0; status == TN_ERR_SHAPE && i < sources->count; ++i) {
-        const tn_source *source = sources->items[i];
+    tn_status status = tn_rows_agree(app->ctx, cli_features_view(features), features->count, labels);
+    for (size_t i = 0; status == TN_ERR_SHAPE && i < features->count; ++i) {
+        const tn_features *one = features->items[i];
         char path[PATH_MAX];
-        snprintf(path, sizeof path, "%s", tn_source_path(source));
-        if (strcmp(tn_source_format(source), "shards") == 0 && tn_source_rows(source) != labels->rows)
+        snprintf(path, sizeof path, "%s", tn_features_path(one));
+        if (strcmp(tn_features_format(one), "shards") == 0 && tn_features_rows(one) != labels->rows)
             return cli_fail(app, EXIT_DATA,
                             "%s: %zu rows in its files, one below the other, but %s has %zu; if they are several "
                             "representations give them as %s*.npy",
-                            tn_source_path(source), tn_source_rows(source), labels->path, labels->rows,
-                            with_slash(path));
+                            tn_features_path(one), tn_features_rows(one), labels->path, labels->rows, with_slash(path));
     }
     return cli_check(app, status);
 }

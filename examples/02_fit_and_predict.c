@@ -11,27 +11,27 @@
 enum { REPS = 2, ROWS = 5, MOST_CLASSES = 64, PATH_SIZE = 4096 };
 static const char *const reps[REPS] = {"squeezenet", "mobilenetv2"};
 
-static tn_status open_all(tn_ctx *ctx, const char *folder, const char *part, tn_source **sources)
+static tn_status open_all(tn_ctx *ctx, const char *folder, const char *part, tn_features **features)
 {
     char path[PATH_SIZE];
     tn_status st = TN_OK;
     for (size_t i = 0; i < REPS && st == TN_OK; ++i) {
         snprintf(path, sizeof path, "%s/%s.%s.npy", folder, reps[i], part);
-        st = tn_source_open(ctx, path, &sources[i]);
+        st = tn_features_open(ctx, path, &features[i]);
     }
     return st;
 }
 
-static void close_all(tn_source **sources)
+static void close_all(tn_features **features)
 {
     for (size_t i = 0; i < REPS; ++i)
-        tn_source_close(sources[i]);
+        tn_features_close(features[i]);
 }
 
 /* The head remembers names, normalisation and classes: nothing of the options is needed to use it later. */
 static tn_status fit_and_save(tn_ctx *ctx, const char *folder, const char *head_path)
 {
-    tn_source *sources[REPS] = {NULL};
+    tn_features *features[REPS] = {NULL};
     tn_labels *labels = NULL;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
@@ -39,11 +39,11 @@ static tn_status fit_and_save(tn_ctx *ctx, const char *folder, const char *head_
     char path[PATH_SIZE];
     tn_fit_options_default(&options);
     snprintf(path, sizeof path, "%s/labels.train.txt", folder);
-    tn_status st = open_all(ctx, folder, "train", sources);
+    tn_status st = open_all(ctx, folder, "train", features);
     if (st == TN_OK)
         st = tn_labels_open(ctx, path, TN_TASK_AUTO, &labels);
     if (st == TN_OK)
-        st = tn_fit(ctx, (const tn_source *const *)sources, REPS, labels, &options, &info, &head);
+        st = tn_fit(ctx, (const tn_features *const *)features, REPS, labels, &options, &info, &head);
     for (size_t i = 0; st == TN_OK && i < info->selected_count; ++i)
         printf("selected %s\n", info->selected[i]);
     if (st == TN_OK)
@@ -51,7 +51,7 @@ static tn_status fit_and_save(tn_ctx *ctx, const char *folder, const char *head_
     tn_head_free(head);
     tn_fit_info_free(info);
     tn_labels_free(labels);
-    close_all(sources);
+    close_all(features);
     return st;
 }
 
@@ -69,24 +69,24 @@ static void print_classes(const tn_head *head, const float *scores)
 
 static tn_status load_and_predict(tn_ctx *ctx, const char *folder, const char *head_path)
 {
-    tn_source *sources[REPS] = {NULL};
+    tn_features *features[REPS] = {NULL};
     tn_head *head = NULL;
     tn_scorer *scorer = NULL;
     float scores[ROWS * MOST_CLASSES];
-    tn_status st = open_all(ctx, folder, "test", sources);
+    tn_status st = open_all(ctx, folder, "test", features);
     if (st == TN_OK)
         st = tn_head_load(ctx, head_path, &head);
     if (st == TN_OK && tn_head_classes(head) > MOST_CLASSES)
         st = TN_ERR_SHAPE;
     if (st == TN_OK)
-        st = tn_scorer_new(ctx, head, (const tn_source *const *)sources, REPS, TN_NAN_ERROR, &scorer);
+        st = tn_scorer_new(ctx, head, (const tn_features *const *)features, REPS, TN_NAN_ERROR, &scorer);
     if (st == TN_OK)
         st = tn_scorer_read(ctx, scorer, 0, ROWS, scores);
     if (st == TN_OK)
         print_classes(head, scores);
     tn_scorer_free(scorer);
     tn_head_free(head);
-    close_all(sources);
+    close_all(features);
     return st;
 }
 

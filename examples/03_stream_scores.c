@@ -12,13 +12,13 @@
 enum { MOST_REPS = 8, BLOCK = 128, PATH_SIZE = 4096 };
 
 /* Opens what the head asks for, by name: the files of another day need only bear the same names. */
-static tn_status open_wanted(tn_ctx *ctx, const tn_head *head, const char *folder, tn_source **sources)
+static tn_status open_wanted(tn_ctx *ctx, const tn_head *head, const char *folder, tn_features **features)
 {
     char path[PATH_SIZE];
     tn_status st = tn_head_rep_count(head) > MOST_REPS ? TN_ERR_SHAPE : TN_OK;
     for (size_t i = 0; st == TN_OK && i < tn_head_rep_count(head); ++i) {
         snprintf(path, sizeof path, "%s/%s.test.npy", folder, tn_head_rep(head, i).name);
-        st = tn_source_open(ctx, path, &sources[i]);
+        st = tn_features_open(ctx, path, &features[i]);
     }
     return st;
 }
@@ -53,16 +53,16 @@ int main(int argc, char **argv)
     tn_ctx *ctx = NULL;
     tn_head *head = NULL;
     tn_scorer *scorer = NULL;
-    tn_source *sources[MOST_REPS] = {NULL};
+    tn_features *features[MOST_REPS] = {NULL};
     if (tn_ctx_new(&ctx) != TN_OK)
         return 1;
     snprintf(path, sizeof path, "%s/example.safetensors", work);
     tn_status st = tn_head_load(ctx, path, &head);
     if (st == TN_OK)
-        st = open_wanted(ctx, head, folder, sources);
+        st = open_wanted(ctx, head, folder, features);
     if (st == TN_OK)
-        st =
-            tn_scorer_new(ctx, head, (const tn_source *const *)sources, tn_head_rep_count(head), TN_NAN_ERROR, &scorer);
+        st = tn_scorer_new(ctx, head, (const tn_features *const *)features, tn_head_rep_count(head), TN_NAN_ERROR,
+                           &scorer);
     snprintf(path, sizeof path, "%s/example.scores.npy", work);
     if (st == TN_OK)
         st = stream(ctx, head, scorer, path);
@@ -71,7 +71,7 @@ int main(int argc, char **argv)
     tn_scorer_free(scorer);
     tn_head_free(head);
     for (size_t i = 0; i < MOST_REPS; ++i)
-        tn_source_close(sources[i]);
+        tn_features_close(features[i]);
     tn_ctx_free(ctx);
     return st != TN_OK;
 }

@@ -3,10 +3,10 @@
 """Checks the laws of the source tree that a compiler does not know.
 
   include law   a file of src/<stage>/ includes headers of its own or an earlier stage only; tenon/<stage>.h counts as
-                that stage, src/*.c as pipeline; public headers obey it too; cli/ sees only tenon/*.h and its own headers
-  BLAS          cblas.h, lapacke.h and Fortran names (dsytrd_ ...) stand in src/base/blas.c only
+                that stage; public headers obey it too; cli/ sees only tenon/*.h and its own headers
+  BLAS          cblas.h, lapacke.h and Fortran names (dsytrd_ ...) stand in src/algebra/blas.c only
   library       no printing, exiting, aborting, and no malloc or free outside src/base/{alloc,ctx,threads}.c
-  length        files <= 600 lines; functions <= 60, kernels <= 100
+  length        files <= 600 lines; functions <= 60, those of src/simd <= 100
   marks         an SPDX line at the top; no marks of unfinished work
 
 Usage: check_layers.py [ROOT] | --self-test        Prints FILE:LINE: sentence; exit 1 when there is one.
@@ -16,9 +16,9 @@ import re
 import sys
 import tempfile
 
-STAGES = ["base", "kernel", "matrix", "read", "describe", "encode", "transform", "learn", "select", "evaluate",
-          "report", "pipeline"]
-FILE_LINES, FUNCTION_LINES, KERNEL_LINES = 600, 60, 100
+STAGES = ["base", "simd", "algebra", "matrix", "read", "describe", "encode", "transform", "learn", "select", "transfer",
+          "evaluate", "store", "report", "pipeline"]
+FILE_LINES, FUNCTION_LINES, SIMD_LINES = 600, 60, 100
 RAW_MEMORY = {"src/base/alloc.c", "src/base/ctx.c", "src/base/threads.c"}
 
 INCLUDE = re.compile(r'\s*#\s*include\s+[<"]([^>"]+)[>"]')
@@ -34,8 +34,6 @@ def stage_of(path):
     parts = path.parts
     if parts[0] == "src" and len(parts) > 2:
         return parts[1]
-    if parts[0] == "src":
-        return "pipeline"
     if parts[:2] == ("include", "tenon"):
         return path.stem if path.stem in STAGES else None
     return None
@@ -73,16 +71,16 @@ def check_includes(path, lines):
             yield number, "the library does not include its umbrella header"
         if stage and other and STAGES.index(other) > STAGES.index(stage):
             yield number, f"stage {stage} may not include {name}: {other} comes later"
-        if BLAS_HEADER.search(name) and path.as_posix() != "src/base/blas.c":
-            yield number, f"only src/base/blas.c may include {name}"
+        if BLAS_HEADER.search(name) and path.as_posix() != "src/algebra/blas.c":
+            yield number, f"only src/algebra/blas.c may include {name}"
 
 
 def check_calls(path, code):
     if path.parts[0] != "src":
         return
     for number, line in enumerate(code, 1):
-        if path.as_posix() != "src/base/blas.c" and (match := BLAS_NAME.search(line)):
-            yield number, f"only src/base/blas.c may call {match.group().rstrip('( ')}"
+        if path.as_posix() != "src/algebra/blas.c" and (match := BLAS_NAME.search(line)):
+            yield number, f"only src/algebra/blas.c may call {match.group().rstrip('( ')}"
         if match := TALKS.search(line):
             yield number, f"the library does not call {match.group().rstrip('( ')}"
         if path.as_posix() not in RAW_MEMORY and (match := MEMORY.search(line)):
@@ -92,7 +90,7 @@ def check_calls(path, code):
 def check_lengths(path, lines, code):
     if len(lines) > FILE_LINES:
         yield len(lines), f"{len(lines)} lines, at most {FILE_LINES}"
-    most = KERNEL_LINES if path.parts[:2] == ("src", "kernel") else FUNCTION_LINES
+    most = SIMD_LINES if path.parts[:2] == ("src", "simd") else FUNCTION_LINES
     start = None
     for number, line in enumerate(code, 1):
         if line.startswith("{"):
@@ -136,23 +134,23 @@ CASES = [
     ("src/odd/a.c", SPDX, "no stage"),
     ("include/tenon/read.h", SPDX + '#include "tenon/select.h"\n', "select comes later"),
     ("src/report/a.c", SPDX + '#include "tenon/pipeline.h"\n', "pipeline comes later"),
-    ("src/pipeline_a.c", SPDX + '#include "tenon/tenon.h"\n', "umbrella"),
+    ("src/pipeline/a.c", SPDX + '#include "tenon/tenon.h"\n', "umbrella"),
     ("cli/a.c", SPDX + '#include "base/base.h"\n', "only tenon/*.h"),
-    ("src/learn/b.c", SPDX + "#include <cblas.h>\n", "only src/base/blas.c may include"),
-    ("src/learn/c.c", SPDX + "void f(void)\n{\n    dsytrd_(0);\n}\n", "only src/base/blas.c may call dsytrd_"),
+    ("src/learn/b.c", SPDX + "#include <cblas.h>\n", "only src/algebra/blas.c may include"),
+    ("src/learn/c.c", SPDX + "void f(void)\n{\n    dsytrd_(0);\n}\n", "only src/algebra/blas.c may call dsytrd_"),
     ("src/learn/d.c", SPDX + "void f(void)\n{\n    printf(0);\n}\n", "does not call printf"),
     ("src/learn/e.c", SPDX + "void f(void)\n{\n    abort();\n}\n", "does not call abort"),
     ("src/learn/f.c", SPDX + "void f(void *p)\n{\n    free(p);\n}\n", "not free"),
     ("src/learn/g.c", SPDX + "int x;\n" * 600, "601 lines"),
     ("src/learn/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 61 + "}\n", "function of 61 lines"),
-    ("src/kernel/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 101 + "}\n", "function of 101 lines"),
+    ("src/simd/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 101 + "}\n", "function of 101 lines"),
     ("src/learn/i.c", "int x;\n", "no SPDX"),
     ("src/learn/j.c", SPDX + "/* TO" + "DO */\n", "unfinished"),
     ("src/learn/k.c", SPDX + '#include "base/base.h"\n#include "tenon/learn.h"\n/* free(p) */\nvoid f(void)\n{\n'
      + '    tnp_free("printf(");\n    o->free(p);\n' + "    x();\n" * 58 + "}\n", None),
-    ("src/kernel/k.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 100 + "}\n", None),
-    ("src/base/blas.c", SPDX + "#include <cblas.h>\nvoid f(void)\n{\n    cblas_sgemm(0);\n}\n", None),
-    ("src/pipeline_k.c", SPDX + '#include "report/text.h"\n', None),
+    ("src/simd/k.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 100 + "}\n", None),
+    ("src/algebra/blas.c", SPDX + "#include <cblas.h>\nvoid f(void)\n{\n    cblas_sgemm(0);\n}\n", None),
+    ("src/pipeline/k.c", SPDX + '#include "report/text.h"\n', None),
     ("cli/k.c", SPDX + '#include "tenon/tenon.h"\n#include "args.h"\n#include <sys/stat.h>\n', None),
 ]
 

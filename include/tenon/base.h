@@ -122,6 +122,22 @@ typedef struct tn_use {
 /* The row that names the option; NULL when there is none: all words have a use for it. */
 TN_API const tn_use *tn_use_find(const tn_use *uses, size_t count, const char *option);
 
+/* ---- texts ---- */
+
+/* Texts that a call hands over. */
+TN_API void tn_text_free(char *text);
+
+/* For JSON of your own: the character at `text` as it stands in a JSON string, into out, terminated; returns the bytes
+ * of `text` it took, 0 at the end. Quotes, backslashes, control characters and what tn_plain_char shows by number are escaped; a byte that is not UTF-8
+ * becomes U+FFFD, so that the output is always valid JSON. */
+TN_API size_t tn_json_char(const char *text, char out[8]);
+
+/* For lines of your own: the character at `text` as people are shown it, so that names and metadata from files are read and
+ * never obeyed by a terminal, and one line stays one line. \n, \t, \r; \x1b for other control characters below 0x80 and for
+ * bytes that are not UTF-8; \u{202e} for C1 controls, line and paragraph separators and marks that turn the direction of
+ * writing. Everything else, backslashes too, stays as it is. Returns the bytes of `text` it took, 0 at the end. */
+TN_API size_t tn_plain_char(const char *text, char out[12]);
+
 /* ---- files ---- */
 
 /* Lets the library read single rows of files through mappings, which takes half the time of a system call for each. A mapped

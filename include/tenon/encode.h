@@ -2,7 +2,7 @@
  *
  * Stage 3, encode. Product quantisation: the columns of a representation are cut into groups of `sub`, and each group of a
  * row is replaced by the number of the nearest of at most 256 centroids, one byte. Representations of codes are opened by
- * tn_source_open like any other. Files: tn_pq_save, tn_pq_load, tn_codes_save in report.h. */
+ * tn_features_open like any other. Files: tn_pq_save, tn_pq_load, tn_codes_save in report.h. */
 #ifndef TENON_ENCODE_H
 #define TENON_ENCODE_H
 
@@ -39,7 +39,7 @@ typedef struct tn_pq_info {
  * lowers the error by less than 1e-4 of it. src is borrowed until return; info may be NULL. Owned by the caller, free with
  * tn_pq_free. TN_ERR_ARG; TN_ERR_DATA for a row with NaN or infinity; TN_ERR_IO, TN_ERR_MEMORY, TN_ERR_BUDGET.
  * O(iterations * sample * centroids * columns), the memory of about 4 million values. The same for every number of threads. */
-TN_API tn_status tn_pq_fit(tn_ctx *ctx, const tn_source *src, const tn_pq_options *options, tn_pq_info *info,
+TN_API tn_status tn_pq_fit(tn_ctx *ctx, const tn_features *features, const tn_pq_options *options, tn_pq_info *info,
                            tn_pq **out);
 TN_API void tn_pq_free(tn_pq *pq);
 

@@ -137,19 +137,19 @@ TN_API const tn_field *tn_online_fields(size_t *count);
 
 /* Gram, X'Y and sums of a part of the rows. Parts made anywhere can be merged, saved and loaded (tenon/report.h), and
  * give the evidence of all rows together (tenon/select.h) without the features. */
-typedef struct tnp_stats tn_stats;
+typedef struct tnp_moments tn_moments;
 
 /* Statistics of one representation with its labels, streamed in blocks. Unlabelled rows are left out, and bad ones
  * with TN_NAN_DROP. Parts that are to be merged need the same classes (tn_labels_map) and a row-wise normalisation:
- * TN_NORM_ZSCORE is TN_ERR_ARG. Owned by the caller, free with tn_stats_free. O(N D^2). */
-TN_API tn_status tn_stats_gather(tn_ctx *ctx, const tn_source *src, const tn_labels *labels, tn_normalize normalize,
-                                 tn_nan_policy nan, tn_stats **out);
+ * TN_NORM_ZSCORE is TN_ERR_ARG. Owned by the caller, free with tn_moments_free. O(N D^2). */
+TN_API tn_status tn_moments_gather(tn_ctx *ctx, const tn_features *features, const tn_labels *labels,
+                                   tn_normalize normalize, tn_nan_policy nan, tn_moments **out);
 /* into += from. TN_ERR_SHAPE when columns or classes differ. O(D^2 + K D). */
-TN_API tn_status tn_stats_merge(tn_ctx *ctx, tn_stats *into, const tn_stats *from);
-TN_API void tn_stats_free(tn_stats *stats);
-TN_API size_t tn_stats_rows(const tn_stats *stats);
-TN_API size_t tn_stats_cols(const tn_stats *stats);
-TN_API size_t tn_stats_classes(const tn_stats *stats);
+TN_API tn_status tn_moments_merge(tn_ctx *ctx, tn_moments *into, const tn_moments *from);
+TN_API void tn_moments_free(tn_moments *moments);
+TN_API size_t tn_moments_rows(const tn_moments *moments);
+TN_API size_t tn_moments_cols(const tn_moments *moments);
+TN_API size_t tn_moments_classes(const tn_moments *moments);
 
 /* ---- prediction ---- */
 
@@ -158,19 +158,20 @@ typedef struct tn_scorer tn_scorer;
 /* Joins a head to the representations it needs, matched by name; others are ignored; a missing one is
  * TN_ERR_ARG, another width TN_ERR_SHAPE, differing row counts TN_ERR_SHAPE. head and sources are borrowed
  * while the scorer lives. Owned by the caller, free with tn_scorer_free. */
-TN_API tn_status tn_scorer_new(tn_ctx *ctx, const tn_head *head, const tn_source *const *sources, size_t count,
+TN_API tn_status tn_scorer_new(tn_ctx *ctx, const tn_head *head, const tn_features *const *features, size_t count,
                                tn_nan_policy nan, tn_scorer **out);
 /* One that gives scores to a transfer head: a matrix of them, or a head that is applied to the same representations. */
-typedef struct tn_donor {
+typedef struct tn_source {
     const char *name;
-    const tn_source *scores; /* one of the two */
+    const tn_features *scores; /* one of the two */
     const tn_head *head;
-} tn_donor;
+} tn_source;
 
-/* The same for a head that names sources: its donors, matched by name, borrowed while the scorer lives; a file of scores may
+/* The same for a head that names sources: its sources, matched by name, borrowed while the scorer lives; a file of scores may
  * also be among the sources. A missing one is TN_ERR_ARG. */
-TN_API tn_status tn_scorer_new_transfer(tn_ctx *ctx, const tn_head *head, const tn_source *const *sources, size_t count,
-                                        const tn_donor *donors, size_t donor_count, tn_nan_policy nan, tn_scorer **out);
+TN_API tn_status tn_scorer_new_transfer(tn_ctx *ctx, const tn_head *head, const tn_features *const *features,
+                                        size_t count, const tn_source *sources, size_t source_count, tn_nan_policy nan,
+                                        tn_scorer **out);
 TN_API void tn_scorer_free(tn_scorer *scorer);
 TN_API size_t tn_scorer_rows(const tn_scorer *scorer);
 /* Scores of rows [start, start+count) into out (count x classes). With TN_NAN_DROP a bad row gets NaN scores.

@@ -6,7 +6,7 @@
 #ifndef TENON_PIPELINE_H
 #define TENON_PIPELINE_H
 
-#include "tenon/select.h"
+#include "tenon/transfer.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -32,7 +32,7 @@ TN_API const tn_field *tn_rank_fields(size_t *count);
 /* Evidence of every candidate, best first. sources and labels are borrowed until return. Owned by the caller, free
  * with tn_ranking_free. Cost a candidate: N D^2 for the Gram (or N^2 D when N < D) and 4/3 min(N,D)^3.
  * TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA (one class, no labelled rows, NaN), TN_ERR_BUDGET, TN_ERR_MEMORY. */
-TN_API tn_status tn_rank(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+TN_API tn_status tn_rank(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                          const tn_rank_options *options, tn_ranking **out);
 TN_API void tn_ranking_free(tn_ranking *ranking);
 
@@ -40,7 +40,7 @@ TN_API void tn_ranking_free(tn_ranking *ranking);
  * training labels (tn_labels_map): one that is not among them is TN_ERR_DATA. They then belong to the context of the
  * call, and must be freed before it. */
 typedef struct tn_valid {
-    const tn_source *const *sources;
+    const tn_features *const *features;
     size_t count;
     tn_labels *labels;
 } tn_valid;
@@ -68,7 +68,7 @@ TN_API const tn_use *tn_fit_uses(size_t *count);
 
 /* Chooses among the candidates, trains a head on the chosen set, returns it with an account of how.
  * Ownership, cost and failures as tn_rank; the search reuses the Gram blocks and reads no file again. */
-TN_API tn_status tn_fit(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels,
+TN_API tn_status tn_fit(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                         const tn_fit_options *options, tn_fit_info **info, tn_head **head);
 TN_API void tn_fit_info_free(tn_fit_info *info);
 
@@ -105,11 +105,11 @@ TN_API void tn_transfer_options_default(tn_transfer_options *options);
 TN_API const tn_field *tn_transfer_fields(size_t *count);
 TN_API const tn_use *tn_transfer_uses(size_t *count); /* as tn_fit_uses */
 
-/* Trains a head for `labels` on the target's representations and the scores of the donors, which must have as many rows or
- * be heads that apply to the representations. The head names the donors that it uses: tn_scorer_new_transfer needs them.
+/* Trains a head for `labels` on the target's representations and the scores of the sources, which must have as many rows or
+ * be heads that apply to the representations. The head names the sources that it uses: tn_scorer_new_transfer needs them.
  * Owned by the caller, free with tn_transfer_info_free and tn_head_free. TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA. */
-TN_API tn_status tn_transfer(tn_ctx *ctx, const tn_source *const *targets, size_t count, const tn_labels *labels,
-                             const tn_donor *donors, size_t donor_count, const tn_transfer_options *options,
+TN_API tn_status tn_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t count, const tn_labels *labels,
+                             const tn_source *sources, size_t source_count, const tn_transfer_options *options,
                              tn_transfer_info **info, tn_head **head);
 TN_API void tn_transfer_info_free(tn_transfer_info *info);
 
@@ -117,7 +117,7 @@ TN_API void tn_transfer_info_free(tn_transfer_info *info);
 
 /* Rows and what they are to tell apart; both borrowed. */
 typedef struct tn_map_data {
-    const tn_source *source;
+    const tn_features *features;
     const tn_labels *labels; /* multi-class or multi-label; rows without a label are left out */
 } tn_map_data;
 

@@ -15,36 +15,36 @@ extern "C" {
 
 /* ---- representations ---- */
 
-typedef struct tn_source tn_source;
+typedef struct tn_features tn_features;
 
 /* Opens a representation and checks its header against its length. The default NAME is the file name up to its
- * first dot. Owned by the caller, free with tn_source_close.
+ * first dot. Owned by the caller, free with tn_features_close.
  * TN_ERR_IO missing or unreadable; TN_ERR_FORMAT with the byte position; TN_ERR_UNSUPPORTED; TN_ERR_MEMORY. */
-TN_API tn_status tn_source_open(tn_ctx *ctx, const char *rep, tn_source **out);
-TN_API void tn_source_close(tn_source *src);
+TN_API tn_status tn_features_open(tn_ctx *ctx, const char *rep, tn_features **out);
+TN_API void tn_features_close(tn_features *features);
 /* The file or folder that a REP names, without NAME and key, into buf, cut to its size. Returns buf. */
 TN_API const char *tn_rep_file(const char *rep, char *buf, size_t size);
 
 /* Borrowed while the source lives. */
-TN_API const char *tn_source_name(const tn_source *src);
-TN_API const char *tn_source_path(const tn_source *src);
-TN_API size_t tn_source_rows(const tn_source *src);
-TN_API size_t tn_source_cols(const tn_source *src);
-TN_API tn_dtype tn_source_dtype(const tn_source *src);
+TN_API const char *tn_features_name(const tn_features *features);
+TN_API const char *tn_features_path(const tn_features *features);
+TN_API size_t tn_features_rows(const tn_features *features);
+TN_API size_t tn_features_cols(const tn_features *features);
+TN_API tn_dtype tn_features_dtype(const tn_features *features);
 /* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "tsv", "shards". */
-TN_API const char *tn_source_format(const tn_source *src);
+TN_API const char *tn_features_format(const tn_features *features);
 /* Row identifiers when the file carries them (CSV column named id, npz member ids), else NULL. rows strings. */
-TN_API const char *const *tn_source_ids(const tn_source *src);
+TN_API const char *const *tn_features_ids(const tn_features *features);
 /* True when float would lose digits of the stored values (float64, integers of 32 bits and more). */
-TN_API bool tn_source_is_wide(const tn_source *src);
+TN_API bool tn_features_is_wide(const tn_features *features);
 
 /* Copies a rectangle, converted, into out (count x cols, compact). Row i is index[start + i], or start + i when
  * index is NULL. Values are as stored: NaN and infinity come through. Safe to call concurrently on one source
  * with different contexts. Fails with TN_ERR_ARG when the rectangle is outside, TN_ERR_IO when the file shrank. */
-TN_API tn_status tn_source_read(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
-                                size_t col0, size_t cols, float *out);
-TN_API tn_status tn_source_read_wide(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
-                                     size_t col0, size_t cols, double *out);
+TN_API tn_status tn_features_read(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start,
+                                  size_t count, size_t col0, size_t cols, float *out);
+TN_API tn_status tn_features_read_wide(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start,
+                                       size_t count, size_t col0, size_t cols, double *out);
 
 /* ---- labels ---- */
 
@@ -99,7 +99,7 @@ TN_API tn_status tn_labels_join(tn_ctx *ctx, tn_labels *labels, const char *cons
 TN_API tn_status tn_labels_against_rest(tn_ctx *ctx, tn_labels *labels, const char *name);
 
 /* Checks that rows agree, and ids where both carry them: "dino.npy: 4999 rows, but labels.npy has 5000". */
-TN_API tn_status tn_rows_agree(tn_ctx *ctx, const tn_source *const *sources, size_t count, const tn_labels *labels);
+TN_API tn_status tn_rows_agree(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels);
 
 #ifdef __cplusplus
 }

@@ -58,8 +58,8 @@ TN_API void tn_evidence_free(tn_evidence *evidence);
 
 /* Evidence of the rows behind the statistics. TN_ERR_DATA when every class is constant, or when there are not more rows
  * than columns: the labels can then be interpolated, which second moments cannot tell from noise. 4/3 D^3 flops. */
-TN_API tn_status tn_stats_evidence(tn_ctx *ctx, const tn_stats *stats, const tn_evidence_options *options,
-                                   tn_evidence **out);
+TN_API tn_status tn_moments_evidence(tn_ctx *ctx, const tn_moments *moments, const tn_evidence_options *options,
+                                     tn_evidence **out);
 
 /* How representations are put together: the best one; the paper's greedy pass; forward selection; all subsets
  * (at most 12 candidates); everything. */
@@ -165,44 +165,6 @@ typedef struct tn_fit_info {
     /* Why a figure that was asked for does not exist or is another; NULL where nothing is to be said. Static text. */
     const char *loo_note, *grid_note, *temperature_note;
 } tn_fit_info;
-
-/* A column with a weight. */
-typedef struct tn_pick {
-    bool is_source;
-    size_t index; /* among the features, or among the columns of all sources */
-    char *name;   /* "vgg[17]", or the source's "wolf", "scores[3]" */
-    double weight;
-} tn_pick;
-
-/* What was found for one class against the rest. */
-typedef struct tn_transfer_class {
-    const char *name;   /* of the positive class; borrowed from the info */
-    const char *method; /* that was used */
-    size_t pick_count;
-    tn_pick
-        *picks; /* greedytl, forward: in their order; others: what has a weight, of dense methods the sources only */
-    size_t step_count;
-    double *objective; /* (step_count): greedytl and forward, after each pick */
-    double *path;      /* (step_count + 1): leave-one-out error of so many picks, made anew without the row */
-    double loo_error;  /* class-balanced share of leave-one-out predictions of the wrong sign, class against the rest */
-    double none, rls, greedy; /* of auto's candidates, everything done anew without the row; NaN where not tried */
-    double lambda, tau;       /* 0 where the method has none */
-} tn_transfer_class;
-
-typedef struct tn_transfer_info {
-    size_t rows, features, source_columns, classes;
-    size_t count; /* results: 1 for two classes (the second against the first), else one a class */
-    tn_transfer_class *results;
-    /* Classes that an arg-max compares: more than two, of which a row has one. Else false and the rest of no meaning. */
-    bool joint;
-    const char *method;       /* the one for all */
-    double loo_error, loo_se; /* share of rows that the arg-max gets wrong without them, and its standard error */
-    size_t loo_rows;          /* rows whose class has another row; of 0, or of 1, the two (the second) are NaN */
-    double none, rls, greedy; /* errors of auto's candidates, as loo_error; NaN where not tried */
-    double class_means; /* share of the nearest class mean in the heads: 1/2 where classes have few rows, else 0 */
-    char **names;       /* classes */
-    double seconds;
-} tn_transfer_info;
 
 #ifdef __cplusplus
 }

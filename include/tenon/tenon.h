@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tenon joins pre-trained visual representations to new tasks. In the order data meets them: tn_source_open and
+ * tenon joins pre-trained visual representations to new tasks. In the order data meets them: tn_features_open and
  * tn_labels_open read; tn_feed_new maps and normalises; tn_rank scores every representation by its evidence; tn_fit
  * chooses a set and trains a head; tn_scorer_read applies it; tn_metrics_compute measures; tn_head_save and the
  * tn_*_json and tn_*_table functions report. Everything takes a tn_ctx first and returns a tn_status. */
@@ -14,7 +14,9 @@
 #include "tenon/transform.h"
 #include "tenon/learn.h"
 #include "tenon/select.h"
+#include "tenon/transfer.h"
 #include "tenon/evaluate.h"
+#include "tenon/store.h"
 #include "tenon/report.h"
 #include "tenon/pipeline.h"
 

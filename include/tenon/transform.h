@@ -105,13 +105,13 @@ typedef struct tn_feed tn_feed;
  * lives. TN_NORM_ZSCORE reads the rows once here to learn its columns' means and deviations.
  * With TN_NAN_ERROR and TN_NAN_DROP a bad row met later is TN_ERR_DATA naming file and row: rows to be
  * dropped are left out of `rows` by the caller, see tn_rows_finite. Owned by the caller, free with tn_feed_free. */
-TN_API tn_status tn_feed_new(tn_ctx *ctx, const tn_source *src, const size_t *rows, size_t count,
+TN_API tn_status tn_feed_new(tn_ctx *ctx, const tn_features *features, const size_t *rows, size_t count,
                              tn_normalize normalize, tn_nan_policy nan, const tn_map *map, tn_feed **out);
 TN_API void tn_feed_free(tn_feed *feed);
 
 TN_API size_t tn_feed_rows(const tn_feed *feed);
 TN_API size_t tn_feed_cols(const tn_feed *feed);
-TN_API const tn_source *tn_feed_source(const tn_feed *feed);
+TN_API const tn_features *tn_feed_features(const tn_feed *feed);
 /* The map it was made with, or NULL. */
 TN_API const tn_map *tn_feed_map(const tn_feed *feed);
 TN_API tn_normalize tn_feed_normalize(const tn_feed *feed);
@@ -128,7 +128,7 @@ TN_API tn_status tn_feed_read_wide(tn_ctx *ctx, const tn_feed *feed, size_t star
                                    size_t stride);
 
 /* Marks in keep (rows of src) every row that holds NaN or infinity as false. O(rows * cols). */
-TN_API tn_status tn_rows_finite(tn_ctx *ctx, const tn_source *src, bool *keep);
+TN_API tn_status tn_rows_finite(tn_ctx *ctx, const tn_features *features, bool *keep);
 
 #ifdef __cplusplus
 }

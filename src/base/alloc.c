@@ -38,7 +38,7 @@ tn_status tnp_mul(tn_ctx *ctx, size_t a, size_t b, size_t *out)
     return TN_OK;
 }
 
-size_t tnp_room(const tn_ctx *ctx)
+size_t tnp_budget_left(const tn_ctx *ctx)
 {
     size_t now = atomic_load(&ctx->live_bytes);
     return ctx->budget == 0 ? SIZE_MAX : now > ctx->budget ? 0 : ctx->budget - now;
@@ -46,7 +46,7 @@ size_t tnp_room(const tn_ctx *ctx)
 
 tn_status tnp_need(tn_ctx *ctx, size_t bytes, const char *what)
 {
-    if (bytes > tnp_room(ctx))
+    if (bytes > tnp_budget_left(ctx))
         return over_budget(ctx, (double)atomic_load(&ctx->live_bytes) + (double)bytes, what);
     return TN_OK;
 }

@@ -52,7 +52,7 @@ tn_status tnp_need(tn_ctx *ctx, size_t bytes, const char *what);
 tn_status tnp_hold(tn_ctx *ctx, size_t bytes, const char *what);
 void tnp_release(tn_ctx *ctx, size_t bytes);
 /* Bytes that the budget still allows; SIZE_MAX without a budget. */
-size_t tnp_room(const tn_ctx *ctx);
+size_t tnp_budget_left(const tn_ctx *ctx);
 /* Tests only: the k-th allocation from now (1 = next) fails once; 0 switches off. */
 void tnp_fail_allocation(tn_ctx *ctx, size_t k);
 /* Tests only: blocks that are alive. */

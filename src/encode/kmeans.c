@@ -38,8 +38,8 @@ void tnp_kmeans_start(tnp_kmeans *km)
 double tnp_kmeans_assign(tnp_kmeans *km)
 {
     double sum = 0;
-    tnp_kernels_get()->nearest(km->x, km->dim, km->rows, km->dim, km->lanes, tnp_kmeans_width(km->count), km->code, 1,
-                               km->distance);
+    tnp_simd_get()->nearest(km->x, km->dim, km->rows, km->dim, km->lanes, tnp_kmeans_width(km->count), km->code, 1,
+                            km->distance);
     for (size_t i = 0; i < km->rows; ++i)
         sum += (double)km->distance[i];
     return sum;

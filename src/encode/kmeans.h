@@ -6,7 +6,7 @@
 #define TNP_KMEANS_H
 
 #include "base/base.h"
-#include "kernel/kernel.h"
+#include "simd/simd.h"
 
 typedef struct tnp_kmeans {
     const float *x; /* (rows, dim), compact, finite */

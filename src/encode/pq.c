@@ -100,7 +100,7 @@ size_t tn_pq_centroids(const tn_pq *pq)
 /* One band: groups [first, first + count), columns [first * sub, first * sub + cols) of the sample. */
 typedef struct training {
     tn_pq *pq;
-    const tn_source *src;
+    const tn_features *features;
     size_t *rows, row_count; /* the sample, ascending */
     size_t iterations, most; /* groups of a band at most */
     uint64_t seed;
@@ -115,7 +115,7 @@ typedef struct training {
 
 static tn_status draw_sample(tn_ctx *ctx, const tn_pq_options *opt, training *t)
 {
-    size_t all = tn_source_rows(t->src), taken = 0;
+    size_t all = tn_features_rows(t->features), taken = 0;
     tnp_rng rng;
     t->row_count = opt->sample == 0 ? all : tnp_min(opt->sample, all);
     tn_status st = tnp_alloc_raw(ctx, t->row_count, sizeof *t->rows, &t->rows);
@@ -161,14 +161,15 @@ static void free_room(training *t)
 /* Reads the columns of the band; adds its squares to *energy. */
 static tn_status read_band(tn_ctx *ctx, training *t, double *energy)
 {
-    const tnp_kernels *k = tnp_kernels_get();
-    tn_status st = tn_source_read(ctx, t->src, t->rows, 0, t->row_count, t->first * t->pq->book.sub, t->cols, t->band);
+    const tnp_simd *k = tnp_simd_get();
+    tn_status st =
+        tn_features_read(ctx, t->features, t->rows, 0, t->row_count, t->first * t->pq->book.sub, t->cols, t->band);
     for (size_t i = 0; st == TN_OK && i < t->row_count; ++i) {
         if (!k->all_within(t->band + i * t->cols, t->cols, FLT_MAX))
             return tnp_fail(
                 ctx, TN_ERR_DATA,
                 "%s: row %zu holds NaN, infinity or a number beyond float32, which no centroid can be near to",
-                tn_source_path(t->src), t->rows[i]);
+                tn_features_path(t->features), t->rows[i]);
         *energy += k->sum_squares(t->band + i * t->cols, t->cols);
     }
     return st;
@@ -223,16 +224,18 @@ static tn_status check(tn_ctx *ctx, const tn_pq_options *options)
     return tnp_fields_check(ctx, fields, count, options);
 }
 
-tn_status tn_pq_fit(tn_ctx *ctx, const tn_source *src, const tn_pq_options *options, tn_pq_info *info, tn_pq **out)
+tn_status tn_pq_fit(tn_ctx *ctx, const tn_features *features, const tn_pq_options *options, tn_pq_info *info,
+                    tn_pq **out)
 {
     tn_status st = TN_OK;
     double begin = tnp_seconds();
-    training t = {.src = src, .iterations = options->iterations, .seed = options->seed};
+    training t = {.features = features, .iterations = options->iterations, .seed = options->seed};
     tn_pq_info told = {0};
     tnp_codebook book;
     TN_TRY(check(ctx, options));
     TN_TRY(draw_sample(ctx, options, &t));
-    TN_TRY(tnp_codebook_new(ctx, tn_source_cols(src), options->sub, tnp_min(options->centroids, t.row_count), &book));
+    TN_TRY(tnp_codebook_new(ctx, tn_features_cols(features), options->sub, tnp_min(options->centroids, t.row_count),
+                            &book));
     TN_TRY(tnp_pq_new(ctx, book, &t.pq));
     TN_TRY(make_room(ctx, &t));
     for (; t.first < book.groups; t.first += t.count) {
@@ -266,7 +269,7 @@ typedef struct coding {
 static void encode_block(void *arg, size_t block)
 {
     coding *job = arg;
-    const tnp_kernels *k = tnp_kernels_get();
+    const tnp_simd *k = tnp_simd_get();
     const tnp_codebook *book = &job->pq->book;
     size_t start = block * BLOCK, n = tnp_min(BLOCK, job->x.rows - start);
     const float *x = job->x.data + start * job->x.stride;
@@ -284,7 +287,7 @@ static void encode_block(void *arg, size_t block)
 
 static tn_status check_rows(tn_ctx *ctx, const tn_pq *pq, tn_view x)
 {
-    const tnp_kernels *k = tnp_kernels_get();
+    const tnp_simd *k = tnp_simd_get();
     if (x.cols != pq->book.dim)
         return tnp_fail(ctx, TN_ERR_SHAPE, "pq: rows of %zu columns, the quantiser was trained on %zu", x.cols,
                         pq->book.dim);

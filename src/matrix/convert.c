@@ -8,7 +8,7 @@
 #include "matrix/convert.h"
 
 #include "base/base.h"
-#include "kernel/kernel.h"
+#include "simd/simd.h"
 
 #include <string.h>
 
@@ -133,7 +133,7 @@ static void stage_to_float(tn_dtype type, const void *in, size_t n, float *out)
 {
     switch (type) {
     case TN_F16:
-        tnp_kernels_get()->half_to_float(in, out, n);
+        tnp_simd_get()->half_to_float(in, out, n);
         break;
     case TN_BF16:
         brain_to_float(in, n, out);

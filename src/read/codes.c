@@ -130,23 +130,23 @@ done:
     return st;
 }
 
-tn_status tnp_codes_open(tn_ctx *ctx, tn_source *src, tnp_safetensors *tensors)
+tn_status tnp_codes_open(tn_ctx *ctx, tn_features *features, tnp_safetensors *tensors)
 {
     tn_status st = TN_OK;
     tnp_array codes;
     size_t index = 0;
     const char *version = tnp_safetensors_meta(tensors, "version");
-    src->format = "codes";
+    features->format = "codes";
     if (!version || strcmp(version, "1") != 0)
         return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: tenon-codes version %.40s, this program reads version 1",
                         tnp_safetensors_path(tensors), version ? version : "missing");
-    TN_TRY(tnp_codebook_load(ctx, tensors, &src->book));
+    TN_TRY(tnp_codebook_load(ctx, tensors, &features->book));
     TN_TRY(tnp_safetensors_find(ctx, tensors, "codes", &codes));
-    TN_TRY(check_codes(ctx, tensors, &codes, &src->book));
-    TN_TRY(tnp_safetensors_give(ctx, tensors, src, &index));
-    TN_TRY(tnp_source_add(ctx, src, src->path, &codes, index));
-    src->cols = src->book.dim;
-    src->dtype = TN_F32;
+    TN_TRY(check_codes(ctx, tensors, &codes, &features->book));
+    TN_TRY(tnp_safetensors_give(ctx, tensors, features, &index));
+    TN_TRY(tnp_features_add(ctx, features, features->path, &codes, index));
+    features->cols = features->book.dim;
+    features->dtype = TN_F32;
 done:
     return st;
 }

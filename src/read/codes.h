@@ -6,9 +6,9 @@
 #define TNP_CODES_H
 
 #include "base/base.h"
-#include "kernel/kernel.h"
+#include "simd/simd.h"
 #include "read/safetensors.h"
-#include "read/source.h"
+#include "read/features.h"
 
 /* Columns of group g: sub, fewer in the last one. */
 static inline size_t tnp_codebook_width(const tnp_codebook *book, size_t g)
@@ -26,7 +26,7 @@ static inline float *tnp_codebook_group(const tnp_codebook *book, size_t g)
 tn_status tnp_codebook_new(tn_ctx *ctx, size_t dim, size_t sub, size_t count, tnp_codebook *out);
 
 /* Opener of a file that calls itself tenon-codes, whose header safetensors.c has open. */
-tn_status tnp_codes_open(tn_ctx *ctx, tn_source *src, tnp_safetensors *tensors);
+tn_status tnp_codes_open(tn_ctx *ctx, tn_features *features, tnp_safetensors *tensors);
 
 /* From an open container: the tensor centroids (count, dim) and the metadata sub. TN_ERR_FORMAT. The caller frees
  * out->table. */

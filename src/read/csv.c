@@ -6,7 +6,7 @@
  * decides about it. Empty lines are allowed at the end only. In a file that ends in .tsv a tab stands for the comma.
  *
  * Two passes, as in libsvm.c: check and count, then fill; a file that is another one the second time is an error. */
-#include "read/source.h"
+#include "read/features.h"
 #include "read/text.h"
 
 #include <math.h>
@@ -226,20 +226,20 @@ done:
     return st;
 }
 
-static tn_status fill(tn_ctx *ctx, tn_source *src, csv *c, size_t line)
+static tn_status fill(tn_ctx *ctx, tn_features *features, csv *c, size_t line)
 {
     tn_status st = TN_OK;
     size_t cols = c->cells - (c->id != SIZE_MAX), count = 0;
     TN_TRY(tnp_mul(ctx, c->rows, cols, &count));
-    TN_TRY(tnp_alloc(ctx, count, c->exact ? sizeof(float) : sizeof(double), &src->owned));
-    c->narrow = c->exact ? src->owned : NULL;
-    c->wide = c->exact ? NULL : src->owned;
+    TN_TRY(tnp_alloc(ctx, count, c->exact ? sizeof(float) : sizeof(double), &features->owned));
+    c->narrow = c->exact ? features->owned : NULL;
+    c->wide = c->exact ? NULL : features->owned;
     c->most = c->rows;
     if (c->id != SIZE_MAX)
-        TN_TRY(tnp_strings_new(ctx, c->rows, c->id_bytes, &src->ids, &c->text));
-    c->ids = src->ids;
+        TN_TRY(tnp_strings_new(ctx, c->rows, c->id_bytes, &features->ids, &c->text));
+    c->ids = features->ids;
     TN_TRY(walk(c, line));
-    TN_TRY(tnp_source_own(ctx, src, c->exact ? TN_F32 : TN_F64, c->rows, cols));
+    TN_TRY(tnp_features_own(ctx, features, c->exact ? TN_F32 : TN_F64, c->rows, cols));
 done:
     return st;
 }
@@ -261,13 +261,13 @@ done:
     return st;
 }
 
-tn_status tnp_csv_open(tn_ctx *ctx, tn_source *src, const char *file)
+tn_status tnp_csv_open(tn_ctx *ctx, tn_features *features, const char *file)
 {
     tn_status st = TN_OK;
     size_t length = strlen(file);
     bool tabs = length > 4 && strcmp(file + length - 4, ".tsv") == 0;
     csv c = {.ctx = ctx, .file = file, .line = 1, .exact = true, .between = tabs ? '\t' : ','};
-    src->format = tabs ? "tsv" : "csv";
+    features->format = tabs ? "tsv" : "csv";
     TN_TRY(tnp_window_open(ctx, file, &c.window));
     TN_TRY(trim_end(&c));
     if (c.window.end == c.window.first)
@@ -280,7 +280,7 @@ tn_status tnp_csv_open(tn_ctx *ctx, tn_source *src, const char *file)
     TN_TRY(walk(&c, line));
     if (c.rows == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: no rows after the header", file));
-    TN_TRY(fill(ctx, src, &c, line));
+    TN_TRY(fill(ctx, features, &c, line));
 done:
     tnp_window_close(&c.window);
     return st;

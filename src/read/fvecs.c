@@ -4,7 +4,7 @@
  * the file is a matrix with a prefix of four bytes before each row: a stride, no copy. Every prefix is compared
  * at opening, since a row of another length would shift all rows after it without a trace. */
 #include "matrix/convert.h"
-#include "read/source.h"
+#include "read/features.h"
 
 enum { BYTES = 1 << 16 };
 
@@ -53,18 +53,18 @@ done:
     return st;
 }
 
-tn_status tnp_fvecs_open(tn_ctx *ctx, tn_source *src, const char *file)
+tn_status tnp_fvecs_open(tn_ctx *ctx, tn_features *features, const char *file)
 {
     tn_status st = TN_OK;
     size_t index = 0, cols = 0;
-    src->format = "fvecs";
-    TN_TRY(tnp_source_file(ctx, src, file, &index));
-    TN_TRY(check(ctx, src->files[index], &cols));
+    features->format = "fvecs";
+    TN_TRY(tnp_features_file(ctx, features, file, &index));
+    TN_TRY(check(ctx, features->files[index], &cols));
     tnp_array array = {.dtype = TN_F32, .item = 4, .swap = tnp_host_is_big_endian(), .ndim = 2, .at = 4};
-    array.shape[0] = tnp_file_size(src->files[index]) / (4 + 4 * cols);
+    array.shape[0] = tnp_file_size(features->files[index]) / (4 + 4 * cols);
     array.shape[1] = cols;
-    TN_TRY(tnp_source_add(ctx, src, file, &array, index));
-    src->parts[0].row_step += 4;
+    TN_TRY(tnp_features_add(ctx, features, file, &array, index));
+    features->parts[0].row_step += 4;
 done:
     return st;
 }

@@ -6,7 +6,7 @@
  * Two passes over the text: the first checks everything and finds the size, the second fills one dense
  * block, so that nothing is allocated for a file that turns out wrong. A file that is another one the second time is an error. Values are kept as float when that loses
  * nothing, else as double. A sparse source was refused: every later stage is dense. */
-#include "read/source.h"
+#include "read/features.h"
 #include "read/text.h"
 
 typedef struct table {
@@ -112,13 +112,13 @@ done:
     return st;
 }
 
-tn_status tnp_libsvm_open(tn_ctx *ctx, tn_source *src, const char *file)
+tn_status tnp_libsvm_open(tn_ctx *ctx, tn_features *features, const char *file)
 {
     tn_status st = TN_OK;
     tnp_window window = {.file = NULL};
     table t = {.exact = true};
     size_t count = 0, size = 0;
-    src->format = "libsvm";
+    features->format = "libsvm";
     TN_TRY(tnp_window_open(ctx, file, &window));
     TN_TRY(walk(ctx, file, &window, &t));
     if (t.rows == 0 || t.cols == 0)
@@ -126,14 +126,14 @@ tn_status tnp_libsvm_open(tn_ctx *ctx, tn_source *src, const char *file)
     size = t.exact ? sizeof(float) : sizeof(double);
     TN_TRY(tnp_unfold_check(ctx, file, window.end, (double)t.rows * (double)t.cols * (double)size));
     TN_TRY(tnp_mul(ctx, t.rows, t.cols, &count));
-    TN_TRY(tnp_alloc(ctx, count, size, &src->owned));
-    t.narrow = t.exact ? src->owned : NULL;
-    t.wide = t.exact ? NULL : src->owned;
+    TN_TRY(tnp_alloc(ctx, count, size, &features->owned));
+    t.narrow = t.exact ? features->owned : NULL;
+    t.wide = t.exact ? NULL : features->owned;
     t.most = t.rows;
     TN_TRY(walk(ctx, file, &window, &t));
     if (t.rows != t.most)
         TN_TRY(tnp_window_changed(&window));
-    TN_TRY(tnp_source_own(ctx, src, t.exact ? TN_F32 : TN_F64, t.rows, t.cols));
+    TN_TRY(tnp_features_own(ctx, features, t.exact ? TN_F32 : TN_F64, t.rows, t.cols));
 done:
     tnp_window_close(&window);
     return st;

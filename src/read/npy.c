@@ -10,7 +10,7 @@
  * Nothing is touched before it was found to lie inside the file; more bytes than the shape needs are an error
  * too, since one of the two is then a lie. */
 #include "matrix/convert.h"
-#include "read/source.h"
+#include "read/features.h"
 
 #include <string.h>
 
@@ -288,15 +288,15 @@ done:
     return st;
 }
 
-tn_status tnp_npy_open(tn_ctx *ctx, tn_source *src, const char *file)
+tn_status tnp_npy_open(tn_ctx *ctx, tn_features *features, const char *file)
 {
     tn_status st = TN_OK;
     size_t index = 0;
     tnp_array array;
-    src->format = "npy";
-    TN_TRY(tnp_source_file(ctx, src, file, &index));
-    TN_TRY(tnp_npy_read(ctx, src->files[index], 0, tnp_file_size(src->files[index]), &array));
-    TN_TRY(tnp_source_add(ctx, src, file, &array, index));
+    features->format = "npy";
+    TN_TRY(tnp_features_file(ctx, features, file, &index));
+    TN_TRY(tnp_npy_read(ctx, features->files[index], 0, tnp_file_size(features->files[index]), &array));
+    TN_TRY(tnp_features_add(ctx, features, file, &array, index));
 done:
     return st;
 }

@@ -4,7 +4,7 @@
  * (savez_compressed) is inflated once, at opening. The checksum of both is checked then. The key may be left out when
  * there is one array besides `ids`; a member `ids` (text or whole numbers) names the rows. */
 #include "matrix/convert.h"
-#include "read/source.h"
+#include "read/features.h"
 #include "read/zip.h"
 
 #include <inttypes.h>
@@ -127,33 +127,33 @@ size_t tnp_array_text(const tnp_array *ids, size_t i, char *buf)
     return tnp_utf8((tnp_span){buf, n}, &wrong) ? n : SIZE_MAX;
 }
 
-static tn_status take_ids(tn_ctx *ctx, tn_source *src, const tnp_array *ids)
+static tn_status take_ids(tn_ctx *ctx, tn_features *features, const tnp_array *ids)
 {
     tn_status st = TN_OK;
     char *buf = NULL, *text = NULL;
     size_t bytes = 0;
     if (!ids->text && tnp_dtype_is_float(ids->dtype))
-        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: ids are %s, expected text or whole numbers", src->path,
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: ids are %s, expected text or whole numbers", features->path,
                         tn_dtype_name(ids->dtype));
-    if (ids->ndim != 1 || ids->shape[0] != src->rows)
+    if (ids->ndim != 1 || ids->shape[0] != features->rows)
         return tnp_fail(ctx, TN_ERR_SHAPE, "%s: ids are %zu-dimensional with %zu entries, but there are %zu rows",
-                        src->path, ids->ndim, ids->ndim ? ids->shape[0] : 0, src->rows);
+                        features->path, ids->ndim, ids->ndim ? ids->shape[0] : 0, features->rows);
     TN_TRY(tnp_alloc(ctx, tnp_max(ids->item, 24), 1, &buf));
-    for (size_t i = 0; i < src->rows; ++i) {
+    for (size_t i = 0; i < features->rows; ++i) {
         size_t n = tnp_array_text(ids, i, buf);
         if (n == SIZE_MAX)
-            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: ids: entry %zu is not text", src->path, i));
+            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: ids: entry %zu is not text", features->path, i));
         bytes += n + 1;
     }
-    TN_TRY(tnp_strings_new(ctx, src->rows, bytes, &src->ids, &text));
-    for (size_t i = 0; i < src->rows; ++i)
-        src->ids[i] = tnp_strings_put(&text, (tnp_span){buf, tnp_array_text(ids, i, buf)});
+    TN_TRY(tnp_strings_new(ctx, features->rows, bytes, &features->ids, &text));
+    for (size_t i = 0; i < features->rows; ++i)
+        features->ids[i] = tnp_strings_put(&text, (tnp_span){buf, tnp_array_text(ids, i, buf)});
 done:
     tnp_free(buf);
     return st;
 }
 
-tn_status tnp_npz_open(tn_ctx *ctx, tn_source *src, const char *file, const char *key)
+tn_status tnp_npz_open(tn_ctx *ctx, tn_features *features, const char *file, const char *key)
 {
     tn_status st = TN_OK;
     size_t index = 0;
@@ -161,19 +161,19 @@ tn_status tnp_npz_open(tn_ctx *ctx, tn_source *src, const char *file, const char
     found members = {.arrays = 0};
     tnp_array array, ids;
     unsigned char *values = NULL, *names = NULL;
-    src->format = "npz";
-    TN_TRY(tnp_source_file(ctx, src, file, &index));
-    TN_TRY(tnp_zip_open(ctx, src->files[index], &zip));
+    features->format = "npz";
+    TN_TRY(tnp_features_file(ctx, features, file, &index));
+    TN_TRY(tnp_zip_open(ctx, features->files[index], &zip));
     TN_TRY(find(ctx, zip, key, &members));
     TN_TRY(load(ctx, &zip, &members.array, false, &values, &array));
-    src->owned = values;
-    TN_TRY(tnp_source_add(ctx, src, src->path, &array, values ? TNP_NO_FILE : index));
+    features->owned = values;
+    TN_TRY(tnp_features_add(ctx, features, features->path, &array, values ? TNP_NO_FILE : index));
     if (members.has_ids) {
         TN_TRY(load(ctx, &zip, &members.ids, true, &names, &ids));
-        TN_TRY(take_ids(ctx, src, &ids));
+        TN_TRY(take_ids(ctx, features, &ids));
     }
 done:
-    if (!src->owned)
+    if (!features->owned)
         tnp_free(values);
     tnp_free(names);
     tnp_zip_close(&zip);

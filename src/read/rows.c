@@ -26,7 +26,7 @@ typedef struct sink {
 } sink;
 
 typedef struct task {
-    const tn_source *src;
+    const tn_features *features;
     const size_t *index; /* NULL: rows are start, start + 1, ... */
     size_t start, count, col0, cols;
     sink out;
@@ -46,12 +46,12 @@ static sink sink_at(sink s, size_t i)
 }
 
 /* The part that holds a row. */
-static size_t find_part(const tn_source *src, size_t row)
+static size_t find_part(const tn_features *features, size_t row)
 {
-    size_t low = 0, high = src->part_count - 1;
+    size_t low = 0, high = features->part_count - 1;
     while (low < high) {
         size_t middle = low + (high - low + 1) / 2;
-        if (src->parts[middle].first <= row)
+        if (features->parts[middle].first <= row)
             low = middle;
         else
             high = middle - 1;
@@ -74,7 +74,7 @@ static size_t row_of(const task *job, size_t i)
 static bool fetch(task *job, const tnp_part *part, size_t offset, size_t size, void *out)
 {
     int none = 0;
-    tnp_fault fault = tnp_file_copy(job->src->files[part->file], part->at + offset, size, out);
+    tnp_fault fault = tnp_file_copy(job->features->files[part->file], part->at + offset, size, out);
     if (fault.code == 0)
         return true;
     if (atomic_compare_exchange_strong(&job->failed, &none, 1)) {
@@ -175,7 +175,7 @@ static bool read_rows(task *job, const tnp_part *part, size_t row, size_t n, siz
 static bool read_codes(task *job, const tnp_part *part, size_t row, size_t n, size_t place)
 {
     unsigned char buffer[BYTES];
-    const tnp_codebook *book = &job->src->book;
+    const tnp_codebook *book = &job->features->book;
     size_t end = job->col0 + job->cols, k = 1, cols;
     for (size_t i = 0; i < n; i += k)
         for (size_t col = job->col0; col < end; col += cols) {
@@ -321,9 +321,9 @@ static void read_block(void *arg, size_t block)
     bool fine = atomic_load(&job->failed) == 0;
     for (size_t i = first; fine && i < end; i += n) {
         size_t row = row_of(job, i);
-        const tnp_part *part = &job->src->parts[find_part(job->src, row)];
+        const tnp_part *part = &job->features->parts[find_part(job->features, row)];
         n = run_length(job, part, i, end);
-        if (job->src->book.table)
+        if (job->features->book.table)
             fine = read_codes(job, part, row - part->first, n, i * job->cols);
         else if (by_column(part))
             fine = read_by_column(job, part, i, end, &n);
@@ -337,19 +337,19 @@ static void read_block(void *arg, size_t block)
 /* Bounds of the rectangle; *low and *high are its first and last row. */
 static tn_status check(tn_ctx *ctx, const task *job, size_t *low, size_t *high)
 {
-    const tn_source *src = job->src;
-    if (job->col0 > src->cols || job->cols > src->cols - job->col0)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: columns %zu to %zu asked for, it has %zu", src->path, job->col0,
-                        job->col0 + job->cols, src->cols);
-    if (!job->index && (job->start > src->rows || job->count > src->rows - job->start))
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: rows %zu to %zu asked for, it has %zu", src->path, job->start,
-                        job->start + job->count, src->rows);
+    const tn_features *features = job->features;
+    if (job->col0 > features->cols || job->cols > features->cols - job->col0)
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: columns %zu to %zu asked for, it has %zu", features->path, job->col0,
+                        job->col0 + job->cols, features->cols);
+    if (!job->index && (job->start > features->rows || job->count > features->rows - job->start))
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: rows %zu to %zu asked for, it has %zu", features->path, job->start,
+                        job->start + job->count, features->rows);
     *low = job->index ? SIZE_MAX : job->start;
     *high = job->index ? 0 : job->start + (job->count ? job->count - 1 : 0);
     for (size_t i = 0; job->index && i < job->count; ++i) {
         size_t row = row_of(job, i);
-        if (row >= src->rows)
-            return tnp_fail(ctx, TN_ERR_ARG, "%s: row %zu asked for, it has %zu", src->path, row, src->rows);
+        if (row >= features->rows)
+            return tnp_fail(ctx, TN_ERR_ARG, "%s: row %zu asked for, it has %zu", features->path, row, features->rows);
         *low = tnp_min(*low, row);
         *high = tnp_max(*high, row);
     }
@@ -357,12 +357,13 @@ static tn_status check(tn_ctx *ctx, const task *job, size_t *low, size_t *high)
 }
 
 /* The files that rows [low, high] came from are as long as they were. */
-static tn_status still_there(tn_ctx *ctx, const tn_source *src, size_t low, size_t high)
+static tn_status still_there(tn_ctx *ctx, const tn_features *features, size_t low, size_t high)
 {
     tn_status st = TN_OK;
-    for (size_t p = find_part(src, low), last = find_part(src, high); st == TN_OK && p <= last; ++p)
-        if (src->parts[p].file != TNP_NO_FILE)
-            st = tnp_file_failed(ctx, src->files[src->parts[p].file], tnp_file_still(src->files[src->parts[p].file]));
+    for (size_t p = find_part(features, low), last = find_part(features, high); st == TN_OK && p <= last; ++p)
+        if (features->parts[p].file != TNP_NO_FILE)
+            st = tnp_file_failed(ctx, features->files[features->parts[p].file],
+                                 tnp_file_still(features->files[features->parts[p].file]));
     return st;
 }
 
@@ -372,40 +373,50 @@ static tn_status run(tn_ctx *ctx, task *job)
     tn_status st = check(ctx, job, &low, &high);
     if (st != TN_OK || job->count == 0 || job->cols == 0)
         return st;
-    size_t most = by_column(&job->src->parts[0]) ? LONG_BLOCK : BLOCK;
+    size_t most = by_column(&job->features->parts[0]) ? LONG_BLOCK : BLOCK;
     job->block = tnp_max(1, most / tnp_max(job->grow, 1));
     size_t blocks = (job->count - 1) / job->block + 1;
     double values = (double)job->count * (double)job->cols * (double)tnp_max(job->grow, 1);
     tnp_parallel(ctx, tnp_threads_for(ctx, values), blocks, read_block, job);
     if (atomic_load(&job->failed))
-        return tnp_file_failed(ctx, job->src->files[job->file], job->fault);
-    return still_there(ctx, job->src, low, high);
+        return tnp_file_failed(ctx, job->features->files[job->file], job->fault);
+    return still_there(ctx, job->features, low, high);
 }
 
-tn_status tn_source_read(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
-                         size_t col0, size_t cols, float *out)
+tn_status tn_features_read(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start, size_t count,
+                           size_t col0, size_t cols, float *out)
 {
-    task job = {
-        .src = src, .index = index, .start = start, .count = count, .col0 = col0, .cols = cols, .out = {.narrow = out}};
-    return run(ctx, &job);
-}
-
-tn_status tn_source_read_wide(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
-                              size_t col0, size_t cols, double *out)
-{
-    task job = {
-        .src = src, .index = index, .start = start, .count = count, .col0 = col0, .cols = cols, .out = {.wide = out}};
-    return run(ctx, &job);
-}
-
-tn_status tnp_source_read_then(tn_ctx *ctx, const tn_source *src, const size_t *index, size_t start, size_t count,
-                               float *narrow, double *wide, size_t grow, tnp_rows_fn then, void *arg)
-{
-    task job = {.src = src,
+    task job = {.features = features,
                 .index = index,
                 .start = start,
                 .count = count,
-                .cols = src->cols,
+                .col0 = col0,
+                .cols = cols,
+                .out = {.narrow = out}};
+    return run(ctx, &job);
+}
+
+tn_status tn_features_read_wide(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start,
+                                size_t count, size_t col0, size_t cols, double *out)
+{
+    task job = {.features = features,
+                .index = index,
+                .start = start,
+                .count = count,
+                .col0 = col0,
+                .cols = cols,
+                .out = {.wide = out}};
+    return run(ctx, &job);
+}
+
+tn_status tnp_features_read_then(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start,
+                                 size_t count, float *narrow, double *wide, size_t grow, tnp_rows_fn then, void *arg)
+{
+    task job = {.features = features,
+                .index = index,
+                .start = start,
+                .count = count,
+                .cols = features->cols,
                 .out = {.narrow = narrow, .wide = wide},
                 .grow = grow,
                 .then = then,
@@ -413,31 +424,35 @@ tn_status tnp_source_read_then(tn_ctx *ctx, const tn_source *src, const size_t *
     return run(ctx, &job);
 }
 
-tn_status tnp_source_read_ints(tn_ctx *ctx, const tn_source *src, size_t start, size_t count, int64_t *out)
+tn_status tnp_features_read_ints(tn_ctx *ctx, const tn_features *features, size_t start, size_t count, int64_t *out)
 {
-    task job = {
-        .src = src, .start = start, .count = count, .cols = src->cols, .out = {.whole = out}, .unfit = SIZE_MAX};
+    task job = {.features = features,
+                .start = start,
+                .count = count,
+                .cols = features->cols,
+                .out = {.whole = out},
+                .unfit = SIZE_MAX};
     tn_status st = run(ctx, &job);
     if (st == TN_OK && job.unfit != SIZE_MAX)
-        st = tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: value is above %" PRId64, src->path,
-                      start + job.unfit / src->cols, INT64_MAX);
+        st = tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: value is above %" PRId64, features->path,
+                      start + job.unfit / features->cols, INT64_MAX);
     return st;
 }
 
-void tnp_source_expect(const tn_source *src, const size_t *index, size_t start, size_t count, bool soon)
+void tnp_features_expect(const tn_features *features, const size_t *index, size_t start, size_t count, bool soon)
 {
     if (count == 0)
         return;
     size_t low = index ? index[start] : start, high = index ? index[start + count - 1] : start + count - 1;
-    for (size_t p = find_part(src, low), last = find_part(src, high); p <= last; ++p) {
-        const tnp_part *part = &src->parts[p];
+    for (size_t p = find_part(features, low), last = find_part(features, high); p <= last; ++p) {
+        const tnp_part *part = &features->parts[p];
         if (part->file == TNP_NO_FILE || by_column(part)) /* columns: a row touches every page anyway */
             continue;
         size_t from = low > part->first ? low - part->first : 0, to = tnp_min(part->rows, high + 1 - part->first);
         size_t at = part->at + from * part->row_step, size = (to - from) * part->row_step;
         if (soon)
-            tnp_file_soon(src->files[part->file], at, size);
+            tnp_file_soon(features->files[part->file], at, size);
         else
-            tnp_file_later(src->files[part->file], at, size);
+            tnp_file_later(features->files[part->file], at, size);
     }
 }

@@ -298,9 +298,9 @@ const char *tnp_safetensors_name(const tnp_safetensors *file, size_t i)
     return NULL;
 }
 
-tn_status tnp_safetensors_give(tn_ctx *ctx, tnp_safetensors *file, tn_source *src, size_t *index)
+tn_status tnp_safetensors_give(tn_ctx *ctx, tnp_safetensors *file, tn_features *features, size_t *index)
 {
-    return tnp_source_take(ctx, src, &file->file, index);
+    return tnp_features_take(ctx, features, &file->file, index);
 }
 
 /* ---- a representation ---- */
@@ -330,24 +330,24 @@ static tn_status only_tensor(tn_ctx *ctx, const tnp_safetensors *file, const cha
     return TN_OK;
 }
 
-tn_status tnp_safetensors_open(tn_ctx *ctx, tn_source *src, const char *file, const char *key)
+tn_status tnp_safetensors_open(tn_ctx *ctx, tn_features *features, const char *file, const char *key)
 {
     tn_status st = TN_OK;
     tnp_safetensors *tensors = NULL;
     tnp_array array;
     size_t index = 0;
-    src->format = "safetensors";
+    features->format = "safetensors";
     TN_TRY(tnp_safetensors_load(ctx, file, &tensors));
     const char *format = tnp_safetensors_meta(tensors, "format");
     if (!key && format && strcmp(format, "tenon-codes") == 0) {
-        TN_TRY(tnp_codes_open(ctx, src, tensors));
+        TN_TRY(tnp_codes_open(ctx, features, tensors));
         goto done;
     }
     if (!key)
         TN_TRY(only_tensor(ctx, tensors, &key));
     TN_TRY(tnp_safetensors_find(ctx, tensors, key, &array));
-    TN_TRY(tnp_safetensors_give(ctx, tensors, src, &index));
-    TN_TRY(tnp_source_add(ctx, src, src->path, &array, index));
+    TN_TRY(tnp_safetensors_give(ctx, tensors, features, &index));
+    TN_TRY(tnp_features_add(ctx, features, features->path, &array, index));
 done:
     tnp_safetensors_close(tensors);
     return st;

@@ -5,7 +5,7 @@
 #ifndef TNP_SAFETENSORS_H
 #define TNP_SAFETENSORS_H
 
-#include "read/source.h"
+#include "read/features.h"
 
 typedef struct tnp_safetensors tnp_safetensors;
 
@@ -34,6 +34,6 @@ tn_status tnp_safetensors_values(tn_ctx *ctx, const tnp_safetensors *file, const
 tn_status tnp_safetensors_bytes(tn_ctx *ctx, const tnp_safetensors *file, const tnp_array *array, size_t offset,
                                 size_t size, void *out);
 /* Hands the open file to a source; names and metadata stay, values are the source's to read from then on. */
-tn_status tnp_safetensors_give(tn_ctx *ctx, tnp_safetensors *file, tn_source *src, size_t *index);
+tn_status tnp_safetensors_give(tn_ctx *ctx, tnp_safetensors *file, tn_features *features, size_t *index);
 
 #endif

@@ -3,7 +3,7 @@
  * A directory of .npy shards: its files in byte order of their names, one below the other. Hidden files and
  * other suffixes are left alone. Shards of different precision may be mixed, floats with integers may not. */
 #define _POSIX_C_SOURCE 200809L
-#include "read/source.h"
+#include "read/features.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -52,21 +52,21 @@ done:
     return st;
 }
 
-tn_status tnp_shards_open(tn_ctx *ctx, tn_source *src, const char *folder)
+tn_status tnp_shards_open(tn_ctx *ctx, tn_features *features, const char *folder)
 {
     tn_status st = TN_OK;
     char **names = NULL;
     size_t count = 0, index = 0;
     tnp_array array;
-    src->format = "shards";
+    features->format = "shards";
     TN_TRY(list(ctx, folder, &names, &count));
     if (count == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: directory without .npy files", folder));
     for (size_t i = 0; i < count; ++i) {
         TN_TRY(tnp_cancelled(ctx));
-        TN_TRY(tnp_source_file(ctx, src, names[i], &index));
-        TN_TRY(tnp_npy_read(ctx, src->files[index], 0, tnp_file_size(src->files[index]), &array));
-        TN_TRY(tnp_source_add(ctx, src, names[i], &array, index));
+        TN_TRY(tnp_features_file(ctx, features, names[i], &index));
+        TN_TRY(tnp_npy_read(ctx, features->files[index], 0, tnp_file_size(features->files[index]), &array));
+        TN_TRY(tnp_features_add(ctx, features, names[i], &array, index));
     }
 done:
     for (size_t i = 0; i < count; ++i)

@@ -4,7 +4,7 @@
 #ifndef TNP_READ_TEXT_H
 #define TNP_READ_TEXT_H
 
-#include "base/base.h"
+#include "base/text.h"
 
 /* A text file seen through a buffer that moves forward over it, so that memory does not grow with the file: data[0 .. size) are
  * the bytes from `start` on. The text ends at `end`; a byte order mark at the beginning is skipped. */
@@ -48,16 +48,6 @@ tnp_span tnp_trim(tnp_span span);
 bool tnp_span_is(tnp_span span, const char *text);
 /* By bytes; a prefix comes first. */
 int tnp_span_compare(tnp_span a, tnp_span b);
-
-/* Bytes of the well-formed UTF-8 sequence that starts here, at most `left`; 0 when there is none. NUL is none: of a
- * terminated string nothing behind its end is read, whatever `left` says. */
-size_t tnp_utf8_length(const char *text, size_t left);
-/* True for well-formed UTF-8 without NUL; else *bad is the place of the first wrong byte. */
-bool tnp_utf8(tnp_span span, size_t *bad);
-
-/* A copy in which every byte that is no part of UTF-8 text stands as four characters, \xff: file names may be anything, names in
- * heads and JSON may not. The same bytes give the same name, others another one. */
-tn_status tnp_utf8_copy(tn_ctx *ctx, const char *text, size_t length, char **out);
 
 /* For messages: at most 40 bytes of the span, bytes that do not print as '?'. */
 const char *tnp_show(tnp_span span, char buf[48]);

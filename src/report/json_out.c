@@ -2,7 +2,7 @@
  *
  * Results as one JSON object in the keys of docs/cli.md, contract keys first, ours after. NaN and infinity are
  * null: for "lambda" null says that the class has no weights, elsewhere that the figure does not exist. */
-#include "report/text.h"
+#include "base/text.h"
 #include "tenon/report.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Metrics for people: one line a metric that exists for the task, and on request one line a class. */
-#include "report/text.h"
+#include "report/cells.h"
 #include "tenon/report.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * Rankings and fits for people: a table, then the verdict in sentences. Gains are in nats a label against the
  * model without features, so that 0 means "tells nothing" whatever the task. */
-#include "report/text.h"
+#include "report/cells.h"
 #include "tenon/report.h"
 
 #include <math.h>

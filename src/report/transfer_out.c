@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Results of a transfer, as JSON and for people. */
-#include "report/text.h"
+#include "report/cells.h"
 #include "tenon/report.h"
 
 #include <math.h>

@@ -20,9 +20,9 @@ struct tnp_ensemble {
     bool intercept, once;   /* once: one candidate, asked for a single time */
     const tn_feed **narrow; /* candidates that can be in a primal set */
     size_t narrow_count;
-    tnp_range *columns; /* count: of each candidate in the joint statistics; empty for the others */
-    tnp_stats *stats;   /* or NULL */
-    double **products;  /* count: (N,N) each, or NULL */
+    tnp_range *columns;   /* count: of each candidate in the joint statistics; empty for the others */
+    tnp_moments *moments; /* or NULL */
+    double **products;    /* count: (N,N) each, or NULL */
 };
 
 typedef struct reading_plan {
@@ -38,8 +38,8 @@ static bool is_dual(const tnp_ensemble *e, size_t cols)
 
 static size_t moments_bytes(size_t primal, size_t widest, size_t classes, bool wide)
 {
-    return tnp_stats_bytes(primal, classes, wide) +
-           tnp_stats_block(primal, wide) * ((primal + widest) * (wide ? 8 : 4) + 1);
+    return tnp_moments_bytes(primal, classes, wide) +
+           tnp_moments_block(primal, wide) * ((primal + widest) * (wide ? 8 : 4) + 1);
 }
 
 /* Which moments the sets will need, and the memory for them with the largest problem beside. */
@@ -52,7 +52,7 @@ static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
         total += cols;
         primal += is_dual(e, cols) ? 0 : cols;
         widest = tnp_max(widest, cols);
-        wide |= tn_source_is_wide(tn_feed_source(e->feeds[c]));
+        wide |= tn_features_is_wide(tn_feed_features(e->feeds[c]));
     }
     for (size_t c = 0; c < e->count; ++c) {
         plan->need_products[c] = is_dual(e, tn_feed_cols(e->feeds[c])) || (sets && is_dual(e, total));
@@ -73,7 +73,7 @@ static tn_status gather(tn_ctx *ctx, tnp_ensemble *e, const reading_plan *plan)
 {
     tn_status st = TN_OK;
     if (e->narrow_count > 0)
-        TN_TRY(tnp_gather_stats(ctx, e->narrow, e->narrow_count, e->y, &e->stats));
+        TN_TRY(tnp_gather_moments(ctx, e->narrow, e->narrow_count, e->y, &e->moments));
     for (size_t c = 0; c < e->count; ++c) {
         size_t square = 0;
         if (!plan->need_products[c])
@@ -111,7 +111,7 @@ tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t coun
         e->narrow[e->narrow_count++] = feeds[c];
     }
     make_plan(e, sets && count > 1, &plan);
-    TN_TRY(tnp_need(ctx, plan.bytes, count == 1 ? tn_source_path(tn_feed_source(feeds[0])) : "ensemble"));
+    TN_TRY(tnp_need(ctx, plan.bytes, count == 1 ? tn_features_path(tn_feed_features(feeds[0])) : "ensemble"));
     TN_TRY(gather(ctx, e, &plan));
     *out = e;
     e = NULL;
@@ -128,7 +128,7 @@ void tnp_ensemble_free(tnp_ensemble *e)
     for (size_t c = 0; e->products && c < e->count; ++c)
         tnp_free(e->products[c]);
     tnp_free(e->products);
-    tn_stats_free(e->stats);
+    tn_moments_free(e->moments);
     tnp_free(e->columns);
     tnp_free(e->narrow);
     tnp_free(e);
@@ -164,21 +164,21 @@ tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *e, const size_t *members
     if (is_dual(e, dim))
         return dual_ridge(ctx, e, members, count, dim, out);
     if (e->once)
-        return tnp_ridge_primal_take(ctx, e->stats, e->intercept, out);
+        return tnp_ridge_primal_take(ctx, e->moments, e->intercept, out);
     tnp_range *parts = NULL;
     tn_status st = tnp_alloc(ctx, count, sizeof *parts, &parts);
     if (st != TN_OK)
         return st;
     for (size_t m = 0; m < count; ++m)
         parts[m] = e->columns[members[m]];
-    st = tnp_ridge_primal(ctx, e->stats, parts, count, e->intercept, out);
+    st = tnp_ridge_primal(ctx, e->moments, parts, count, e->intercept, out);
     tnp_free(parts);
     return st;
 }
 
 bool tnp_ensemble_can_widen(const tnp_ensemble *e)
 {
-    const tnp_stats *s = e->stats;
+    const tnp_moments *s = e->moments;
     double moved = 0;
     if (!s || (s->wide && s->framed))
         return false;
@@ -206,7 +206,7 @@ tn_status tnp_ensemble_root(tn_ctx *ctx, const tnp_ensemble *e, const size_t *me
 }
 
 /* The means of columns [from, to) as the moments have them; *finite: whether they are numbers. */
-static tn_status means_of(tn_ctx *ctx, const tnp_stats *s, tnp_range columns, double **mean, bool *finite)
+static tn_status means_of(tn_ctx *ctx, const tnp_moments *s, tnp_range columns, double **mean, bool *finite)
 {
     size_t dim = columns.to - columns.from;
     tn_status st = tnp_alloc(ctx, dim, sizeof **mean, mean);
@@ -223,10 +223,10 @@ tn_status tnp_ensemble_widen(tn_ctx *ctx, tnp_ensemble *e)
     tn_status st = TN_OK;
     double *mean = NULL;
     bool finite = true;
-    TN_TRY(means_of(ctx, e->stats, (tnp_range){0, e->stats->dim}, &mean, &finite));
-    tn_stats_free(e->stats);
-    e->stats = NULL;
-    TN_TRY(tnp_gather_stats_wide(ctx, e->narrow, e->narrow_count, e->y, finite ? mean : NULL, &e->stats));
+    TN_TRY(means_of(ctx, e->moments, (tnp_range){0, e->moments->dim}, &mean, &finite));
+    tn_moments_free(e->moments);
+    e->moments = NULL;
+    TN_TRY(tnp_gather_moments_wide(ctx, e->narrow, e->narrow_count, e->y, finite ? mean : NULL, &e->moments));
 done:
     tnp_free(mean);
     return st;
@@ -235,21 +235,22 @@ done:
 bool tnp_ensemble_has_room(const tn_ctx *ctx, const tnp_ensemble *e, size_t member)
 {
     size_t dim = tn_feed_cols(e->feeds[member]);
-    return dim < e->stats->dim &&
-           moments_bytes(dim, dim, e->y->classes, true) + tnp_spectrum_bytes(dim, e->y->classes) <= tnp_room(ctx);
+    return dim < e->moments->dim &&
+           moments_bytes(dim, dim, e->y->classes, true) + tnp_spectrum_bytes(dim, e->y->classes) <=
+               tnp_budget_left(ctx);
 }
 
 tn_status tnp_ensemble_widen_one(tn_ctx *ctx, const tnp_ensemble *e, size_t member, tnp_ridge **out)
 {
     tn_status st = TN_OK;
     double *mean = NULL;
-    tnp_stats *stats = NULL;
+    tnp_moments *moments = NULL;
     bool finite = true;
-    TN_TRY(means_of(ctx, e->stats, e->columns[member], &mean, &finite));
-    TN_TRY(tnp_gather_stats_wide(ctx, &e->feeds[member], 1, e->y, finite ? mean : NULL, &stats));
-    TN_TRY(tnp_ridge_primal_take(ctx, stats, e->intercept, out));
+    TN_TRY(means_of(ctx, e->moments, e->columns[member], &mean, &finite));
+    TN_TRY(tnp_gather_moments_wide(ctx, &e->feeds[member], 1, e->y, finite ? mean : NULL, &moments));
+    TN_TRY(tnp_ridge_primal_take(ctx, moments, e->intercept, out));
 done:
     tnp_free(mean);
-    tn_stats_free(stats);
+    tn_moments_free(moments);
     return st;
 }

@@ -4,7 +4,7 @@
 #ifndef TNP_ENSEMBLE_H
 #define TNP_ENSEMBLE_H
 
-#include "learn/ridge.h"
+#include "learn/ridge/ridge.h"
 #include "tenon/select.h"
 
 typedef struct tnp_ensemble tnp_ensemble;

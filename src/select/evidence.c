@@ -24,7 +24,7 @@ enum { GOLDEN_STEPS = 60, WATCH = 8 };
 
 typedef struct evidence_job {
     const tnp_spectrum *s;
-    const tnp_kernels *k;
+    const tnp_simd *k;
     const tn_evidence_options *opt;
     const bool *constant;
     double dim;
@@ -410,7 +410,7 @@ tn_status tnp_evidence_new(tn_ctx *ctx, const tnp_spectrum *s, size_t rows, size
     tn_status st = TN_OK;
     tn_evidence *e = NULL;
     double *spare = NULL;
-    evidence_job job = {.s = s, .k = tnp_kernels_get(), .opt = options, .constant = constant, .dim = (double)dim};
+    evidence_job job = {.s = s, .k = tnp_simd_get(), .opt = options, .constant = constant, .dim = (double)dim};
     TN_TRY(evidence_alloc(ctx, s->classes, &e));
     TN_TRY(tnp_alloc(ctx, s->classes, sizeof *spare, &spare));
     job.out = e;

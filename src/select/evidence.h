@@ -4,7 +4,7 @@
 #ifndef TNP_EVIDENCE_H
 #define TNP_EVIDENCE_H
 
-#include "learn/spectrum.h"
+#include "learn/ridge/loo.h"
 #include "tenon/select.h"
 
 /* rows, dim: of the problem, for the record and for EM. constant (classes): targets that never change, left out.
@@ -15,7 +15,8 @@ tn_status tnp_evidence_new(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t row
 /* Estimates how far rounding of the moments may have moved the log evidence, relative to it: out->error. */
 tn_status tnp_evidence_error(tn_ctx *ctx, const tnp_spectrum *spectrum, tn_evidence *out);
 
-/* The lambda that minimises N sum_k |y_k - Xw_k|^2 / (N - gamma - intercept)^2; infinite when no features is best. */
+/* The lambda that minimises N sum_k |y_k - Xw_k|^2 / (N - gamma - intercept)^2; infinite when no features is
+ * best. spectrum: of the ridge that loo was made for. */
 tn_status tnp_gcv_lambda(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t rows, bool intercept, const bool *constant,
                          double *lambda);
 
@@ -24,5 +25,9 @@ tn_status tnp_gcv_lambda(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t rows,
 tn_status tnp_minimise_lambda(tn_ctx *ctx, const tnp_spectrum *spectrum,
                               tn_status (*f)(tn_ctx *ctx, void *arg, double lambda, double *value), void *arg,
                               double *lambda, double *value);
+
+/* The lambda with the least leave-one-out squared error over all classes; infinite when no features is
+ * best. spectrum: of the ridge that loo was made for. */
+tn_status tnp_loo_lambda(tn_ctx *ctx, tnp_loo *loo, const tnp_spectrum *spectrum, double *lambda);
 
 #endif

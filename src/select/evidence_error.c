@@ -30,7 +30,7 @@ static const double SAFE = 3;
 
 typedef struct error_job {
     const tnp_spectrum *s;
-    const tnp_kernels *k;
+    const tnp_simd *k;
     const tn_evidence *e;
     double least;         /* eigenvalue */
     double form;          /* error of u'Au for a unit vector u */
@@ -136,7 +136,7 @@ done:
 tn_status tnp_evidence_error(tn_ctx *ctx, const tnp_spectrum *s, tn_evidence *out)
 {
     tn_status st = TN_OK;
-    error_job job = {.s = s, .k = tnp_kernels_get(), .e = out, .form = s->noise.form};
+    error_job job = {.s = s, .k = tnp_simd_get(), .e = out, .form = s->noise.form};
     double sum = 0, square = 0, scale = 0;
     out->error = 0;
     if (s->rank == 0 || out->degenerate_classes == s->classes)

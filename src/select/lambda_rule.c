@@ -62,7 +62,7 @@ done:
 
 typedef struct gcv_job {
     const tnp_spectrum *s;
-    const tnp_kernels *k;
+    const tnp_simd *k;
     const bool *constant;
     double lambda, rows, taken; /* taken: degrees of freedom of the intercept */
     double *residual;           /* tiles */
@@ -102,7 +102,7 @@ tn_status tnp_gcv_lambda(tn_ctx *ctx, const tnp_spectrum *s, size_t rows, bool i
                          double *lambda)
 {
     tn_status st = TN_OK;
-    gcv_job job = {s, tnp_kernels_get(), constant, 0, (double)rows, intercept ? 1 : 0, NULL};
+    gcv_job job = {s, tnp_simd_get(), constant, 0, (double)rows, intercept ? 1 : 0, NULL};
     double best = INFINITY, value = INFINITY, null = 0;
     TN_TRY(tnp_alloc(ctx, s->tiles, sizeof(double), &job.residual));
     for (size_t c = 0; c < s->classes; ++c)
@@ -135,4 +135,15 @@ tn_status tn_lambda_parse(tn_ctx *ctx, const char *text, tn_lambda_rule *rule, d
     *rule = TN_LAMBDA_FIXED;
     *value = x;
     return TN_OK;
+}
+
+tn_status tnp_loo_lambda(tn_ctx *ctx, tnp_loo *loo, const tnp_spectrum *spectrum, double *lambda)
+{
+    double best = INFINITY, value = INFINITY, null = INFINITY;
+    tn_status st = tnp_loo_squared_error(ctx, loo, INFINITY, &null);
+    if (st == TN_OK && spectrum->rank > 0)
+        st = tnp_minimise_lambda(ctx, spectrum, tnp_loo_squared_error, loo, &best, &value);
+    if (st == TN_OK)
+        *lambda = value < null ? best : INFINITY;
+    return st;
 }

@@ -50,7 +50,7 @@ static bool wants_root(const tn_ctx *ctx, const tnp_ensemble *ensemble, const si
     tnp_ensemble_root_cost(ensemble, members, count, &flops, &bytes);
     double may = s->hidden > s->noise.twins ? MAY_FLOPS : s->hidden > 0 ? TWINS_FLOPS : 0;
     double most = must_refine(s, e) ? MUST_FLOPS : may;
-    return flops <= most && bytes <= (double)tnp_room(ctx);
+    return flops <= most && bytes <= (double)tnp_budget_left(ctx);
 }
 
 tn_status tnp_ensemble_evidence(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count,

@@ -14,7 +14,7 @@ double tnp_log_evidence(const tnp_spectrum *s, double logdet, double r)
 
 typedef struct scan_job {
     const tnp_spectrum *s;
-    const tnp_kernels *k;
+    const tnp_simd *k;
     const tnp_scan *scan;
     double gamma[TNP_SCAN_MOST], logdet[TNP_SCAN_MOST];
     double *inverse; /* (points, order): pivots of every point, the same for all classes */
@@ -39,7 +39,7 @@ static void scan_tile(void *arg, size_t tile, double *scratch)
 tn_status tnp_scan_init(tn_ctx *ctx, const tnp_spectrum *s, tnp_scan *scan)
 {
     tn_status st = TN_OK;
-    scan_job job = {.s = s, .k = tnp_kernels_get(), .scan = scan};
+    scan_job job = {.s = s, .k = tnp_simd_get(), .scan = scan};
     double low = log(s->floor), high = log(1e6 * s->largest);
     double more = 2 * (log10(1e-12 * s->largest) - log10(s->floor));
     size_t points = TNP_SCAN + (size_t)ceil(fmin(fmax(more - 1e-9, 0), TNP_SCAN_MOST - TNP_SCAN));

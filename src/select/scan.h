@@ -4,7 +4,7 @@
 #ifndef TNP_SCAN_H
 #define TNP_SCAN_H
 
-#include "learn/spectrum.h"
+#include "learn/ridge/spectrum.h"
 #include "tenon/select.h"
 
 enum { TNP_SCAN = 37, TNP_SCAN_MOST = 129 };

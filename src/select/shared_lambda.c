@@ -11,7 +11,7 @@
 
 typedef struct shared_job {
     const tnp_spectrum *s;
-    const tnp_kernels *k;
+    const tnp_simd *k;
     const bool *constant;
     size_t counted; /* classes that are not constant */
     double x;
@@ -100,7 +100,7 @@ tn_status tnp_shared_lambda(tn_ctx *ctx, const tnp_spectrum *s, const tnp_scan *
                             double tolerance, tn_evidence *out)
 {
     tn_status st = TN_OK;
-    shared_job job = {s, tnp_kernels_get(), constant, s->classes - out->degenerate_classes, 0, NULL, NULL, NULL};
+    shared_job job = {s, tnp_simd_get(), constant, s->classes - out->degenerate_classes, 0, NULL, NULL, NULL};
     double f[TNP_SCAN_MOST] = {0}, slope[TNP_SCAN_MOST];
     size_t best = 0;
     TN_TRY(tnp_alloc(ctx, s->order, sizeof(double), &job.inverse));

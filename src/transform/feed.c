@@ -10,7 +10,7 @@
  * rounding first would cost the digits that are left when a mean is taken off, and 1e300 is finite. Doing so for all rows was
  * refused: it takes twice the time and changes the last bit of what needs no more. */
 #include "base/base.h"
-#include "read/source.h"
+#include "read/features.h"
 #include "transform/feed.h"
 #include "transform/map.h"
 #include "transform/normalize.h"
@@ -28,7 +28,7 @@ enum {
 typedef enum row_state { FINE, NOT_FINITE, TOO_LARGE } row_state;
 
 typedef struct row_job {
-    const tnp_kernels *k;
+    const tnp_simd *k;
     const tn_feed *feed;
     size_t stride, wide_stride; /* of out, out_wide */
     float *in, *out;            /* in place where they are the same rows: without a map, and with stride = cols */
@@ -157,7 +157,7 @@ static tn_status too_large(tn_ctx *ctx, const tn_feed *feed, size_t row)
     st = tnp_fail(ctx, TN_ERR_DATA,
                   "%s: row %zu, column %zu: %.3g after --normalize %s, expected at most %.3g, or sums of float32 "
                   "overflow (--normalize l2, root or l1 takes values of any size)",
-                  tn_source_path(feed->src), row, j, y[j], tn_normalize_name(feed->normalize), feed->limit);
+                  tn_features_path(feed->features), row, j, y[j], tn_normalize_name(feed->normalize), feed->limit);
 done:
     tnp_free(y);
     return st;
@@ -170,17 +170,17 @@ static tn_status read_rows(tn_ctx *ctx, const tn_feed *feed, const size_t *index
 {
     tn_status st = TN_OK;
     TN_TRY(tnp_alloc(ctx, count, sizeof *job->state, &job->state));
-    job->k = tnp_kernels_get();
+    job->k = tnp_simd_get();
     job->feed = feed;
     job->in = raw;
     job->in_wide = raw_wide;
-    TN_TRY(tnp_source_read_then(ctx, feed->src, index, start, count, raw_wide ? NULL : raw, raw_wide,
-                                feed->cols / tnp_max(feed->raw, 1), prepare_rows, job));
+    TN_TRY(tnp_features_read_then(ctx, feed->features, index, start, count, raw_wide ? NULL : raw, raw_wide,
+                                  feed->cols / tnp_max(feed->raw, 1), prepare_rows, job));
     for (size_t i = 0; i < count; ++i) {
         size_t row = index ? index[start + i] : start + i;
         if (job->state[i] == NOT_FINITE && feed->nan != TN_NAN_ZERO)
             TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds NaN or infinity (--nan drop or zero accepts it)",
-                            tn_source_path(feed->src), row));
+                            tn_features_path(feed->features), row));
         if (job->state[i] == TOO_LARGE)
             TN_TRY(too_large(ctx, feed, row));
     }
@@ -197,7 +197,7 @@ static bool needs_raw(const tn_feed *feed, size_t stride)
 /* Whether rows as float are prepared in double. */
 static bool is_rounded(const tn_feed *feed)
 {
-    return feed->centre || tn_source_is_wide(feed->src);
+    return feed->centre || tn_features_is_wide(feed->features);
 }
 
 static size_t rounded_rows(const tn_feed *feed, size_t count)
@@ -304,7 +304,7 @@ done:
 
 void tnp_feed_expect(const tn_feed *feed, size_t start, size_t count, bool soon)
 {
-    tnp_source_expect(feed->src, feed->rows, start, count, soon);
+    tnp_features_expect(feed->features, feed->rows, start, count, soon);
 }
 
 size_t tnp_feed_scratch(const tn_feed *feed, size_t count, size_t stride)
@@ -337,20 +337,20 @@ size_t tnp_feed_pass_rows(size_t cols)
 
 /* ---- making ---- */
 
-tn_status tn_feed_new(tn_ctx *ctx, const tn_source *src, const size_t *rows, size_t count, tn_normalize normalize,
-                      tn_nan_policy nan, const tn_map *map, tn_feed **out)
+tn_status tn_feed_new(tn_ctx *ctx, const tn_features *features, const size_t *rows, size_t count,
+                      tn_normalize normalize, tn_nan_policy nan, const tn_map *map, tn_feed **out)
 {
     tn_status st = TN_OK;
     tn_feed *feed = NULL;
-    if (!rows && count > tn_source_rows(src))
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: %zu rows asked for, it has %zu", tn_source_path(src), count,
-                        tn_source_rows(src));
+    if (!rows && count > tn_features_rows(features))
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: %zu rows asked for, it has %zu", tn_features_path(features), count,
+                        tn_features_rows(features));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *feed, &feed));
-    feed->src = src;
+    feed->features = features;
     feed->rows = rows;
     feed->count = count;
     feed->map = map;
-    feed->raw = tn_source_cols(src);
+    feed->raw = tn_features_cols(features);
     TN_TRY(tnp_mul(ctx, feed->raw, map ? tn_map_width(map) : 1, &feed->cols));
     if (map)
         TN_TRY(tnp_phi_ready(ctx, map));
@@ -386,9 +386,9 @@ size_t tn_feed_cols(const tn_feed *feed)
     return feed->cols;
 }
 
-const tn_source *tn_feed_source(const tn_feed *feed)
+const tn_features *tn_feed_features(const tn_feed *feed)
 {
-    return feed->src;
+    return feed->features;
 }
 
 const tn_map *tn_feed_map(const tn_feed *feed)
@@ -454,15 +454,15 @@ void tnp_feed_set_limit(tn_feed *feed, double limit)
     feed->limit = limit;
 }
 
-tn_status tn_rows_finite(tn_ctx *ctx, const tn_source *src, bool *keep)
+tn_status tn_rows_finite(tn_ctx *ctx, const tn_features *features, bool *keep)
 {
     tn_status st = TN_OK;
     double *block = NULL;
-    size_t rows = tn_source_rows(src), cols = tn_source_cols(src), most = tnp_feed_pass_rows(cols);
+    size_t rows = tn_features_rows(features), cols = tn_features_cols(features), most = tnp_feed_pass_rows(cols);
     TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, most) * cols, sizeof *block, &block));
     for (size_t start = 0; start < rows; start += most) {
         size_t count = tnp_min(most, rows - start);
-        TN_TRY(tn_source_read_wide(ctx, src, NULL, start, count, 0, cols, block));
+        TN_TRY(tn_features_read_wide(ctx, features, NULL, start, count, 0, cols, block));
         TN_TRY(tnp_progress(ctx, "finite rows", start + count, rows));
         for (size_t i = 0; i < count; ++i)
             if (!row_is_finite(block + i * cols, cols))

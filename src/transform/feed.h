@@ -16,7 +16,7 @@
 #include "tenon/transform.h"
 
 struct tn_feed {
-    const tn_source *src;
+    const tn_features *features;
     const size_t *rows;
     const tn_map *map;       /* or NULL */
     size_t count, raw, cols; /* rows; columns of the source, and of what comes out */

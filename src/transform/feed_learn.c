@@ -65,7 +65,7 @@ static tn_status end_squares(tn_ctx *ctx, const tn_feed *feed, column_sums *s)
             return tnp_fail(ctx, TN_ERR_DATA,
                             "%s: column %zu varies by %.3g, expected 1e-307 to 1e+307, or nothing: --normalize zscore "
                             "has no double for it",
-                            tn_source_path(feed->src), j, s->most[j]);
+                            tn_features_path(feed->features), j, s->most[j]);
     }
     return TN_OK;
 }
@@ -170,7 +170,7 @@ static tn_status check_smallest(tn_ctx *ctx, const tn_feed *feed, const double *
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA,
                         "%s: no value exceeds %.3g after --normalize %s, expected %.3g or more, or float32 has no "
                         "weights for them (--normalize l2, root or l1 takes values of any size)",
-                        tn_source_path(feed->src), top, tn_normalize_name(feed->normalize), TNP_FEED_SMALLEST));
+                        tn_features_path(feed->features), top, tn_normalize_name(feed->normalize), TNP_FEED_SMALLEST));
 done:
     tnp_free(block);
     return st;

@@ -314,7 +314,7 @@ static void split_roots(const float *x, float factor, size_t n, float *out)
     }
 }
 
-void tnp_phi_row(const tnp_kernels *k, const tn_map *map, float *x, size_t n, float *out)
+void tnp_phi_row(const tnp_simd *k, const tn_map *map, float *x, size_t n, float *out)
 {
     double sum = k->sum_abs(x, n), exact = sum > 0 ? fmin(map->made_of.scale / sum, DBL_MAX) : 0;
     float factor = (float)exact;

@@ -5,7 +5,7 @@
 #define TNP_TRANSFORM_MAP_H
 
 #include "base/base.h"
-#include "kernel/kernel.h"
+#include "simd/simd.h"
 #include "tenon/transform.h"
 
 #include <pthread.h>
@@ -44,7 +44,7 @@ struct tn_map {
  * concurrently with different contexts. TN_ERR_MEMORY, TN_ERR_BUDGET. */
 tn_status tnp_phi_ready(tn_ctx *ctx, const tn_map *map);
 /* phi of a whole row x (n), out (n * width). x is brought to the map's axis first; in single precision it may be overwritten. */
-void tnp_phi_row(const tnp_kernels *k, const tn_map *map, float *x, size_t n, float *out);
+void tnp_phi_row(const tnp_simd *k, const tn_map *map, float *x, size_t n, float *out);
 void tnp_phi_row_wide(const tn_map *map, const double *x, size_t n, double *out);
 
 /* ---- map_basis.c ---- */

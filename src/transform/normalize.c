@@ -63,8 +63,8 @@ static float inverse_or_one(double norm)
     return norm > 0 ? (float)(1 / norm) : 1.0f;
 }
 
-void tnp_normalize_row(const tnp_kernels *k, tn_normalize kind, const double *means, const double *scales,
-                       const float *x, float *y, size_t n)
+void tnp_normalize_row(const tnp_simd *k, tn_normalize kind, const double *means, const double *scales, const float *x,
+                       float *y, size_t n)
 {
     double norm = 0;
     switch (kind) {

@@ -73,20 +73,20 @@ static inline void fuzz_end(tn_ctx *ctx, const char *path)
 }
 
 /* Every row in blocks of at most FUZZ_VALUES values; a wide row in pieces. */
-static inline void fuzz_read(tn_ctx *ctx, const tn_source *src)
+static inline void fuzz_read(tn_ctx *ctx, const tn_features *features)
 {
     static float narrow[FUZZ_VALUES];
     static double wide[FUZZ_VALUES];
-    size_t rows = tn_source_rows(src), cols = tn_source_cols(src), width = tnp_min(cols, FUZZ_VALUES);
+    size_t rows = tn_features_rows(features), cols = tn_features_cols(features), width = tnp_min(cols, FUZZ_VALUES);
     size_t height = FUZZ_VALUES / width;
     for (size_t row = 0; row < rows; row += height)
         for (size_t col = 0; col < cols; col += width) {
             size_t n = tnp_min(height, rows - row), m = tnp_min(width, cols - col);
-            if (tn_source_read(ctx, src, NULL, row, n, col, m, narrow) != TN_OK ||
-                tn_source_read_wide(ctx, src, NULL, row, n, col, m, wide) != TN_OK)
+            if (tn_features_read(ctx, features, NULL, row, n, col, m, narrow) != TN_OK ||
+                tn_features_read_wide(ctx, features, NULL, row, n, col, m, wide) != TN_OK)
                 abort();
         }
-    const char *const *ids = tn_source_ids(src);
+    const char *const *ids = tn_features_ids(features);
     size_t length = 0;
     for (size_t i = 0; ids && i < rows; ++i)
         for (const char *p = ids[i]; *p; ++p)
@@ -94,15 +94,15 @@ static inline void fuzz_read(tn_ctx *ctx, const tn_source *src)
     narrow[0] = (float)length;
 }
 
-static inline int fuzz_source(const char *suffix, const uint8_t *data, size_t size)
+static inline int fuzz_features(const char *suffix, const uint8_t *data, size_t size)
 {
     char path[FUZZ_PATH];
-    tn_source *src = NULL;
+    tn_features *features = NULL;
     tn_ctx *ctx = fuzz_begin();
     fuzz_write(path, suffix, data, size);
-    if (tn_source_open(ctx, path, &src) == TN_OK)
-        fuzz_read(ctx, src);
-    tn_source_close(src);
+    if (tn_features_open(ctx, path, &features) == TN_OK)
+        fuzz_read(ctx, features);
+    tn_features_close(features);
     fuzz_end(ctx, path);
     return 0;
 }

@@ -3,7 +3,7 @@
  * The command line: words one a line, the first byte chooses the command. And every line as a number, a size, a grid, a rule for
  * lambda, a list of normalisations. What tnp_number takes is what strtod takes it for, and what an option takes it can print. */
 #include "fuzz_cli.h"
-#include "learn/linear.h"
+#include "learn/linear/linear.h"
 #include "tenon/select.h"
 
 #include <math.h>

@@ -3,7 +3,7 @@
  * Any bytes as a checkpoint of a small run: what is accepted is within the run's bounds, and is accepted again after it was
  * saved. */
 #include "fuzz.h"
-#include "report/checkpoint.h"
+#include "store/checkpoint.h"
 
 enum { TRIALS = 2, EPOCHS = 2 };
 

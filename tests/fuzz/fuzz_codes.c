@@ -5,5 +5,5 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    return fuzz_source("safetensors", data, size);
+    return fuzz_features("safetensors", data, size);
 }

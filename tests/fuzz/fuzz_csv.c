@@ -5,5 +5,5 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    return fuzz_source("csv", data, size);
+    return fuzz_features("csv", data, size);
 }

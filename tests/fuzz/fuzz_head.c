@@ -2,7 +2,7 @@
  *
  * Any bytes as a head file: a head whose every part can be read and saved again, or an error. */
 #include "fuzz.h"
-#include "tenon/report.h"
+#include "tenon/store.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
  *
  * Any bytes as a kernel file: a few values through the map, saved and loaded again with the same weights, or an error. */
 #include "fuzz.h"
-#include "tenon/report.h"
+#include "tenon/store.h"
 
 #include <string.h>
 

@@ -5,5 +5,5 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    return fuzz_source("npy", data, size);
+    return fuzz_features("npy", data, size);
 }

@@ -2,7 +2,7 @@
  *
  * Any bytes as a product quantiser: a row of zeros encoded and decoded, the quantiser saved and loaded again, or an error. */
 #include "fuzz.h"
-#include "tenon/report.h"
+#include "tenon/store.h"
 
 static void use(tn_ctx *ctx, const tn_pq *pq)
 {

@@ -9,16 +9,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     char folder[FUZZ_PATH], shard[3][FUZZ_PATH];
     fuzz_input in = {data, size};
     size_t count = fuzz_byte(&in) % 4;
-    tn_source *src = NULL;
+    tn_features *features = NULL;
     tn_ctx *ctx = fuzz_begin();
     fuzz_path(folder, "-shards");
     if (mkdir(folder, 0700) != 0 && access(folder, W_OK) != 0)
         abort();
     for (size_t i = 0; i < count; ++i)
         fuzz_part_file(&in, names[i], shard[i]);
-    if (tn_source_open(ctx, folder, &src) == TN_OK)
-        fuzz_read(ctx, src);
-    tn_source_close(src);
+    if (tn_features_open(ctx, folder, &features) == TN_OK)
+        fuzz_read(ctx, features);
+    tn_features_close(features);
     for (size_t i = 0; i < count; ++i)
         unlink(shard[i]);
     rmdir(folder);

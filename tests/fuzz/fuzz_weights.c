@@ -10,7 +10,7 @@
 enum { ROWS = 6 };
 
 static const char npy_start[] = "\x93NUMPY\1\0\x3f\0{'descr': '<f4', 'fortran_order': False, 'shape': (6, 2), }   \n";
-static const float features[ROWS * 2] = {1, 0.5f, -0.25f, 2, 0.5f, 0.5f, -1, -1, 0.125f, -2, 3, 0.75f};
+static const float rows_of_features[ROWS * 2] = {1, 0.5f, -0.25f, 2, 0.5f, 0.5f, -1, -1, 0.125f, -2, 3, 0.75f};
 static const char label_lines[] = "a\nb\na\nb\na\nb\n";
 
 static void check(const tn_head *head)
@@ -23,7 +23,7 @@ static void check(const tn_head *head)
             abort();
 }
 
-static void train(tn_ctx *ctx, const tn_source *src, const tn_labels *labels, const char *weights, uint8_t how)
+static void train(tn_ctx *ctx, const tn_features *features, const tn_labels *labels, const char *weights, uint8_t how)
 {
     static const int methods[] = {TN_METHOD_SVM,  TN_METHOD_LOGISTIC, TN_METHOD_PA,    TN_METHOD_EVIDENCE,
                                   TN_METHOD_AROW, TN_METHOD_RIDGE_CV, TN_METHOD_SVM_CV};
@@ -38,7 +38,7 @@ static void train(tn_ctx *ctx, const tn_source *src, const tn_labels *labels, co
     options.learn.folds = 2;
     options.learn.grid = options.method == TN_METHOD_SVM_CV || options.method == TN_METHOD_RIDGE_CV ? "1" : "";
     options.online.epochs = 2;
-    if (tn_fit(ctx, &src, 1, labels, &options, &info, &head) == TN_OK)
+    if (tn_fit(ctx, &features, 1, labels, &options, &info, &head) == TN_OK)
         check(head);
     tn_head_free(head);
     tn_fit_info_free(info);
@@ -46,25 +46,25 @@ static void train(tn_ctx *ctx, const tn_source *src, const tn_labels *labels, co
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static uint8_t npy[sizeof npy_start - 1 + sizeof features];
+    static uint8_t npy[sizeof npy_start - 1 + sizeof rows_of_features];
     char path[FUZZ_PATH], weights[FUZZ_PATH], lines[FUZZ_PATH];
     fuzz_input in = {data, size};
     uint8_t how = fuzz_byte(&in);
-    tn_source *src = NULL;
+    tn_features *features = NULL;
     tn_labels *labels = NULL;
     tn_ctx *ctx = fuzz_begin();
     memcpy(npy, npy_start, sizeof npy_start - 1);
-    memcpy(npy + sizeof npy_start - 1, features, sizeof features);
+    memcpy(npy + sizeof npy_start - 1, rows_of_features, sizeof rows_of_features);
     fuzz_write(path, "npy", npy, sizeof npy);
     fuzz_path(weights, "-weights.npy");
     fuzz_store(weights, in.data, in.size);
     fuzz_path(lines, ".txt");
     fuzz_store(lines, (const uint8_t *)label_lines, sizeof label_lines - 1);
-    if (tn_source_open(ctx, path, &src) != TN_OK || tn_labels_open(ctx, lines, TN_TASK_AUTO, &labels) != TN_OK)
+    if (tn_features_open(ctx, path, &features) != TN_OK || tn_labels_open(ctx, lines, TN_TASK_AUTO, &labels) != TN_OK)
         abort();
-    train(ctx, src, labels, weights, how);
+    train(ctx, features, labels, weights, how);
     tn_labels_free(labels);
-    tn_source_close(src);
+    tn_features_close(features);
     unlink(weights);
     unlink(lines);
     fuzz_end(ctx, path);

@@ -13,7 +13,7 @@ enum { REPS = 2, PATH_SIZE = 4096 };
 static tn_status rank(tn_ctx *ctx, const char *folder, tn_ranking **ranking)
 {
     static const char *const reps[REPS] = {"doodle", "mobilenetv2"};
-    tn_source *sources[REPS] = {NULL, NULL};
+    tn_features *features[REPS] = {NULL, NULL};
     tn_labels *labels = NULL;
     tn_rank_options options;
     char path[PATH_SIZE];
@@ -21,16 +21,16 @@ static tn_status rank(tn_ctx *ctx, const char *folder, tn_ranking **ranking)
     tn_rank_options_default(&options);
     for (size_t i = 0; i < REPS && st == TN_OK; ++i) {
         snprintf(path, sizeof path, "%s/%s.train.npy", folder, reps[i]);
-        st = tn_source_open(ctx, path, &sources[i]);
+        st = tn_features_open(ctx, path, &features[i]);
     }
     snprintf(path, sizeof path, "%s/labels.train.txt", folder);
     if (st == TN_OK)
         st = tn_labels_open(ctx, path, TN_TASK_AUTO, &labels);
     if (st == TN_OK)
-        st = tn_rank(ctx, (const tn_source *const *)sources, REPS, labels, &options, ranking);
+        st = tn_rank(ctx, (const tn_features *const *)features, REPS, labels, &options, ranking);
     tn_labels_free(labels);
     for (size_t i = 0; i < REPS; ++i)
-        tn_source_close(sources[i]);
+        tn_features_close(features[i]);
     return st;
 }
 

@@ -12,8 +12,8 @@
  *     ours <= theirs + GAP f + 2 rounding,
  * and the two agree to 1e-4. Decisions agree on 99.9 % of the rows. */
 #include "design_of.h"
-#include "learn/exact.h"
-#include "learn/svm_dual.h"
+#include "learn/linear/exact.h"
+#include "learn/linear/svm_dual.h"
 #include "ref_map_learn.h"
 #include "tenon/pipeline.h"
 
@@ -240,8 +240,8 @@ static void random_problem(size_t n, size_t d, size_t k, uint64_t seed, double s
             to->x[row * d + j] = centre[to->cls[row] * d + j] + spread * ref_normal(&rng);
         normalise_row(to->x + row * d, d, TN_NORM_L2);
     }
-    tn_source *src = source_of("random", a.x, n, d, AS_F32);
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = features_of("random", a.x, n, d, AS_F32);
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     const double costs[] = {0.1, 1, 10};
     for (int solver = L2R_L2LOSS_SVC_DUAL; solver <= L2R_L1LOSS_SVC_DUAL; ++solver)
         for (size_t c = 0; c < 3; ++c)
@@ -249,7 +249,7 @@ static void random_problem(size_t n, size_t d, size_t k, uint64_t seed, double s
                 compare(&a, &fresh, feed, solver, costs[c], solver == L2R_L2LOSS_SVC ? 1e-12 : 1e-9, form & 1,
                         form & 2);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     free(centre);
     data_free(&a);
     data_free(&fresh);
@@ -267,14 +267,14 @@ static void random_problems(void **state)
 }
 
 /* Rows and classes of the demonstration data; classes are numbered as they first occur in the training labels. */
-static data demo_part(const char *part, tn_feed **feed, tn_source **src, char names[][64])
+static data demo_part(const char *part, tn_feed **feed, tn_features **features, char names[][64])
 {
     char path[512], line[64];
     size_t k = 0;
     snprintf(path, sizeof path, "%s/data/demo/mobilenetv2.%s.npy", TN_SOURCE_DIR, part);
-    *src = open_source(path);
-    *feed = feed_of(*src, TN_NORM_L2);
-    data a = data_of(tn_source_rows(*src), tn_source_cols(*src), 20);
+    *features = open_features(path);
+    *feed = feed_of(*features, TN_NORM_L2);
+    data a = data_of(tn_features_rows(*features), tn_features_cols(*features), 20);
     float *rows = ref_alloc(a.n * a.d, sizeof *rows);
     assert_fine(test_ctx, tn_feed_read(test_ctx, *feed, 0, a.n, rows, a.d));
     for (size_t i = 0; i < a.n * a.d; ++i)
@@ -301,8 +301,8 @@ static void demo_features(void **state)
     char names[20][64] = {{0}};
     rows_compared = rows_apart = 0;
     tn_feed *feed = NULL, *other_feed = NULL;
-    tn_source *src = NULL, *other_src = NULL;
-    data a = demo_part("train", &feed, &src, names), fresh = demo_part("test", &other_feed, &other_src, names);
+    tn_features *features = NULL, *other_src = NULL;
+    data a = demo_part("train", &feed, &features, names), fresh = demo_part("test", &other_feed, &other_src, names);
     compare(&a, &fresh, feed, L2R_L2LOSS_SVC, 1, 1e-9, true, true);
     compare(&a, &fresh, feed, L2R_L2LOSS_SVC, 10, 1e-9, false, false);
     compare(&a, &fresh, feed, L2R_L2LOSS_SVC_DUAL, 0.1, 1e-9, false, false);
@@ -314,8 +314,8 @@ static void demo_features(void **state)
     assert_true((double)rows_apart <= 0.001 * (double)rows_compared);
     tn_feed_free(feed);
     tn_feed_free(other_feed);
-    tn_source_close(src);
-    tn_source_close(other_src);
+    tn_features_close(features);
+    tn_features_close(other_src);
     data_free(&a);
     data_free(&fresh);
 }
@@ -337,9 +337,9 @@ static void kernel_learning(void **state)
         for (size_t j = 0; j < D; ++j)
             x[i * D + j] = fmax(0, ref_normal(&rng) + (j % K == i % K ? 0.7 : 0));
     }
-    tn_source *src = source_of("kernel", x, N, D, AS_F32);
+    tn_features *features = features_of("kernel", x, N, D, AS_F32);
     tn_labels *labels = labels_of(y, N, K, TN_TASK_MULTICLASS);
-    tn_map_data set = {src, labels};
+    tn_map_data set = {features, labels};
     tn_map_options opt;
     tn_map_info info;
     tn_map *map = NULL;
@@ -358,7 +358,7 @@ static void kernel_learning(void **state)
     }
     assert_true(fabs(info.objective / theirs - 1) <= 1e-4);
     tn_map_free(map);
-    tn_source_close(src);
+    tn_features_close(features);
     labels_done(labels);
     data_free(&a);
     free(x);

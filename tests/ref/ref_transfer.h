@@ -33,8 +33,8 @@ ref_transfer ref_transfer_from(size_t m, size_t p, double *x, double *y, double 
 /* The same with every value of x rounded to float. */
 void ref_transfer_narrow(ref_transfer *r);
 /* Scales of columns to scales of groups: with V the variances of a group, n columns that vary in all and G groups of the target
- * that vary, one more when a donor does, a target's group is divided by sqrt(sum V G/n); a donor by its root of mean V and then
- * by the one number that makes all donors together as large. */
+ * that vary, one more when a source does, a target's group is divided by sqrt(sum V G/n); a source by its root of mean V and then
+ * by the one number that makes all sources together as large. */
 void ref_transfer_group(ref_transfer *r, size_t groups, size_t targets, const size_t *ends);
 void ref_transfer_free(ref_transfer *r);
 

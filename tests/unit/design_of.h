@@ -6,7 +6,7 @@
 #define TN_TESTS_DESIGN_OF_H
 
 #include "ridge_of.h"
-#include "learn/margin_loss.h"
+#include "learn/linear/margin_loss.h"
 #include "ref_logistic.h"
 #include "ref_svm.h"
 

@@ -6,7 +6,7 @@
 #define TN_TESTS_DIGITS_OF_H
 
 #include "fixtures/problems.h"
-#include "learn/head.h"
+#include "learn/head/head.h"
 #include "tenon/pipeline.h"
 #include "tenon/report.h"
 
@@ -22,7 +22,7 @@ static inline ref_problem units_of(uint64_t seed)
 }
 
 /* offset + factor * x of every value, which must be a number of the type. Opened; the name is the source's. */
-static inline tn_source *placed(const char *name, const double *x, double offset, double factor, stored as)
+static inline tn_features *placed(const char *name, const double *x, double offset, double factor, stored as)
 {
     double *copy = ref_alloc(ROWS * COLS, sizeof *copy);
     for (size_t i = 0; i < ROWS * COLS; ++i) {
@@ -30,9 +30,9 @@ static inline tn_source *placed(const char *name, const double *x, double offset
         assert_true((copy[i] - offset) / factor == x[i]);
         assert_true(as != AS_F32 || (double)(float)copy[i] == copy[i]);
     }
-    tn_source *src = source_of(name, copy, ROWS, COLS, as);
+    tn_features *features = features_of(name, copy, ROWS, COLS, as);
     free(copy);
-    return src;
+    return features;
 }
 
 /* Rows of offset + factor * x as a normalisation leaves them, less centre (NULL: none), in long double. Owned by the test. */
@@ -65,14 +65,14 @@ static inline ref_real *prepared(const double *x, double offset, double factor, 
 }
 
 /* Those rows as a file of doubles. */
-static inline tn_source *file_of(const char *name, const ref_real *rows)
+static inline tn_features *file_of(const char *name, const ref_real *rows)
 {
     double *copy = ref_alloc(ROWS * COLS, sizeof *copy);
     for (size_t i = 0; i < ROWS * COLS; ++i)
         copy[i] = (double)rows[i];
-    tn_source *src = source_of(name, copy, ROWS, COLS, AS_F64);
+    tn_features *features = features_of(name, copy, ROWS, COLS, AS_F64);
     free(copy);
-    return src;
+    return features;
 }
 
 static inline tn_fit_options digits_options(int method, const char *normalize)
@@ -87,17 +87,18 @@ static inline tn_fit_options digits_options(int method, const char *normalize)
     return opt;
 }
 
-static inline tn_status fit_one(const tn_source *src, const tn_labels *labels, const tn_fit_options *opt,
+static inline tn_status fit_one(const tn_features *features, const tn_labels *labels, const tn_fit_options *opt,
                                 tn_fit_info **info, tn_head **head)
 {
-    return tn_fit(test_ctx, &src, 1, labels, opt, info, head);
+    return tn_fit(test_ctx, &features, 1, labels, opt, info, head);
 }
 
-static inline tn_head *fitted(const tn_source *src, const tn_labels *labels, const tn_fit_options *opt, double *loo)
+static inline tn_head *fitted(const tn_features *features, const tn_labels *labels, const tn_fit_options *opt,
+                              double *loo)
 {
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    assert_fine(test_ctx, fit_one(src, labels, opt, &info, &head));
+    assert_fine(test_ctx, fit_one(features, labels, opt, &info, &head));
     if (loo)
         *loo = info->chosen.loo_accuracy;
     tn_fit_info_free(info);
@@ -105,11 +106,11 @@ static inline tn_head *fitted(const tn_source *src, const tn_labels *labels, con
 }
 
 /* Scores of all rows, (ROWS, CLASSES). Owned by the test. */
-static inline float *scored(const tn_head *head, const tn_source *src)
+static inline float *scored(const tn_head *head, const tn_features *features)
 {
     tn_scorer *scorer = NULL;
     float *out = ref_alloc(ROWS * CLASSES, sizeof *out);
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, &src, 1, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, &features, 1, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, out));
     tn_scorer_free(scorer);
     return out;

@@ -13,7 +13,7 @@ enum { M = TN_BASIS_SIZE };
 
 typedef struct set {
     ref_problem p;
-    tn_source *src;
+    tn_features *features;
     tn_labels *labels;
 } set;
 
@@ -21,14 +21,14 @@ static inline set set_of(const char *name, ref_kind kind, size_t n, size_t d, si
 {
     set s = {.p = ref_problem_of(kind, n, d, k, n * 7 + d)};
     retarget(&s.p, task, 3);
-    s.src = source_of(name, s.p.x, n, d, AS_F32);
+    s.features = features_of(name, s.p.x, n, d, AS_F32);
     s.labels = labels_of(s.p.y, n, k, task);
     return s;
 }
 
 static inline void set_free(set *s)
 {
-    tn_source_close(s->src);
+    tn_features_close(s->features);
     labels_done(s->labels);
     ref_problem_free(&s->p);
 }

@@ -35,18 +35,18 @@ static inline double *mapped(const double *x, size_t n, size_t d, int kind, bool
 /* Evidence of one representation whose rows are mapped already. */
 static inline tn_candidate rank_file(const scene *s, const double *x, size_t cols, const char *normalize)
 {
-    tn_source *src = open_source(write_matrix("mapped.npy", x, s->n, cols, AS_F64));
+    tn_features *features = open_features(write_matrix("mapped.npy", x, s->n, cols, AS_F64));
     tn_rank_options opt;
     tn_ranking *r = NULL;
     tn_rank_options_default(&opt);
     opt.normalize = normalize;
     opt.loo = "all";
-    assert_fine(test_ctx, tn_rank(test_ctx, (const tn_source *const *)&src, 1, s->labels, &opt, &r));
+    assert_fine(test_ctx, tn_rank(test_ctx, (const tn_features *const *)&features, 1, s->labels, &opt, &r));
     assert_null(r->candidates[0].transform);
     tn_candidate c = r->candidates[0];
     c.name = NULL;
     tn_ranking_free(r);
-    tn_source_close(src);
+    tn_features_close(features);
     return c;
 }
 

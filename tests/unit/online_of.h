@@ -8,12 +8,12 @@
 #define TN_TESTS_ONLINE_OF_H
 
 #include "fixtures/problems.h"
-#include "learn/online_search.h"
+#include "learn/online/online_search.h"
 
 typedef struct tally {
     size_t rows, classes;
     double *x, *y;
-    tn_source *src;
+    tn_features *features;
     tn_feed *feed;
     tn_labels *labels;
     tnp_targets targets;
@@ -33,8 +33,8 @@ static inline tally tally_of(size_t rows, size_t classes, bool multilabel, store
         if (multilabel && i % 5 == 0)
             t.y[i * classes + classes - 1] = 1;
     }
-    t.src = open_source(write_matrix("tally.npy", t.x, rows, rows, as));
-    t.feed = feed_of(t.src, TN_NORM_NONE);
+    t.features = open_features(write_matrix("tally.npy", t.x, rows, rows, as));
+    t.feed = feed_of(t.features, TN_NORM_NONE);
     t.labels = labels_of(t.y, rows, classes, multilabel ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS);
     t.targets = targets_of(t.labels);
     return t;
@@ -43,7 +43,7 @@ static inline tally tally_of(size_t rows, size_t classes, bool multilabel, store
 static inline void tally_free(tally *t)
 {
     tn_feed_free(t->feed);
-    tn_source_close(t->src);
+    tn_features_close(t->features);
     labels_done(t->labels);
     free(t->x);
     free(t->y);

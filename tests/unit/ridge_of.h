@@ -5,14 +5,14 @@
 #define TN_TESTS_RIDGE_OF_H
 
 #include "fixtures/problems.h"
-#include "learn/ridge.h"
+#include "learn/ridge/ridge.h"
 
 /* A problem as the library holds it. */
 typedef struct setting {
     ref_problem p;
     tn_labels *labels;
     tnp_targets y;
-    tn_source *src[2];
+    tn_features *features[2];
     tn_feed *feed[2];
 } setting;
 
@@ -26,10 +26,10 @@ static inline setting setting_of(ref_kind kind, size_t n, size_t d, size_t k, tn
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j < d; ++j)
             *(j < left ? &a[i * left + j] : &b[i * right + j - left]) = s.p.x[i * d + j];
-    s.src[0] = open_source(write_matrix("a.npy", a, n, left, as));
-    s.src[1] = open_source(write_matrix("b.npy", b, n, right, as));
+    s.features[0] = open_features(write_matrix("a.npy", a, n, left, as));
+    s.features[1] = open_features(write_matrix("b.npy", b, n, right, as));
     for (int f = 0; f < 2; ++f)
-        s.feed[f] = feed_of(s.src[f], TN_NORM_NONE);
+        s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
     s.labels = labels_of(s.p.y, n, k, task);
     s.y = targets_of(s.labels);
     free(a);
@@ -41,7 +41,7 @@ static inline void setting_free(setting *s)
 {
     for (int f = 0; f < 2; ++f) {
         tn_feed_free(s->feed[f]);
-        tn_source_close(s->src[f]);
+        tn_features_close(s->features[f]);
     }
     labels_done(s->labels);
     ref_problem_free(&s->p);
@@ -65,11 +65,11 @@ static inline tnp_ridge *ridge_of(const setting *s, bool dual, bool intercept)
         assert_fine(test_ctx, tnp_ridge_dual(test_ctx, sum, &s->y, s->p.d, intercept, &ridge));
         assert_null(ridge->mean);
     } else {
-        tnp_stats *stats = NULL;
+        tnp_moments *moments = NULL;
         tnp_range all = {0, s->p.d};
-        assert_fine(test_ctx, tnp_gather_stats(test_ctx, feeds, 2, &s->y, &stats));
-        assert_fine(test_ctx, tnp_ridge_primal(test_ctx, stats, &all, 1, intercept, &ridge));
-        tn_stats_free(stats);
+        assert_fine(test_ctx, tnp_gather_moments(test_ctx, feeds, 2, &s->y, &moments));
+        assert_fine(test_ctx, tnp_ridge_primal(test_ctx, moments, &all, 1, intercept, &ridge));
+        tn_moments_free(moments);
     }
     assert_int_equal(ridge->spectrum->dual, dual);
     assert_int_equal(ridge->rows, n);

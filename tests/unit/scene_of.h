@@ -14,7 +14,7 @@ typedef struct scene {
     double *x[REPS], *y; /* as the files hold them */
     tn_task task;
     tn_labels *labels;
-    tn_source *src[REPS];
+    tn_features *features[REPS];
 } scene;
 
 static inline scene scene_of(size_t n, size_t da, size_t db, tn_task task, stored as)
@@ -26,8 +26,8 @@ static inline scene scene_of(size_t n, size_t da, size_t db, tn_task task, store
     retarget(&a, task, 8);
     s.y = a.y;
     free(b.y);
-    s.src[0] = source_of("a", s.x[0], n, da, as);
-    s.src[1] = source_of("b", s.x[1], n, db, as);
+    s.features[0] = features_of("a", s.x[0], n, da, as);
+    s.features[1] = features_of("b", s.x[1], n, db, as);
     s.labels = labels_of(s.y, n, K, task);
     return s;
 }
@@ -35,7 +35,7 @@ static inline scene scene_of(size_t n, size_t da, size_t db, tn_task task, store
 static inline void scene_free(scene *s)
 {
     for (int r = 0; r < REPS; ++r) {
-        tn_source_close(s->src[r]);
+        tn_features_close(s->features[r]);
         free(s->x[r]);
     }
     free(s->y);
@@ -44,12 +44,12 @@ static inline void scene_free(scene *s)
 
 static inline tn_status rank(const scene *s, const tn_rank_options *opt, tn_ranking **out)
 {
-    return tn_rank(test_ctx, (const tn_source *const *)s->src, REPS, s->labels, opt, out);
+    return tn_rank(test_ctx, (const tn_features *const *)s->features, REPS, s->labels, opt, out);
 }
 
 static inline tn_status fit(const scene *s, const tn_fit_options *opt, tn_fit_info **info, tn_head **head)
 {
-    return tn_fit(test_ctx, (const tn_source *const *)s->src, REPS, s->labels, opt, info, head);
+    return tn_fit(test_ctx, (const tn_features *const *)s->features, REPS, s->labels, opt, info, head);
 }
 
 #endif

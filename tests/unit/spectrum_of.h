@@ -4,7 +4,7 @@
 #ifndef TN_TESTS_SPECTRUM_OF_H
 #define TN_TESTS_SPECTRUM_OF_H
 
-#include "learn/spectrum.h"
+#include "learn/ridge/spectrum.h"
 #include "near.h"
 #include "ref_random.h"
 

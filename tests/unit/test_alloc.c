@@ -2,7 +2,7 @@
  *
  * Checked allocation: alignment, zeroes, counts, budget, overflow; and the promise of the whole numerical core that any
  * allocation may fail without a leak and without a touched output. */
-#include "matrix/stats.h"
+#include "matrix/moments.h"
 #include "ref_dense.h"
 #include "select/evidence.h"
 #include "spectrum_of.h"
@@ -178,8 +178,8 @@ static tn_status make_evidence(tn_ctx *ctx, const inputs *in, void **out)
 
 static tn_status make_stats(tn_ctx *ctx, const inputs *in, void **out)
 {
-    tnp_stats *s = NULL;
-    tn_status st = tnp_stats_new(ctx, in->p.d, in->p.k, false, &s);
+    tnp_moments *s = NULL;
+    tn_status st = tnp_moments_new(ctx, in->p.d, in->p.k, false, &s);
     if (st == TN_OK)
         *out = s;
     else
@@ -230,7 +230,7 @@ static void test_every_failure(void **state)
     assert_true(every_failure(ctx, &in, make_evidence, &out) >= 12);
     tn_evidence_free(out);
     assert_true(every_failure(ctx, &in, make_stats, &out) >= 9);
-    tn_stats_free(out);
+    tn_moments_free(out);
     assert_true(every_failure(ctx, &in, make_lambda, &out) >= 2);
     tnp_spectrum_free(in.s);
     ref_problem_free(&in.p);

@@ -2,7 +2,7 @@
  *
  * The gateway to BLAS and LAPACK: products against loops, the tridiagonal form against A itself, and the advice about
  * kernels as a table. */
-#include "base/blas.h"
+#include "algebra/blas.h"
 #include "ref_dense.h"
 #include "ref_random.h"
 #include "spectrum_of.h"

@@ -4,7 +4,7 @@
  * factor, each against the identity it promises, in long double.
  *
  * Tolerances. A backward stable factorization of order n in double reproduces A to c n u |A|, u = 2^-53. */
-#include "base/blas.h"
+#include "algebra/blas.h"
 #include "ref_dense.h"
 #include "ref_random.h"
 #include "spectrum_of.h"

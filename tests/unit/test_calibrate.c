@@ -2,8 +2,8 @@
  *
  * Temperatures against a dense search of the same likelihood in long double, and probabilities made with them. */
 #include "fixtures/problems.h"
-#include "learn/calibrate.h"
-#include "learn/head.h"
+#include "learn/head/calibrate.h"
+#include "learn/head/head.h"
 
 enum { N = 60, K = 4 };
 

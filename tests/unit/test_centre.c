@@ -5,6 +5,7 @@
 #include "digits_of.h"
 #include "fixtures/tensors.h"
 #include "interrupt.h"
+#include "tenon/store.h"
 #include "transform/feed.h"
 
 /* ---- feeds ---- */
@@ -20,8 +21,8 @@ static void only_far_columns_have_a_centre(void **state)
         ref_rng rng = ref_rng_of(1);
         for (size_t i = 0; i < N * D; ++i)
             x[i] = offset[i % D] + spread[i % D] * ref_normal(&rng);
-        tn_source *src = source_of("x", x, N, D, (stored)as);
-        tn_feed *feed = feed_of(src, TN_NORM_NONE);
+        tn_features *features = features_of("x", x, N, D, (stored)as);
+        tn_feed *feed = feed_of(features, TN_NORM_NONE);
         assert_fine(test_ctx, tnp_feed_learn_centre(test_ctx, feed, TNP_FEED_FAR));
         assert_non_null(feed->centre);
         for (size_t j = 0; j < D; ++j) {
@@ -43,7 +44,7 @@ static void only_far_columns_have_a_centre(void **state)
         free(out);
         free(wide);
         tn_feed_free(feed);
-        tn_source_close(src);
+        tn_features_close(features);
     }
     free(x);
 }
@@ -57,12 +58,12 @@ static void rows_that_move_are_seen(void **state)
     ref_rng rng = ref_rng_of(2);
     for (size_t i = 0; i < N; ++i)
         x[i] = (i < N / 2 ? 1000 : 3000) + ref_normal(&rng);
-    tn_source *src = source_of("x", x, N, 1, AS_F32);
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = features_of("x", x, N, 1, AS_F32);
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     assert_fine(test_ctx, tnp_feed_learn_centre(test_ctx, feed, TNP_FEED_FAR));
     assert_null(feed->centre);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     free(x);
 }
 
@@ -77,14 +78,14 @@ static void few_rows_are_not_far_by_chance(void **state)
             ref_rng rng = ref_rng_of(n);
             for (size_t i = 0; i < n * D; ++i)
                 x[i] = (far ? 1e6 : 0) + ref_normal(&rng);
-            tn_source *src = source_of("x", x, n, D, AS_F64);
-            tn_feed *feed = feed_of(src, TN_NORM_NONE);
+            tn_features *features = features_of("x", x, n, D, AS_F64);
+            tn_feed *feed = feed_of(features, TN_NORM_NONE);
             assert_fine(test_ctx, tnp_feed_learn_centre(test_ctx, feed, TNP_FEED_FAR));
             for (size_t j = 0; far && n > 1 && j < D; ++j)
                 assert_true(feed->centre[j] != 0);
             assert_true((feed->centre != NULL) == (far && n > 1));
             tn_feed_free(feed);
-            tn_source_close(src);
+            tn_features_close(features);
         }
 }
 
@@ -109,10 +110,10 @@ static void first_bad_row_is_named(void **state)
             tn_head *head = NULL;
             for (size_t i = 0; i < N; ++i)
                 x[i] = i == 7 || i == N / 2 ? bad[b] : ref_normal(&rng);
-            tn_source *src = source_of("x", x, N, 1, AS_F64);
+            tn_features *features = features_of("x", x, N, 1, AS_F64);
             opt.online.shuffle = false;
-            assert_fails(test_ctx, TN_ERR_DATA, said[b], fit_one(src, labels, &opt, &info, &head));
-            tn_source_close(src);
+            assert_fails(test_ctx, TN_ERR_DATA, said[b], fit_one(features, labels, &opt, &info, &head));
+            tn_features_close(features);
         }
     labels_done(labels);
     free(x);
@@ -133,13 +134,13 @@ static void zscores_of_any_size(void **state)
     for (size_t f = 0; f <= sizeof factors / sizeof *factors; ++f) {
         for (size_t i = 0; i < N; ++i)
             x[i] = at_one[i] * (f == 0 ? 1 : factors[f - 1]);
-        tn_source *src = source_of("x", x, N, 1, AS_F64);
-        tn_feed *feed = feed_of(src, TN_NORM_ZSCORE);
+        tn_features *features = features_of("x", x, N, 1, AS_F64);
+        tn_feed *feed = feed_of(features, TN_NORM_ZSCORE);
         assert_fine(test_ctx, tn_feed_read(test_ctx, feed, 0, N, f == 0 ? want : got, 1));
         if (f > 0)
             assert_memory_equal(got, want, sizeof want);
         tn_feed_free(feed);
-        tn_source_close(src);
+        tn_features_close(features);
     }
 }
 
@@ -151,30 +152,30 @@ static void no_number_is_too_large(void **state)
     double x[2] = {-1.7e308, 1};
     const double mean = 1e308, scale = 0, centre = 1e308;
     float out[2];
-    tn_source *src = source_of("x", x, 2, 1, AS_F64);
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = features_of("x", x, 2, 1, AS_F64);
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     assert_fine(test_ctx, tn_feed_set_zscore(test_ctx, feed, &mean, &scale));
     assert_fails(test_ctx, TN_ERR_DATA, "row 0, column 0: ", tn_feed_read(test_ctx, feed, 0, 2, out, 1));
     tn_feed_free(feed);
-    feed = feed_of(src, TN_NORM_L2);
+    feed = feed_of(features, TN_NORM_L2);
     assert_fine(test_ctx, tnp_feed_set_centre(test_ctx, feed, &centre));
     assert_fails(test_ctx, TN_ERR_DATA, "row 0, column 0: -1e+308 after", tn_feed_read(test_ctx, feed, 0, 2, out, 1));
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
     ref_problem p = units_of(1);
-    tn_source *src = placed("x", p.x, 1e8, 1, AS_F64);
+    tn_features *features = placed("x", p.x, 1e8, 1, AS_F64);
     size_t blocks = tnp_live_blocks(test_ctx);
     tn_status st = TN_ERR_MEMORY;
     for (size_t k = 1; st != TN_OK; ++k) {
         tn_feed *feed = NULL;
         float out[COLS];
         tnp_fail_allocation(test_ctx, k);
-        st = tn_feed_new(test_ctx, src, NULL, ROWS, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed);
+        st = tn_feed_new(test_ctx, features, NULL, ROWS, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed);
         if (st == TN_OK)
             st = tnp_feed_learn_centre(test_ctx, feed, TNP_FEED_FAR);
         if (st == TN_OK)
@@ -184,7 +185,7 @@ static void every_allocation_may_fail(void **state)
         tn_feed_free(feed);
         assert_int_equal(tnp_live_blocks(test_ctx), blocks);
     }
-    tn_source_close(src);
+    tn_features_close(features);
     ref_problem_free(&p);
 }
 
@@ -193,9 +194,9 @@ static void every_allocation_may_fail(void **state)
 static tn_head *far_head(const ref_problem *p, const tn_labels *labels, int method)
 {
     tn_fit_options opt = digits_options(method, "none");
-    tn_source *src = placed("x", p->x, 1e8, 1, AS_F64);
-    tn_head *head = fitted(src, labels, &opt, NULL);
-    tn_source_close(src);
+    tn_features *features = placed("x", p->x, 1e8, 1, AS_F64);
+    tn_head *head = fitted(features, labels, &opt, NULL);
+    tn_features_close(features);
     return head;
 }
 
@@ -301,18 +302,18 @@ static void going_on_from_a_head_with_centre(void **state)
     (void)state;
     ref_problem p = units_of(10);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
-    tn_source *src[2] = {placed("far", p.x, 1e8, 1, AS_F64), NULL};
+    tn_features *features[2] = {placed("far", p.x, 1e8, 1, AS_F64), NULL};
     tn_fit_options opt = digits_options(TN_METHOD_AROW, "none");
-    tn_head *head[2] = {fitted(src[0], labels, &opt, NULL), NULL}, *next[2];
+    tn_head *head[2] = {fitted(features[0], labels, &opt, NULL), NULL}, *next[2];
     ref_real *rows = prepared(p.x, 1e8, 1, TN_NORM_NONE, tn_head_centre(head[0]));
-    src[1] = file_of("near", rows);
-    head[1] = fitted(src[1], labels, &opt, NULL);
+    features[1] = file_of("near", rows);
+    head[1] = fitted(features[1], labels, &opt, NULL);
     for (size_t i = 0; i < 2; ++i) {
-        tn_valid valid = {(const tn_source *const *)&src[i], 1, NULL};
+        tn_valid valid = {(const tn_features *const *)&features[i], 1, NULL};
         assert_fine(test_ctx, tn_labels_open(test_ctx, write_labels(&p), TN_TASK_MULTICLASS, &valid.labels));
         opt.from = head[i];
         opt.valid = &valid;
-        next[i] = fitted(src[i], labels, &opt, NULL);
+        next[i] = fitted(features[i], labels, &opt, NULL);
         tn_labels_free(valid.labels);
     }
     check_same(head[0], head[1]);
@@ -322,7 +323,7 @@ static void going_on_from_a_head_with_centre(void **state)
     for (size_t i = 0; i < 2; ++i) {
         tn_head_free(head[i]);
         tn_head_free(next[i]);
-        tn_source_close(src[i]);
+        tn_features_close(features[i]);
     }
     labels_done(labels);
     ref_problem_free(&p);
@@ -337,15 +338,15 @@ static void going_on_from_a_head_without_centre(void **state)
     ref_problem p = units_of(11);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
     tn_fit_options opt = digits_options(TN_METHOD_PA, "none");
-    tn_source *base = placed("x", p.x, 0, 1, AS_F64);
+    tn_features *base = placed("x", p.x, 0, 1, AS_F64);
     tn_head *from = fitted(base, labels, &opt, NULL);
-    tn_source_close(base);
-    tn_source *src = placed("x", p.x, offset, 1, AS_F64);
+    tn_features_close(base);
+    tn_features *features = placed("x", p.x, offset, 1, AS_F64);
     opt.from = from;
     opt.learn.cost = 1e-9;
     opt.online.epochs = 1;
-    tn_head *head = fitted(src, labels, &opt, NULL);
-    float *scores = scored(head, src);
+    tn_head *head = fitted(features, labels, &opt, NULL);
+    float *scores = scored(head, features);
     assert_non_null(tn_head_centre(head));
     for (size_t i = 0; i < ROWS; ++i)
         for (size_t c = 0; c < CLASSES; ++c) {
@@ -361,7 +362,7 @@ static void going_on_from_a_head_without_centre(void **state)
     free(scores);
     tn_head_free(head);
     tn_head_free(from);
-    tn_source_close(src);
+    tn_features_close(features);
     labels_done(labels);
     ref_problem_free(&p);
 }
@@ -372,11 +373,11 @@ static void checkpoints_of_far_columns(void **state)
     (void)state;
     ref_problem p = units_of(12);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
-    tn_source *src = placed("x", p.x, 1e6, 1, AS_F32);
+    tn_features *features = placed("x", p.x, 1e6, 1, AS_F32);
     tn_fit_options opt = digits_options(TN_METHOD_SCW, "none");
     char checkpoint[512];
     snprintf(checkpoint, sizeof checkpoint, "%s", file_path("run.ckpt"));
-    tn_head *want = fitted(src, labels, &opt, NULL);
+    tn_head *want = fitted(features, labels, &opt, NULL);
     opt.online.checkpoint = checkpoint;
     for (size_t at = 1; at < 6; ++at) {
         tn_ctx *usual = test_ctx;
@@ -387,26 +388,26 @@ static void checkpoints_of_far_columns(void **state)
         assert_int_equal(tn_ctx_new(&i.ctx), TN_OK);
         tn_ctx_set_progress(i.ctx, cancel_at, &i);
         test_ctx = i.ctx;
-        tn_status st = fit_one(src, labels, &opt, &info, &head);
+        tn_status st = fit_one(features, labels, &opt, &info, &head);
         test_ctx = usual;
         assert_int_equal(st, i.calls < at ? TN_OK : TN_ERR_INTERRUPTED);
         tn_fit_info_free(info);
         tn_head_free(head);
         tn_ctx_free(i.ctx);
-        head = fitted(src, labels, &opt, NULL);
+        head = fitted(features, labels, &opt, NULL);
         check_same(head, want);
         tn_head_free(head);
     }
     unlink(checkpoint);
     tn_head_free(want);
-    tn_source_close(src);
+    tn_features_close(features);
     labels_done(labels);
     ref_problem_free(&p);
 }
 
 /* ---- transfer ---- */
 
-/* A transfer on far columns with a head of such columns as its donor: against the same on rows moved to zero. */
+/* A transfer on far columns with a head of such columns as its source: against the same on rows moved to zero. */
 static void transfer_of_far_columns(void **state)
 {
     (void)state;
@@ -419,27 +420,27 @@ static void transfer_of_far_columns(void **state)
     how.method = TN_TRANSFER_RLS;
     how.normalize = "none";
     for (size_t i = 0; i < 2; ++i) {
-        tn_source *src = placed("x", p.x, i == 0 ? 1e8 : 0, 1, AS_F64);
-        tn_head *donor = fitted(src, labels, &opt, NULL), *head = NULL;
-        const tn_donor donors[] = {{"donor", NULL, donor}};
+        tn_features *features = placed("x", p.x, i == 0 ? 1e8 : 0, 1, AS_F64);
+        tn_head *source = fitted(features, labels, &opt, NULL), *head = NULL;
+        const tn_source sources[] = {{"source", NULL, source}};
         tn_transfer_info *info = NULL;
         tn_scorer *scorer = NULL;
-        assert_fine(test_ctx,
-                    tn_transfer(test_ctx, (const tn_source *const *)&src, 1, labels, donors, 1, &how, &info, &head));
+        assert_fine(test_ctx, tn_transfer(test_ctx, (const tn_features *const *)&features, 1, labels, sources, 1, &how,
+                                          &info, &head));
         assert_true((tn_head_centre(head) != NULL) == (i == 0));
         scores[i] = ref_alloc(ROWS * CLASSES, sizeof(float));
-        assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, (const tn_source *const *)&src, 1, donors, 1,
-                                                     TN_NAN_ERROR, &scorer));
+        assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, (const tn_features *const *)&features, 1, sources,
+                                                     1, TN_NAN_ERROR, &scorer));
         assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores[i]));
         tn_scorer_free(scorer);
         tn_transfer_info_free(info);
         tn_head_free(head);
-        tn_head_free(donor);
-        tn_source_close(src);
+        tn_head_free(source);
+        tn_features_close(features);
     }
     assert_true(right_rows(scores[0], p.y) > 0.7);
     for (size_t i = 0; i < ROWS * CLASSES;
-         ++i) /* donors stop within 1e-4 of their optimum, which moving does not change */
+         ++i) /* sources stop within 1e-4 of their optimum, which moving does not change */
         assert_near_at(i, (double)scores[0][i], (double)scores[1][i], 2e-2);
     free(scores[0]);
     free(scores[1]);

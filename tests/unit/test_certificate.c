@@ -8,9 +8,9 @@
  * float, and so off by 6e-8 of the literal ones where C is none: 1e-6 covers both, and 2e-7 in the certificate. Literal optima are
  * never below the minimum, and above it by 1e-11 (ref_svm_barrier, ref_smooth_solve). */
 #include "design_of.h"
-#include "learn/exact_step.h"
-#include "learn/linear.h"
-#include "learn/softmax_probe.h"
+#include "learn/linear/exact_step.h"
+#include "learn/linear/linear.h"
+#include "learn/softmax/softmax_probe.h"
 
 typedef enum form { SQUARED, SQUARED_FREE, HINGE, LOGISTIC, SOFTMAX, FORMS } form;
 
@@ -38,10 +38,10 @@ static setting setting_far(shape z, tn_task task, uint64_t seed)
     for (size_t i = 0; i < z.n; ++i)
         for (size_t j = 0; j < z.d; ++j)
             *(j < left ? &part[0][i * left + j] : &part[1][i * right + j - left]) = s.p.x[i * z.d + j];
-    s.src[0] = open_source(write_matrix("a.npy", part[0], z.n, left, z.as));
-    s.src[1] = open_source(write_matrix("b.npy", part[1], z.n, right, z.as));
+    s.features[0] = open_features(write_matrix("a.npy", part[0], z.n, left, z.as));
+    s.features[1] = open_features(write_matrix("b.npy", part[1], z.n, right, z.as));
     for (int f = 0; f < 2; ++f) {
-        s.feed[f] = feed_of(s.src[f], TN_NORM_NONE);
+        s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
         free(part[f]);
     }
     s.labels = labels_of(s.p.y, z.n, z.k, task);
@@ -67,8 +67,8 @@ static job *job_of(shape z, form f, bool bias, uint64_t seed)
     j->s = setting_far(z, f == LOGISTIC ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS, seed);
     j->form = f;
     j->bias = bias;
-    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_source *const *)j->s.src, 2, j->s.labels, TN_NAN_ERROR, true,
-                                       &j->task));
+    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)j->s.features, 2, j->s.labels,
+                                       TN_NAN_ERROR, true, &j->task));
     j->x = design_of(&j->s);
     tn_learn_options_default(&j->options);
     j->options.loss = f == HINGE ? TN_SVM_HINGE : TN_SVM_SQUARED_HINGE;

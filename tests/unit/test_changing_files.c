@@ -5,7 +5,7 @@
 #define _GNU_SOURCE
 #include "fixtures/files.h"
 
-#include "read/source.h"
+#include "read/features.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +41,7 @@ static int rewrites(void *arg, tnp_io what, const char *path)
 static tn_status read_it(const char *path, bool labels)
 {
     tn_status st = TN_OK;
-    tn_source *src = NULL;
+    tn_features *features = NULL;
     tn_labels *read = NULL;
     float *out = NULL;
     if (labels) {
@@ -49,12 +49,13 @@ static tn_status read_it(const char *path, bool labels)
         tn_labels_free(read);
         return st;
     }
-    TN_TRY(tn_source_open(test_ctx, path, &src));
-    TN_TRY(tnp_alloc(test_ctx, tn_source_rows(src) * tn_source_cols(src), sizeof *out, &out));
-    TN_TRY(tn_source_read(test_ctx, src, NULL, 0, tn_source_rows(src), 0, tn_source_cols(src), out));
+    TN_TRY(tn_features_open(test_ctx, path, &features));
+    TN_TRY(tnp_alloc(test_ctx, tn_features_rows(features) * tn_features_cols(features), sizeof *out, &out));
+    TN_TRY(
+        tn_features_read(test_ctx, features, NULL, 0, tn_features_rows(features), 0, tn_features_cols(features), out));
 done:
     tnp_free(out);
-    tn_source_close(src);
+    tn_features_close(features);
     return st;
 }
 
@@ -190,14 +191,14 @@ static const char *format_file(size_t which)
 static tn_status read_matrix(const char *path, bool picked, float out[21])
 {
     static const size_t index[] = {6, 0, 1, 5, 2, 4, 3};
-    tn_source *src = NULL;
-    tn_status st = tn_source_open(test_ctx, path, &src);
+    tn_features *features = NULL;
+    tn_status st = tn_features_open(test_ctx, path, &features);
     if (st == TN_OK)
-        st = tn_source_read(test_ctx, src, picked ? index : NULL, 0, 7, 0, 3, out);
+        st = tn_features_read(test_ctx, features, picked ? index : NULL, 0, 7, 0, 3, out);
     for (size_t i = 0; st == TN_OK && i < 7; ++i)
         for (size_t c = 0; c < 3; ++c)
             assert_true(out[3 * i + c] == (float)(10 * (picked ? index[i] : i) + c));
-    tn_source_close(src);
+    tn_features_close(features);
     return st;
 }
 
@@ -259,7 +260,7 @@ static void every_format_cut_at_every_read(void **state)
 
 enum { ROWS = 3000, COLS = 256 };
 
-static tn_source *open_mapped(void)
+static tn_features *open_mapped(void)
 {
     static float row[COLS];
     const char *path = file_path("mapped.npy");
@@ -276,7 +277,7 @@ static tn_source *open_mapped(void)
         assert_int_equal(fwrite(row, sizeof *row, COLS, f), COLS);
     }
     assert_int_equal(fclose(f), 0);
-    return open_source(path);
+    return open_features(path);
 }
 
 /* Single rows come from the mapping; those whose pages are gone are errors, and so are zeros behind the new end. */
@@ -292,18 +293,18 @@ static void mapped_file_that_shrinks(void **state)
     for (size_t i = 0; i < ROWS; ++i)
         index[i] = i * 1237 % ROWS;
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; ++s) {
-        tn_source *src = open_mapped();
-        assert_fine(test_ctx, tn_source_read(test_ctx, src, index, 0, ROWS, 0, COLS, out));
+        tn_features *features = open_mapped();
+        assert_fine(test_ctx, tn_features_read(test_ctx, features, index, 0, ROWS, 0, COLS, out));
         for (size_t i = 0; i < ROWS; ++i)
             assert_true(out[i * COLS] == (float)index[i] && out[i * COLS + 255] == (float)(index[i] + 255));
-        tnp_source_expect(src, NULL, 0, ROWS, true);
-        tnp_source_expect(src, NULL, 0, ROWS, false);
+        tnp_features_expect(features, NULL, 0, ROWS, true);
+        tnp_features_expect(features, NULL, 0, ROWS, false);
         assert_int_equal(truncate(file_path("mapped.npy"), sizes[s]), 0);
         assert_fails(test_ctx, TN_ERR_IO, "mapped.npy: changed while it was read: byte",
-                     tn_source_read(test_ctx, src, index, 0, ROWS, 0, COLS, out));
+                     tn_features_read(test_ctx, features, index, 0, ROWS, 0, COLS, out));
         assert_fails(test_ctx, TN_ERR_IO, "mapped.npy: changed while it was read: byte",
-                     tn_source_read(test_ctx, src, index, 0, 1, 0, COLS, out));
-        tn_source_close(src);
+                     tn_features_read(test_ctx, features, index, 0, 1, 0, COLS, out));
+        tn_features_close(features);
     }
 }
 

@@ -5,8 +5,8 @@
 #include "fixtures/problems.h"
 #include "fixtures/tensors.h"
 
-#include "base/blas.h"
-#include "report/checkpoint.h"
+#include "algebra/blas.h"
+#include "store/checkpoint.h"
 
 #include <signal.h>
 #include <sys/resource.h>
@@ -18,7 +18,7 @@ static const char RUN[] = "{\"method\":\"pa\"} \"quoted\"";
 /* A small problem, what is learned from it, and when the run is to be stopped. */
 typedef struct job {
     ref_problem p;
-    tn_source *src;
+    tn_features *features;
     tn_feed *feed;
     tn_labels *labels;
     tnp_targets y;
@@ -64,8 +64,8 @@ static job *job_of(tnp_online_rule rule, tnp_online_scheme scheme, bool average,
 {
     job *j = ref_alloc(1, sizeof *j);
     j->p = ref_problem_of(REF_SIGNED, N, D, K, 8);
-    j->src = source_of("x", j->p.x, N, D, AS_F32);
-    j->feed = feed_of(j->src, TN_NORM_NONE);
+    j->features = features_of("x", j->p.x, N, D, AS_F32);
+    j->feed = feed_of(j->features, TN_NORM_NONE);
     j->labels = labels_of(j->p.y, N, K, TN_TASK_MULTICLASS);
     j->y = targets_of(j->labels);
     tn_online_options_default(&j->options);
@@ -94,7 +94,7 @@ static void job_free(job *j)
 {
     tnp_passes_free(j->passes);
     tn_feed_free(j->feed);
-    tn_source_close(j->src);
+    tn_features_close(j->features);
     labels_done(j->labels);
     ref_problem_free(&j->p);
     free(j);

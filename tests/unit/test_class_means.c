@@ -7,7 +7,7 @@
  * 4 d V eps of the loops' scores in leave-one-out; the head's are within the rounding of its float weights and intercept,
  * 2^-23 (1 + sum |w_j x_j|). */
 #include "ridge_of.h"
-#include "learn/class_means.h"
+#include "learn/ridge/class_means.h"
 
 #include <float.h>
 
@@ -67,10 +67,10 @@ static setting uneven(size_t n, size_t d, size_t k, double offset)
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j < d; ++j)
             *(j < left ? &a[i * left + j] : &b[i * right + j - left]) = s.p.x[i * d + j];
-    s.src[0] = open_source(write_matrix("a.npy", a, n, left, AS_F64));
-    s.src[1] = open_source(write_matrix("b.npy", b, n, right, AS_F64));
+    s.features[0] = open_features(write_matrix("a.npy", a, n, left, AS_F64));
+    s.features[1] = open_features(write_matrix("b.npy", b, n, right, AS_F64));
     for (int f = 0; f < 2; ++f)
-        s.feed[f] = feed_of(s.src[f], TN_NORM_NONE);
+        s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
     s.labels = labels_of(s.p.y, n, k, TN_TASK_MULTICLASS);
     s.y = targets_of(s.labels);
     free(a);
@@ -209,9 +209,9 @@ static void one_row_of_each_class(void **state)
     tn_feed_free(s.feed[1]);
     for (int f = 0; f < 2; ++f) {
         double same[12] = {0};
-        tn_source_close(s.src[f]);
-        s.src[f] = open_source(write_matrix(f ? "b.npy" : "a.npy", same, 4, 1, AS_F64));
-        s.feed[f] = feed_of(s.src[f], TN_NORM_NONE);
+        tn_features_close(s.features[f]);
+        s.features[f] = open_features(write_matrix(f ? "b.npy" : "a.npy", same, 4, 1, AS_F64));
+        s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
     }
     m = means_of(&s, NULL, true);
     assert_true(m->scale == 0);

@@ -3,7 +3,7 @@
  * The space of class means: orthonormal, and with room for all groups it holds every class mean. With less room it holds the
  * most of them: what is left over is what the smaller eigenvalues (by Jacobi) say. */
 #include "design_of.h"
-#include "learn/class_space.h"
+#include "learn/softmax/class_space.h"
 
 /* |mean of class c, scaled by the root of its rows|^2, and the part of it outside the space. */
 static double outside(const setting *s, const float *u, size_t rank, size_t c, double *whole)

@@ -5,7 +5,7 @@
 #include "fixtures/problems.h"
 #include "fixtures/tensors.h"
 #include "ref_pq.h"
-#include "tenon/report.h"
+#include "tenon/store.h"
 
 /* 4 rows of 5 columns, 2 a code: 3 groups, 3 centroids. Centroid c is 10 c + column. */
 enum { ROWS = 4, COLS = 5, SUB = 2, GROUPS = 3, COUNT = 3, BYTES = COUNT * COLS * 4 + ROWS * GROUPS };
@@ -41,14 +41,14 @@ static void every_rectangle(void **state)
     (void)state;
     unsigned char data[BYTES];
     fill(data);
-    tn_source *src = open_source(write_codes("c.train.safetensors", NULL, data));
+    tn_features *features = open_features(write_codes("c.train.safetensors", NULL, data));
     const size_t index[] = {3, 0, 0, 2};
-    assert_string_equal(tn_source_name(src), "c");
-    assert_string_equal(tn_source_format(src), "codes");
-    assert_int_equal(tn_source_rows(src), ROWS);
-    assert_int_equal(tn_source_cols(src), COLS);
-    assert_int_equal(tn_source_dtype(src), TN_F32);
-    assert_false(tn_source_is_wide(src));
+    assert_string_equal(tn_features_name(features), "c");
+    assert_string_equal(tn_features_format(features), "codes");
+    assert_int_equal(tn_features_rows(features), ROWS);
+    assert_int_equal(tn_features_cols(features), COLS);
+    assert_int_equal(tn_features_dtype(features), TN_F32);
+    assert_false(tn_features_is_wide(features));
     for (size_t row = 0; row <= ROWS; ++row)
         for (size_t n = 0; n <= ROWS - row; ++n)
             for (size_t col = 0; col <= COLS; ++col)
@@ -59,26 +59,26 @@ static void every_rectangle(void **state)
                         const size_t *rows = listed ? index : NULL;
                         narrow[n * m] = -7;
                         wide[n * m] = -7;
-                        assert_fine(test_ctx, tn_source_read(test_ctx, src, rows, row, n, col, m, narrow));
-                        assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, rows, row, n, col, m, wide));
+                        assert_fine(test_ctx, tn_features_read(test_ctx, features, rows, row, n, col, m, narrow));
+                        assert_fine(test_ctx, tn_features_read_wide(test_ctx, features, rows, row, n, col, m, wide));
                         for (size_t i = 0; i < n * m; ++i) {
                             float want = value(listed ? index[row + i / m] : row + i / m, col + i % m);
                             assert_true(narrow[i] == want && wide[i] == (double)want);
                         }
                         assert_true(narrow[n * m] == -7 && wide[n * m] == -7);
                     }
-    tn_source_close(src);
+    tn_features_close(features);
     /* With a key it is the tensor as it stands. */
     char rep[600];
     snprintf(rep, sizeof rep, "%s:codes", file_path("c.train.safetensors"));
-    src = open_source(rep);
-    assert_int_equal(tn_source_cols(src), GROUPS);
-    assert_int_equal(tn_source_dtype(src), TN_U8);
-    tn_source_close(src);
+    features = open_features(rep);
+    assert_int_equal(tn_features_cols(features), GROUPS);
+    assert_int_equal(tn_features_dtype(features), TN_U8);
+    tn_features_close(features);
 }
 
 /* Pieces of a row that begin and end with a group of eight, and others, are the same pieces of the whole. */
-static void assert_rectangles(const tn_source *src, const float *whole, size_t n, size_t d)
+static void assert_rectangles(const tn_features *features, const float *whole, size_t n, size_t d)
 {
     static const size_t from[] = {0, 8, 16, 264, 3}, width[] = {8, 16, 256, 320, 5};
     float *out = ref_alloc(n * d, sizeof *out);
@@ -86,7 +86,7 @@ static void assert_rectangles(const tn_source *src, const float *whole, size_t n
         for (size_t w = 0; w < 5; ++w) {
             if (from[f] + width[w] > d)
                 continue;
-            assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 1, n - 1, from[f], width[w], out));
+            assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 1, n - 1, from[f], width[w], out));
             for (size_t i = 0; i < n - 1; ++i)
                 assert_memory_equal(out + i * width[w], whole + (i + 1) * d + from[f], width[w] * sizeof *out);
         }
@@ -100,17 +100,17 @@ static void a_quantiser_and_its_codes_as_files(void **state)
     static const size_t widths[] = {8, 600, 603, 13};
     for (size_t t = 0; t < 4; ++t) {
         ref_problem p = ref_problem_of(REF_SIGNED, 150, widths[t], 1, t);
-        tn_source *src = source_of("x", p.x, p.n, p.d, AS_F32), *coded = NULL;
+        tn_features *features = features_of("x", p.x, p.n, p.d, AS_F32), *coded = NULL;
         size_t d = p.d, groups = (d + 7) / 8;
         tn_pq_options opt;
         tn_pq_info info = {0};
         tn_pq *pq = NULL, *back = NULL;
         tn_pq_options_default(&opt);
         opt.centroids = t == 0 ? 256 : 60;
-        assert_fine(test_ctx, tn_pq_fit(test_ctx, src, &opt, NULL, &pq));
+        assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
         assert_fine(test_ctx, tn_pq_save(test_ctx, pq, "a test", file_path("q.safetensors")));
         assert_fine(test_ctx, tn_pq_load(test_ctx, file_path("q.safetensors"), &back));
-        assert_fine(test_ctx, tn_codes_save(test_ctx, back, src, "a test", file_path("k.safetensors"), &info));
+        assert_fine(test_ctx, tn_codes_save(test_ctx, back, features, "a test", file_path("k.safetensors"), &info));
         assert_int_equal(info.rows, p.n);
         size_t size = 0, shape[2], range[2], count = tn_pq_centroids(pq);
         unsigned char *whole = read_whole(file_path("k.safetensors"), &size);
@@ -125,8 +125,8 @@ static void a_quantiser_and_its_codes_as_files(void **state)
         assert_int_equal(8 + header + range[1], size);
         float *centroids = ref_alloc(count * d, sizeof *centroids), *out = ref_alloc(p.n * d, sizeof *out);
         memcpy(centroids, values, count * d * sizeof *centroids);
-        coded = open_source(file_path("k.safetensors"));
-        assert_fine(test_ctx, tn_source_read(test_ctx, coded, NULL, 0, p.n, 0, d, out));
+        coded = open_features(file_path("k.safetensors"));
+        assert_fine(test_ctx, tn_features_read(test_ctx, coded, NULL, 0, p.n, 0, d, out));
         double error = 0, energy = 0;
         for (size_t i = 0; i < p.n * d; ++i) {
             assert_true(out[i] == ref_decoded(centroids, d, 8, values + range[0] + i / d * groups, i % d));
@@ -142,8 +142,8 @@ static void a_quantiser_and_its_codes_as_files(void **state)
         free(whole);
         free(centroids);
         free(out);
-        tn_source_close(coded);
-        tn_source_close(src);
+        tn_features_close(coded);
+        tn_features_close(features);
         tn_pq_free(pq);
         tn_pq_free(back);
         ref_problem_free(&p);
@@ -186,8 +186,8 @@ static void one_thing_changed_is_an_error(void **state)
     unsigned char data[BYTES];
     fill(data);
     for (size_t i = 0; i < sizeof damages / sizeof *damages; ++i) {
-        assert_source_fails(write_codes("bad.safetensors", &damages[i].change, data), damages[i].status,
-                            damages[i].part);
+        assert_features_fail(write_codes("bad.safetensors", &damages[i].change, data), damages[i].status,
+                             damages[i].part);
         assert_non_null(strstr(tn_ctx_message(test_ctx), "bad.safetensors"));
     }
 }
@@ -198,8 +198,8 @@ static void codes_without_a_centroid(void **state)
     unsigned char data[BYTES];
     fill(data);
     data[COUNT * COLS * 4 + 7] = COUNT;
-    assert_source_fails(write_codes("bad.safetensors", NULL, data), TN_ERR_FORMAT,
-                        "row 2, group 1 holds 3, but there are 3 centroids");
+    assert_features_fail(write_codes("bad.safetensors", NULL, data), TN_ERR_FORMAT,
+                         "row 2, group 1 holds 3, but there are 3 centroids");
 }
 
 static void centroids_that_are_no_numbers(void **state)
@@ -210,7 +210,7 @@ static void centroids_that_are_no_numbers(void **state)
     for (size_t i = 0; i < 3; ++i) {
         fill(data);
         put_value(data + 4 * 8, odd[i], AS_F32);
-        assert_source_fails(write_codes("bad.safetensors", NULL, data), TN_ERR_FORMAT, "row 1, column 3");
+        assert_features_fail(write_codes("bad.safetensors", NULL, data), TN_ERR_FORMAT, "row 1, column 3");
     }
 }
 
@@ -222,12 +222,12 @@ static void files_cut_short(void **state)
     fill(data);
     put_container(&b, good_meta, 3, good_tensors, 2, NULL, data, BYTES);
     for (size_t n = 0; n < b.n; ++n)
-        assert_source_fails(write_file("cut.safetensors", b.data, n), TN_ERR_FORMAT, "cut.safetensors");
-    tn_source *src = open_source(write_bytes("shrinks.safetensors", &b));
+        assert_features_fail(write_file("cut.safetensors", b.data, n), TN_ERR_FORMAT, "cut.safetensors");
+    tn_features *features = open_features(write_bytes("shrinks.safetensors", &b));
     float out[ROWS * COLS];
     assert_int_equal(truncate(file_path("shrinks.safetensors"), 100), 0);
-    assert_fails(test_ctx, TN_ERR_IO, "shrinks", tn_source_read(test_ctx, src, NULL, 0, ROWS, 0, COLS, out));
-    tn_source_close(src);
+    assert_fails(test_ctx, TN_ERR_IO, "shrinks", tn_features_read(test_ctx, features, NULL, 0, ROWS, 0, COLS, out));
+    tn_features_close(features);
 }
 
 /* Neither is the other: a quantiser is no representation of codes, codes are no quantiser. */
@@ -251,7 +251,7 @@ static void quantisers_are_checked_too(void **state)
     for (size_t i = 0; i < ROWS * COLS; ++i)
         assert_true(out[i] == value(i / COLS, i % COLS));
     double x[2 * 4] = {0}, y[2 * COLS] = {1, 1, 1, 1, 1, 1, NAN};
-    tn_source *narrow = source_of("narrow", x, 2, 4, AS_F32), *odd = source_of("odd", y, 2, COLS, AS_F32);
+    tn_features *narrow = features_of("narrow", x, 2, 4, AS_F32), *odd = features_of("odd", y, 2, COLS, AS_F32);
     assert_fails(test_ctx, TN_ERR_SHAPE, "4 columns, but the quantiser was trained on 5",
                  tn_codes_save(test_ctx, pq, narrow, NULL, file_path("out.safetensors"), NULL));
     assert_fails(test_ctx, TN_ERR_DATA, "odd.npy: row 1 holds NaN",
@@ -259,8 +259,8 @@ static void quantisers_are_checked_too(void **state)
     assert_fails(test_ctx, TN_ERR_OUTPUT, "missing",
                  tn_codes_save(test_ctx, pq, odd, NULL, file_path("missing/out.safetensors"), NULL));
     assert_int_equal(access(file_path("out.safetensors"), F_OK), -1);
-    tn_source_close(narrow);
-    tn_source_close(odd);
+    tn_features_close(narrow);
+    tn_features_close(odd);
     tn_pq_free(pq);
 }
 
@@ -269,7 +269,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     unsigned char data[BYTES];
     fill(data);
-    assert_source_survives(write_codes("m.safetensors", NULL, data));
+    assert_features_survive(write_codes("m.safetensors", NULL, data));
 }
 
 int main(void)

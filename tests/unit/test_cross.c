@@ -3,7 +3,7 @@
  * The grid of a cross-validation: its order, its summaries and ties; and support vector machines along it, each value against
  * trainings of its own. */
 #include "design_of.h"
-#include "learn/cross.h"
+#include "learn/head/cross.h"
 
 static tnp_cross *cross_of(const double *grid, size_t count, size_t folds)
 {
@@ -65,8 +65,8 @@ static scene *scene_of(tn_task kind)
 {
     scene *e = ref_alloc(1, sizeof *e);
     e->s = setting_of(REF_NOISE, N, D, K, kind, AS_F32);
-    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_source *const *)e->s.src, 2, e->s.labels, TN_NAN_ERROR, true,
-                                       &e->task));
+    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)e->s.features, 2, e->s.labels,
+                                       TN_NAN_ERROR, true, &e->task));
     e->x = design_of(&e->s);
     tn_learn_options_default(&e->options);
     e->options.gap = 1e-5;

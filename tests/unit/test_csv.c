@@ -6,17 +6,17 @@
 static void check_values(const char *text, size_t rows, size_t cols, const double *want)
 {
     double out[64];
-    tn_source *src = open_source(write_text("a.csv", text));
-    assert_int_equal(tn_source_rows(src), rows);
-    assert_int_equal(tn_source_cols(src), cols);
-    assert_string_equal(tn_source_format(src), "csv");
-    assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, NULL, 0, rows, 0, cols, out));
+    tn_features *features = open_features(write_text("a.csv", text));
+    assert_int_equal(tn_features_rows(features), rows);
+    assert_int_equal(tn_features_cols(features), cols);
+    assert_string_equal(tn_features_format(features), "csv");
+    assert_fine(test_ctx, tn_features_read_wide(test_ctx, features, NULL, 0, rows, 0, cols, out));
     for (size_t i = 0; i < rows * cols; ++i)
         if (isnan(want[i]))
             assert_true(isnan(out[i]));
         else
             assert_near_at(i, out[i], want[i], 0);
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 static void numbers_with_and_without_header(void **state)
@@ -36,14 +36,14 @@ static void tabs_stand_between_the_cells_of_a_tsv(void **state)
 {
     (void)state;
     double out[4];
-    tn_source *src = open_source(write_text("a.tsv", "x,1\tid\ty\n1\ta, b\t2\n\"3\"\tc\t\n"));
-    assert_string_equal(tn_source_format(src), "tsv");
-    assert_int_equal(tn_source_cols(src), 2);
-    assert_string_equal(tn_source_ids(src)[0], "a, b");
-    assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, NULL, 0, 2, 0, 2, out));
+    tn_features *features = open_features(write_text("a.tsv", "x,1\tid\ty\n1\ta, b\t2\n\"3\"\tc\t\n"));
+    assert_string_equal(tn_features_format(features), "tsv");
+    assert_int_equal(tn_features_cols(features), 2);
+    assert_string_equal(tn_features_ids(features)[0], "a, b");
+    assert_fine(test_ctx, tn_features_read_wide(test_ctx, features, NULL, 0, 2, 0, 2, out));
     assert_true(out[0] == 1 && out[1] == 2 && out[2] == 3 && isnan(out[3]));
-    tn_source_close(src);
-    assert_source_fails(write_text("a.tsv", "1\t2\n3,4\n"), TN_ERR_FORMAT, "a.tsv: line 2, byte 4, column 1: '3,4'");
+    tn_features_close(features);
+    assert_features_fail(write_text("a.tsv", "1\t2\n3,4\n"), TN_ERR_FORMAT, "a.tsv: line 2, byte 4, column 1: '3,4'");
 }
 
 static void empty_cell_is_nan(void **state)
@@ -58,55 +58,55 @@ static void column_named_id_names_the_rows(void **state)
     (void)state;
     const char *text = "x,id,y\n1,\"a, \"\"b\"\"\n c\",2\n3,d,4\n5,,6\n";
     float out[6];
-    tn_source *src = open_source(write_text("i.csv", text));
-    const char *const *ids = tn_source_ids(src);
-    assert_int_equal(tn_source_cols(src), 2);
-    assert_int_equal(tn_source_dtype(src), TN_F32);
+    tn_features *features = open_features(write_text("i.csv", text));
+    const char *const *ids = tn_features_ids(features);
+    assert_int_equal(tn_features_cols(features), 2);
+    assert_int_equal(tn_features_dtype(features), TN_F32);
     assert_string_equal(ids[0], "a, \"b\"\n c");
     assert_string_equal(ids[1], "d");
     assert_string_equal(ids[2], "");
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 3, 0, 2, out));
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, 3, 0, 2, out));
     for (size_t i = 0; i < 6; ++i)
         assert_near_at(i, out[i], (double)(i + 1), 0);
-    tn_source_close(src);
-    assert_source_survives(file_path("i.csv"));
+    tn_features_close(features);
+    assert_features_survive(file_path("i.csv"));
 }
 
 static void csv_without_rows_or_columns(void **state)
 {
     (void)state;
-    assert_source_fails(write_text("e.csv", ""), TN_ERR_DATA, "e.csv: no rows");
-    assert_source_fails(write_text("e.csv", "\n\n\r\n"), TN_ERR_DATA, "e.csv: no rows");
-    assert_source_fails(write_text("e.csv", "a,b\n"), TN_ERR_DATA, "e.csv: no rows after the header");
-    assert_source_fails(write_text("e.csv", "id\nx\n"), TN_ERR_DATA, "e.csv: line 1: 0 columns");
+    assert_features_fail(write_text("e.csv", ""), TN_ERR_DATA, "e.csv: no rows");
+    assert_features_fail(write_text("e.csv", "\n\n\r\n"), TN_ERR_DATA, "e.csv: no rows");
+    assert_features_fail(write_text("e.csv", "a,b\n"), TN_ERR_DATA, "e.csv: no rows after the header");
+    assert_features_fail(write_text("e.csv", "id\nx\n"), TN_ERR_DATA, "e.csv: line 1: 0 columns");
 }
 
 static void csv_ragged_rows(void **state)
 {
     (void)state;
-    assert_source_fails(write_text("r.csv", "1,2\n3\n"), TN_ERR_FORMAT, "r.csv: line 2, byte 4: 1 cells, expected 2");
-    assert_source_fails(write_text("r.csv", "a,b\n1,2\n3,4,5\n"), TN_ERR_FORMAT,
-                        "r.csv: line 3, byte 8: 3 cells, expected 2");
-    assert_source_fails(write_text("r.csv", "1,2\n\n3,4\n"), TN_ERR_FORMAT,
-                        "r.csv: line 2, byte 4: 1 cells, expected 2");
+    assert_features_fail(write_text("r.csv", "1,2\n3\n"), TN_ERR_FORMAT, "r.csv: line 2, byte 4: 1 cells, expected 2");
+    assert_features_fail(write_text("r.csv", "a,b\n1,2\n3,4,5\n"), TN_ERR_FORMAT,
+                         "r.csv: line 3, byte 8: 3 cells, expected 2");
+    assert_features_fail(write_text("r.csv", "1,2\n\n3,4\n"), TN_ERR_FORMAT,
+                         "r.csv: line 2, byte 4: 1 cells, expected 2");
 }
 
 static void csv_cells_that_are_no_numbers(void **state)
 {
     (void)state;
-    assert_source_fails(write_text("c.csv", "a,b\n1,cat\n"), TN_ERR_FORMAT, "c.csv: line 2, byte 6, column 2: 'cat'");
-    assert_source_fails(write_text("c.csv", "1,2\n1,0x1\n"), TN_ERR_FORMAT, "c.csv: line 2, byte 6, column 2: '0x1'");
-    assert_source_fails(write_text("c.csv", "1,2\n\"3\"\"\",4\n"), TN_ERR_FORMAT, "c.csv: line 2, byte 4, column 1");
+    assert_features_fail(write_text("c.csv", "a,b\n1,cat\n"), TN_ERR_FORMAT, "c.csv: line 2, byte 6, column 2: 'cat'");
+    assert_features_fail(write_text("c.csv", "1,2\n1,0x1\n"), TN_ERR_FORMAT, "c.csv: line 2, byte 6, column 2: '0x1'");
+    assert_features_fail(write_text("c.csv", "1,2\n\"3\"\"\",4\n"), TN_ERR_FORMAT, "c.csv: line 2, byte 4, column 1");
 }
 
 static void csv_quotes_that_are_wrong(void **state)
 {
     (void)state;
-    assert_source_fails(write_text("q.csv", "id,x\n\"a,1\n"), TN_ERR_FORMAT, "q.csv: line 2, byte 5, column 1");
-    assert_source_fails(write_text("q.csv", "id,x\n\"a\"b,1\n"), TN_ERR_FORMAT, "text after the closing quote");
-    assert_source_fails(write_text("q.csv", "id,id\n1,2\n"), TN_ERR_FORMAT,
-                        "q.csv: line 1, byte 3, column 2: 'id': second");
-    assert_source_fails(write_text("q.csv", "id,x\n\xff,1\n"), TN_ERR_FORMAT, "q.csv: line 2, byte 5, column 1");
+    assert_features_fail(write_text("q.csv", "id,x\n\"a,1\n"), TN_ERR_FORMAT, "q.csv: line 2, byte 5, column 1");
+    assert_features_fail(write_text("q.csv", "id,x\n\"a\"b,1\n"), TN_ERR_FORMAT, "text after the closing quote");
+    assert_features_fail(write_text("q.csv", "id,id\n1,2\n"), TN_ERR_FORMAT,
+                         "q.csv: line 1, byte 3, column 2: 'id': second");
+    assert_features_fail(write_text("q.csv", "id,x\n\xff,1\n"), TN_ERR_FORMAT, "q.csv: line 2, byte 5, column 1");
 }
 
 /* 40,000 rows of cells of all lengths, quoted with quotes, commas and line ends in them: whatever a buffer cuts, at any place,
@@ -128,18 +128,18 @@ static void csv_larger_than_its_buffer(void **state)
     }
     fputs("\n\r\n", f);
     assert_int_equal(fclose(f), 0);
-    tn_source *src = open_source(path);
-    assert_int_equal(tn_source_rows(src), ROWS);
-    assert_int_equal(tn_source_cols(src), 2);
+    tn_features *features = open_features(path);
+    assert_int_equal(tn_features_rows(features), ROWS);
+    assert_int_equal(tn_features_cols(features), 2);
     for (size_t i = 0; i < ROWS; ++i) {
         char id[40];
         snprintf(id, sizeof id, "n\"%zu\",\n", i);
-        assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, i, 1, 0, 2, out));
+        assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, i, 1, 0, 2, out));
         assert_true(out[0] == (float)i && out[1] == 0.5f);
-        assert_memory_equal(tn_source_ids(src)[i], id, strlen(id));
-        assert_int_equal(strlen(tn_source_ids(src)[i]), strlen(id) + (i == LONG_ROW ? LONG : 0));
+        assert_memory_equal(tn_features_ids(features)[i], id, strlen(id));
+        assert_int_equal(strlen(tn_features_ids(features)[i]), strlen(id) + (i == LONG_ROW ? LONG : 0));
     }
-    tn_source_close(src);
+    tn_features_close(features);
     unlink(path);
 }
 

@@ -2,7 +2,7 @@
  *
  * Rows for many passes: the same floats whether kept or read again, block by block, and what a budget makes of them. */
 #include "ridge_of.h"
-#include "learn/design_sparse.h"
+#include "learn/design/design_sparse.h"
 
 /* Every block holds the rows it says, feeds side by side; twice, for the second pass; then in the opposite order. */
 static void check_blocks(tnp_design *x, const double *want)
@@ -60,8 +60,8 @@ static void streamed_within_a_budget(void **state)
     double *v = ref_alloc((size_t)N * D, sizeof *v);
     for (size_t i = 0; i < (size_t)N * D; ++i)
         v[i] = (double)ref_below(&rng, 255) - 127;
-    tn_source *src = source_of("wide", v, N, D, AS_I8);
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = features_of("wide", v, N, D, AS_I8);
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     const tn_feed *feeds[] = {feed};
     size_t whole = (size_t)N * D * 4, now = tn_ctx_memory_now(test_ctx), block = 256 * (size_t)D * 4;
     tnp_design *x = NULL;
@@ -85,7 +85,7 @@ static void streamed_within_a_budget(void **state)
     assert_int_equal(tnp_live_blocks(test_ctx), blocks);
     tn_ctx_set_memory(test_ctx, 0);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     free(v);
 }
 
@@ -99,8 +99,9 @@ static void products_of_rows(void **state)
     double v[2][N * D / 2];
     for (size_t i = 0; i < N * D; ++i)
         v[i % 2][i / 2] = (double)ref_below(&rng, 21) - 10;
-    tn_source *src[2] = {source_of("left", v[0], N, D / 2, AS_I8), source_of("right", v[1], N, D / 2, AS_I8)};
-    tn_feed *feed[2] = {feed_of(src[0], TN_NORM_NONE), feed_of(src[1], TN_NORM_NONE)};
+    tn_features *features[2] = {features_of("left", v[0], N, D / 2, AS_I8),
+                                features_of("right", v[1], N, D / 2, AS_I8)};
+    tn_feed *feed[2] = {feed_of(features[0], TN_NORM_NONE), feed_of(features[1], TN_NORM_NONE)};
     const size_t blocks[] = {N, 1, 7, 512, 1099};
     for (size_t z = 0; z < 10; ++z) {
         tnp_design *x = NULL;
@@ -128,14 +129,14 @@ static void products_of_rows(void **state)
     }
     for (int f = 0; f < 2; ++f) {
         tn_feed_free(feed[f]);
-        tn_source_close(src[f]);
+        tn_features_close(features[f]);
     }
 }
 
 /* Rows behind a map, most entries zero; two feeds side by side. */
 typedef struct mapped {
     tn_map *map;
-    tn_source *src[2];
+    tn_features *features[2];
     tn_feed *feed[2];
     tnp_design *x;
 } mapped;
@@ -152,8 +153,9 @@ static mapped mapped_of(size_t n, size_t d, size_t rank, double zeros, tn_signed
     for (int f = 0; f < 2; ++f) {
         for (size_t i = 0; i < n * d; ++i)
             v[i] = ref_unit(&rng) < zeros ? 0 : ref_normal(&rng);
-        m.src[f] = source_of(f ? "map.b" : "map.a", v, n, d, AS_F32);
-        assert_fine(test_ctx, tn_feed_new(test_ctx, m.src[f], NULL, n, TN_NORM_L2, TN_NAN_ERROR, m.map, &m.feed[f]));
+        m.features[f] = features_of(f ? "map.b" : "map.a", v, n, d, AS_F32);
+        assert_fine(test_ctx,
+                    tn_feed_new(test_ctx, m.features[f], NULL, n, TN_NORM_L2, TN_NAN_ERROR, m.map, &m.feed[f]));
     }
     assert_fine(test_ctx, tnp_design_new(test_ctx, (const tn_feed *const *)m.feed, 2, 0, &m.x));
     free(v);
@@ -165,7 +167,7 @@ static void mapped_free(mapped *m)
     tnp_design_free(m->x);
     for (int f = 0; f < 2; ++f) {
         tn_feed_free(m->feed[f]);
-        tn_source_close(m->src[f]);
+        tn_features_close(m->features[f]);
     }
     tn_map_free(m->map);
 }
@@ -283,8 +285,8 @@ static void faults(void **state)
 {
     (void)state;
     double v[12] = {1, 2, 3, 4, 5, 6, 7, 8, NAN, 10, 11, 12};
-    tn_source *src = open_source(write_matrix("bad.npy", v, 6, 2, AS_F32));
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = open_features(write_matrix("bad.npy", v, 6, 2, AS_F32));
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     const tn_feed *feeds[] = {feed};
     size_t blocks = tnp_live_blocks(test_ctx);
     tnp_design *x = NULL;
@@ -292,7 +294,7 @@ static void faults(void **state)
     assert_null(x);
     assert_int_equal(tnp_live_blocks(test_ctx), blocks);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
 
     setting s = setting_of(REF_SIGNED, 30, 8, 3, TN_TASK_MULTICLASS, AS_F32);
     size_t k = 1;

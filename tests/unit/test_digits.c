@@ -57,12 +57,12 @@ static void check_one(const ref_problem *p, const tn_labels *labels, place at, t
 {
     tn_fit_options opt = digits_options(method, tn_normalize_name(kind)), plain = digits_options(method, "none");
     bool ridge = method == TN_METHOD_EVIDENCE || method == TN_METHOD_RIDGE_CV;
-    tn_source *far = placed("far", p->x, at.offset, 1, at.as);
+    tn_features *far = placed("far", p->x, at.offset, 1, at.as);
     double loo = NAN;
     tn_head *head = fitted(far, labels, &opt, &loo);
     assert_true((tn_head_centre(head) == NULL) == (kind == TN_NORM_ZSCORE));
     ref_real *rows = prepared(p->x, at.offset, 1, kind, tn_head_centre(head));
-    tn_source *near = file_of("near", rows);
+    tn_features *near = file_of("near", rows);
     tn_head *want = fitted(near, labels, &plain, NULL);
     assert_null(tn_head_centre(want));
     float *got_scores = scored(head, far), *want_scores = scored(want, near);
@@ -89,8 +89,8 @@ static void check_one(const ref_problem *p, const tn_labels *labels, place at, t
     free(rows);
     tn_head_free(head);
     tn_head_free(want);
-    tn_source_close(far);
-    tn_source_close(near);
+    tn_features_close(far);
+    tn_features_close(near);
 }
 
 static void far_columns_learn_as_if_moved_to_zero(void **state)
@@ -115,17 +115,17 @@ static void ordinary_heads_keep_their_bytes(void **state)
     for (int kind = TN_NORM_L2; kind <= TN_NORM_NONE; ++kind)
         for (size_t m = 2; m < METHODS; ++m) {
             tn_fit_options opt = digits_options(methods[m], tn_normalize_name((tn_normalize)kind));
-            tn_source *wide = placed("x", p.x, 3, 1, AS_F64);
+            tn_features *wide = placed("x", p.x, 3, 1, AS_F64);
             tn_head *a = fitted(wide, labels, &opt, NULL);
-            tn_source_close(wide);
-            tn_source *narrow = placed("x", p.x, 3, 1, AS_F32);
+            tn_features_close(wide);
+            tn_features *narrow = placed("x", p.x, 3, 1, AS_F32);
             tn_head *b = fitted(narrow, labels, &opt, NULL);
             assert_true(!tn_head_centre(a) && !tn_head_centre(b));
             assert_memory_equal(tn_head_weight(a), tn_head_weight(b), CLASSES * COLS * sizeof(float));
             assert_memory_equal(tn_head_bias(a), tn_head_bias(b), CLASSES * sizeof(float));
             tn_head_free(a);
             tn_head_free(b);
-            tn_source_close(narrow);
+            tn_features_close(narrow);
         }
     labels_done(labels);
     ref_problem_free(&p);
@@ -139,14 +139,14 @@ static const double factors[] = {0x1p122, 0x1p996, 0x1p-1030, 0x1p-333};
 static void check_range(const ref_problem *p, const tn_labels *labels, double factor, tn_normalize kind, int method)
 {
     tn_fit_options opt = digits_options(method, tn_normalize_name(kind));
-    tn_source *base = placed("x", p->x, 0, 1, AS_F64);
+    tn_features *base = placed("x", p->x, 0, 1, AS_F64);
     tn_head *usual = fitted(base, labels, &opt, NULL);
     float *want = scored(usual, base);
-    tn_source_close(base);
-    tn_source *src = placed("x", p->x, 0, factor, AS_F64);
+    tn_features_close(base);
+    tn_features *features = placed("x", p->x, 0, factor, AS_F64);
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    tn_status st = fit_one(src, labels, &opt, &info, &head);
+    tn_status st = fit_one(features, labels, &opt, &info, &head);
     if (kind == TN_NORM_NONE || (kind == TN_NORM_ZSCORE && factor < 0x1p-1000)) {
         assert_int_equal(st, TN_ERR_DATA);
         assert_non_null(strstr(tn_ctx_message(test_ctx), "x.npy: "));
@@ -154,7 +154,7 @@ static void check_range(const ref_problem *p, const tn_labels *labels, double fa
         assert_null(strstr(tn_ctx_message(test_ctx), "NaN"));
     } else {
         assert_fine(test_ctx, st);
-        float *got = scored(head, src);
+        float *got = scored(head, features);
         /* The rows are those of the base, but for the roundings of a norm, in float there and in double here. */
         assert_true(same_decisions(got, want) >= 0.99);
         assert_true(apart(got, want) <= 1e-2);
@@ -164,7 +164,7 @@ static void check_range(const ref_problem *p, const tn_labels *labels, double fa
     tn_head_free(head);
     tn_head_free(usual);
     free(want);
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 static void values_beyond_float_are_right_or_refused(void **state)
@@ -190,14 +190,14 @@ static void prediction_refuses_what_training_refuses(void **state)
     for (size_t k = 0; k < 2; ++k)
         for (size_t f = 0; f < sizeof factors / sizeof *factors; ++f) {
             tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, tn_normalize_name(kinds[k]));
-            tn_source *base = placed("x", p.x, 0, 1, AS_F64);
+            tn_features *base = placed("x", p.x, 0, 1, AS_F64);
             tn_head *head = fitted(base, labels, &opt, NULL);
-            tn_source_close(base);
-            tn_source *src = placed("x", p.x, 0, factors[f], AS_F64);
+            tn_features_close(base);
+            tn_features *features = placed("x", p.x, 0, factors[f], AS_F64);
             tn_scorer *scorer = NULL;
             float scores[CLASSES];
             assert_fine(test_ctx,
-                        tn_scorer_new(test_ctx, head, (const tn_source *const *)&src, 1, TN_NAN_ERROR, &scorer));
+                        tn_scorer_new(test_ctx, head, (const tn_features *const *)&features, 1, TN_NAN_ERROR, &scorer));
             if (factors[f] > 1)
                 assert_fails(test_ctx, TN_ERR_DATA,
                              "x.npy: row 0, column 0: ", tn_scorer_read(test_ctx, scorer, 0, 1, scores));
@@ -207,7 +207,7 @@ static void prediction_refuses_what_training_refuses(void **state)
                 assert_true(scores[c] == tn_head_bias(head)[c]);
             tn_scorer_free(scorer);
             tn_head_free(head);
-            tn_source_close(src);
+            tn_features_close(features);
         }
     labels_done(labels);
     ref_problem_free(&p);
@@ -219,22 +219,23 @@ static void float_learners_refuse_squares_beyond_float(void **state)
     (void)state;
     ref_problem p = units_of(7);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
-    tn_source *src = placed("x", p.x, 0, 0x1p60, AS_F64);
+    tn_features *features = placed("x", p.x, 0, 0x1p60, AS_F64);
     for (size_t m = 0; m < METHODS; ++m) {
         tn_fit_options opt = digits_options(methods[m], "none");
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         if (methods[m] == TN_METHOD_EVIDENCE) {
-            head = fitted(src, labels, &opt, NULL);
-            float *scores = scored(head, src);
+            head = fitted(features, labels, &opt, NULL);
+            float *scores = scored(head, features);
             assert_true(right_rows(scores, p.y) > 0.7);
             free(scores);
         } else if (methods[m] != TN_METHOD_RIDGE_CV) {
-            assert_fails(test_ctx, TN_ERR_DATA, "expected at most 1.13e+15", fit_one(src, labels, &opt, &info, &head));
+            assert_fails(test_ctx, TN_ERR_DATA, "expected at most 1.13e+15",
+                         fit_one(features, labels, &opt, &info, &head));
         }
         tn_head_free(head);
     }
-    tn_source_close(src);
+    tn_features_close(features);
     labels_done(labels);
     ref_problem_free(&p);
 }
@@ -245,7 +246,7 @@ static void outputs_that_float_cannot_hold_are_refused(void **state)
 {
     (void)state;
     ref_problem p = units_of(14);
-    tn_source *src = placed("x", p.x, 0, 1, AS_F64);
+    tn_features *features = placed("x", p.x, 0, 1, AS_F64);
     tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, "none");
     double y[ROWS];
     ref_rng rng = ref_rng_of(14);
@@ -257,7 +258,7 @@ static void outputs_that_float_cannot_hold_are_refused(void **state)
         for (size_t i = 0; i < ROWS; ++i)
             y[i] += far ? 1e8 : 1e5;
         tn_labels *labels = labels_of(y, ROWS, 1, TN_TASK_REGRESSION);
-        tn_status st = fit_one(src, labels, &opt, &info, &head);
+        tn_status st = fit_one(features, labels, &opt, &info, &head);
         if (far)
             assert_fails(test_ctx, TN_ERR_DATA, "labels.npy: output class0 has mean 1e+08", st);
         else {
@@ -266,7 +267,7 @@ static void outputs_that_float_cannot_hold_are_refused(void **state)
             float scores[ROWS];
             tn_scorer *scorer = NULL;
             assert_fine(test_ctx,
-                        tn_scorer_new(test_ctx, head, (const tn_source *const *)&src, 1, TN_NAN_ERROR, &scorer));
+                        tn_scorer_new(test_ctx, head, (const tn_features *const *)&features, 1, TN_NAN_ERROR, &scorer));
             assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
             for (size_t i = 0; i < ROWS; ++i)
                 mean += (ref_real)y[i] / ROWS;
@@ -281,7 +282,7 @@ static void outputs_that_float_cannot_hold_are_refused(void **state)
         tn_head_free(head);
         labels_done(labels);
     }
-    tn_source_close(src);
+    tn_features_close(features);
     ref_problem_free(&p);
 }
 
@@ -295,13 +296,13 @@ static void ridge_without_intercept_keeps_its_digits(void **state)
     const double offset = 100000;
     ref_problem p = units_of(8);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
-    tn_source *src = placed("x", p.x, offset, 1, AS_F64);
+    tn_features *features = placed("x", p.x, offset, 1, AS_F64);
     tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, "none");
     opt.rank.evidence.intercept = false;
     opt.lambda = "10";
-    tn_head *head = fitted(src, labels, &opt, NULL);
+    tn_head *head = fitted(features, labels, &opt, NULL);
     assert_non_null(tn_head_centre(head));
-    float *scores = scored(head, src);
+    float *scores = scored(head, features);
     ref_real w[CLASSES * COLS], b[CLASSES];
     for (size_t i = 0; i < ROWS * COLS; ++i)
         p.x[i] += offset;
@@ -315,7 +316,7 @@ static void ridge_without_intercept_keeps_its_digits(void **state)
         }
     free(scores);
     tn_head_free(head);
-    tn_source_close(src);
+    tn_features_close(features);
     labels_done(labels);
     ref_problem_free(&p);
 }
@@ -325,15 +326,15 @@ static void float_learners_without_intercept_refuse_far_columns(void **state)
     (void)state;
     ref_problem p = units_of(9);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
-    tn_source *src = placed("x", p.x, 1e6, 1, AS_F32);
+    tn_features *features = placed("x", p.x, 1e6, 1, AS_F32);
     for (size_t m = 2; m < METHODS; ++m) {
         tn_fit_options opt = digits_options(methods[m], "none");
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         opt.rank.evidence.intercept = false;
-        assert_fails(test_ctx, TN_ERR_DATA, "expected --intercept yes", fit_one(src, labels, &opt, &info, &head));
+        assert_fails(test_ctx, TN_ERR_DATA, "expected --intercept yes", fit_one(features, labels, &opt, &info, &head));
     }
-    tn_source_close(src);
+    tn_features_close(features);
     labels_done(labels);
     ref_problem_free(&p);
 }
@@ -352,20 +353,21 @@ static void a_ridge_of_large_weights_keeps_its_bias(void **state)
         x[i * 2 + 1] = common + 1e-4 * small - 100;
         y[i] = small + 1e-3 * ref_normal(&rng);
     }
-    tn_source *src = source_of("difference", x, ROWS, 2, AS_F64);
+    tn_features *features = features_of("difference", x, ROWS, 2, AS_F64);
     tn_labels *labels = labels_of(y, ROWS, 1, TN_TASK_REGRESSION);
     tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, "none");
-    tn_head *head = fitted(src, labels, &opt, NULL);
+    tn_head *head = fitted(features, labels, &opt, NULL);
     tn_scorer *scorer = NULL;
     float scores[ROWS];
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, (const tn_source *const *)&src, 1, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx,
+                tn_scorer_new(test_ctx, head, (const tn_features *const *)&features, 1, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
     for (size_t i = 0; i < ROWS; ++i)
         assert_true(fabs((double)scores[i] - y[i]) <= 1e-2);
     tn_scorer_free(scorer);
     tn_head_free(head);
     labels_done(labels);
-    tn_source_close(src);
+    tn_features_close(features);
     free(x);
     free(y);
 }
@@ -388,13 +390,13 @@ static void rows_that_a_normalisation_makes_alike_are_told_of(void **state)
             for (size_t m = 0; m < METHODS; ++m) {
                 size_t told = 0;
                 tn_fit_options opt = digits_options(methods[m], tn_normalize_name((tn_normalize)kind));
-                tn_source *src = placed("rows", p.x, far ? 1e6 : 0, 1, AS_F32);
+                tn_features *features = placed("rows", p.x, far ? 1e6 : 0, 1, AS_F32);
                 tn_ctx_set_warning(test_ctx, count_alike, &told);
-                tn_head_free(fitted(src, labels, &opt, NULL));
+                tn_head_free(fitted(features, labels, &opt, NULL));
                 tn_ctx_set_warning(test_ctx, NULL, NULL);
                 bool alike = far && kind != TN_NORM_NONE && kind != TN_NORM_ZSCORE;
                 assert_int_equal(told, alike && methods[m] != TN_METHOD_EVIDENCE);
-                tn_source_close(src);
+                tn_features_close(features);
             }
     labels_done(labels);
     ref_problem_free(&p);

@@ -21,7 +21,7 @@ typedef struct quartet {
     double *y;
     tn_labels *labels;
     tnp_targets targets;
-    tn_source *src[FEEDS];
+    tn_features *features[FEEDS];
     tn_feed *feed[FEEDS];
 } quartet;
 
@@ -35,8 +35,8 @@ static quartet quartet_of(size_t n, const size_t *cols, stored as)
             p.x[i] += 0.3 * ref_normal(&rng);
         char name[8];
         snprintf(name, sizeof name, "r%zu", f);
-        q.src[f] = source_of(name, p.x, n, cols[f], as);
-        q.feed[f] = feed_of(q.src[f], TN_NORM_NONE);
+        q.features[f] = features_of(name, p.x, n, cols[f], as);
+        q.feed[f] = feed_of(q.features[f], TN_NORM_NONE);
         q.cols[f] = cols[f];
         q.x[f] = p.x;
         free(q.y);
@@ -51,7 +51,7 @@ static void quartet_free(quartet *q)
 {
     for (size_t f = 0; f < FEEDS; ++f) {
         tn_feed_free(q->feed[f]);
-        tn_source_close(q->src[f]);
+        tn_features_close(q->features[f]);
         free(q->x[f]);
     }
     labels_done(q->labels);
@@ -159,7 +159,7 @@ static void sets_that_float_moments_do_not_hold(void **state)
         ref_rng rng = ref_rng_of(9);
         for (size_t f = 0; f < FEEDS; ++f) {
             tn_feed_free(q.feed[f]);
-            tn_source_close(q.src[f]);
+            tn_features_close(q.features[f]);
             for (size_t i = 0; i < q.n; ++i) {
                 double along = 1000 * ref_normal(&rng);
                 for (size_t j = 0; j < q.cols[f]; ++j) {
@@ -169,8 +169,8 @@ static void sets_that_float_moments_do_not_hold(void **state)
             }
             char name[8];
             snprintf(name, sizeof name, "q%zu", f);
-            q.src[f] = source_of(name, q.x[f], q.n, q.cols[f], AS_F32);
-            q.feed[f] = feed_of(q.src[f], TN_NORM_NONE);
+            q.features[f] = features_of(name, q.x[f], q.n, q.cols[f], AS_F32);
+            q.feed[f] = feed_of(q.features[f], TN_NORM_NONE);
         }
         tnp_ensemble *e = NULL;
         assert_fine(test_ctx,
@@ -243,7 +243,7 @@ static void files_are_read_before_the_search_only(void **state)
                     tnp_ensemble_new(test_ctx, (const tn_feed *const *)q.feed, FEEDS, &q.targets, true, true, &e));
         assert_int_equal(w.passes, passes[r]);
         for (size_t f = 0; f < FEEDS; ++f)
-            remove(tn_source_path(q.src[f])); /* a reader that asked again would notice */
+            remove(tn_features_path(q.features[f])); /* a reader that asked again would notice */
         for (size_t f = 0; f + 1 < FEEDS; ++f) {
             const size_t members[2] = {f, f + 1};
             double got = 0;

@@ -48,7 +48,7 @@ static void write_npy(const char *path, const char *descr, size_t rows, size_t c
 
 typedef struct fixture {
     tn_ctx *ctx;
-    tn_source *src;
+    tn_features *features;
     float *x;
     double *wide;
     size_t rows, cols;
@@ -76,12 +76,12 @@ static void fixture_open(fixture *t, bool doubles)
         write_npy(t->path, "<f8", t->rows, t->cols, t->wide, t->rows * t->cols * 8);
     else
         write_npy(t->path, "<f4", t->rows, t->cols, t->x, t->rows * t->cols * 4);
-    assert_fine(t->ctx, tn_source_open(t->ctx, t->path, &t->src));
+    assert_fine(t->ctx, tn_features_open(t->ctx, t->path, &t->features));
 }
 
 static void fixture_free(fixture *t)
 {
-    tn_source_close(t->src);
+    tn_features_close(t->features);
     unlink(t->path);
     free(t->x);
     free(t->wide);
@@ -123,8 +123,10 @@ static void test_rows_and_stride(void **state)
             for (size_t i = 0; i < TAKEN; ++i)
                 index[i] = i * 53 % ROWS;
             index[5] = index[6];
-            assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, index, TAKEN, (tn_normalize)kind, TN_NAN_ERROR, NULL, &feed));
-            assert_true(tn_feed_rows(feed) == TAKEN && tn_feed_cols(feed) == COLS && tn_feed_source(feed) == t.src);
+            assert_fine(t.ctx,
+                        tn_feed_new(t.ctx, t.features, index, TAKEN, (tn_normalize)kind, TN_NAN_ERROR, NULL, &feed));
+            assert_true(tn_feed_rows(feed) == TAKEN && tn_feed_cols(feed) == COLS &&
+                        tn_feed_features(feed) == t.features);
             assert_true(tn_feed_normalize(feed) == (tn_normalize)kind && !tn_feed_means(feed) && !tn_feed_scales(feed));
             for (size_t i = 0; i < TAKEN * STRIDE; ++i)
                 out_wide[i] = out[i] = -77;
@@ -161,7 +163,7 @@ static void test_zscore(void **state)
             t.wide[i * COLS + 3] = doubles ? 123456.789 : (double)123456.789f;
         }
         fixture_open(&t, doubles);
-        assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, NULL, ROWS, TN_NORM_ZSCORE, TN_NAN_ERROR, NULL, &feed));
+        assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, NULL, ROWS, TN_NORM_ZSCORE, TN_NAN_ERROR, NULL, &feed));
         assert_fine(t.ctx, tn_feed_read_wide(t.ctx, feed, 0, ROWS, out, COLS));
         for (size_t j = 0; j < COLS; ++j) {
             ref_real mean = 0, square = 0, got = 0, got_square = 0;
@@ -193,7 +195,7 @@ static void test_set_zscore(void **state)
     double out[24];
     tn_feed *feed = NULL;
     fixture_open(&t, false);
-    assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, NULL, 8, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed));
+    assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, NULL, 8, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed));
     assert_fine(t.ctx, tn_feed_set_zscore(t.ctx, feed, means, scales));
     assert_int_equal(tn_feed_normalize(feed), TN_NORM_ZSCORE);
     assert_fine(t.ctx, tn_feed_read_wide(t.ctx, feed, 0, 8, out, 3));
@@ -220,25 +222,26 @@ static void test_bad_rows(void **state)
         fixture_open(&t, doubles);
         memset(keep, 1, sizeof keep);
         keep[3] = false;
-        assert_fine(t.ctx, tn_rows_finite(t.ctx, t.src, keep));
+        assert_fine(t.ctx, tn_rows_finite(t.ctx, t.features, keep));
         for (size_t i = 0; i < ROWS; ++i) {
             assert_true(keep[i] == (i != 150 && i != 77 && i != 3));
             index[i] = ROWS - 1 - i;
         }
         for (int policy = TN_NAN_ERROR; policy <= TN_NAN_DROP; ++policy) {
-            assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, NULL, ROWS, TN_NORM_L2, (tn_nan_policy)policy, NULL, &feed));
+            assert_fine(t.ctx,
+                        tn_feed_new(t.ctx, t.features, NULL, ROWS, TN_NORM_L2, (tn_nan_policy)policy, NULL, &feed));
             assert_fails(t.ctx, TN_ERR_DATA, "x.npy: row 77 ", tn_feed_read(t.ctx, feed, 0, ROWS, out, COLS));
             assert_fails(t.ctx, TN_ERR_DATA, "row 77 ", tn_feed_read_wide(t.ctx, feed, 50, 40, out_wide, COLS));
             assert_fails(t.ctx, TN_ERR_DATA, "row 150 ", tn_feed_read(t.ctx, feed, 100, 100, out, COLS));
             assert_fine(t.ctx, tn_feed_read(t.ctx, feed, 0, 77, out, COLS));
             tn_feed_free(feed);
         }
-        assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, index, ROWS, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed));
+        assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, index, ROWS, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed));
         assert_fails(t.ctx, TN_ERR_DATA, "row 150 ", tn_feed_read(t.ctx, feed, 0, ROWS, out, COLS));
         tn_feed_free(feed);
         feed = NULL;
         assert_fails(t.ctx, TN_ERR_DATA, "row 77 ",
-                     tn_feed_new(t.ctx, t.src, NULL, ROWS, TN_NORM_ZSCORE, TN_NAN_ERROR, NULL, &feed));
+                     tn_feed_new(t.ctx, t.features, NULL, ROWS, TN_NORM_ZSCORE, TN_NAN_ERROR, NULL, &feed));
         assert_null(feed);
         fixture_free(&t);
     }
@@ -260,7 +263,7 @@ static void test_nan_zero(void **state)
     fixture_open(&t, false);
     for (size_t i = 0; i < ROWS * COLS; ++i)
         t.wide[i] = isfinite(t.x[i]) ? (double)t.x[i] : 0;
-    assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, NULL, ROWS, TN_NORM_L1, TN_NAN_ZERO, NULL, &feed));
+    assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, NULL, ROWS, TN_NORM_L1, TN_NAN_ZERO, NULL, &feed));
     for (size_t stride = COLS; stride <= COLS + 1; ++stride) {
         assert_fine(t.ctx, tn_feed_read(t.ctx, feed, 0, ROWS, out, stride));
         assert_fine(t.ctx, tn_feed_read_wide(t.ctx, feed, 0, ROWS, wide, COLS));
@@ -282,12 +285,13 @@ static void test_too_many_rows(void **state)
     size_t index[] = {0, 4};
     tn_feed *feed = NULL;
     fixture_open(&t, false);
-    assert_fails(t.ctx, TN_ERR_ARG, "x.npy", tn_feed_new(t.ctx, t.src, NULL, 5, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed));
+    assert_fails(t.ctx, TN_ERR_ARG, "x.npy",
+                 tn_feed_new(t.ctx, t.features, NULL, 5, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed));
     assert_null(feed);
-    assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, index, 2, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed));
+    assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, index, 2, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed));
     assert_fails(t.ctx, TN_ERR_ARG, "x.npy", tn_feed_read(t.ctx, feed, 0, 2, out, 2));
     tn_feed_free(feed);
-    assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, NULL, 0, TN_NORM_ZSCORE, TN_NAN_ERROR, NULL, &feed));
+    assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, NULL, 0, TN_NORM_ZSCORE, TN_NAN_ERROR, NULL, &feed));
     assert_int_equal(tn_feed_rows(feed), 0);
     tn_feed_free(feed);
     fixture_free(&t);
@@ -310,7 +314,7 @@ static void test_pick(void **state)
             for (size_t i = 0; i < PICKED; ++i)
                 picked[i] = i * 53 % TAKEN;
             picked[7] = picked[8];
-            assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, form & 2 ? index : NULL, TAKEN, (tn_normalize)kind,
+            assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, form & 2 ? index : NULL, TAKEN, (tn_normalize)kind,
                                            TN_NAN_ERROR, NULL, &feed));
             for (size_t i = 0; i < PICKED * STRIDE; ++i)
                 out[i] = -77;
@@ -340,7 +344,7 @@ static void test_pick_bad_row(void **state)
     tn_feed *feed = NULL;
     t.x[11 * 3 + 1] = NAN;
     fixture_open(&t, false);
-    assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, index, 4, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed));
+    assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, index, 4, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed));
     assert_fails(t.ctx, TN_ERR_DATA, "row 11 ", tnp_feed_pick(t.ctx, feed, picked, 2, out, 3));
     assert_fine(t.ctx, tnp_feed_pick(t.ctx, feed, picked, 1, out, 3));
     tn_feed_free(feed);
@@ -359,7 +363,8 @@ static void test_threads(void **state)
         fixture_open(&t, false);
         for (size_t threads = 1; threads <= 7; threads += 3) {
             tn_ctx_set_threads(t.ctx, threads);
-            assert_fine(t.ctx, tn_feed_new(t.ctx, t.src, NULL, ROWS, (tn_normalize)kind, TN_NAN_ERROR, NULL, &feed));
+            assert_fine(t.ctx,
+                        tn_feed_new(t.ctx, t.features, NULL, ROWS, (tn_normalize)kind, TN_NAN_ERROR, NULL, &feed));
             assert_fine(t.ctx, tn_feed_read(t.ctx, feed, 0, ROWS, threads == 1 ? one : many, COLS));
             if (threads > 1)
                 assert_memory_equal(one, many, sizeof one);
@@ -379,7 +384,7 @@ static void test_no_memory(void **state)
     for (;; ++k) {
         tn_feed *feed = NULL;
         tnp_fail_allocation(t.ctx, k);
-        tn_status st = tn_feed_new(t.ctx, t.src, NULL, 20, TN_NORM_ZSCORE, TN_NAN_ERROR, NULL, &feed);
+        tn_status st = tn_feed_new(t.ctx, t.features, NULL, 20, TN_NORM_ZSCORE, TN_NAN_ERROR, NULL, &feed);
         tnp_fail_allocation(t.ctx, 0);
         if (st == TN_OK) {
             tn_feed_free(feed);

@@ -3,8 +3,8 @@
  * Heads of few rows, from one row of each class up: what they predict, against the nearest class mean by loops, and what is said
  * of them, against models that are really made without the rows. */
 #include "ridge_of.h"
-#include "learn/folds.h"
-#include "learn/head.h"
+#include "learn/head/folds.h"
+#include "learn/head/head.h"
 #include "ref_ridge.h"
 #include "tenon/pipeline.h"
 #include "tenon/report.h"
@@ -27,8 +27,8 @@ static setting problem(const size_t *cls, size_t n, size_t d, size_t k, double a
         size_t from = f ? d / 2 : 0, cols = f ? d - d / 2 : d / 2;
         for (size_t i = 0; i < n; ++i)
             memcpy(half + i * cols, s.p.x + i * d + from, cols * sizeof *half);
-        s.src[f] = open_source(write_matrix(f ? "b.npy" : "a.npy", half, n, cols, AS_F32));
-        s.feed[f] = feed_of(s.src[f], TN_NORM_NONE);
+        s.features[f] = open_features(write_matrix(f ? "b.npy" : "a.npy", half, n, cols, AS_F32));
+        s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
     }
     s.labels = labels_of(s.p.y, n, k, task);
     s.y = targets_of(s.labels);
@@ -67,7 +67,8 @@ typedef struct fitted {
 static fitted fit(const setting *s, const tn_fit_options *opt)
 {
     fitted f = {0};
-    assert_fine(test_ctx, tn_fit(test_ctx, (const tn_source *const *)s->src, 2, s->labels, opt, &f.info, &f.head));
+    assert_fine(test_ctx,
+                tn_fit(test_ctx, (const tn_features *const *)s->features, 2, s->labels, opt, &f.info, &f.head));
     assert_fine(test_ctx, tn_fit_table(test_ctx, f.info, NULL, false, &f.text));
     assert_fine(test_ctx, tn_fit_json(test_ctx, f.info, NULL, &f.json));
     for (size_t i = 0; i < s->p.k * s->p.d; ++i)
@@ -199,7 +200,7 @@ static void cross_validation_of_single_rows(void **state)
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         assert_fails(test_ctx, TN_ERR_DATA, "--calibrate yes",
-                     tn_fit(test_ctx, (const tn_source *const *)s.src, 2, s.labels, &opt, &info, &head));
+                     tn_fit(test_ctx, (const tn_features *const *)s.features, 2, s.labels, &opt, &info, &head));
     }
     setting_free(&s);
 }
@@ -399,9 +400,9 @@ static void class_means_that_harm_are_not_taken(void **state)
         memcpy(a + i * 3, s.p.x + i * d, 3 * sizeof *a);
     }
     tn_feed_free(s.feed[0]);
-    tn_source_close(s.src[0]);
-    s.src[0] = open_source(write_matrix("a.npy", a, n * k, 3, AS_F32));
-    s.feed[0] = feed_of(s.src[0], TN_NORM_NONE);
+    tn_features_close(s.features[0]);
+    s.features[0] = open_features(write_matrix("a.npy", a, n * k, 3, AS_F32));
+    s.feed[0] = feed_of(s.features[0], TN_NORM_NONE);
     tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, "auto");
     fitted f = fit(&s, &opt);
     assert_true(f.info->class_means == 0);

@@ -6,7 +6,7 @@
  * Tolerance. Both models are within `gap` of the minimum of the same 1-strongly convex function, so that their weights differ by
  * sqrt(2 gap) each at most; costs are rounded to floats, which moves f by 1e-6 of itself. */
 #include "design_of.h"
-#include "learn/linear.h"
+#include "learn/linear/linear.h"
 
 enum { N = 60, D = 5, K = 3, FOLDS = 3 };
 
@@ -33,8 +33,8 @@ static setting part_of(const setting *s, const bool *keep, tn_task task)
         size_t from = f ? D / 2 : 0, cols = f ? D - D / 2 : D / 2;
         for (size_t i = 0; i < p.p.n; ++i)
             memcpy(half + i * cols, p.p.x + i * D + from, cols * sizeof *half);
-        p.src[f] = open_source(write_matrix(f ? "part_b.npy" : "part_a.npy", half, p.p.n, cols, AS_F32));
-        p.feed[f] = feed_of(p.src[f], TN_NORM_NONE);
+        p.features[f] = open_features(write_matrix(f ? "part_b.npy" : "part_a.npy", half, p.p.n, cols, AS_F32));
+        p.feed[f] = feed_of(p.features[f], TN_NORM_NONE);
     }
     p.labels = labels_of(p.p.y, p.p.n, K, task);
     p.y = targets_of(p.labels);
@@ -45,8 +45,8 @@ static setting part_of(const setting *s, const bool *keep, tn_task task)
 static job *job_of(const setting *s, const tn_learn_options *options, bool logistic)
 {
     job *j = ref_alloc(1, sizeof *j);
-    assert_fine(test_ctx,
-                tnp_task_new(test_ctx, (const tn_source *const *)s->src, 2, s->labels, TN_NAN_ERROR, true, &j->task));
+    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)s->features, 2, s->labels, TN_NAN_ERROR,
+                                       true, &j->task));
     j->x = design_of(s);
     j->options = *options;
     assert_fine(test_ctx, tnp_row_weights(test_ctx, j->task, &j->options, &j->row_weight));

@@ -2,7 +2,7 @@
  *
  * Folds: how many rows of each class every fold gets, that they are seeded, and when there can be none. */
 #include "fixtures/problems.h"
-#include "learn/folds.h"
+#include "learn/head/folds.h"
 
 /* Lists of classes, one a row. */
 typedef struct lists {

@@ -17,44 +17,44 @@ static void rows_come_without_their_prefix(void **state)
     float out[12];
     for (int r = 0; r < 4; ++r)
         put_row(&b, 3, 3, (float)(10 * r));
-    tn_source *src = open_source(write_bytes("base.x.fvecs", &b));
-    assert_int_equal(tn_source_rows(src), 4);
-    assert_int_equal(tn_source_cols(src), 3);
-    assert_int_equal(tn_source_dtype(src), TN_F32);
-    assert_string_equal(tn_source_format(src), "fvecs");
-    assert_string_equal(tn_source_name(src), "base");
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 4, 0, 3, out));
+    tn_features *features = open_features(write_bytes("base.x.fvecs", &b));
+    assert_int_equal(tn_features_rows(features), 4);
+    assert_int_equal(tn_features_cols(features), 3);
+    assert_int_equal(tn_features_dtype(features), TN_F32);
+    assert_string_equal(tn_features_format(features), "fvecs");
+    assert_string_equal(tn_features_name(features), "base");
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, 4, 0, 3, out));
     for (size_t i = 0; i < 12; ++i)
         assert_near_at(i, out[i], (double)(10 * (i / 3) + i % 3), 0);
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 1, 2, 1, 2, out));
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 1, 2, 1, 2, out));
     assert_true(out[0] == 11 && out[1] == 12 && out[2] == 21 && out[3] == 22);
-    tn_source_close(src);
-    assert_source_survives(file_path("base.x.fvecs"));
+    tn_features_close(features);
+    assert_features_survive(file_path("base.x.fvecs"));
 }
 
 static void fvecs_defects(void **state)
 {
     (void)state;
     bytes b = {.n = 0};
-    assert_source_fails(write_text("e.fvecs", ""), TN_ERR_FORMAT, "e.fvecs: byte 0: the file ends");
-    assert_source_fails(write_text("e.fvecs", "abc"), TN_ERR_FORMAT, "e.fvecs: byte 3: the file ends");
+    assert_features_fail(write_text("e.fvecs", ""), TN_ERR_FORMAT, "e.fvecs: byte 0: the file ends");
+    assert_features_fail(write_text("e.fvecs", "abc"), TN_ERR_FORMAT, "e.fvecs: byte 3: the file ends");
     put_row(&b, -1, 2, 0);
-    assert_source_fails(write_bytes("n.fvecs", &b), TN_ERR_FORMAT, "n.fvecs: byte 0: row of length -1");
+    assert_features_fail(write_bytes("n.fvecs", &b), TN_ERR_FORMAT, "n.fvecs: byte 0: row of length -1");
     b.n = 0;
     put_row(&b, 0, 2, 0);
-    assert_source_fails(write_bytes("z.fvecs", &b), TN_ERR_FORMAT, "z.fvecs: byte 0: row of length 0");
+    assert_features_fail(write_bytes("z.fvecs", &b), TN_ERR_FORMAT, "z.fvecs: byte 0: row of length 0");
     b.n = 0;
     put_row(&b, 1 << 30, 2, 0);
-    assert_source_fails(write_bytes("h.fvecs", &b), TN_ERR_FORMAT, "h.fvecs: byte 0: row of length 1073741824");
+    assert_features_fail(write_bytes("h.fvecs", &b), TN_ERR_FORMAT, "h.fvecs: byte 0: row of length 1073741824");
     b.n = 0;
     put_row(&b, 3, 2, 0);
-    assert_source_fails(write_bytes("t.fvecs", &b), TN_ERR_FORMAT,
-                        "t.fvecs: byte 0: row needs 16 bytes, but 12 follow");
+    assert_features_fail(write_bytes("t.fvecs", &b), TN_ERR_FORMAT,
+                         "t.fvecs: byte 0: row needs 16 bytes, but 12 follow");
     b.n = 0;
     put_row(&b, 2, 2, 0);
     put_row(&b, 2, 1, 0);
-    assert_source_fails(write_bytes("t.fvecs", &b), TN_ERR_FORMAT,
-                        "t.fvecs: byte 12: row needs 12 bytes, but 8 follow");
+    assert_features_fail(write_bytes("t.fvecs", &b), TN_ERR_FORMAT,
+                         "t.fvecs: byte 12: row needs 12 bytes, but 8 follow");
 }
 
 static void fvecs_rows_with_differing_lengths(void **state)
@@ -65,8 +65,8 @@ static void fvecs_rows_with_differing_lengths(void **state)
     put_row(&b, 2, 2, 0);
     put_row(&b, 1, 1, 0);
     put_row(&b, 3, 3, 0); /* 8 + 16 bytes: the length of the file alone shows nothing */
-    assert_source_fails(write_bytes("d.fvecs", &b), TN_ERR_FORMAT,
-                        "d.fvecs: byte 24: row of length 1, but the rows before it have 2");
+    assert_features_fail(write_bytes("d.fvecs", &b), TN_ERR_FORMAT,
+                         "d.fvecs: byte 24: row of length 1, but the rows before it have 2");
 }
 
 int main(void)

@@ -7,7 +7,7 @@
  * off by at most (b + 2) 2^-24 sum |x_i x_j|; features are rounded once more by the shift, another 2^-24 a factor.
  * Wide sums are off by (n + 16) 2^-52 of the same, the 16 for the frame of the shift. Whole numbers below 2^24 make float products exact. */
 #include "fixtures/problems.h"
-#include "learn/gather.h"
+#include "learn/design/gather.h"
 
 enum { MOST = 3 };
 
@@ -15,7 +15,7 @@ enum { MOST = 3 };
 typedef struct joint {
     ref_problem p; /* all columns; x holds what the files hold */
     tn_labels *labels;
-    tn_source *src[MOST];
+    tn_features *features[MOST];
     tn_feed *feed[MOST];
     size_t count, cols[MOST];
 } joint;
@@ -31,8 +31,8 @@ static joint joint_of(size_t n, const size_t *cols, const stored *as, size_t cou
         for (size_t i = 0; i < n * cols[f]; ++i)
             part.x[i] += offset;
         snprintf(name, sizeof name, "f%zu", f);
-        j.src[f] = source_of(name, part.x, n, cols[f], as[f]);
-        j.feed[f] = feed_of(j.src[f], TN_NORM_NONE);
+        j.features[f] = features_of(name, part.x, n, cols[f], as[f]);
+        j.feed[f] = feed_of(j.features[f], TN_NORM_NONE);
         j.cols[f] = cols[f];
         double *grown = beside(all, d, part.x, cols[f], n);
         free(all);
@@ -52,7 +52,7 @@ static void joint_free(joint *j)
 {
     for (size_t f = 0; f < j->count; ++f) {
         tn_feed_free(j->feed[f]);
-        tn_source_close(j->src[f]);
+        tn_features_close(j->features[f]);
     }
     labels_done(j->labels);
     ref_problem_free(&j->p);
@@ -83,7 +83,7 @@ static void expect(double got, double want, double bound, size_t i, size_t k)
 }
 
 /* Columns of the joint statistics that `parts` name, against loops. */
-static void check_moments(const joint *j, const tnp_stats *s, const tnp_range *parts, size_t count, bool intercept,
+static void check_moments(const joint *j, const tnp_moments *s, const tnp_range *parts, size_t count, bool intercept,
                           double unit)
 {
     size_t pick[64], d = 0, n = j->p.n, k = j->p.k;
@@ -91,7 +91,7 @@ static void check_moments(const joint *j, const tnp_stats *s, const tnp_range *p
         for (size_t c = parts[r].from; c < parts[r].to; ++c)
             pick[d++] = c;
     double *gram = ref_alloc(d * d, 8), *xty = ref_alloc(k * d, 8), *mean = ref_alloc(d, 8), yy[3], ymean[3], size;
-    tnp_stats_moments(s, parts, count, intercept, gram, xty, yy, mean, ymean);
+    tnp_moments_of(s, parts, count, intercept, gram, xty, yy, mean, ymean);
     for (size_t a = 0; a < d; ++a) {
         for (size_t b = a; b < d; ++b) {
             double want = cross(j->p.x + pick[a], j->p.d, j->p.x + pick[b], j->p.d, n, intercept, &size);
@@ -116,9 +116,9 @@ static void check_joint(size_t n, const size_t *cols, const stored *as, size_t c
 {
     joint j = joint_of(n, cols, as, count, task, offset);
     tnp_targets y = targets_of(j.labels);
-    tnp_stats *s = NULL;
+    tnp_moments *s = NULL;
     double unit = wide ? ((double)n + 16) * 0x1p-52 : (256 + 4) * 0x1p-24;
-    assert_fine(test_ctx, tnp_gather_stats(test_ctx, (const tn_feed *const *)j.feed, count, &y, &s));
+    assert_fine(test_ctx, tnp_gather_moments(test_ctx, (const tn_feed *const *)j.feed, count, &y, &s));
     assert_int_equal(s->rows, n);
     assert_int_equal(s->dim, j.p.d);
     assert_int_equal(s->wide, wide);
@@ -129,7 +129,7 @@ static void check_joint(size_t n, const size_t *cols, const stored *as, size_t c
         check_moments(&j, s, &last, 1, intercept != 0, unit);
         check_moments(&j, s, ends, 2, intercept != 0, unit);
     }
-    tn_stats_free(s);
+    tn_moments_free(s);
     joint_free(&j);
 }
 
@@ -156,11 +156,11 @@ static void a_large_offset_costs_no_digits(void **state)
     const stored narrow[] = {AS_F32, AS_F32};
     joint j = joint_of(900, cols, narrow, 2, TN_TASK_MULTICLASS, 1000);
     tnp_targets y = targets_of(j.labels);
-    tnp_stats *s = NULL;
+    tnp_moments *s = NULL;
     double gram[81], xty[27], yy[3], mean[9], ymean[3], size;
     tnp_range all = {0, 9};
-    assert_fine(test_ctx, tnp_gather_stats(test_ctx, (const tn_feed *const *)j.feed, 2, &y, &s));
-    tnp_stats_moments(s, &all, 1, true, gram, xty, yy, mean, ymean);
+    assert_fine(test_ctx, tnp_gather_moments(test_ctx, (const tn_feed *const *)j.feed, 2, &y, &s));
+    tnp_moments_of(s, &all, 1, true, gram, xty, yy, mean, ymean);
     for (size_t a = 0; a < 9; ++a)
         for (size_t b = a; b < 9; ++b) {
             double want = cross(j.p.x + a, 9, j.p.x + b, 9, 900, true, &size);
@@ -168,7 +168,7 @@ static void a_large_offset_costs_no_digits(void **state)
             double spread_b = cross(j.p.x + b, 9, j.p.x + b, 9, 900, true, &size);
             expect(gram[a * 9 + b], want, 260 * 0x1p-24 * sqrt(spread_a * spread_b), a, b);
         }
-    tn_stats_free(s);
+    tn_moments_free(s);
     joint_free(&j);
 }
 
@@ -176,8 +176,8 @@ static void a_large_offset_costs_no_digits(void **state)
 static void check_products(size_t n, size_t d, stored as, bool shifted, double unit)
 {
     ref_problem p = ref_problem_of(REF_SIGNED, n, d, 2, n + d);
-    tn_source *src = source_of("p", p.x, n, d, as);
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = features_of("p", p.x, n, d, as);
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     double *products = ref_alloc(n * n, sizeof *products), size;
     memset(products, 0xff, n * n * sizeof *products);
     assert_fine(test_ctx, tnp_gather_products(test_ctx, feed, shifted, products));
@@ -198,7 +198,7 @@ static void check_products(size_t n, size_t d, stored as, bool shifted, double u
         }
     free(products);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     ref_problem_free(&p);
 }
 
@@ -244,8 +244,8 @@ static void check_bands(size_t n, size_t d, stored as)
     double *x = ref_alloc(n * d, sizeof *x), *products = ref_alloc(n * n, sizeof *products);
     for (size_t i = 0; i < n * d; ++i)
         x[i] = (double)ref_below(&rng, 5) - 2;
-    tn_source *src = open_source(write_matrix("band.npy", x, n, d, as));
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = open_features(write_matrix("band.npy", x, n, d, as));
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     size_t before = tn_ctx_memory_now(test_ctx), planned = tnp_gather_products_bytes(feed);
     assert_true(planned > (size_t)80 << 20); /* two bands, or this test tests nothing */
     assert_fine(test_ctx, tnp_gather_products(test_ctx, feed, false, products));
@@ -262,7 +262,7 @@ static void check_bands(size_t n, size_t d, stored as)
     free(x);
     free(products);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     unlink(file_path("band.npy"));
 }
 
@@ -281,13 +281,13 @@ static void a_map_is_planned_for(void **state)
     double *x = ref_alloc(N * D, sizeof *x), *products = ref_alloc(N * N, sizeof *products);
     for (size_t i = 0; i < N * D; ++i)
         x[i] = (double)(i % 5);
-    tn_source *src = open_source(write_matrix("mapped.npy", x, N, D, AS_I8));
+    tn_features *features = open_features(write_matrix("mapped.npy", x, N, D, AS_I8));
     tn_ctx *ctx = NULL;
     tn_map *map = NULL;
     tn_feed *feed = NULL;
     assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     assert_fine(ctx, tn_map_new_named(ctx, "hellinger", TN_SIGNED_ODD, &map));
-    assert_fine(ctx, tn_feed_new(ctx, src, NULL, N, TN_NORM_NONE, TN_NAN_ERROR, map, &feed));
+    assert_fine(ctx, tn_feed_new(ctx, features, NULL, N, TN_NORM_NONE, TN_NAN_ERROR, map, &feed));
     size_t before = tn_ctx_memory_now(ctx), planned = tnp_gather_products_bytes(feed);
     assert_fine(ctx, tnp_gather_products(ctx, feed, false, products));
     size_t used = tn_ctx_memory_peak(ctx) - before;
@@ -295,7 +295,7 @@ static void a_map_is_planned_for(void **state)
     tn_feed_free(feed);
     tn_map_free(map);
     tn_ctx_free(ctx);
-    tn_source_close(src);
+    tn_features_close(features);
     free(x);
     free(products);
     unlink(file_path("mapped.npy"));
@@ -307,8 +307,8 @@ static void a_shift_vanishes_after_centring(void **state)
     (void)state;
     enum { N = 25, D = 60 };
     ref_problem p = ref_problem_of(REF_NONNEG, N, D, 2, 3);
-    tn_source *src = source_of("s", p.x, N, D, AS_F64);
-    tn_feed *feed = feed_of(src, TN_NORM_L2);
+    tn_features *features = features_of("s", p.x, N, D, AS_F64);
+    tn_feed *feed = feed_of(features, TN_NORM_L2);
     static double a[N * N], b[N * N];
     assert_fine(test_ctx, tnp_gather_products(test_ctx, feed, false, a));
     assert_fine(test_ctx, tnp_gather_products(test_ctx, feed, true, b));
@@ -329,7 +329,7 @@ static void a_shift_vanishes_after_centring(void **state)
         for (size_t j = i; j < N; ++j)
             assert_near_at(i * N + j, centred[1][i * N + j], centred[0][i * N + j], 1e-13);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     ref_problem_free(&p);
 }
 

@@ -2,7 +2,7 @@
  *
  * The greedy path against its criterion solved anew for every candidate, exhaustive search, the bound of the paper, ties,
  * degenerate shapes, threads and failing allocations. */
-#include "select/greedy_transfer.h"
+#include "transfer/greedy.h"
 #include "transfer_of.h"
 
 static tnp_greedy_path *path_of(tn_ctx *ctx, const ref_transfer *r, double lambda, double delta, size_t most)

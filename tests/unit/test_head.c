@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The head object: what goes in comes out, nothing is shared with the caller, nothing leaks. */
-#include "learn/head.h"
+#include "learn/head/head.h"
 #include "near.h"
 
 static const char *const names[] = {"cat", "dog", ""};

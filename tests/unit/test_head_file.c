@@ -3,8 +3,8 @@
  * Head files: what is saved is loaded, and is laid out as promised to other programs; a file that is damaged in any one
  * place is an error with a message, never a head; a full disk leaves nothing behind. */
 #include "fixtures/tensors.h"
-#include "learn/head.h"
-#include "tenon/report.h"
+#include "learn/head/head.h"
+#include "tenon/store.h"
 
 #include <signal.h>
 #include <sys/resource.h>

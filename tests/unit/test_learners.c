@@ -3,11 +3,11 @@
  * tn_fit with every learner besides the evidence: what the head is, what is said of it, and what happens when something is
  * wrong. */
 #include "design_of.h"
-#include "learn/calibrate.h"
-#include "learn/folds.h"
-#include "learn/head.h"
+#include "learn/head/calibrate.h"
+#include "learn/head/folds.h"
+#include "learn/head/head.h"
 #include "tenon/pipeline.h"
-#include "tenon/report.h"
+#include "tenon/store.h"
 #include "interrupt.h"
 
 static void *const untouched = (void *)test_folder;
@@ -30,7 +30,7 @@ static tn_fit_options options_of(int method)
 
 static tn_status fit(const setting *s, const tn_fit_options *opt, tn_fit_info **info, tn_head **head)
 {
-    return tn_fit(test_ctx, (const tn_source *const *)s->src, 2, s->labels, opt, info, head);
+    return tn_fit(test_ctx, (const tn_features *const *)s->features, 2, s->labels, opt, info, head);
 }
 
 static void fit_fails(const setting *s, const tn_fit_options *opt, tn_status status, const char *part)
@@ -49,7 +49,8 @@ static float *scores_of(const setting *s, const tn_head *head)
 {
     tn_scorer *scorer = NULL;
     float *out = ref_alloc(s->p.n * s->p.k, sizeof *out);
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, (const tn_source *const *)s->src, 2, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx,
+                tn_scorer_new(test_ctx, head, (const tn_features *const *)s->features, 2, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, s->p.n, out));
     tn_scorer_free(scorer);
     return out;

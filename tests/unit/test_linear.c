@@ -7,7 +7,7 @@
  * ref_smooth_rounding at (d + 3 + products) u on top, below 1e-5 f on these small problems. */
 #include "design_of.h"
 #include "fixtures/learners/sklearn_learners.h"
-#include "learn/linear.h"
+#include "learn/linear/linear.h"
 #include "tenon/pipeline.h"
 
 typedef struct job {
@@ -24,8 +24,8 @@ typedef struct job {
 static job *job_of(const setting *s, bool logistic, bool bias)
 {
     job *j = ref_alloc(1, sizeof *j);
-    assert_fine(test_ctx,
-                tnp_task_new(test_ctx, (const tn_source *const *)s->src, 2, s->labels, TN_NAN_ERROR, true, &j->task));
+    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)s->features, 2, s->labels, TN_NAN_ERROR,
+                                       true, &j->task));
     j->x = design_of(s);
     tn_learn_options_default(&j->options);
     j->options.gap = 1e-6;
@@ -70,10 +70,10 @@ static setting setting_of_case(const learners_case *c)
             s.p.x[i * c->cols + j] = c->x[i * c->cols + j] / 64.0;
             *(j < left ? &part[0][i * left + j] : &part[1][i * right + j - left]) = s.p.x[i * c->cols + j];
         }
-    s.src[0] = open_source(write_matrix("a.npy", part[0], c->rows, left, AS_F32));
-    s.src[1] = open_source(write_matrix("b.npy", part[1], c->rows, right, AS_F32));
+    s.features[0] = open_features(write_matrix("a.npy", part[0], c->rows, left, AS_F32));
+    s.features[1] = open_features(write_matrix("b.npy", part[1], c->rows, right, AS_F32));
     for (int f = 0; f < 2; ++f) {
-        s.feed[f] = feed_of(s.src[f], TN_NORM_NONE);
+        s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
         free(part[f]);
     }
     s.labels = labels_of(s.p.y, s.p.n, s.p.k, c->task);
@@ -160,10 +160,10 @@ static setting repeated(const setting *s, const double *times, tn_task task)
             for (int f = 0; f < 2; ++f)
                 memcpy(part[f] + t.p.n * HALF, s->p.x + i * D + (f ? HALF : 0), HALF * sizeof(double));
         }
-    t.src[0] = open_source(write_matrix("ra.npy", part[0], t.p.n, HALF, AS_F32));
-    t.src[1] = open_source(write_matrix("rb.npy", part[1], t.p.n, HALF, AS_F32));
+    t.features[0] = open_features(write_matrix("ra.npy", part[0], t.p.n, HALF, AS_F32));
+    t.features[1] = open_features(write_matrix("rb.npy", part[1], t.p.n, HALF, AS_F32));
     for (int f = 0; f < 2; ++f) {
-        t.feed[f] = feed_of(t.src[f], TN_NORM_NONE);
+        t.feed[f] = feed_of(t.features[f], TN_NORM_NONE);
         free(part[f]);
     }
     t.labels = labels_of(t.p.y, t.p.n, 3, task);
@@ -354,8 +354,8 @@ static void streamed_within_a_budget(void **state)
         v[i] = (double)ref_below(&rng, 21) - 10 + (i % D < 60 && i % D % 3 == i / D % 3 ? 12 : 0);
     for (size_t i = 0; i < N; ++i)
         y[i * 3 + i % 3] = 1;
-    tn_source *src = source_of("wide", v, N, D, AS_I8);
-    const tn_source *sources[] = {src};
+    tn_features *wide = features_of("wide", v, N, D, AS_I8);
+    const tn_features *features[] = {wide};
     tn_labels *labels = labels_of(y, N, 3, TN_TASK_MULTICLASS);
     double objective[2], gap[2];
     for (int tight = 0; tight < 2; ++tight) {
@@ -369,7 +369,7 @@ static void streamed_within_a_budget(void **state)
         size_t whole = (size_t)N * D * sizeof(float), now = tn_ctx_memory_now(test_ctx);
         size_t block = 256 * (size_t)D * sizeof(float), spare = (whole - block) / 2;
         tn_ctx_set_memory(test_ctx, tight ? now + tnp_linear_bytes(N, D, 3, TNP_BY_DUAL) + block + spare : 0);
-        tn_status st = tn_fit(test_ctx, sources, 1, labels, &opt, &info, &head);
+        tn_status st = tn_fit(test_ctx, features, 1, labels, &opt, &info, &head);
         tn_ctx_set_memory(test_ctx, 0);
         if (st != TN_OK)
             print_error("%s\n", tn_ctx_message(test_ctx));
@@ -383,7 +383,7 @@ static void streamed_within_a_budget(void **state)
     assert_true(objective[0] != objective[1]); /* another order of visits: it was streamed */
     assert_true(fabs(objective[0] - objective[1]) <= gap[0] + gap[1] + 1e-6 * objective[0]);
     labels_done(labels);
-    tn_source_close(src);
+    tn_features_close(wide);
     free(v);
 }
 
@@ -485,8 +485,8 @@ static void weight_files(void **state)
     double weight[24];
     s.labels->known[3] = s.labels->known[8] = false;
     job *j = ref_alloc(1, sizeof *j);
-    assert_fine(test_ctx,
-                tnp_task_new(test_ctx, (const tn_source *const *)s.src, 2, s.labels, TN_NAN_ERROR, true, &j->task));
+    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)s.features, 2, s.labels, TN_NAN_ERROR,
+                                       true, &j->task));
     tn_learn_options_default(&j->options);
     for (size_t i = 0; i < 24; ++i)
         weight[i] = (double)i / 2;

@@ -3,7 +3,8 @@
  * Leave-one-out in closed form against fitting again without the row, in long double, and the figures drawn from it
  * against their definitions. */
 #include "ridge_of.h"
-#include "evaluate/loo.h"
+#include "learn/ridge/loo.h"
+#include "select/evidence.h"
 #include "ref_ridge.h"
 
 enum { K = 3 };
@@ -216,7 +217,7 @@ static size_t check_lambda(ref_kind kind, size_t n, size_t d, bool intercept, ui
     double lambda = -1;
     ref_real null = ref_loo_error(&s.p, intercept, INFINITY), best = null, got;
     bool no_features = true;
-    assert_fine(test_ctx, tnp_loo_lambda(test_ctx, v.loo, &lambda));
+    assert_fine(test_ctx, tnp_loo_lambda(test_ctx, v.loo, v.ridge->spectrum, &lambda));
     assert_true(lambda > 0);
     for (int g = -40; g <= 60; ++g) {
         ref_real error = ref_loo_error(&s.p, intercept, powl(10, (ref_real)g / 10));
@@ -260,11 +261,11 @@ static void zero_features_have_infinite_lambda(void **state)
     setting s = {.p = p, .labels = labels_of(p.y, N, K, TN_TASK_MULTICLASS)};
     s.y = targets_of(s.labels);
     for (int f = 0; f < 2; ++f) {
-        s.src[f] = source_of(f ? "b" : "a", x, N, 1, AS_F64);
-        s.feed[f] = feed_of(s.src[f], TN_NORM_NONE);
+        s.features[f] = features_of(f ? "b" : "a", x, N, 1, AS_F64);
+        s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
     }
     left_out v = loo_of(s, false, true, SIZE_MAX);
-    assert_fine(test_ctx, tnp_loo_lambda(test_ctx, v.loo, &lambda));
+    assert_fine(test_ctx, tnp_loo_lambda(test_ctx, v.loo, v.ridge->spectrum, &lambda));
     assert_true(isinf(lambda));
     loo_done(&v);
     setting_free(&s);

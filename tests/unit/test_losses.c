@@ -7,8 +7,8 @@
  * are summed. expf and logf are good to an ulp or two; a score of size s makes exp(s) relative to s u. */
 #include "fixtures/files.h"
 #include "near.h"
-#include "learn/margin_loss.h"
-#include "learn/softmax_loss.h"
+#include "learn/linear/margin_loss.h"
+#include "learn/softmax/softmax_loss.h"
 #include "ref_logistic.h"
 #include "ref_random.h"
 

@@ -143,7 +143,7 @@ static void test_rows(void **state)
             sum += fabs(wide[j]);
         }
         tnp_phi_row_wide(map, wide, N, out_wide);
-        tnp_phi_row(tnp_kernels_get(), map, x, N, out);
+        tnp_phi_row(tnp_simd_get(), map, x, N, out);
         for (size_t j = 0; j < N; ++j) {
             double want[TN_MAP_MOST], next[TN_MAP_MOST], v = tn_map_scale(map) * wide[j] / sum, most = top;
             tn_map_exact(map, v, want);
@@ -336,7 +336,7 @@ static void test_extremes(void **state)
             double wide[5], out_wide[5 * TN_MAP_MOST], sum = 0;
             for (size_t j = 0; j < 5; ++j)
                 sum += fabs(wide[j] = (double)x[j]);
-            tnp_phi_row(tnp_kernels_get(), map, x, 5, out);
+            tnp_phi_row(tnp_simd_get(), map, x, 5, out);
             tnp_phi_row_wide(map, wide, 5, out_wide);
             for (size_t j = 0; j < 5; ++j) {
                 tn_map_exact(map, wide[j] / sum * tn_map_scale(map), want);
@@ -365,7 +365,7 @@ static void test_zeros_and_clamps(void **state)
         tn_map_exact(map, 1, one);
         tn_map_exact(map, -1, less);
         x[7] = -0.0f;
-        tnp_phi_row(tnp_kernels_get(), map, x, 20, out);
+        tnp_phi_row(tnp_simd_get(), map, x, 20, out);
         tnp_phi_row_wide(map, wide, 20, out_wide);
         for (size_t i = 0; i < 20 * width; ++i) {
             assert_true(plain ? out[i] == (float)zero[i % width] : out[i] == 0);
@@ -373,7 +373,7 @@ static void test_zeros_and_clamps(void **state)
         }
         x[3] = 2;
         x[12] = -2;
-        tnp_phi_row(tnp_kernels_get(), map, x, 20, out); /* half the scale each: far beyond 1 for the learned */
+        tnp_phi_row(tnp_simd_get(), map, x, 20, out); /* half the scale each: far beyond 1 for the learned */
         for (size_t k = 0; k < width && form < 4; ++k) {
             assert_true(out[3 * width + k] == (float)one[k] && out[12 * width + k] == (float)less[k]);
             assert_true(out[4 * width + k] == (float)zero[k]);

@@ -91,7 +91,7 @@ static void test_every_map_and_normalisation(void **state)
     (void)state;
     for (int as = AS_F64; as <= AS_F32; ++as) {
         double *x = values_of(ROWS, COLS);
-        tn_source *src = source_of("x", x, ROWS, COLS, (stored)as);
+        tn_features *features = features_of("x", x, ROWS, COLS, (stored)as);
         for (int form = 0; form < MAPS; ++form) {
             tn_map *map = map_of(form);
             size_t width = tn_map_width(map);
@@ -103,7 +103,7 @@ static void test_every_map_and_normalisation(void **state)
                 for (size_t i = 0; i < ROWS * width && kind == TN_NORM_ZSCORE; ++i)
                     want[i / width * COLS * width + 2 * width + i % width] = 0;
                 assert_fine(test_ctx,
-                            tn_feed_new(test_ctx, src, NULL, ROWS, (tn_normalize)kind, TN_NAN_ERROR, map, &feed));
+                            tn_feed_new(test_ctx, features, NULL, ROWS, (tn_normalize)kind, TN_NAN_ERROR, map, &feed));
                 assert_true(tn_feed_cols(feed) == COLS * width && tn_feed_map(feed) == map);
                 check_feed(feed, want, COLS * width);
                 check_feed(feed, want, COLS * width + 3);
@@ -113,7 +113,7 @@ static void test_every_map_and_normalisation(void **state)
             free(phi);
             tn_map_free(map);
         }
-        tn_source_close(src);
+        tn_features_close(features);
         free(x);
     }
 }
@@ -127,10 +127,10 @@ static void test_constant_columns(void **state)
         x[2 * i] = 0.25 * (i % 2 ? 1 : 3);
         x[2 * i + 1] = x[2 * i]; /* half of every row */
     }
-    tn_source *src = source_of("x", x, 12, 2, AS_F64);
+    tn_features *features = features_of("x", x, 12, 2, AS_F64);
     tn_map *map = map_of(5);
     tn_feed *feed = NULL;
-    assert_fine(test_ctx, tn_feed_new(test_ctx, src, NULL, 12, TN_NORM_ZSCORE, TN_NAN_ERROR, map, &feed));
+    assert_fine(test_ctx, tn_feed_new(test_ctx, features, NULL, 12, TN_NORM_ZSCORE, TN_NAN_ERROR, map, &feed));
     assert_fine(test_ctx, tn_feed_read_wide(test_ctx, feed, 0, 12, out, 14));
     for (size_t i = 0; i < 12 * 14; ++i)
         assert_true(out[i] == 0);
@@ -138,7 +138,7 @@ static void test_constant_columns(void **state)
         assert_true(tn_feed_scales(feed)[j] == 0);
     tn_feed_free(feed);
     tn_map_free(map);
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 /* error names the row; zero maps what is left of it, as if the file had zeros there. */
@@ -148,19 +148,19 @@ static void test_bad_values(void **state)
     double *x = values_of(ROWS, COLS);
     x[20 * COLS + 4] = NAN;
     x[31 * COLS] = -INFINITY;
-    tn_source *src = source_of("x", x, ROWS, COLS, AS_F32);
+    tn_features *features = features_of("x", x, ROWS, COLS, AS_F32);
     tn_map *map = map_of(1);
     tn_feed *feed = NULL;
     size_t cols = COLS * RANK;
     float *out = ref_alloc(ROWS * cols, sizeof *out);
     double *out_wide = ref_alloc(ROWS * cols, sizeof *out_wide);
-    assert_fine(test_ctx, tn_feed_new(test_ctx, src, NULL, ROWS, TN_NORM_L2, TN_NAN_ERROR, map, &feed));
+    assert_fine(test_ctx, tn_feed_new(test_ctx, features, NULL, ROWS, TN_NORM_L2, TN_NAN_ERROR, map, &feed));
     assert_fails(test_ctx, TN_ERR_DATA, "row 20 ", tn_feed_read(test_ctx, feed, 0, ROWS, out, cols));
     assert_fails(test_ctx, TN_ERR_DATA, "row 31 ", tn_feed_read_wide(test_ctx, feed, 25, 20, out_wide, cols));
     tn_feed_free(feed);
     x[20 * COLS + 4] = x[31 * COLS] = 0;
     double *phi = mapped(x, ROWS, COLS, 1, RANK), *want = normalised(phi, ROWS, cols, TN_NORM_L2);
-    assert_fine(test_ctx, tn_feed_new(test_ctx, src, NULL, ROWS, TN_NORM_L2, TN_NAN_ZERO, map, &feed));
+    assert_fine(test_ctx, tn_feed_new(test_ctx, features, NULL, ROWS, TN_NORM_L2, TN_NAN_ZERO, map, &feed));
     check_feed(feed, want, cols);
     tn_feed_free(feed);
     free(phi);
@@ -168,7 +168,7 @@ static void test_bad_values(void **state)
     free(out);
     free(out_wide);
     tn_map_free(map);
-    tn_source_close(src);
+    tn_features_close(features);
     free(x);
 }
 
@@ -180,13 +180,14 @@ static void test_threads_and_picks(void **state)
     enum { MANY = 600, WIDE = 37 };
     static float one[MANY * WIDE * 7], many[MANY * WIDE * 7], picked[WIDE * 7];
     double *x = values_of(MANY, WIDE);
-    tn_source *src = source_of("x", x, MANY, WIDE, AS_F64);
+    tn_features *features = features_of("x", x, MANY, WIDE, AS_F64);
     tn_map *map = map_of(5);
     tn_feed *feed = NULL;
     for (int kind = TN_NORM_L2; kind <= TN_NORM_ZSCORE; kind += TN_NORM_ZSCORE)
         for (size_t threads = 1; threads <= 7; threads += 3) {
             tn_ctx_set_threads(test_ctx, threads);
-            assert_fine(test_ctx, tn_feed_new(test_ctx, src, NULL, MANY, (tn_normalize)kind, TN_NAN_ERROR, map, &feed));
+            assert_fine(test_ctx,
+                        tn_feed_new(test_ctx, features, NULL, MANY, (tn_normalize)kind, TN_NAN_ERROR, map, &feed));
             assert_fine(test_ctx, tn_feed_read(test_ctx, feed, 0, MANY, threads == 1 ? one : many, WIDE * 7));
             if (threads > 1)
                 assert_memory_equal(one, many, sizeof one);
@@ -198,7 +199,7 @@ static void test_threads_and_picks(void **state)
         }
     tn_ctx_set_threads(test_ctx, 2);
     tn_map_free(map);
-    tn_source_close(src);
+    tn_features_close(features);
     free(x);
 }
 
@@ -207,14 +208,14 @@ static void test_no_memory(void **state)
 {
     (void)state;
     double *x = values_of(ROWS, COLS);
-    tn_source *src = source_of("x", x, ROWS, COLS, AS_F64);
+    tn_features *features = features_of("x", x, ROWS, COLS, AS_F64);
     tn_map *map = map_of(0);
     static float out[ROWS * COLS * RANK];
     size_t live = tnp_live_blocks(test_ctx), k = 1;
     for (;; ++k) {
         tn_feed *feed = NULL;
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = tn_feed_new(test_ctx, src, NULL, ROWS, TN_NORM_ZSCORE, TN_NAN_ERROR, map, &feed);
+        tn_status st = tn_feed_new(test_ctx, features, NULL, ROWS, TN_NORM_ZSCORE, TN_NAN_ERROR, map, &feed);
         if (st == TN_OK)
             st = tn_feed_read(test_ctx, feed, 0, ROWS, out, COLS * RANK);
         tnp_fail_allocation(test_ctx, 0);
@@ -226,7 +227,7 @@ static void test_no_memory(void **state)
     }
     assert_true(k > 7); /* the feed, the map's table, means, scales, a block, raw rows and marks of each reading */
     tn_map_free(map);
-    tn_source_close(src);
+    tn_features_close(features);
     free(x);
 }
 

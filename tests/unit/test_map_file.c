@@ -5,7 +5,7 @@
 #include "fixtures/tensors.h"
 #include "ref_dense.h"
 #include "ref_random.h"
-#include "tenon/report.h"
+#include "tenon/store.h"
 
 enum { M = TN_BASIS_SIZE };
 

@@ -2,7 +2,7 @@
  *
  * The kernel of maps, every table of instructions that this processor runs, over knots that hold random numbers: the cell of an
  * entry and the straight line in it, in long double. */
-#include "kernel_tables.h"
+#include "simd_tables.h"
 #include "near.h"
 #include "ref_dense.h"
 #include "ref_random.h"
@@ -67,7 +67,7 @@ static void fill(float *x, size_t n, uint64_t seed)
 }
 
 /* 1 - t, two products and a sum, each rounded once. Zero gives the first knot exactly; entries without a cell are counted. */
-static void check_row(const tnp_kernels *kernels, const tnp_knots *knots, size_t n, float factor)
+static void check_row(const tnp_simd *kernels, const tnp_knots *knots, size_t n, float factor)
 {
     static float x[MOST + 8], out[MOST * 80 + 16];
     const size_t parts = knots->split ? 2 : 1, values = n * parts * knots->rank;

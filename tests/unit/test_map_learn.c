@@ -8,7 +8,7 @@
  *     |A - A*| <= 2 sqrt(S) sqrt(2 G) + 2 G. */
 #include "map_learn_of.h"
 #include "interrupt.h"
-#include "learn/map_learn.h"
+#include "learn/map/map_learn.h"
 
 static const double EXTRA = 1e-5;
 
@@ -26,7 +26,7 @@ static tn_map *learn(const set *sets, size_t count, const tn_map_options *opt, t
     tn_map_data data[4];
     tn_map *map = NULL;
     for (size_t d = 0; d < count; ++d)
-        data[d] = (tn_map_data){sets[d].src, sets[d].labels};
+        data[d] = (tn_map_data){sets[d].features, sets[d].labels};
     assert_fine(test_ctx, tn_map_learn(test_ctx, data, count, opt, info, &map));
     return map;
 }
@@ -230,7 +230,7 @@ static void ranks_and_rates(void **state)
     set s = set_of("ranks", REF_NONNEG, 40, 5, 3, TN_TASK_MULTICLASS);
     tn_map_options opt = options_of();
     tn_map_info info, other;
-    tn_map_data data = {s.src, s.labels};
+    tn_map_data data = {s.features, s.labels};
     tn_map *const untouched = (tn_map *)(void *)test_folder, *map = untouched;
     opt.rank = M + 1;
     assert_fails(test_ctx, TN_ERR_ARG, "rank", tn_map_learn(test_ctx, &data, 1, &opt, &info, &map));
@@ -261,9 +261,9 @@ static void scales(void **state)
         x[2 * i + 1] = i % 4 == 3 ? 0 : i % 2 ? 100 : 1;
         y[2 * i + i % 2] = 1;
     }
-    tn_source *src = source_of("scales", x, 40, 2, AS_F32);
+    tn_features *features = features_of("scales", x, 40, 2, AS_F32);
     tn_labels *labels = labels_of(y, 40, 2, TN_TASK_MULTICLASS);
-    tn_map_data data = {src, labels};
+    tn_map_data data = {features, labels};
     tn_map_options opt = options_of();
     tn_map_info info;
     tn_map *map = NULL;
@@ -286,7 +286,7 @@ static void scales(void **state)
     assert_near(tn_map_made_of(map)->histogram[5], 30, 1e-15); /* 2 / 101 * 256 = 5.07 */
     tn_map_free(map);
     labels_done(labels);
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 /* ---- what is left out, what is refused ---- */
@@ -305,9 +305,9 @@ static void rows_that_do_not_count(void **state)
             y[i * 3 + k] = extra ? (i % 2 ? (k == 0) : NAN) : s.p.y[from * 3 + k];
         from += !extra;
     }
-    tn_source *src = source_of("dirty", x, 50, 5, AS_F32);
+    tn_features *features = features_of("dirty", x, 50, 5, AS_F32);
     tn_labels *labels = labels_of(y, 50, 3, TN_TASK_MULTICLASS);
-    tn_map_data data = {src, labels};
+    tn_map_data data = {features, labels};
     tn_map_options opt = options_of();
     tn_map_info clean, dirty;
     tn_map *a = learn(&s, 1, &opt, &clean), *b = NULL;
@@ -324,7 +324,7 @@ static void rows_that_do_not_count(void **state)
     tn_map_free(a);
     tn_map_free(b);
     labels_done(labels);
-    tn_source_close(src);
+    tn_features_close(features);
     free(x);
     free(y);
     set_free(&s);
@@ -362,23 +362,24 @@ static void refusals(void **state)
     double zeros[20 * 4] = {0}, one[20 * 2] = {0};
     for (size_t i = 0; i < 20; ++i)
         one[2 * i] = 1;
-    tn_source *empty = source_of("zeros", zeros, 20, 4, AS_F32);
+    tn_features *empty = features_of("zeros", zeros, 20, 4, AS_F32);
     tn_labels *constant = labels_of(one, 20, 2, TN_TASK_MULTICLASS);
-    tn_source *longer = source_of("longer", zeros, 40, 2, AS_F32);
+    tn_features *longer = features_of("longer", zeros, 40, 2, AS_F32);
     tn_map_options opt = options_of();
     tn_map *map = NULL;
-    const tn_map_data bad[] = {{real.src, real.labels}, {empty, s.labels}, {s.src, constant}, {longer, s.labels}};
+    const tn_map_data bad[] = {
+        {real.features, real.labels}, {empty, s.labels}, {s.features, constant}, {longer, s.labels}};
     const tn_status status[] = {TN_ERR_DATA, TN_ERR_DATA, TN_ERR_DATA, TN_ERR_SHAPE};
     const char *const text[] = {"real numbers", "every entry", "one class only", "longer.npy"};
     for (size_t i = 0; i < 4; ++i)
         assert_fails(test_ctx, status[i], text[i], tn_map_learn(test_ctx, &bad[i], 1, &opt, NULL, &map));
     assert_fails(test_ctx, TN_ERR_ARG, "no data sets", tn_map_learn(test_ctx, NULL, 0, &opt, NULL, &map));
     opt.power = 1.5;
-    tn_map_data good = {s.src, s.labels};
+    tn_map_data good = {s.features, s.labels};
     assert_fails(test_ctx, TN_ERR_ARG, "power", tn_map_learn(test_ctx, &good, 1, &opt, NULL, &map));
     assert_null(map);
-    tn_source_close(empty);
-    tn_source_close(longer);
+    tn_features_close(empty);
+    tn_features_close(longer);
     labels_done(constant);
     set_free(&s);
     set_free(&real);
@@ -390,7 +391,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     set s = set_of("fail", REF_NONNEG, 20, 3, 2, TN_TASK_MULTICLASS);
-    tn_map_data data[2] = {{s.src, s.labels}, {s.src, s.labels}};
+    tn_map_data data[2] = {{s.features, s.labels}, {s.features, s.labels}};
     tn_map_options opt = options_of();
     tn_map_info info = {.rows = 77};
     tn_map *map = NULL;
@@ -415,7 +416,7 @@ static void interrupted_anywhere(void **state)
 {
     (void)state;
     set s = set_of("stop", REF_NONNEG, 20, 3, 2, TN_TASK_MULTICLASS);
-    tn_map_data data = {s.src, s.labels};
+    tn_map_data data = {s.features, s.labels};
     tn_map_options opt = options_of();
     opt.gap = 1e-2; /* a progress call a pass: few passes are enough */
     tn_status st = TN_ERR_INTERRUPTED;

@@ -2,7 +2,7 @@
  *
  * Counted entries against sorted ones, and the directions of a basis against its literal second moment. */
 #include "fixtures/problems.h"
-#include "learn/map_moments.h"
+#include "learn/map/map_moments.h"
 #include "ref_map_learn.h"
 
 enum { N = 300, D = 40, M = TN_BASIS_SIZE };
@@ -30,13 +30,13 @@ static double *rows_of(uint64_t seed)
 static tnp_entries entries_of(double *x)
 {
     tnp_entries entries;
-    tn_source *src = source_of("entries", x, N, D, AS_F32);
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = features_of("entries", x, N, D, AS_F32);
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     assert_fine(test_ctx, tnp_entries_init(test_ctx, &entries));
     for (int twice = 0; twice < 2; ++twice)
         assert_fine(test_ctx, tnp_entries_add(test_ctx, &entries, feed));
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     return entries;
 }
 
@@ -151,8 +151,8 @@ static void one_value_has_one_direction(void **state)
     double x[6] = {0.5, 0.5, -0.5, 0.5, 0.5, 0.5}, b[M * M], f[M];
     tnp_entries entries;
     size_t r = 0;
-    tn_source *src = source_of("one", x, 3, 2, AS_F32);
-    tn_feed *feed = feed_of(src, TN_NORM_L1);
+    tn_features *features = features_of("one", x, 3, 2, AS_F32);
+    tn_feed *feed = feed_of(features, TN_NORM_L1);
     assert_fine(test_ctx, tnp_entries_init(test_ctx, &entries));
     assert_fine(test_ctx, tnp_entries_add(test_ctx, &entries, feed));
     assert_fine(test_ctx, tnp_entries_directions(test_ctx, &entries, TN_BASIS_SCALED_FOURIER, 1, 1e-9, b, &r));
@@ -166,7 +166,7 @@ static void one_value_has_one_direction(void **state)
     assert_near(fabs(dot) / sqrt(square), 1, 1e-3);
     tnp_entries_destroy(&entries);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 int main(void)

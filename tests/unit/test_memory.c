@@ -25,7 +25,7 @@
 enum { K = 10, WRITTEN = 400 };
 
 /* A float32 .npy of rows x cols: zeros, and WRITTEN rows of noise about the centre of their class spread over it. */
-static tn_source *sparse_file(const char *name, size_t rows, size_t cols)
+static tn_features *sparse_file(const char *name, size_t rows, size_t cols)
 {
     bytes head = {.n = 0};
     char shape[64];
@@ -46,7 +46,7 @@ static tn_source *sparse_file(const char *name, size_t rows, size_t cols)
     }
     close(fd);
     free(row);
-    return open_source(path);
+    return open_features(path);
 }
 
 /* Row i has class i mod K. */
@@ -73,7 +73,7 @@ static tn_labels *cyclic_labels(size_t rows)
 static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *normalize, const char *transform,
                       size_t threads)
 {
-    tn_source *src = sparse_file("m.npy", rows, cols);
+    tn_features *features = sparse_file("m.npy", rows, cols);
     tn_labels *labels = cyclic_labels(rows);
     tn_ctx *ctx = NULL;
     tn_rank_options opt;
@@ -84,14 +84,14 @@ static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *nor
     opt.loo = loo;
     opt.normalize = normalize;
     opt.transform = transform;
-    assert_fine(ctx, tn_rank(ctx, (const tn_source *const *)&src, 1, labels, &opt, &r));
+    assert_fine(ctx, tn_rank(ctx, (const tn_features *const *)&features, 1, labels, &opt, &r));
     assert_int_equal(r->rows, rows);
     size_t peak = tn_ctx_memory_peak(ctx);
     tn_ranking_free(r);
     assert_int_equal(tnp_live_blocks(ctx), 0);
     tn_ctx_free(ctx);
     labels_done(labels);
-    tn_source_close(src);
+    tn_features_close(features);
     unlink(file_path("m.npy"));
     return peak;
 }
@@ -198,7 +198,7 @@ static void an_online_pass_holds_two_stretches_of_its_file(void **state)
     size_t rows = SANITIZED ? 20000 : 300000;
     assert_true(tn_map_files());
     meter_start(&m, "VmRSS");
-    tn_source *src = sparse_file("m.npy", rows, 1024);
+    tn_features *features = sparse_file("m.npy", rows, 1024);
     tn_labels *labels = cyclic_labels(rows);
     tn_ctx *ctx = NULL;
     tn_fit_options opt;
@@ -210,7 +210,7 @@ static void an_online_pass_holds_two_stretches_of_its_file(void **state)
     opt.method = TN_METHOD_PA;
     opt.select = TN_SEARCH_ALL;
     opt.online.epochs = 1;
-    assert_fine(ctx, tn_fit(ctx, (const tn_source *const *)&src, 1, labels, &opt, &info, &head));
+    assert_fine(ctx, tn_fit(ctx, (const tn_features *const *)&features, 1, labels, &opt, &info, &head));
     meter_stop(&m);
     assert_true(info->epochs[0].updates > 0);
     if (!SANITIZED) {
@@ -221,7 +221,7 @@ static void an_online_pass_holds_two_stretches_of_its_file(void **state)
     tn_fit_info_free(info);
     tn_ctx_free(ctx);
     labels_done(labels);
-    tn_source_close(src);
+    tn_features_close(features);
     unlink(file_path("m.npy"));
 }
 

@@ -2,7 +2,7 @@
  *
  * MultiKT: projections against bisection, leave-one-out predictions against refits, the hinge against its exact minimum where
  * there is one source. */
-#include "select/multikt.h"
+#include "transfer/multikt.h"
 #include "transfer_of.h"
 
 static const tnp_ball balls[] = {TNP_BALL_L1, TNP_BALL_L2};

@@ -5,8 +5,8 @@
  * Tolerances. u = 2^-24. A score is a sum of d + 1 products in float, to which every step of the conjugate gradients adds
  * one: objectives are off by ref_smooth_rounding at (d + 3 + products) u. */
 #include "design_of.h"
-#include "learn/margin_loss.h"
-#include "learn/softmax.h"
+#include "learn/linear/margin_loss.h"
+#include "learn/softmax/softmax.h"
 
 typedef enum form { LOGISTIC, HINGE, SOFTMAX, FORMS } form;
 

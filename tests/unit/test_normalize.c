@@ -25,7 +25,7 @@ static long double literal(tn_normalize kind, const double *x, size_t n, size_t 
 /* One row in both precisions, apart and in place. floor: what a subnormal result may be off by. */
 static void check_row(tn_normalize kind, const double *x, size_t n, double floor_narrow)
 {
-    const tnp_kernels *k = tnp_kernels_get();
+    const tnp_simd *k = tnp_simd_get();
     double wide[MOST], same_wide[MOST];
     float narrow[MOST], out[MOST], same[MOST];
     for (size_t j = 0; j < n; ++j)
@@ -101,7 +101,7 @@ static void test_zero_row(void **state)
         const double zeros[5] = {0}, ones[5] = {1, 1, 1, 1, 1};
         float x[5] = {0, -0.0f, 0, 0, 0}, y[5] = {9, 9, 9, 9, 9};
         double wide[5] = {9, 9, 9, 9, 9};
-        tnp_normalize_row(tnp_kernels_get(), (tn_normalize)kind, zeros, ones, x, y, 5);
+        tnp_normalize_row(tnp_simd_get(), (tn_normalize)kind, zeros, ones, x, y, 5);
         tnp_normalize_row_wide((tn_normalize)kind, zeros, ones, zeros, wide, 5);
         for (size_t j = 0; j < 5; ++j)
             assert_true(y[j] == 0 && wide[j] == 0);
@@ -116,7 +116,7 @@ static void test_zscore(void **state)
     double y[4];
     float z[4];
     tnp_normalize_row_wide(TN_NORM_ZSCORE, means, scales, wide, y, 4);
-    tnp_normalize_row(tnp_kernels_get(), TN_NORM_ZSCORE, means, scales, narrow, z, 4);
+    tnp_normalize_row(tnp_simd_get(), TN_NORM_ZSCORE, means, scales, narrow, z, 4);
     for (size_t j = 0; j < 4; ++j) {
         assert_true(y[j] == (wide[j] - means[j]) * scales[j]);
         assert_true(z[j] == (float)(((double)narrow[j] - means[j]) * scales[j]));

@@ -15,15 +15,15 @@ static int number(tn_dtype type, size_t r, size_t c)
     return type == TN_BOOL ? (int)((r + c) % 2) : (int)(7 * r + c);
 }
 
-static void check_grid(const tn_source *src, tn_dtype type, size_t rows, size_t cols)
+static void check_grid(const tn_features *features, tn_dtype type, size_t rows, size_t cols)
 {
     float narrow[200];
     double wide[200];
-    assert_int_equal(tn_source_rows(src), rows);
-    assert_int_equal(tn_source_cols(src), cols);
-    assert_int_equal(tn_source_dtype(src), type);
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, rows, 0, cols, narrow));
-    assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, NULL, 0, rows, 0, cols, wide));
+    assert_int_equal(tn_features_rows(features), rows);
+    assert_int_equal(tn_features_cols(features), cols);
+    assert_int_equal(tn_features_dtype(features), type);
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, rows, 0, cols, narrow));
+    assert_fine(test_ctx, tn_features_read_wide(test_ctx, features, NULL, 0, rows, 0, cols, wide));
     for (size_t i = 0; i < rows * cols; ++i) {
         assert_near_at(i, narrow[i], number(type, i / cols, i % cols), 0);
         assert_near_at(i, wide[i], number(type, i / cols, i % cols), 0);
@@ -47,13 +47,13 @@ static void every_type_in_both_orders_and_byte_orders(void **state)
                             fortran ? number(kinds[k].dtype, i % ROWS, i / ROWS)
                                     : number(kinds[k].dtype, i / COLS, i % COLS),
                             big);
-            tn_source *src = open_source(write_bytes("grid.npy", &b));
-            check_grid(src, kinds[k].dtype, ROWS, COLS);
-            assert_string_equal(tn_source_format(src), "npy");
-            assert_string_equal(tn_source_name(src), "grid");
+            tn_features *features = open_features(write_bytes("grid.npy", &b));
+            check_grid(features, kinds[k].dtype, ROWS, COLS);
+            assert_string_equal(tn_features_format(features), "npy");
+            assert_string_equal(tn_features_name(features), "grid");
             bool wide = kinds[k].dtype == TN_F64 || (k >= 7 && k <= 10);
-            assert_int_equal(tn_source_is_wide(src), wide);
-            tn_source_close(src);
+            assert_int_equal(tn_features_is_wide(features), wide);
+            tn_features_close(features);
         }
 }
 
@@ -70,9 +70,9 @@ static void versions_two_and_three(void **state)
         put_text(&b, dict);
         for (size_t i = 0; i < 4; ++i)
             put_int(&b, (uint64_t)number(TN_U8, i / 2, i % 2), 1, false);
-        tn_source *src = open_source(write_bytes("v.npy", &b));
-        check_grid(src, TN_U8, 2, 2);
-        tn_source_close(src);
+        tn_features *features = open_features(write_bytes("v.npy", &b));
+        check_grid(features, TN_U8, 2, 2);
+        tn_features_close(features);
     }
 }
 
@@ -83,9 +83,9 @@ static void vector_is_one_column(void **state)
     put_npy(&b, "<i2", false, "(3,)");
     for (int i = 0; i < 3; ++i)
         put_int(&b, (uint64_t)(7 * i), 2, false);
-    tn_source *src = open_source(write_bytes("vector.npy", &b));
-    check_grid(src, TN_I16, 3, 1);
-    tn_source_close(src);
+    tn_features *features = open_features(write_bytes("vector.npy", &b));
+    check_grid(features, TN_I16, 3, 1);
+    tn_features_close(features);
 }
 
 /* ---- defects ---- */
@@ -93,7 +93,7 @@ static void vector_is_one_column(void **state)
 static void expect(const char *file, tn_status status, const char *part)
 {
     char named[64];
-    assert_source_fails(file, status, part);
+    assert_features_fail(file, status, part);
     snprintf(named, sizeof named, "%s", strrchr(file, '/') + 1);
     assert_non_null(strstr(tn_ctx_message(test_ctx), named));
 }
@@ -110,7 +110,7 @@ static void expect_dict(const char *dict, size_t data, tn_status status, const c
 static void npy_missing_or_not_a_file(void **state)
 {
     (void)state;
-    assert_source_fails(file_path("none.npy"), TN_ERR_IO, "none.npy: No such file");
+    assert_features_fail(file_path("none.npy"), TN_ERR_IO, "none.npy: No such file");
 }
 
 static void npy_prefix_defects(void **state)
@@ -212,13 +212,13 @@ static void npy_dimensions_of_one(void **state)
         put_npy(&b, "<f4", fortran, shapes[s / 2]);
         for (size_t i = 0; i < 6; ++i) /* element (r, c) is 10 r + c */
             put_int(&b, float_bits((float)(fortran ? 10 * (i % 3) + i / 3 : 10 * (i / 2) + i % 2)), 4, false);
-        tn_source *src = open_source(write_bytes("p.npy", &b));
-        assert_int_equal(tn_source_rows(src), 3);
-        assert_int_equal(tn_source_cols(src), 2);
-        assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 3, 0, 2, out));
+        tn_features *features = open_features(write_bytes("p.npy", &b));
+        assert_int_equal(tn_features_rows(features), 3);
+        assert_int_equal(tn_features_cols(features), 2);
+        assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, 3, 0, 2, out));
         for (size_t i = 0; i < 6; ++i)
             assert_true(out[i] == (float)(10 * (i / 2) + i % 2));
-        tn_source_close(src);
+        tn_features_close(features);
     }
     expect_shape("(1, 2, 1, 2)", 16, TN_ERR_UNSUPPORTED, "shape (1, 2, 1, 2) has 4 dimensions");
 }
@@ -252,7 +252,7 @@ static void npy_values_cut_off_or_followed_by_more(void **state)
 static void npy_survives_failing_allocations(void **state)
 {
     (void)state;
-    assert_source_survives(write_grid("a.npy", 3, 2, 0));
+    assert_features_survive(write_grid("a.npy", 3, 2, 0));
 }
 
 static void npy_truncated_at_every_length(void **state)

@@ -3,7 +3,7 @@
  * The .npy writer, byte by byte against the format's description, and what a failure leaves behind: nothing. */
 #define _POSIX_C_SOURCE 200809L
 #include "near.h"
-#include "tenon/report.h"
+#include "tenon/store.h"
 
 #include <dirent.h>
 #include <stdlib.h>

@@ -134,15 +134,15 @@ static void make_grid(bytes *b, size_t rows, size_t cols)
 static void check_grid(const char *rep, size_t rows, size_t cols)
 {
     float out[64];
-    tn_source *src = open_source(rep);
-    assert_int_equal(tn_source_rows(src), rows);
-    assert_int_equal(tn_source_cols(src), cols);
-    assert_string_equal(tn_source_format(src), "npz");
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, rows, 0, cols, out));
+    tn_features *features = open_features(rep);
+    assert_int_equal(tn_features_rows(features), rows);
+    assert_int_equal(tn_features_cols(features), cols);
+    assert_string_equal(tn_features_format(features), "npz");
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, rows, 0, cols, out));
     for (size_t i = 0; i < rows * cols; ++i)
         assert_near_at(i, out[i], (double)i, 0);
-    assert_null(tn_source_ids(src));
-    tn_source_close(src);
+    assert_null(tn_features_ids(features));
+    tn_features_close(features);
 }
 
 static const char *keyed(const char *path, const char *key)
@@ -176,22 +176,23 @@ static void key_may_be_left_out_when_there_is_one(void **state)
     make_grid(&a, 2, 2);
     const member members[] = {{"x.npy", &a, false, false}, {"y.npy", &a, false, false}};
     check_grid(write_zip("one.npz", members, 1, false, &none), 2, 2);
-    assert_source_fails(write_zip("two.npz", members, 2, false, &none), TN_ERR_ARG, "two.npz:KEY with KEY one of x, y");
-    assert_source_fails(keyed(file_path("two.npz"), "z"), TN_ERR_FORMAT, "two.npz: no array 'z'");
-    assert_source_fails(keyed(file_path("two.npz"), ""), TN_ERR_ARG, "nothing after the colon");
-    assert_source_fails(write_zip("no.npz", members, 0, false, &none), TN_ERR_FORMAT, "no.npz: no array in it");
+    assert_features_fail(write_zip("two.npz", members, 2, false, &none), TN_ERR_ARG,
+                         "two.npz:KEY with KEY one of x, y");
+    assert_features_fail(keyed(file_path("two.npz"), "z"), TN_ERR_FORMAT, "two.npz: no array 'z'");
+    assert_features_fail(keyed(file_path("two.npz"), ""), TN_ERR_ARG, "nothing after the colon");
+    assert_features_fail(write_zip("no.npz", members, 0, false, &none), TN_ERR_FORMAT, "no.npz: no array in it");
 }
 
 static void check_ids(const bytes *grid, const bytes *ids, bool deflated, const char *const *want)
 {
     const spoil none = {0};
     const member members[] = {{"ids.npy", ids, deflated, false}, {"x.npy", grid, deflated, true}};
-    tn_source *src = open_source(write_zip("ids.npz", members, 2, true, &none));
-    const char *const *got = tn_source_ids(src);
+    tn_features *features = open_features(write_zip("ids.npz", members, 2, true, &none));
+    const char *const *got = tn_features_ids(features);
     for (size_t i = 0; i < 2; ++i)
         assert_string_equal(got[i], want[i]);
-    tn_source_close(src);
-    assert_source_survives(file_path("ids.npz"));
+    tn_features_close(features);
+    assert_features_survive(file_path("ids.npz"));
 }
 
 static void member_ids_names_the_rows(void **state)
@@ -226,20 +227,20 @@ static void npz_ids_that_do_not_fit(void **state)
     const member members[] = {{"x.npy", &a, false, false}, {"ids.npy", &ids, false, false}};
     make_grid(&a, 2, 3);
     make_grid(&ids, 2, 1);
-    assert_source_fails(write_zip("i.npz", members, 2, false, &none), TN_ERR_UNSUPPORTED, "ids are float32");
+    assert_features_fail(write_zip("i.npz", members, 2, false, &none), TN_ERR_UNSUPPORTED, "ids are float32");
     ids.n = 0;
     put_npy(&ids, "|S1", false, "(3,)");
     put_text(&ids, "abc");
-    assert_source_fails(write_zip("i.npz", members, 2, false, &none), TN_ERR_SHAPE, "3 entries, but there are 2 rows");
+    assert_features_fail(write_zip("i.npz", members, 2, false, &none), TN_ERR_SHAPE, "3 entries, but there are 2 rows");
     ids.n = 0;
     put_npy(&ids, "|S1", false, "(2,)");
     put_text(&ids, "a\xff");
-    assert_source_fails(write_zip("i.npz", members, 2, false, &none), TN_ERR_FORMAT, "ids: entry 1 is not text");
+    assert_features_fail(write_zip("i.npz", members, 2, false, &none), TN_ERR_FORMAT, "ids: entry 1 is not text");
     ids.n = 0;
     put_npy(&ids, "<U1", false, "(2,)");
     put_int(&ids, 0x110000, 4, false);
     put_int(&ids, 'a', 4, false);
-    assert_source_fails(write_zip("i.npz", members, 2, false, &none), TN_ERR_FORMAT, "ids: entry 0 is not text");
+    assert_features_fail(write_zip("i.npz", members, 2, false, &none), TN_ERR_FORMAT, "ids: entry 0 is not text");
 }
 
 static void expect(bool deflated, bool zip64, spoil s, tn_status status, const char *part)
@@ -247,7 +248,7 @@ static void expect(bool deflated, bool zip64, spoil s, tn_status status, const c
     static bytes a;
     const member members[] = {{"x.npy", &a, deflated, zip64}};
     make_grid(&a, 4, 4);
-    assert_source_fails(write_zip("s.npz", members, 1, zip64, &s), status, part);
+    assert_features_fail(write_zip("s.npz", members, 1, zip64, &s), status, part);
 }
 
 static void npz_directory_defects(void **state)
@@ -292,8 +293,8 @@ static void npz_stored_member_with_a_wrong_checksum(void **state)
     put_npy(&ids, "|S1", false, "(2,)");
     put_text(&ids, "ab");
     const member members[] = {{"ids.npy", &ids, false, false}, {"x.npy", &a, false, false}};
-    assert_source_fails(write_zip("i.npz", members, 2, false, &wrong), TN_ERR_FORMAT, "member's checksum is wrong");
-    tn_source_close(open_source(write_zip("i.npz", members, 2, false, &none)));
+    assert_features_fail(write_zip("i.npz", members, 2, false, &wrong), TN_ERR_FORMAT, "member's checksum is wrong");
+    tn_features_close(open_features(write_zip("i.npz", members, 2, false, &none)));
 }
 
 /* One member of `size` bytes, zeros behind a header; too large for `bytes`. *packed is its length in the file. */
@@ -344,8 +345,8 @@ static void npz_tiny_file_asks_for_gigabytes(void **state)
     size_t packed = 0;
     const char *path = write_large("bomb.npz", (size_t)66 << 20, true, 0, &packed);
     assert_true(packed < ((size_t)66 << 20) / 200);
-    assert_source_fails(path, TN_ERR_DATA, "would unfold to 66.0 MB; beyond 64 MB at most 200 times");
-    tn_source_close(open_source(write_large("bomb.npz", (size_t)60 << 20, true, 0, &packed)));
+    assert_features_fail(path, TN_ERR_DATA, "would unfold to 66.0 MB; beyond 64 MB at most 200 times");
+    tn_features_close(open_features(write_large("bomb.npz", (size_t)60 << 20, true, 0, &packed)));
     unlink(path);
 }
 
@@ -357,9 +358,9 @@ static void npz_large_stored_member(void **state)
     size_t packed = 0;
     for (size_t threads = 1; threads < 5; threads += 3) {
         tn_ctx_set_threads(test_ctx, threads);
-        tn_source_close(open_source(write_large("large.npz", size, false, 0, &packed)));
-        assert_source_fails(write_large("large.npz", size, false, size - 5000, &packed), TN_ERR_FORMAT,
-                            "member's checksum is wrong");
+        tn_features_close(open_features(write_large("large.npz", size, false, 0, &packed)));
+        assert_features_fail(write_large("large.npz", size, false, size - 5000, &packed), TN_ERR_FORMAT,
+                             "member's checksum is wrong");
     }
     unlink(file_path("large.npz"));
 }
@@ -372,10 +373,10 @@ static void npz_array_defects_say_where_in_the_file(void **state)
     const member members[] = {{"x.npy", &a, false, false}};
     a.n = 0;
     put_npy(&a, "|O", false, "(1, 1)");
-    assert_source_fails(write_zip("o.npz", members, 1, false, &none), TN_ERR_UNSUPPORTED, "o.npz: byte 55: type '|O'");
+    assert_features_fail(write_zip("o.npz", members, 1, false, &none), TN_ERR_UNSUPPORTED, "o.npz: byte 55: type '|O'");
     a.n = 0;
     put_text(&a, "plain text");
-    assert_source_fails(write_zip("o.npz", members, 1, false, &none), TN_ERR_FORMAT, "o.npz: byte 35: no .npy magic");
+    assert_features_fail(write_zip("o.npz", members, 1, false, &none), TN_ERR_FORMAT, "o.npz: byte 35: no .npy magic");
 }
 
 static void npz_that_is_no_archive(void **state)
@@ -384,9 +385,9 @@ static void npz_that_is_no_archive(void **state)
     static bytes a;
     const spoil none = {0};
     const member members[] = {{"x.npy", &a, false, true}};
-    assert_source_fails(write_text("e.npz", ""), TN_ERR_FORMAT, "e.npz: byte 0: empty");
-    assert_source_fails(write_text("e.npz", "this is not a zip archive, it is text"), TN_ERR_FORMAT,
-                        "byte 0: not a zip");
+    assert_features_fail(write_text("e.npz", ""), TN_ERR_FORMAT, "e.npz: byte 0: empty");
+    assert_features_fail(write_text("e.npz", "this is not a zip archive, it is text"), TN_ERR_FORMAT,
+                         "byte 0: not a zip");
     make_grid(&a, 2, 2);
     const char *path = write_zip("cut.npz", members, 1, true, &none);
     static unsigned char whole[8192];
@@ -394,7 +395,7 @@ static void npz_that_is_no_archive(void **state)
     size_t size = fread(whole, 1, sizeof whole, file);
     fclose(file);
     for (size_t n = 0; n < size; ++n)
-        assert_source_fails(write_file("cut.npz", whole, n), TN_ERR_FORMAT, "cut.npz: byte ");
+        assert_features_fail(write_file("cut.npz", whole, n), TN_ERR_FORMAT, "cut.npz: byte ");
 }
 
 int main(void)

@@ -6,9 +6,10 @@
  * this program writes its own: the file LC_NUMERIC, nothing else. Layout (32-bit words of the machine, offsets from
  * the start of the file): magic, number of fields, an offset a field, then the fields. */
 #define _POSIX_C_SOURCE 200809L
-#include "learn/head.h"
+#include "learn/head/head.h"
 #include "near.h"
 #include "tenon/report.h"
+#include "tenon/store.h"
 #include "tenon/select.h"
 
 #include <locale.h>

@@ -4,7 +4,7 @@
  * weights of samples, a warm start, several passes, rows of zeros. */
 #include "one_ctx.h"
 
-#include "learn/online.h"
+#include "learn/online/online.h"
 #include "ref_online.h"
 #include "ref_random.h"
 

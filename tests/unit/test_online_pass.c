@@ -4,7 +4,7 @@
  * the number of feeds matters. */
 #include "online_of.h"
 
-#include "base/blas.h"
+#include "algebra/blas.h"
 
 enum { ROWS = 61, CLASSES = 4, BLOCK = 7 };
 
@@ -208,18 +208,18 @@ static void types_and_several_feeds(void **state)
     float *want = NULL;
     for (int kind = TN_NORM_L2; kind <= TN_NORM_NONE; kind += TN_NORM_NONE - TN_NORM_L2) {
         for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
-            tn_source *src = open_source(write_matrix("x.npy", q.x, N, D, types[i]));
-            tn_feed *feed = feed_of(src, (tn_normalize)kind);
+            tn_features *features = open_features(write_matrix("x.npy", q.x, N, D, types[i]));
+            tn_feed *feed = feed_of(features, (tn_normalize)kind);
             float *w = learned((const tn_feed *const *)&feed, 1, &y, true, D);
             if (want)
                 assert_memory_equal(w, want, whole);
             free(i == 0 ? NULL : w);
             want = i == 0 ? w : want;
             tn_feed_free(feed);
-            tn_source_close(src);
+            tn_features_close(features);
         }
-        tn_source *a = open_source(write_matrix("a.npy", left, N, LEFT, AS_F16)),
-                  *b = open_source(write_matrix("b.npy", right, N, D - LEFT, AS_I8));
+        tn_features *a = open_features(write_matrix("a.npy", left, N, LEFT, AS_F16)),
+                    *b = open_features(write_matrix("b.npy", right, N, D - LEFT, AS_I8));
         tn_feed *both[] = {feed_of(a, (tn_normalize)kind), feed_of(b, (tn_normalize)kind)};
         float *w = learned((const tn_feed *const *)both, 2, &y, true, D);
         assert_true((memcmp(w, want, whole) == 0) == (kind == TN_NORM_NONE)); /* each feed has its own norm */
@@ -228,8 +228,8 @@ static void types_and_several_feeds(void **state)
         want = NULL;
         for (size_t i = 0; i < 2; ++i)
             tn_feed_free(both[i]);
-        tn_source_close(a);
-        tn_source_close(b);
+        tn_features_close(a);
+        tn_features_close(b);
     }
     labels_done(labels);
     ref_problem_free(&q);
@@ -289,8 +289,8 @@ static void a_file_longer_than_a_stretch(void **state)
     first[LONG] = LONG;
     assert_int_equal(fclose(file), 0);
     assert_int_equal(truncate(path, (off_t)(head.n + (size_t)LONG * WIDE * sizeof one)), 0);
-    tn_source *src = open_source(path);
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = open_features(path);
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     const tnp_targets y = {.rows = LONG, .classes = 2, .first = first, .cls = cls};
     const tnp_online_data data = {(const tn_feed *const *)&feed, 1, &y, NULL, false};
     tn_online_options options = online_options_of(TN_ONLINE_U_OVR);
@@ -305,7 +305,7 @@ static void a_file_longer_than_a_stretch(void **state)
     tnp_online_free(o);
     tnp_passes_free(p);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     unlink(path);
 }
 

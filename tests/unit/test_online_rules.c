@@ -4,7 +4,7 @@
  * hand, and the limits that must not divide by zero. */
 #include "one_ctx.h"
 
-#include "learn/online.h"
+#include "learn/online/online.h"
 
 #include <stdbool.h>
 

@@ -2,10 +2,10 @@
  *
  * The screen's promises, against products in double: no score is further from its guess than the bound says, before and after
  * moves; the best wrong class is among the rivals; and bounds are so narrow that classes well below are not. */
-#include "kernel_tables.h"
+#include "simd_tables.h"
 #include "one_ctx.h"
 
-#include "learn/online_screen.h"
+#include "learn/online/online_screen.h"
 #include "ref_random.h"
 
 #include <float.h>
@@ -46,7 +46,7 @@ typedef struct scene {
     tnp_screen *screen;
 } scene;
 
-static scene scene_of(kind what, size_t n, size_t d, size_t k, bool bias, bool gram, const tnp_kernels *kernels)
+static scene scene_of(kind what, size_t n, size_t d, size_t k, bool bias, bool gram, const tnp_simd *kernels)
 {
     scene s = {.n = n, .d = d, .k = k, .width = d + 3, .bias = bias};
     ref_rng rng = ref_rng_of(11 + (uint64_t)what);

@@ -4,7 +4,7 @@
  * up by what the weights themselves tell (online_of.h); the search is played again by its definition. */
 #include "online_of.h"
 
-#include "base/blas.h"
+#include "algebra/blas.h"
 
 enum { ROWS = 20, CLASSES = 2, MOST_TRIALS = 5, MOST_PASSES = 9, BLOCK = 6 };
 
@@ -185,7 +185,7 @@ static void little_memory_makes_groups(void **state)
     assert_fine(test_ctx, tn_ctx_new(&small));
     assert_fine(small, tnp_passes_new(small, &data, &s->options, 1, BLOCK, &passes));
     tn_ctx_set_memory(small, 1u << 20);
-    tn_ctx_set_memory(small, (1u << 20) - tnp_room(small) + 5 * each);
+    tn_ctx_set_memory(small, (1u << 20) - tnp_budget_left(small) + 5 * each);
     assert_fine(small, tnp_online_search_new(small, &s->plan, &search));
     assert_in_range(search->group, 1, 2);
     assert_fine(small, tnp_online_search_run(small, &s->plan, passes, search));

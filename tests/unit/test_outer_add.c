@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The outer product of every instruction set against loops, on whole numbers, where all of them are exact. */
-#include "kernel_tables.h"
+#include "simd_tables.h"
 #include "near.h"
 #include "ref_random.h"
 
@@ -12,7 +12,7 @@ static double whole(ref_rng *rng)
     return (double)ref_below(rng, 17) - 8;
 }
 
-static void check_kernels(const tnp_kernels *k)
+static void check_kernels(const tnp_simd *k)
 {
     ref_rng rng = ref_rng_of(4);
     const size_t ranks[] = {1, 2, 7, 23, MOST};

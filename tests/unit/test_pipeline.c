@@ -6,7 +6,7 @@
  * Tolerances. F is a sum of N K logarithms, each with the relative error e of its argument, so it is compared on that
  * scale: e = 1e-9 for double files, 1e-6 for float and half ones. */
 #include "scene_of.h"
-#include "learn/head.h"
+#include "learn/head/head.h"
 #include "ref_metrics.h"
 #include "ref_evidence.h"
 #include "ref_ridge.h"
@@ -413,7 +413,8 @@ static void constant_classes(void **state)
         opt.rank.evidence.intercept = intercept != 0;
         opt.rank.loo = "all";
         opt.lambda = turn < 2 ? "auto" : "0.5";
-        assert_fine(test_ctx, tn_fit(test_ctx, (const tn_source *const *)s.src, REPS, labels, &opt, &info, &head));
+        assert_fine(test_ctx,
+                    tn_fit(test_ctx, (const tn_features *const *)s.features, REPS, labels, &opt, &info, &head));
         assert_int_equal(info->ranking->degenerate_classes, 2);
         assert_int_equal(info->chosen.degenerate_classes, 2);
         for (size_t c = 1; c < K; ++c) {

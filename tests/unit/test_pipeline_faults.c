@@ -3,7 +3,7 @@
  * tn_rank and tn_fit when something is wrong: arguments without sense, no memory, an interrupt at any moment; outputs
  * stay untouched and nothing is left behind. And that the number of threads changes no choice. */
 #include "scene_of.h"
-#include "learn/head.h"
+#include "learn/head/head.h"
 #include "interrupt.h"
 
 static void *const untouched = (void *)test_folder;
@@ -96,13 +96,13 @@ static void two_representations_of_one_name(void **state)
     (void)state;
     scene s = scene_of(20, 4, 4, TN_TASK_MULTICLASS, AS_F32);
     char rep[600];
-    tn_source *other = s.src[1];
+    tn_features *other = s.features[1];
     tn_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    snprintf(rep, sizeof rep, "a=%s", tn_source_path(other));
-    s.src[1] = open_source(rep);
-    tn_source_close(other);
+    snprintf(rep, sizeof rep, "a=%s", tn_features_path(other));
+    s.features[1] = open_features(rep);
+    tn_features_close(other);
     tn_fit_options_default(&opt);
     opt.select = TN_SEARCH_ALL;
     tn_status st = fit(&s, &opt, &info, &head);
@@ -121,7 +121,7 @@ static void labels_among_the_representations(void **state)
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     tn_fit_options_default(&opt);
-    s.labels->path = (char *)(uintptr_t)tn_source_path(s.src[1]);
+    s.labels->path = (char *)(uintptr_t)tn_features_path(s.features[1]);
     tn_status st = fit(&s, &opt, &info, &head);
     s.labels->path = before;
     assert_int_equal(st, TN_ERR_ARG);
@@ -144,8 +144,8 @@ static void data_without_sense(void **state)
     scene_free(&s);
     s = scene_of(20, 4, 5, TN_TASK_MULTICLASS, AS_F32);
     s.x[1][7 * 5 + 2] = NAN;
-    tn_source_close(s.src[1]);
-    s.src[1] = open_source(write_matrix("b.npy", s.x[1], 20, 5, AS_F32));
+    tn_features_close(s.features[1]);
+    s.features[1] = open_features(write_matrix("b.npy", s.x[1], 20, 5, AS_F32));
     fit_fails(&s, &opt, TN_ERR_DATA, "b.npy: row 7");
     tn_fit_info *info = NULL;
     tn_head *head = NULL;

@@ -3,8 +3,8 @@
  * tn_fit with the online methods: the head against the literal loop over the rows of both representations in file order, and
  * what happens with little memory, at an interrupt, and after one. */
 #include "scene_of.h"
-#include "learn/head.h"
-#include "learn/online.h"
+#include "learn/head/head.h"
+#include "learn/online/online.h"
 #include "ref_online.h"
 #include "interrupt.h"
 
@@ -305,7 +305,7 @@ static whole *whole_of(tn_task task)
     w->opt = options_of(TN_METHOD_PA);
     w->opt.online.epochs = 1;
     w->from = fitted(&w->s, &w->opt);
-    w->valid = (tn_valid){(const tn_source *const *)w->s.src, REPS, w->labels};
+    w->valid = (tn_valid){(const tn_features *const *)w->s.features, REPS, w->labels};
     snprintf(w->checkpoint, sizeof w->checkpoint, "%s", file_path("run.ckpt"));
     w->opt = options_of(TN_METHOD_SCW);
     w->opt.online.epochs = 2;

@@ -3,9 +3,9 @@
  * tn_transfer: representation a is the target, b a file of scores. Picks and objectives against the literal criterion, the
  * saved head's scores against sums written out, heads as sources against files of their scores, and what is refused. */
 #include "transfer_scene.h"
-#include "learn/head.h"
+#include "learn/head/head.h"
 #include "ref_transfer.h"
-#include "tenon/report.h"
+#include "tenon/store.h"
 
 static void *const untouched = (void *)test_folder;
 
@@ -24,13 +24,13 @@ static void greedy_picks_are_the_literal_ones(void **state)
 {
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
-    const tn_donor donor = {"b", s.src[1], NULL};
+    const tn_source source = {"b", s.features[1], NULL};
     tn_transfer_options opt = options_of(TN_TRANSFER_GREEDYTL);
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     opt.k = "5";
     opt.lambda = 1;
-    assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+    assert_fine(test_ctx, transfer(&s, &source, 1, &opt, &info, &head));
     assert_int_equal(info->count, K);
     for (size_t c = 0; c < K; ++c) {
         const tn_transfer_class *got = &info->results[c];
@@ -50,13 +50,13 @@ static void greedy_picks_are_the_literal_ones(void **state)
 }
 
 /* Scores of a head from its picks: what the user reads is what the head does. Weights are float in the head: 1e-5. */
-static void check_scores(const scene *s, const tn_transfer_info *info, const tn_head *head, const tn_donor *donors,
+static void check_scores(const scene *s, const tn_transfer_info *info, const tn_head *head, const tn_source *sources,
                          size_t count)
 {
     tn_scorer *scorer = NULL;
     float scores[ROWS * K];
-    assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, (const tn_source *const *)s->src, 1, donors, count,
-                                                 TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, (const tn_features *const *)s->features, 1, sources,
+                                                 count, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
     for (size_t c = 0; c < K; ++c)
         for (size_t i = 0; i < ROWS; ++i) {
@@ -74,7 +74,7 @@ static void a_saved_head_scores_as_its_picks_say(void **state)
 {
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
-    const tn_donor donor = {"b", s.src[1], NULL};
+    const tn_source source = {"b", s.features[1], NULL};
     static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_FORWARD, TN_TRANSFER_L1_LOGISTIC,
                                   TN_TRANSFER_ELASTIC_NET};
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
@@ -82,11 +82,11 @@ static void a_saved_head_scores_as_its_picks_say(void **state)
         tn_transfer_info *info = NULL;
         tn_head *head = NULL, *back = NULL;
         opt.k = methods[m] == TN_TRANSFER_FORWARD ? "3" : "all";
-        assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
-        check_scores(&s, info, head, &donor, 1);
+        assert_fine(test_ctx, transfer(&s, &source, 1, &opt, &info, &head));
+        check_scores(&s, info, head, &source, 1);
         assert_fine(test_ctx, tn_head_save(test_ctx, head, "test", file_path("t.safetensors")));
         assert_fine(test_ctx, tn_head_load(test_ctx, file_path("t.safetensors"), &back));
-        check_scores(&s, info, back, &donor, 1);
+        check_scores(&s, info, back, &source, 1);
         tn_head_free(head);
         tn_head_free(back);
         tn_transfer_info_free(info);
@@ -95,7 +95,7 @@ static void a_saved_head_scores_as_its_picks_say(void **state)
 }
 
 /* Class c of a transfer against the same class alone against the rest. */
-static void check_alone(const scene *s, size_t c, const tn_donor *donor, const tn_transfer_options *opt,
+static void check_alone(const scene *s, size_t c, const tn_source *source, const tn_transfer_options *opt,
                         const tn_transfer_info *all, const tn_head *head)
 {
     double *y = ref_alloc(2 * s->n, sizeof *y);
@@ -105,7 +105,7 @@ static void check_alone(const scene *s, size_t c, const tn_donor *donor, const t
         y[2 * i + (s->y[i * K + c] > 0.5)] = 1;
     scene two = *s;
     two.labels = labels_of(y, s->n, 2, TN_TASK_MULTICLASS);
-    assert_fine(test_ctx, transfer(&two, donor, 1, opt, &info, &alone));
+    assert_fine(test_ctx, transfer(&two, source, 1, opt, &info, &alone));
     const tn_transfer_class *got = &all->results[c], *want = &info->results[0];
     assert_string_equal(got->method, want->method);
     assert_true(got->loo_error == want->loo_error && got->lambda == want->lambda && got->tau == want->tau);
@@ -125,16 +125,16 @@ static void labels_are_problems_of_their_own(void **state)
 {
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTILABEL, AS_F64);
-    const tn_donor donor = {"b", s.src[1], NULL};
+    const tn_source source = {"b", s.features[1], NULL};
     for (int method = TN_TRANSFER_AUTO; method <= TN_TRANSFER_DAM; ++method)
         for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight) {
             tn_transfer_options opt = options_of(method);
             tn_transfer_info *info = NULL;
             tn_head *head = NULL;
             opt.class_weight = weight;
-            assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+            assert_fine(test_ctx, transfer(&s, &source, 1, &opt, &info, &head));
             for (size_t c = 0; c < K; ++c)
-                check_alone(&s, c, &donor, &opt, info, head);
+                check_alone(&s, c, &source, &opt, info, head);
             tn_transfer_info_free(info);
             tn_head_free(head);
         }
@@ -143,7 +143,7 @@ static void labels_are_problems_of_their_own(void **state)
 
 /* A head of representation a, and a file of its scores. */
 static tn_head *head_of(const scene *s, const char *normalize, const char *transform, const char *lambda,
-                        const char *name, tn_source **file)
+                        const char *name, tn_features **file)
 {
     tn_fit_options opt;
     tn_fit_info *info = NULL;
@@ -156,12 +156,13 @@ static tn_head *head_of(const scene *s, const char *normalize, const char *trans
     opt.rank.normalize = normalize;
     opt.rank.transform = transform;
     opt.lambda = lambda;
-    assert_fine(test_ctx, tn_fit(test_ctx, (const tn_source *const *)s->src, 1, s->labels, &opt, &info, &head));
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, (const tn_source *const *)s->src, 1, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx, tn_fit(test_ctx, (const tn_features *const *)s->features, 1, s->labels, &opt, &info, &head));
+    assert_fine(test_ctx,
+                tn_scorer_new(test_ctx, head, (const tn_features *const *)s->features, 1, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
     for (size_t i = 0; i < ROWS * K; ++i)
         wide[i] = (double)scores[i];
-    *file = source_of(name, wide, ROWS, K, AS_F64);
+    *file = features_of(name, wide, ROWS, K, AS_F64);
     tn_scorer_free(scorer);
     tn_fit_info_free(info);
     return head;
@@ -179,13 +180,13 @@ static void heads_are_files_of_their_scores(void **state)
                              *const lambda[HEADS] = {"0.01", "1", "0.1", "30", "1", "1", "3"};
     static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_RLS, TN_TRANSFER_AUTO, TN_TRANSFER_AVERAGE};
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
-    tn_donor by_head[HEADS], by_file[HEADS];
+    tn_source by_head[HEADS], by_file[HEADS];
     tn_head *heads[HEADS];
-    tn_source *files[HEADS];
+    tn_features *files[HEADS];
     for (size_t h = 0; h < HEADS; ++h) {
         heads[h] = head_of(&s, normalize[h], transform[h], lambda[h], names[h], &files[h]);
-        by_head[h] = (tn_donor){names[h], NULL, heads[h]};
-        by_file[h] = (tn_donor){names[h], files[h], NULL};
+        by_head[h] = (tn_source){names[h], NULL, heads[h]};
+        by_file[h] = (tn_source){names[h], files[h], NULL};
     }
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         tn_transfer_options opt = options_of(methods[m]);
@@ -209,7 +210,7 @@ static void heads_are_files_of_their_scores(void **state)
         tn_head_free(b);
     }
     for (size_t h = 0; h < HEADS; ++h) {
-        tn_source_close(files[h]);
+        tn_features_close(files[h]);
         tn_head_free(heads[h]);
     }
     scene_free(&s);
@@ -220,11 +221,11 @@ static void auto_takes_the_lowest_error(void **state)
 {
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTILABEL, AS_F64);
-    const tn_donor donor = {"b", s.src[1], NULL};
+    const tn_source source = {"b", s.features[1], NULL};
     tn_transfer_options opt = options_of(TN_TRANSFER_AUTO);
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
-    assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+    assert_fine(test_ctx, transfer(&s, &source, 1, &opt, &info, &head));
     for (size_t c = 0; c < K; ++c) {
         const tn_transfer_class *r = &info->results[c];
         assert_true(r->loo_error <= r->none && r->loo_error <= r->rls && r->loo_error <= r->greedy);
@@ -236,12 +237,12 @@ static void auto_takes_the_lowest_error(void **state)
     scene_free(&s);
 }
 
-static void expect_refused(const scene *s, const tn_donor *donors, size_t count, const tn_transfer_options *opt,
+static void expect_refused(const scene *s, const tn_source *sources, size_t count, const tn_transfer_options *opt,
                            tn_status status, const char *words)
 {
     tn_transfer_info *info = untouched;
     tn_head *head = untouched;
-    assert_int_equal(transfer(s, donors, count, opt, &info, &head), status);
+    assert_int_equal(transfer(s, sources, count, opt, &info, &head), status);
     assert_non_null(strstr(tn_ctx_message(test_ctx), words));
     assert_true(info == untouched && head == untouched);
 }
@@ -251,7 +252,7 @@ static void what_is_refused(void **state)
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64),
           other = scene_of(ROWS + 1, DA, DB, TN_TASK_MULTICLASS, AS_F64);
-    const tn_donor good = {"b", s.src[1], NULL}, longer = {"b", other.src[1], NULL}, twins[] = {good, good};
+    const tn_source good = {"b", s.features[1], NULL}, longer = {"b", other.features[1], NULL}, twins[] = {good, good};
     tn_transfer_options opt = options_of(TN_TRANSFER_GREEDYTL);
     expect_refused(&s, NULL, 0, &opt, TN_ERR_ARG, "no source");
     expect_refused(&s, twins, 2, &opt, TN_ERR_ARG, "two sources are called b");
@@ -280,25 +281,25 @@ static void sources_with_nan(void **state)
     memcpy(zero, s.x[1], sizeof zero);
     bad[5 * DB + 2] = NAN;
     zero[5 * DB + 2] = 0;
-    tn_source *files[2] = {source_of("n", bad, ROWS, DB, AS_F64), source_of("z", zero, ROWS, DB, AS_F64)};
-    const tn_donor nan_donor = {"n", files[0], NULL}, zero_donor = {"n", files[1], NULL};
+    tn_features *files[2] = {features_of("n", bad, ROWS, DB, AS_F64), features_of("z", zero, ROWS, DB, AS_F64)};
+    const tn_source nan_source = {"n", files[0], NULL}, zero_source = {"n", files[1], NULL};
     tn_transfer_options opt = options_of(TN_TRANSFER_RLS);
     tn_transfer_info *info[2] = {NULL, NULL};
     tn_head *a = NULL, *b = NULL;
     tn_scorer *scorer = NULL;
-    expect_refused(&s, &nan_donor, 1, &opt, TN_ERR_DATA, "row 5 holds NaN");
+    expect_refused(&s, &nan_source, 1, &opt, TN_ERR_DATA, "row 5 holds NaN");
     opt.nan = TN_NAN_ZERO;
-    assert_fine(test_ctx, transfer(&s, &nan_donor, 1, &opt, &info[0], &a));
-    assert_fine(test_ctx, transfer(&s, &zero_donor, 1, &opt, &info[1], &b));
+    assert_fine(test_ctx, transfer(&s, &nan_source, 1, &opt, &info[0], &a));
+    assert_fine(test_ctx, transfer(&s, &zero_source, 1, &opt, &info[1], &b));
     assert_memory_equal(a->weight, b->weight, K * a->dim * sizeof(float));
     tn_transfer_info_free(info[0]);
     tn_transfer_info_free(info[1]);
     tn_head_free(a);
     tn_head_free(b);
     opt.nan = TN_NAN_DROP;
-    assert_fine(test_ctx, transfer(&s, &nan_donor, 1, &opt, &info[0], &a));
+    assert_fine(test_ctx, transfer(&s, &nan_source, 1, &opt, &info[0], &a));
     assert_int_equal(info[0]->rows, ROWS - 1);
-    assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, a, (const tn_source *const *)s.src, 1, &nan_donor, 1,
+    assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, a, (const tn_features *const *)s.features, 1, &nan_source, 1,
                                                  TN_NAN_DROP, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
     for (size_t i = 0; i < ROWS * K; ++i)
@@ -306,8 +307,8 @@ static void sources_with_nan(void **state)
     tn_scorer_free(scorer);
     tn_transfer_info_free(info[0]);
     tn_head_free(a);
-    tn_source_close(files[0]);
-    tn_source_close(files[1]);
+    tn_features_close(files[0]);
+    tn_features_close(files[1]);
     scene_free(&s);
 }
 
@@ -315,18 +316,19 @@ static void a_missing_source_is_named(void **state)
 {
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
-    const tn_donor donor = {"b", s.src[1], NULL};
+    const tn_source source = {"b", s.features[1], NULL};
     tn_transfer_options opt = options_of(TN_TRANSFER_RLS);
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     tn_scorer *scorer = untouched;
-    assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+    assert_fine(test_ctx, transfer(&s, &source, 1, &opt, &info, &head));
     assert_int_equal(head->source_count, DB);
-    assert_int_equal(tn_scorer_new(test_ctx, head, (const tn_source *const *)s.src, 1, TN_NAN_ERROR, &scorer),
+    assert_int_equal(tn_scorer_new(test_ctx, head, (const tn_features *const *)s.features, 1, TN_NAN_ERROR, &scorer),
                      TN_ERR_ARG);
     assert_non_null(strstr(tn_ctx_message(test_ctx), "needs the source 'b'"));
     assert_true(scorer == untouched);
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, (const tn_source *const *)s.src, 2, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx,
+                tn_scorer_new(test_ctx, head, (const tn_features *const *)s.features, 2, TN_NAN_ERROR, &scorer));
     tn_scorer_free(scorer);
     tn_transfer_info_free(info);
     tn_head_free(head);
@@ -338,16 +340,16 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
-    tn_source *file = NULL;
-    tn_head *source = head_of(&s, "zscore", "none", "1", "h", &file);
-    const tn_donor donors[] = {{"b", s.src[1], NULL}, {"h", NULL, source}};
+    tn_features *file = NULL;
+    tn_head *features = head_of(&s, "zscore", "none", "1", "h", &file);
+    const tn_source sources[] = {{"b", s.features[1], NULL}, {"h", NULL, features}};
     tn_transfer_options opt = options_of(TN_TRANSFER_AUTO);
     size_t before = tnp_live_blocks(test_ctx);
     for (size_t k = 1;; k += 1 + k / 100) {
         tn_transfer_info *info = untouched;
         tn_head *head = untouched;
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = transfer(&s, donors, 2, &opt, &info, &head);
+        tn_status st = transfer(&s, sources, 2, &opt, &info, &head);
         tnp_fail_allocation(test_ctx, 0);
         if (st == TN_OK) {
             tn_transfer_info_free(info);
@@ -359,8 +361,8 @@ static void every_allocation_may_fail(void **state)
         assert_true(info == untouched && head == untouched);
         assert_int_equal(tnp_live_blocks(test_ctx), before);
     }
-    tn_source_close(file);
-    tn_head_free(source);
+    tn_features_close(file);
+    tn_head_free(features);
     scene_free(&s);
 }
 

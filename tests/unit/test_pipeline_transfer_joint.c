@@ -10,14 +10,14 @@ static void classes_share_one_method_and_its_values(void **state)
 {
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
-    const tn_donor donor = {"b", s.src[1], NULL};
+    const tn_source source = {"b", s.features[1], NULL};
     for (int method = TN_TRANSFER_AUTO; method <= TN_TRANSFER_DAM; ++method)
         for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight) {
             tn_transfer_options opt = options_of(method);
             tn_transfer_info *info = NULL;
             tn_head *head = NULL;
             opt.class_weight = weight;
-            assert_fine(test_ctx, transfer(&s, &donor, 1, &opt, &info, &head));
+            assert_fine(test_ctx, transfer(&s, &source, 1, &opt, &info, &head));
             assert_true(info->joint && info->loo_rows == ROWS);
             assert_true(info->loo_error >= 0 && info->loo_error <= 1 && info->loo_se >= 0 && info->loo_se < 0.5);
             for (size_t c = 0; c < K; ++c) {
@@ -38,8 +38,8 @@ enum { CLASSES = 5, FRESH = 600, WIDE = 40 };
 typedef struct truth {
     size_t rows; /* the first are labelled, FRESH behind them are for testing */
     size_t *class_of;
-    double *features, *scores; /* (rows, WIDE) */
-    tn_source *src, *file;
+    double *values, *scores; /* (rows, WIDE) */
+    tn_features *features, *file;
 } truth;
 
 /* Classes at random places in the features; of the scores every second group of CLASSES tells one class each. */
@@ -49,7 +49,7 @@ static truth truth_of(size_t each, double apart, double tell, uint64_t seed)
     truth t = {.rows = CLASSES * each + FRESH};
     double centre[CLASSES][WIDE];
     t.class_of = ref_alloc(t.rows, sizeof *t.class_of);
-    t.features = ref_alloc(t.rows * WIDE, sizeof *t.features);
+    t.values = ref_alloc(t.rows * WIDE, sizeof *t.values);
     t.scores = ref_alloc(t.rows * WIDE, sizeof *t.scores);
     for (size_t c = 0; c < CLASSES; ++c)
         for (size_t j = 0; j < WIDE; ++j)
@@ -57,21 +57,21 @@ static truth truth_of(size_t each, double apart, double tell, uint64_t seed)
     for (size_t i = 0; i < t.rows; ++i) {
         t.class_of[i] = i % CLASSES;
         for (size_t j = 0; j < WIDE; ++j) {
-            t.features[i * WIDE + j] = centre[i % CLASSES][j] + ref_normal(&rng);
+            t.values[i * WIDE + j] = centre[i % CLASSES][j] + ref_normal(&rng);
             t.scores[i * WIDE + j] = ref_normal(&rng) + (j % (2 * CLASSES) == i % CLASSES ? tell : 0);
         }
     }
-    t.src = source_of("truth", t.features, t.rows, WIDE, AS_F64);
-    t.file = source_of("told", t.scores, t.rows, WIDE, AS_F64);
+    t.features = features_of("truth", t.values, t.rows, WIDE, AS_F64);
+    t.file = features_of("told", t.scores, t.rows, WIDE, AS_F64);
     return t;
 }
 
 static void truth_free(truth *t)
 {
-    tn_source_close(t->src);
-    tn_source_close(t->file);
+    tn_features_close(t->features);
+    tn_features_close(t->file);
     free(t->class_of);
-    free(t->features);
+    free(t->values);
     free(t->scores);
 }
 
@@ -82,8 +82,8 @@ static void ask(const truth *t, int method, size_t one, tn_transfer_info **info,
     size_t labelled = t->rows - FRESH, k = one < CLASSES ? 2 : CLASSES;
     double *y = ref_alloc(t->rows * k, sizeof *y);
     float *scores = ref_alloc(t->rows * k, sizeof *scores);
-    const tn_donor donor = {"told", t->file, NULL};
-    const tn_source *src = t->src;
+    const tn_source source = {"told", t->file, NULL};
+    const tn_features *features = t->features;
     tn_transfer_options opt = options_of(method);
     tn_head *head = NULL;
     tn_scorer *scorer = NULL;
@@ -92,8 +92,8 @@ static void ask(const truth *t, int method, size_t one, tn_transfer_info **info,
         y[i * k] = i < labelled ? y[i * k] : NAN;
     }
     tn_labels *labels = labels_of(y, t->rows, k, TN_TASK_MULTICLASS);
-    assert_fine(test_ctx, tn_transfer(test_ctx, &src, 1, labels, &donor, 1, &opt, info, &head));
-    assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, &src, 1, &donor, 1, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx, tn_transfer(test_ctx, &features, 1, labels, &source, 1, &opt, info, &head));
+    assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, &features, 1, &source, 1, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, t->rows, scores));
     for (size_t i = 0; i < FRESH; ++i)
         for (size_t c = 0; c < CLASSES; ++c)
@@ -195,8 +195,8 @@ static void learn(const truth *t, int method, double lambda, int weight, tn_tran
 {
     size_t labelled = t->rows - FRESH;
     double *y = ref_alloc(t->rows * CLASSES, sizeof *y);
-    const tn_donor donor = {"told", t->file, NULL};
-    const tn_source *src = t->src;
+    const tn_source source = {"told", t->file, NULL};
+    const tn_features *features = t->features;
     tn_transfer_options opt = options_of(method);
     opt.lambda = lambda;
     opt.class_weight = weight;
@@ -205,14 +205,14 @@ static void learn(const truth *t, int method, double lambda, int weight, tn_tran
         y[i * CLASSES] = i < labelled ? y[i * CLASSES] : NAN;
     }
     tn_labels *labels = labels_of(y, t->rows, CLASSES, TN_TASK_MULTICLASS);
-    assert_fine(test_ctx, tn_transfer(test_ctx, &src, 1, labels, &donor, 1, &opt, info, head));
+    assert_fine(test_ctx, tn_transfer(test_ctx, &features, 1, labels, &source, 1, &opt, info, head));
     labels_done(labels);
     free(y);
 }
 
 static double value_at(const truth *t, size_t i, size_t j)
 {
-    return j < WIDE ? t->features[i * WIDE + j] : t->scores[i * WIDE + j - WIDE];
+    return j < WIDE ? t->values[i * WIDE + j] : t->scores[i * WIDE + j - WIDE];
 }
 
 /* The standardised problem of class k on all labelled rows. */
@@ -382,9 +382,9 @@ static void class_means_that_harm_are_not_taken(void **state)
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     for (size_t i = 0; i < t.rows; ++i)
-        t.features[i * WIDE] = 400 * ref_normal(&rng);
-    tn_source_close(t.src);
-    t.src = source_of("truth", t.features, t.rows, WIDE, AS_F64);
+        t.values[i * WIDE] = 400 * ref_normal(&rng);
+    tn_features_close(t.features);
+    t.features = features_of("truth", t.values, t.rows, WIDE, AS_F64);
     learn(&t, TN_TRANSFER_NONE, 0, TN_WEIGHT_NONE, &info, &head);
     assert_true(info->class_means == 0 && info->loo_error < 0.2);
     tn_transfer_info_free(info);
@@ -400,15 +400,15 @@ static void one_row_is_no_leave_one_out_for_multikt(void **state)
         x[i] = (double)(i * i % 37);
     for (size_t i = 0; i < CLASSES; ++i)
         y[i * CLASSES + i] = 1;
-    scene s = {.n = CLASSES, .src = {source_of("five", x, CLASSES, WIDE, AS_F64), NULL}};
+    scene s = {.n = CLASSES, .features = {features_of("five", x, CLASSES, WIDE, AS_F64), NULL}};
     s.labels = labels_of(y, CLASSES, CLASSES, TN_TASK_MULTICLASS);
-    const tn_donor donor = {"five", s.src[0], NULL};
+    const tn_source source = {"five", s.features[0], NULL};
     tn_transfer_options opt = options_of(TN_TRANSFER_MULTIKT_L2);
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
-    assert_int_equal(transfer(&s, &donor, 1, &opt, &info, &head), TN_ERR_DATA);
+    assert_int_equal(transfer(&s, &source, 1, &opt, &info, &head), TN_ERR_DATA);
     assert_non_null(strstr(tn_ctx_message(test_ctx), "MultiKT needs a class with two"));
-    tn_source_close(s.src[0]);
+    tn_features_close(s.features[0]);
     labels_done(s.labels);
 }
 

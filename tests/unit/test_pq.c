@@ -6,11 +6,11 @@
 #include "fixtures/tensors.h"
 #include "encode/pq.h"
 #include "ref_pq.h"
-#include "tenon/report.h"
+#include "tenon/store.h"
 
 #include <float.h>
 
-static tn_pq *fit(tn_source *src, size_t sub, size_t centroids, size_t sample, tn_pq_info *info)
+static tn_pq *fit(tn_features *features, size_t sub, size_t centroids, size_t sample, tn_pq_info *info)
 {
     tn_pq_options opt;
     tn_pq *pq = NULL;
@@ -18,15 +18,15 @@ static tn_pq *fit(tn_source *src, size_t sub, size_t centroids, size_t sample, t
     opt.sub = sub;
     opt.centroids = centroids;
     opt.sample = sample;
-    assert_fine(test_ctx, tn_pq_fit(test_ctx, src, &opt, info, &pq));
+    assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, info, &pq));
     return pq;
 }
 
-static float *read_all(const tn_source *src)
+static float *read_all(const tn_features *features)
 {
-    size_t n = tn_source_rows(src), d = tn_source_cols(src);
+    size_t n = tn_features_rows(features), d = tn_features_cols(features);
     float *x = ref_alloc(n * d, sizeof *x);
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, n, 0, d, x));
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, n, 0, d, x));
     return x;
 }
 
@@ -100,10 +100,10 @@ static void codes_are_nearest_and_decode_to_them(void **state)
     for (size_t t = 0; t < sizeof cases / sizeof *cases; ++t)
         for (int kind = 0; kind < REF_KINDS; ++kind) {
             ref_problem p = ref_problem_of((ref_kind)kind, cases[t].n, cases[t].d, 1, t);
-            tn_source *src = source_of("x", p.x, p.n, p.d, cases[t].as);
+            tn_features *features = features_of("x", p.x, p.n, p.d, cases[t].as);
             tn_pq_info info = {0};
-            tn_pq *pq = fit(src, cases[t].sub, cases[t].centroids, 0, &info);
-            float *x = read_all(src);
+            tn_pq *pq = fit(features, cases[t].sub, cases[t].centroids, 0, &info);
+            float *x = read_all(features);
             double energy = 0, error = -1;
             assert_int_equal(tn_pq_dim(pq), p.d);
             assert_int_equal(tn_pq_sub(pq), tnp_min(cases[t].sub, p.d));
@@ -122,7 +122,7 @@ static void codes_are_nearest_and_decode_to_them(void **state)
             free(codes);
             free(x);
             tn_pq_free(pq);
-            tn_source_close(src);
+            tn_features_close(features);
             ref_problem_free(&p);
         }
 }
@@ -138,7 +138,7 @@ static void clusters_are_found(void **state)
     for (size_t i = 0; i < N; ++i)
         for (size_t j = 0; j < D; ++j)
             x[i * D + j] = 100 * (double)((i % 4) >> (j % 2) & 1) + ref_normal(&rng);
-    tn_source *src = source_of("clouds", x, N, D, AS_F32);
+    tn_features *features = features_of("clouds", x, N, D, AS_F32);
     double best = INFINITY;
     for (uint64_t seed = 0; seed < 8; ++seed) { /* a start may be unlucky in a group, eight are not */
         tn_pq_options opt;
@@ -146,28 +146,28 @@ static void clusters_are_found(void **state)
         tn_pq_options_default(&opt);
         opt.centroids = 4;
         opt.seed = seed;
-        assert_fine(test_ctx, tn_pq_fit(test_ctx, src, &opt, &info, &pq));
+        assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, &info, &pq));
         best = fmin(best, info.error);
         tn_pq_free(pq);
     }
     /* chi^2 of (N - 4) D degrees of freedom: 6336 +- 113. */
     assert_true(best > 5600 && best < 7000);
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 static void threads_do_not_matter(void **state)
 {
     (void)state;
     ref_problem p = ref_problem_of(REF_NONNEG, 700, 203, 1, 9);
-    tn_source *src = source_of("x", p.x, p.n, p.d, AS_F32);
-    float *x = read_all(src), *first = NULL;
+    tn_features *features = features_of("x", p.x, p.n, p.d, AS_F32);
+    float *x = read_all(features), *first = NULL;
     uint8_t *codes = NULL;
     double error = 0;
     static const size_t threads[] = {1, 2, 3, 7};
     for (size_t t = 0; t < 4; ++t) {
         tn_ctx_set_threads(test_ctx, threads[t]);
         tn_pq_info info = {0};
-        tn_pq *pq = fit(src, 8, 100, 600, &info);
+        tn_pq *pq = fit(features, 8, 100, 600, &info);
         float *centroids = centroids_of(pq);
         uint8_t *now = ref_alloc(p.n * tn_pq_groups(pq), 1);
         double sum = 0;
@@ -190,7 +190,7 @@ static void threads_do_not_matter(void **state)
     free(first);
     free(codes);
     free(x);
-    tn_source_close(src);
+    tn_features_close(features);
     ref_problem_free(&p);
 }
 
@@ -202,7 +202,7 @@ static void the_sample_is_rows(void **state)
     static double x[N * D];
     for (size_t i = 0; i < N * D; ++i)
         x[i] = (double)(i / D);
-    tn_source *src = source_of("x", x, N, D, AS_F32);
+    tn_features *features = features_of("x", x, N, D, AS_F32);
     size_t common = 0;
     float *before = NULL;
     for (uint64_t seed = 0; seed < 2; ++seed) {
@@ -211,7 +211,7 @@ static void the_sample_is_rows(void **state)
         tn_pq_options_default(&opt);
         opt.sample = 40;
         opt.seed = seed;
-        assert_fine(test_ctx, tn_pq_fit(test_ctx, src, &opt, NULL, &pq));
+        assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
         assert_int_equal(tn_pq_centroids(pq), 40);
         float *centroids = centroids_of(pq);
         for (size_t c = 0; c < 40; ++c) {
@@ -226,7 +226,7 @@ static void the_sample_is_rows(void **state)
     }
     assert_true(common < 20); /* 3.2 expected */
     free(before);
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 static void what_is_refused(void **state)
@@ -238,22 +238,22 @@ static void what_is_refused(void **state)
     float out[12];
     tn_pq_options opt;
     tn_pq *pq = NULL;
-    tn_source *src = source_of("x", x, 4, 3, AS_F32);
+    tn_features *features = features_of("x", x, 4, 3, AS_F32);
     tn_pq_options_default(&opt);
-    assert_fails(test_ctx, TN_ERR_DATA, "row 2 holds NaN", tn_pq_fit(test_ctx, src, &opt, NULL, &pq));
+    assert_fails(test_ctx, TN_ERR_DATA, "row 2 holds NaN", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
     opt.centroids = 257;
-    assert_fails(test_ctx, TN_ERR_ARG, "centroids", tn_pq_fit(test_ctx, src, &opt, NULL, &pq));
+    assert_fails(test_ctx, TN_ERR_ARG, "centroids", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
     opt.centroids = 0;
-    assert_fails(test_ctx, TN_ERR_ARG, "centroids", tn_pq_fit(test_ctx, src, &opt, NULL, &pq));
+    assert_fails(test_ctx, TN_ERR_ARG, "centroids", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
     opt.centroids = 2;
     opt.sub = 0;
-    assert_fails(test_ctx, TN_ERR_ARG, "sub", tn_pq_fit(test_ctx, src, &opt, NULL, &pq));
+    assert_fails(test_ctx, TN_ERR_ARG, "sub", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
     assert_null(pq);
-    tn_source_close(src);
+    tn_features_close(features);
     x[7] = 8;
-    src = source_of("x", x, 4, 3, AS_F32);
+    features = features_of("x", x, 4, 3, AS_F32);
     opt.sub = 2;
-    assert_fine(test_ctx, tn_pq_fit(test_ctx, src, &opt, NULL, &pq));
+    assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
     assert_fails(test_ctx, TN_ERR_SHAPE, "4 columns", tn_pq_encode(test_ctx, pq, (tn_view){row, 1, 4, 4}, codes, NULL));
     assert_fails(test_ctx, TN_ERR_DATA, "row 0", tn_pq_encode(test_ctx, pq, (tn_view){row, 1, 3, 3}, codes, NULL));
     assert_fine(test_ctx, tn_pq_encode(test_ctx, pq, (tn_view){row, 0, 3, 3}, codes, NULL));
@@ -262,11 +262,11 @@ static void what_is_refused(void **state)
     tn_pq_free(pq);
     pq = NULL;
     tn_ctx_set_memory(test_ctx, 1000);
-    assert_fails(test_ctx, TN_ERR_BUDGET, "", tn_pq_fit(test_ctx, src, &opt, NULL, &pq));
+    assert_fails(test_ctx, TN_ERR_BUDGET, "", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
     tn_ctx_set_memory(test_ctx, 0);
     assert_null(pq);
     tn_pq_free(NULL);
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 static void cancel_at_once(void *user, const char *stage, size_t done, size_t total)
@@ -281,18 +281,18 @@ static void work_can_be_interrupted(void **state)
 {
     (void)state;
     ref_problem p = ref_problem_of(REF_SIGNED, 50, 40, 1, 1);
-    tn_source *src = source_of("x", p.x, p.n, p.d, AS_F32);
+    tn_features *features = features_of("x", p.x, p.n, p.d, AS_F32);
     tn_ctx *ctx = NULL;
     tn_pq_options opt;
     tn_pq *pq = NULL;
     tn_pq_options_default(&opt);
     assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     tn_ctx_set_progress(ctx, cancel_at_once, ctx);
-    assert_int_equal(tn_pq_fit(ctx, src, &opt, NULL, &pq), TN_ERR_INTERRUPTED);
+    assert_int_equal(tn_pq_fit(ctx, features, &opt, NULL, &pq), TN_ERR_INTERRUPTED);
     assert_null(pq);
     assert_int_equal(tnp_live_blocks(ctx), 0);
     tn_ctx_free(ctx);
-    tn_source_close(src);
+    tn_features_close(features);
     ref_problem_free(&p);
 }
 
@@ -301,7 +301,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     ref_problem p = ref_problem_of(REF_SIGNED, 60, 11, 1, 2);
-    tn_source *src = source_of("x", p.x, p.n, p.d, AS_F32);
+    tn_features *features = features_of("x", p.x, p.n, p.d, AS_F32);
     tn_pq_options opt;
     tn_pq_options_default(&opt);
     size_t blocks = tnp_live_blocks(test_ctx), k = 1;
@@ -311,7 +311,7 @@ static void every_allocation_may_fail(void **state)
     for (;; ++k) {
         tn_pq *pq = NULL, *back = NULL;
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = tn_pq_fit(test_ctx, src, &opt, NULL, &pq);
+        tn_status st = tn_pq_fit(test_ctx, features, &opt, NULL, &pq);
         assert_true((st == TN_OK) == (pq != NULL));
         if (st == TN_OK)
             st = tn_pq_save(test_ctx, pq, "test", file);
@@ -319,7 +319,7 @@ static void every_allocation_may_fail(void **state)
             st = tn_pq_load(test_ctx, file, &back);
         assert_true(st != TN_OK || back != NULL);
         if (st == TN_OK)
-            st = tn_codes_save(test_ctx, back, src, "test", codes, NULL);
+            st = tn_codes_save(test_ctx, back, features, "test", codes, NULL);
         tnp_fail_allocation(test_ctx, 0);
         tn_pq_free(pq);
         tn_pq_free(back);
@@ -329,7 +329,7 @@ static void every_allocation_may_fail(void **state)
         assert_int_equal(st, TN_ERR_MEMORY);
     }
     assert_true(k > 25);
-    tn_source_close(src);
+    tn_features_close(features);
     ref_problem_free(&p);
 }
 

@@ -26,8 +26,8 @@ typedef struct outcome {
 static outcome found(const ref_problem *p, tn_task task, stored as, tn_normalize kind, bool intercept)
 {
     outcome out;
-    tn_source *src = open_source(write_matrix("x.npy", p->x, p->n, p->d, as));
-    tn_feed *feed = feed_of(src, kind);
+    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, as));
+    tn_feed *feed = feed_of(features, kind);
     tn_labels *labels = labels_of(p->y, p->n, p->k, task);
     tnp_targets y = targets_of(labels);
     tnp_ensemble *e = NULL;
@@ -46,7 +46,7 @@ static outcome found(const ref_problem *p, tn_task task, stored as, tn_normalize
     tnp_ensemble_free(e);
     labels_done(labels);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     return out;
 }
 
@@ -334,8 +334,8 @@ static void features_that_cannot_be_squared(void **state)
             ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 7);
             for (size_t e = 0; e < p.n * p.d; ++e)
                 p.x[e] *= sizes[i];
-            tn_source *src = open_source(write_matrix("x.npy", p.x, p.n, p.d, AS_F64));
-            tn_feed *feed = feed_of(src, TN_NORM_NONE);
+            tn_features *features = open_features(write_matrix("x.npy", p.x, p.n, p.d, AS_F64));
+            tn_feed *feed = feed_of(features, TN_NORM_NONE);
             tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
             tnp_targets y = targets_of(labels);
             tnp_ensemble *e = NULL;
@@ -343,7 +343,7 @@ static void features_that_cannot_be_squared(void **state)
                          tnp_ensemble_new(test_ctx, (const tn_feed *const *)&feed, 1, &y, true, false, &e));
             labels_done(labels);
             tn_feed_free(feed);
-            tn_source_close(src);
+            tn_features_close(features);
             ref_problem_free(&p);
         }
 }
@@ -437,8 +437,8 @@ static void check_steps(const ref_problem *p, tn_normalize kind, bool centred)
            *mean = ref_alloc(p->d, sizeof *mean);
     double bias = 0, last = x[2 * p->d - 1] / x[p->d], step = x[p->d - 1] - last * x[0];
     size_t unbounded = 0;
-    tn_source *src = open_source(write_matrix("x.npy", p->x, p->n, p->d, AS_I8));
-    tn_feed *feed = feed_of(src, kind);
+    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, AS_I8));
+    tn_feed *feed = feed_of(features, kind);
     if (centred)
         assert_fine(test_ctx, tnp_feed_learn_centre(test_ctx, feed, TNP_FEED_FAR));
     double lambda = fitted(feed, p, w, &bias, &unbounded), misfit = sqrt(lambda * (1 + last * last)) / step;
@@ -455,7 +455,7 @@ static void check_steps(const ref_problem *p, tn_normalize kind, bool centred)
         assert_true(fabs(score - p->y[i]) <= misfit + 0x1p-24 * rounding);
     }
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     free(x);
     free(w);
     free(mean);
@@ -485,21 +485,21 @@ static void statistics_tell_what_they_lost(void **state)
         bool endless = false;
         add_direction(&p, spreads[i]);
         round_values(p.x, p.n * p.d, AS_F32);
-        tn_source *src = open_source(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
+        tn_features *features = open_features(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
         tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
-        tn_stats *stats = NULL;
+        tn_moments *moments = NULL;
         tn_evidence *v = NULL;
         tn_evidence_options opt;
         tn_evidence_options_default(&opt);
-        assert_fine(test_ctx, tn_stats_gather(test_ctx, src, labels, TN_NORM_NONE, TN_NAN_ERROR, &stats));
-        assert_fine(test_ctx, tn_stats_evidence(test_ctx, stats, &opt, &v));
+        assert_fine(test_ctx, tn_moments_gather(test_ctx, features, labels, TN_NORM_NONE, TN_NAN_ERROR, &moments));
+        assert_fine(test_ctx, tn_moments_evidence(test_ctx, moments, &opt, &v));
         double off = fabs(v->log_evidence / wanted(&p, NULL, true, &endless) - 1);
         assert_true(off <= v->error || off < 1e-9);
         assert_int_equal(v->error > 1e-6, i >= 1);
         tn_evidence_free(v);
-        tn_stats_free(stats);
+        tn_moments_free(moments);
         labels_done(labels);
-        tn_source_close(src);
+        tn_features_close(features);
         ref_problem_free(&p);
     }
 }
@@ -513,8 +513,8 @@ static void every_allocation_of_a_second_reading_may_fail(void **state)
         ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 9);
         for (size_t i = 0; i < p.n; ++i)
             p.x[i * p.d] *= 1e7;
-        tn_source *src = open_source(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
-        tn_feed *feed = feed_of(src, TN_NORM_NONE);
+        tn_features *features = open_features(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
+        tn_feed *feed = feed_of(features, TN_NORM_NONE);
         tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
         tnp_targets y = targets_of(labels);
         tn_evidence_options opt;
@@ -540,7 +540,7 @@ static void every_allocation_of_a_second_reading_may_fail(void **state)
         }
         assert_true(k > 60);
         tn_feed_free(feed);
-        tn_source_close(src);
+        tn_features_close(features);
         labels_done(labels);
         ref_problem_free(&p);
     }

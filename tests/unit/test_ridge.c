@@ -176,8 +176,8 @@ static void an_intercept_absorbs_a_common_vector(void **state)
             double x[N * D];
             for (size_t i = 0; i < N * D; ++i)
                 x[i] = s.p.x[i] + (moved ? 100.0 + (double)(i % D) : 0);
-            tn_source *src = open_source(write_matrix("moved.npy", x, N, D, AS_F64));
-            tn_feed *feed = feed_of(src, TN_NORM_NONE);
+            tn_features *features = open_features(write_matrix("moved.npy", x, N, D, AS_F64));
+            tn_feed *feed = feed_of(features, TN_NORM_NONE);
             tnp_ridge *ridge = NULL;
             if (dual) {
                 double *k = NULL;
@@ -185,17 +185,17 @@ static void an_intercept_absorbs_a_common_vector(void **state)
                 assert_fine(test_ctx, tnp_gather_products(test_ctx, feed, true, k));
                 assert_fine(test_ctx, tnp_ridge_dual(test_ctx, k, &s.y, D, true, &ridge));
             } else {
-                tnp_stats *stats = NULL;
+                tnp_moments *moments = NULL;
                 tnp_range all = {0, D};
-                assert_fine(test_ctx, tnp_gather_stats(test_ctx, (const tn_feed *const *)&feed, 1, &s.y, &stats));
-                assert_fine(test_ctx, tnp_ridge_primal(test_ctx, stats, &all, 1, true, &ridge));
-                tn_stats_free(stats);
+                assert_fine(test_ctx, tnp_gather_moments(test_ctx, (const tn_feed *const *)&feed, 1, &s.y, &moments));
+                assert_fine(test_ctx, tnp_ridge_primal(test_ctx, moments, &all, 1, true, &ridge));
+                tn_moments_free(moments);
             }
             assert_fine(test_ctx, tnp_ridge_weights(test_ctx, ridge, (const tn_feed *const *)&feed, 1, lambdas,
                                                     w[moved], b[moved]));
             tnp_ridge_free(ridge);
             tn_feed_free(feed);
-            tn_source_close(src);
+            tn_features_close(features);
             setting_free(&s);
         }
         for (size_t c = 0; c < K; ++c) {
@@ -219,8 +219,8 @@ static void dual_weights_of_rows_far_from_zero(void **state)
     ref_problem p = ref_problem_of(REF_SIGNED, N, D, K, 7);
     for (size_t i = 0; i < N * D; ++i)
         p.x[i] = round(0x1p20 * p.x[i]) / 0x1p20 + 1024; /* so that taking 1024 off again is exact */
-    tn_source *src = source_of("far", p.x, N, D, AS_F64);
-    tn_feed *feed = feed_of(src, TN_NORM_NONE);
+    tn_features *features = features_of("far", p.x, N, D, AS_F64);
+    tn_feed *feed = feed_of(features, TN_NORM_NONE);
     tn_labels *labels = labels_of(p.y, N, K, TN_TASK_MULTICLASS);
     tnp_targets y = targets_of(labels);
     double *products = NULL, largest = 0;
@@ -238,7 +238,7 @@ static void dual_weights_of_rows_far_from_zero(void **state)
         largest = fmax(largest, (double)fabsl(want[i]));
     tnp_ridge_free(ridge);
     tn_feed_free(feed);
-    tn_source_close(src);
+    tn_features_close(features);
     labels_done(labels);
     ref_problem_free(&p);
     for (size_t i = 0; i < K * D; ++i)

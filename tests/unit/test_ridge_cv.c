@@ -7,8 +7,8 @@
  * size, u = 2^-24, times the condition of the ridge problem: |X|^2 / lambda = 300 for 30 rows of unit norm at the smallest
  * lambda here; less for the others, whose smallest eigenvalue is not 0. */
 #include "ridge_of.h"
-#include "evaluate/loo.h"
-#include "learn/cross.h"
+#include "learn/ridge/loo.h"
+#include "learn/head/cross.h"
 #include "ref_ridge.h"
 
 #include <math.h>
@@ -235,22 +235,23 @@ static void statistics_less_a_part(void **state)
     uint32_t fold[N];
     for (size_t i = 0; i < N; ++i)
         fold[i] = i < 30; /* the part is at the front, so that its frame is another than that of the rest */
-    tnp_stats *all = NULL, *part = NULL;
+    tnp_moments *all = NULL, *part = NULL;
     tnp_targets first = s.y;
     tn_feed *feed[2];
     for (int f = 0; f < 2; ++f)
-        assert_fine(test_ctx, tn_feed_new(test_ctx, s.src[f], NULL, 30, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed[f]));
+        assert_fine(test_ctx,
+                    tn_feed_new(test_ctx, s.features[f], NULL, 30, TN_NORM_NONE, TN_NAN_ERROR, NULL, &feed[f]));
     first.rows = 30;
-    assert_fine(test_ctx, tnp_gather_stats(test_ctx, (const tn_feed *const *)s.feed, 2, &s.y, &all));
-    assert_fine(test_ctx, tnp_gather_stats(test_ctx, (const tn_feed *const *)feed, 2, &first, &part));
+    assert_fine(test_ctx, tnp_gather_moments(test_ctx, (const tn_feed *const *)s.feed, 2, &s.y, &all));
+    assert_fine(test_ctx, tnp_gather_moments(test_ctx, (const tn_feed *const *)feed, 2, &first, &part));
     for (int round = 0; round < 2; ++round) { /* taken off, put back, taken off again */
-        tnp_stats_subtract(all, part);
-        assert_int_equal(tn_stats_rows(all), 60);
+        tnp_moments_subtract(all, part);
+        assert_int_equal(tn_moments_rows(all), 60);
         ref_problem q = rest_of(&s.p, fold, 1);
         for (int intercept = 0; intercept < 2; ++intercept) {
             double gram[D * D], xty[K * D], yy[K], mean[D], ymean[K], want[D * D], rhs[K * D], want_yy[K];
             tnp_range every = {0, D};
-            tnp_stats_moments(all, &every, 1, intercept, gram, xty, yy, mean, ymean);
+            tnp_moments_of(all, &every, 1, intercept, gram, xty, yy, mean, ymean);
             ref_moments(&q, false, intercept, want, rhs, want_yy);
             double size = 0; /* of the Gram of all rows: what cancels */
             for (size_t i = 0; i < N * D; ++i)
@@ -264,11 +265,11 @@ static void statistics_less_a_part(void **state)
                 assert_true(fabs(yy[c] - want_yy[c]) <= 1e-12 * N);
         }
         ref_problem_free(&q);
-        assert_fine(test_ctx, tn_stats_merge(test_ctx, all, part));
-        assert_int_equal(tn_stats_rows(all), N);
+        assert_fine(test_ctx, tn_moments_merge(test_ctx, all, part));
+        assert_int_equal(tn_moments_rows(all), N);
     }
-    tn_stats_free(all);
-    tn_stats_free(part);
+    tn_moments_free(all);
+    tn_moments_free(part);
     for (int f = 0; f < 2; ++f)
         tn_feed_free(feed[f]);
     setting_free(&s);

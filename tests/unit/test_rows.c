@@ -5,7 +5,7 @@
  * random and twice; by system calls and through a mapping. */
 #include "fixtures/files.h"
 
-#include "read/source.h"
+#include "read/features.h"
 
 typedef struct layout {
     const char *descr;
@@ -31,7 +31,7 @@ static void write_value(FILE *f, const char *descr, int value)
     assert_int_equal(fwrite(b.data, 1, b.n, f), b.n);
 }
 
-static tn_source *open_layout(const layout *l)
+static tn_features *open_layout(const layout *l)
 {
     bytes b = {.n = 0};
     char shape[64];
@@ -44,18 +44,19 @@ static tn_source *open_layout(const layout *l)
     for (size_t i = 0; i < l->rows * l->cols; ++i)
         write_value(f, l->descr, l->fortran ? value_at(i % l->rows, i / l->rows) : value_at(i / l->cols, i % l->cols));
     assert_int_equal(fclose(f), 0);
-    return open_source(path);
+    return open_features(path);
 }
 
-static void check(const tn_source *src, const size_t *index, size_t start, size_t count, size_t col0, size_t cols)
+static void check(const tn_features *features, const size_t *index, size_t start, size_t count, size_t col0,
+                  size_t cols)
 {
     float *narrow = calloc(count * cols + 1, sizeof *narrow);
     double *wide = calloc(count * cols + 1, sizeof *wide);
     assert_true(narrow && wide);
     narrow[count * cols] = -7; /* nothing is written behind */
     wide[count * cols] = -7;
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, index, start, count, col0, cols, narrow));
-    assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, index, start, count, col0, cols, wide));
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, index, start, count, col0, cols, narrow));
+    assert_fine(test_ctx, tn_features_read_wide(test_ctx, features, index, start, count, col0, cols, wide));
     for (size_t i = 0; i < count * cols; ++i) {
         size_t row = index ? index[start + i / cols] : start + i / cols;
         int want = value_at(row, col0 + i % cols);
@@ -69,14 +70,14 @@ static void check(const tn_source *src, const size_t *index, size_t start, size_
     free(wide);
 }
 
-static void check_ints(const tn_source *src)
+static void check_ints(const tn_features *features)
 {
-    size_t n = tn_source_rows(src) * tn_source_cols(src);
+    size_t n = tn_features_rows(features) * tn_features_cols(features);
     int64_t *out = calloc(n, sizeof *out);
     assert_non_null(out);
-    assert_fine(test_ctx, tnp_source_read_ints(test_ctx, src, 0, tn_source_rows(src), out));
+    assert_fine(test_ctx, tnp_features_read_ints(test_ctx, features, 0, tn_features_rows(features), out));
     for (size_t i = 0; i < n; ++i)
-        assert_int_equal(out[i], value_at(i / tn_source_cols(src), i % tn_source_cols(src)));
+        assert_int_equal(out[i], value_at(i / tn_features_cols(features), i % tn_features_cols(features)));
     free(out);
 }
 
@@ -92,19 +93,19 @@ static size_t *make_index(size_t rows, size_t count)
 
 static void check_layout(const layout *l)
 {
-    tn_source *src = open_layout(l);
+    tn_features *features = open_layout(l);
     size_t count = tnp_min(2 * l->rows, 3000), *index = make_index(l->rows, count);
     for (size_t threads = 1; threads <= 3; threads += 2) {
         tn_ctx_set_threads(test_ctx, threads);
-        check(src, NULL, 0, l->rows, 0, l->cols);
-        check(src, NULL, l->rows / 3, l->rows / 2, l->cols / 4, tnp_max(l->cols / 3, 1));
-        check(src, NULL, 0, l->rows, l->cols - 1, 1);
-        check(src, index, 0, count, 0, l->cols);
-        check(src, index, 1, count - 1, l->cols / 2, tnp_max(l->cols / 5, 1));
+        check(features, NULL, 0, l->rows, 0, l->cols);
+        check(features, NULL, l->rows / 3, l->rows / 2, l->cols / 4, tnp_max(l->cols / 3, 1));
+        check(features, NULL, 0, l->rows, l->cols - 1, 1);
+        check(features, index, 0, count, 0, l->cols);
+        check(features, index, 1, count - 1, l->cols / 2, tnp_max(l->cols / 5, 1));
     }
-    if (!tn_source_is_wide(src) && (l->descr[1] == 'u' || l->descr[1] == 'i'))
-        check_ints(src);
-    tn_source_close(src);
+    if (!tn_features_is_wide(features) && (l->descr[1] == 'u' || l->descr[1] == 'i'))
+        check_ints(features);
+    tn_features_close(features);
     free(index);
 }
 
@@ -139,12 +140,12 @@ static void whole_numbers_that_do_not_fit(void **state)
         put_npy(&b, "<u8", fortran, "(4, 2)");
         for (size_t i = 0; i < 8; ++i)
             put_int(&b, i == (fortran ? 6u : 5u) || i == 7 ? UINT64_C(1) << 63 : i, 8, false);
-        tn_source *src = open_source(write_bytes("u.npy", &b));
+        tn_features *features = open_features(write_bytes("u.npy", &b));
         assert_fails(test_ctx, TN_ERR_DATA, "u.npy: row 2: value is above 9223372036854775807",
-                     tnp_source_read_ints(test_ctx, src, 0, 4, out));
-        assert_fine(test_ctx, tnp_source_read_ints(test_ctx, src, 0, 2, out));
+                     tnp_features_read_ints(test_ctx, features, 0, 4, out));
+        assert_fine(test_ctx, tnp_features_read_ints(test_ctx, features, 0, 2, out));
         assert_int_equal(out[3], fortran ? 5 : 3);
-        tn_source_close(src);
+        tn_features_close(features);
     }
 }
 

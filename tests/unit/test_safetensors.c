@@ -33,15 +33,15 @@ static void every_type(void **state)
             put_element(&values, (tn_dtype)t, t == TN_BOOL ? i % 2 : 20 * i, false);
         snprintf(header, sizeof header, "{\"x\":{\"dtype\":\"%s\",\"shape\":[3,2],\"data_offsets\":[0,%zu]}}  ",
                  names[t], values.n);
-        tn_source *src = open_source(write_tensors("t.safetensors", header, &values));
-        assert_int_equal(tn_source_rows(src), 3);
-        assert_int_equal(tn_source_cols(src), 2);
-        assert_int_equal(tn_source_dtype(src), t);
-        assert_string_equal(tn_source_format(src), "safetensors");
-        assert_fine(test_ctx, tn_source_read_wide(test_ctx, src, NULL, 0, 3, 0, 2, out));
+        tn_features *features = open_features(write_tensors("t.safetensors", header, &values));
+        assert_int_equal(tn_features_rows(features), 3);
+        assert_int_equal(tn_features_cols(features), 2);
+        assert_int_equal(tn_features_dtype(features), t);
+        assert_string_equal(tn_features_format(features), "safetensors");
+        assert_fine(test_ctx, tn_features_read_wide(test_ctx, features, NULL, 0, 3, 0, 2, out));
         for (int i = 0; i < 6; ++i)
             assert_near_at((size_t)i, out[i], t == TN_BOOL ? i % 2 : 20 * i, 0);
-        tn_source_close(src);
+        tn_features_close(features);
     }
 }
 
@@ -57,22 +57,22 @@ static void keys_choose_the_tensor(void **state)
     float out[3];
     put(&values, "\1\2\3\4\5\6", 6);
     const char *path = write_tensors("two.safetensors", two, &values);
-    tn_source *src = open_source(path); /* w is the only one with two dimensions */
-    assert_int_equal(tn_source_cols(src), 3);
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 1, 0, 3, out));
+    tn_features *features = open_features(path); /* w is the only one with two dimensions */
+    assert_int_equal(tn_features_cols(features), 3);
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, 1, 0, 3, out));
     assert_true(out[0] == 4 && out[1] == 5 && out[2] == 6);
-    tn_source_close(src);
-    src = open_source(keyed(path, "a.b"));
-    assert_int_equal(tn_source_rows(src), 2);
-    assert_string_equal(tn_source_name(src), "two");
-    assert_string_equal(tn_source_path(src), keyed(path, "a.b"));
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 2, 0, 1, out));
+    tn_features_close(features);
+    features = open_features(keyed(path, "a.b"));
+    assert_int_equal(tn_features_rows(features), 2);
+    assert_string_equal(tn_features_name(features), "two");
+    assert_string_equal(tn_features_path(features), keyed(path, "a.b"));
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, 2, 0, 1, out));
     assert_true(out[0] == 2 && out[1] == 3);
-    tn_source_close(src);
-    assert_source_fails(keyed(path, "q"), TN_ERR_UNSUPPORTED, "tensor 'q': type F8_E4M3");
-    assert_source_fails(keyed(path, "none"), TN_ERR_FORMAT, "two.safetensors: no tensor 'none'");
-    assert_source_fails(keyed(path, "__metadata__"), TN_ERR_FORMAT, "no tensor '__metadata__'");
-    assert_source_survives(keyed(path, "a.b"));
+    tn_features_close(features);
+    assert_features_fail(keyed(path, "q"), TN_ERR_UNSUPPORTED, "tensor 'q': type F8_E4M3");
+    assert_features_fail(keyed(path, "none"), TN_ERR_FORMAT, "two.safetensors: no tensor 'none'");
+    assert_features_fail(keyed(path, "__metadata__"), TN_ERR_FORMAT, "no tensor '__metadata__'");
+    assert_features_survive(keyed(path, "a.b"));
 }
 
 static void loading_finds_tensors_and_metadata(void **state)
@@ -106,7 +106,7 @@ static void expect(const char *header, size_t size, tn_status status, const char
 {
     bytes values = {.n = size};
     memset(values.data, 0, size);
-    assert_source_fails(write_tensors("b.safetensors", header, &values), status, part);
+    assert_features_fail(write_tensors("b.safetensors", header, &values), status, part);
     assert_non_null(strstr(tn_ctx_message(test_ctx), "b.safetensors"));
 }
 
@@ -116,14 +116,14 @@ static void safetensors_header_longer_than_file(void **state)
     bytes b = {.n = 0};
     put_int(&b, UINT64_C(1) << 60, 8, false);
     put_text(&b, "{}");
-    assert_source_fails(write_bytes("l.safetensors", &b), TN_ERR_FORMAT,
-                        "l.safetensors: byte 0: header of 1152921504606846976 bytes, but only 2 follow");
+    assert_features_fail(write_bytes("l.safetensors", &b), TN_ERR_FORMAT,
+                         "l.safetensors: byte 0: header of 1152921504606846976 bytes, but only 2 follow");
     b.n = 0;
     put_int(&b, 3, 8, false);
     put_text(&b, "{}");
-    assert_source_fails(write_bytes("l.safetensors", &b), TN_ERR_FORMAT, "header of 3 bytes, but only 2 follow");
-    assert_source_fails(write_text("l.safetensors", ""), TN_ERR_FORMAT, "l.safetensors: byte 0: the file ends");
-    assert_source_fails(write_text("l.safetensors", "1234567"), TN_ERR_FORMAT, "l.safetensors: byte 7: the file ends");
+    assert_features_fail(write_bytes("l.safetensors", &b), TN_ERR_FORMAT, "header of 3 bytes, but only 2 follow");
+    assert_features_fail(write_text("l.safetensors", ""), TN_ERR_FORMAT, "l.safetensors: byte 0: the file ends");
+    assert_features_fail(write_text("l.safetensors", "1234567"), TN_ERR_FORMAT, "l.safetensors: byte 7: the file ends");
 }
 
 static void safetensors_header_defects(void **state)
@@ -190,12 +190,12 @@ static void safetensors_overlaps_and_holes(void **state)
     expect("{\"__metadata__\":[]}", 0, TN_ERR_FORMAT, "__metadata__ is not an object");
     bytes values = {.n = 4};
     memcpy(values.data, "\1\2\3\4", 4);
-    tn_source *src = open_source(keyed(
+    tn_features *features = open_features(keyed(
         write_tensors("o.safetensors", "{" BYTES_OF("b", "2", "4") "," BYTES_OF("a", "0", "2") "}", &values), "b"));
     float out[2];
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 1, 0, 2, out));
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, 1, 0, 2, out));
     assert_true(out[0] == 3 && out[1] == 4);
-    tn_source_close(src);
+    tn_features_close(features);
 #undef BYTES_OF
 }
 

@@ -3,7 +3,7 @@
  * The leave-one-out sample: its shares and weights by their definition, and that a weighted mean over it is right on
  * average over seeds. */
 #include "fixtures/problems.h"
-#include "evaluate/loo.h"
+#include "learn/ridge/loo.h"
 
 /* A row's class: class c has sizes[c] rows, spread over the rows by a shuffle. */
 static tn_labels *labels_with(const size_t *sizes, size_t k, uint64_t seed)

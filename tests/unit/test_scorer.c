@@ -3,12 +3,12 @@
  * Scores against x W' + b written out after each normalisation, rows that cannot be scored, and representations that do
  * not fit the head. A float product over D columns is off by at most (D + 8) 2^-24 sum |w x|. */
 #include "fixtures/problems.h"
-#include "learn/head.h"
+#include "learn/head/head.h"
 
 enum { N = 2500, DA = 7, DB = 5, D = DA + DB, K = 3 };
 
 static double xa[N * DA], xb[N * DB];
-static tn_source *a, *b, *other;
+static tn_features *a, *b, *other;
 static tn_head *head;
 
 /* A head over "a" and "b" with random numbers. */
@@ -49,9 +49,9 @@ static int setup(void **state)
         xb[i] = ref_normal(&rng);
     for (size_t j = 0; j < DA; ++j)
         xa[1024 * DA + j] = 0; /* a row without direction at a block's border */
-    a = source_of("a", xa, N, DA, AS_F32);
-    b = source_of("b", xb, N, DB, AS_F64);
-    other = source_of("other", xb, N - 3, DB, AS_F32);
+    a = features_of("a", xa, N, DA, AS_F32);
+    b = features_of("b", xb, N, DB, AS_F64);
+    other = features_of("other", xb, N - 3, DB, AS_F32);
     head = head_over(TN_NORM_L2, TN_NORM_ROOT);
     return 0;
 }
@@ -59,9 +59,9 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     tn_head_free(head);
-    tn_source_close(a);
-    tn_source_close(b);
-    tn_source_close(other);
+    tn_features_close(a);
+    tn_features_close(b);
+    tn_features_close(other);
     return files_teardown(state);
 }
 
@@ -97,9 +97,9 @@ static void check_row(const tn_head *h, size_t i, const float *scores)
 
 static tn_scorer *scorer_of(const tn_head *h, tn_nan_policy nan)
 {
-    const tn_source *const sources[] = {other, b, a}; /* any order, and one that the head does not know */
+    const tn_features *const features[] = {other, b, a}; /* any order, and one that the head does not know */
     tn_scorer *s = NULL;
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, sources, 3, nan, &s));
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, features, 3, nan, &s));
     assert_int_equal(tn_scorer_rows(s), N);
     return s;
 }
@@ -148,14 +148,14 @@ static void one_file_twice(void **state)
 {
     (void)state;
     tn_head *h = head_over(TN_NORM_L1, TN_NORM_L2);
-    const tn_source *const sources[] = {b};
+    const tn_features *const features[] = {b};
     tn_scorer *s = NULL;
     float scores[K];
     double row[2 * DB];
     h->reps[0].dim = DB; /* the first D columns of weights, of which 2 DB are used */
     h->reps[0].name[0] = 'b';
     h->dim = 2 * DB;
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, sources, 1, TN_NAN_ERROR, &s));
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, features, 1, TN_NAN_ERROR, &s));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, s, 9, 1, scores));
     memcpy(row, xb + 9 * DB, DB * sizeof *row);
     memcpy(row + DB, xb + 9 * DB, DB * sizeof *row);
@@ -171,11 +171,11 @@ static void one_file_twice(void **state)
     tn_head_free(h);
 }
 
-static void refuse(const tn_source *const *sources, size_t count, tn_status status, const char *part)
+static void refuse(const tn_features *const *features, size_t count, tn_status status, const char *part)
 {
     tn_scorer *s = NULL;
     size_t blocks = tnp_live_blocks(test_ctx);
-    assert_fails(test_ctx, status, part, tn_scorer_new(test_ctx, head, sources, count, TN_NAN_ERROR, &s));
+    assert_fails(test_ctx, status, part, tn_scorer_new(test_ctx, head, features, count, TN_NAN_ERROR, &s));
     assert_null(s);
     assert_int_equal(tnp_live_blocks(test_ctx), blocks);
 }
@@ -184,19 +184,19 @@ static void representations_that_do_not_fit(void **state)
 {
     (void)state;
     char rep[600];
-    const tn_source *missing[] = {a, other};
+    const tn_features *missing[] = {a, other};
     refuse(missing, 2, TN_ERR_ARG, "named 'b'");
     refuse(missing, 0, TN_ERR_ARG, "named 'a'");
-    snprintf(rep, sizeof rep, "a=%s", tn_source_path(b));
-    tn_source *wrong_width = open_source(rep);
-    const tn_source *width[] = {wrong_width, b};
+    snprintf(rep, sizeof rep, "a=%s", tn_features_path(b));
+    tn_features *wrong_width = open_features(rep);
+    const tn_features *width[] = {wrong_width, b};
     refuse(width, 2, TN_ERR_SHAPE, "5 columns, but the head's 'a' has 7");
-    snprintf(rep, sizeof rep, "b=%s", tn_source_path(other));
-    tn_source *short_one = open_source(rep);
-    const tn_source *rows[] = {a, short_one};
+    snprintf(rep, sizeof rep, "b=%s", tn_features_path(other));
+    tn_features *short_one = open_features(rep);
+    const tn_features *rows[] = {a, short_one};
     refuse(rows, 2, TN_ERR_SHAPE, "2497 rows");
-    tn_source_close(wrong_width);
-    tn_source_close(short_one);
+    tn_features_close(wrong_width);
+    tn_features_close(short_one);
 }
 
 /* Bad values in row 5 of a and row 1500 of b. */
@@ -205,23 +205,23 @@ static void rows_with_nan(void **state)
     (void)state;
     double keep_a = xa[5 * DA + 1], keep_b = xb[1500 * DB];
     float *scores = ref_alloc(N * K, sizeof *scores);
-    tn_source *bad[2];
+    tn_features *bad[2];
     tn_scorer *s = NULL;
     xa[5 * DA + 1] = NAN;
     xb[1500 * DB] = -INFINITY;
-    bad[0] = open_source(write_matrix("bad_a.npy", xa, N, DA, AS_F32));
-    bad[1] = open_source(write_matrix("bad_b.npy", xb, N, DB, AS_F64));
+    bad[0] = open_features(write_matrix("bad_a.npy", xa, N, DA, AS_F32));
+    bad[1] = open_features(write_matrix("bad_b.npy", xb, N, DB, AS_F64));
     tn_head *h = head_over(TN_NORM_L2, TN_NORM_ZSCORE);
     tnp_free(h->reps[0].name);
     tnp_free(h->reps[1].name);
     assert_fine(test_ctx, tnp_strdup(test_ctx, "bad_a", &h->reps[0].name));
     assert_fine(test_ctx, tnp_strdup(test_ctx, "bad_b", &h->reps[1].name));
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, (const tn_source *const *)bad, 2, TN_NAN_ERROR, &s));
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, (const tn_features *const *)bad, 2, TN_NAN_ERROR, &s));
     assert_fails(test_ctx, TN_ERR_DATA, "bad_a.npy: row 5", tn_scorer_read(test_ctx, s, 0, 10, scores));
     assert_fails(test_ctx, TN_ERR_DATA, "bad_b.npy: row 1500", tn_scorer_read(test_ctx, s, 6, N - 6, scores));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, s, 6, 1400, scores));
     tn_scorer_free(s);
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, (const tn_source *const *)bad, 2, TN_NAN_DROP, &s));
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, (const tn_features *const *)bad, 2, TN_NAN_DROP, &s));
     assert_int_equal(tn_scorer_rows(s), N);
     assert_fine(test_ctx, tn_scorer_read(test_ctx, s, 0, N, scores));
     for (size_t i = 0; i < N; ++i)
@@ -232,7 +232,7 @@ static void rows_with_nan(void **state)
     assert_fine(test_ctx, tn_scorer_read(test_ctx, s, 1500, 2, scores)); /* rows are counted from the file's start */
     assert_true(isnan(scores[0]) && !isnan(scores[K]));
     tn_scorer_free(s);
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, (const tn_source *const *)bad, 2, TN_NAN_ZERO, &s));
+    assert_fine(test_ctx, tn_scorer_new(test_ctx, h, (const tn_features *const *)bad, 2, TN_NAN_ZERO, &s));
     xa[5 * DA + 1] = xb[1500 * DB] = 0;
     assert_fine(test_ctx, tn_scorer_read(test_ctx, s, 0, N, scores));
     for (size_t i = 0; i < N; ++i)
@@ -241,8 +241,8 @@ static void rows_with_nan(void **state)
     xa[5 * DA + 1] = keep_a;
     xb[1500 * DB] = keep_b;
     tn_head_free(h);
-    tn_source_close(bad[0]);
-    tn_source_close(bad[1]);
+    tn_features_close(bad[0]);
+    tn_features_close(bad[1]);
     free(scores);
 }
 
@@ -267,7 +267,7 @@ static void threads_change_nothing(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    const tn_source *const sources[] = {a, b};
+    const tn_features *const features[] = {a, b};
     size_t blocks = tnp_live_blocks(test_ctx), k = 1;
     tn_head *h = head_over(TN_NORM_ZSCORE, TN_NORM_L2);
     blocks = tnp_live_blocks(test_ctx);
@@ -275,7 +275,7 @@ static void every_allocation_may_fail(void **state)
         tn_scorer *s = NULL;
         float scores[2 * K];
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = tn_scorer_new(test_ctx, h, sources, 2, TN_NAN_DROP, &s);
+        tn_status st = tn_scorer_new(test_ctx, h, features, 2, TN_NAN_DROP, &s);
         assert_true(st == TN_OK || s == NULL);
         if (st == TN_OK)
             st = tn_scorer_read(test_ctx, s, 0, 2, scores);

@@ -35,43 +35,43 @@ static void shards_are_one_matrix_in_name_order(void **state)
     write_shard("feats.train/part-05.npy", "<f2", TN_F16, false, 0, 3, 0);
     write_text("feats.train/notes.txt", "not a shard");
     write_text("feats.train/.hidden.npy", "not a shard");
-    tn_source *src = open_source(file_path("feats.train"));
-    assert_int_equal(tn_source_rows(src), 6);
-    assert_int_equal(tn_source_cols(src), 3);
-    assert_int_equal(tn_source_dtype(src), TN_F64);
-    assert_true(tn_source_is_wide(src));
-    assert_string_equal(tn_source_format(src), "shards");
-    assert_string_equal(tn_source_name(src), "feats");
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 0, 6, 0, 3, out));
+    tn_features *features = open_features(file_path("feats.train"));
+    assert_int_equal(tn_features_rows(features), 6);
+    assert_int_equal(tn_features_cols(features), 3);
+    assert_int_equal(tn_features_dtype(features), TN_F64);
+    assert_true(tn_features_is_wide(features));
+    assert_string_equal(tn_features_format(features), "shards");
+    assert_string_equal(tn_features_name(features), "feats");
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 0, 6, 0, 3, out));
     for (size_t i = 0; i < 18; ++i) /* the bases are chosen so that the rows count on */
         assert_near_at(i, out[i], (double)(10 * (i / 3) + i % 3), 0);
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, index, 0, 4, 1, 2, out));
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, index, 0, 4, 1, 2, out));
     for (size_t i = 0; i < 8; ++i)
         assert_near_at(i, out[i], (double)(10 * index[i / 2] + i % 2 + 1), 0);
-    assert_fine(test_ctx, tn_source_read(test_ctx, src, NULL, 1, 3, 2, 1, out));
+    assert_fine(test_ctx, tn_features_read(test_ctx, features, NULL, 1, 3, 2, 1, out));
     assert_true(out[0] == 12 && out[1] == 22 && out[2] == 32);
-    tn_source_close(src);
-    assert_source_survives(file_path("feats.train"));
-    src = open_source(file_path("feats.train/"));
-    assert_string_equal(tn_source_name(src), "feats");
-    tn_source_close(src);
+    tn_features_close(features);
+    assert_features_survive(file_path("feats.train"));
+    features = open_features(file_path("feats.train/"));
+    assert_string_equal(tn_features_name(features), "feats");
+    tn_features_close(features);
 }
 
 static void shard_defects_name_the_shard(void **state)
 {
     (void)state;
     make_folder("bad");
-    assert_source_fails(file_path("bad"), TN_ERR_DATA, "directory without .npy files");
+    assert_features_fail(file_path("bad"), TN_ERR_DATA, "directory without .npy files");
     write_shard("bad/a.npy", "<f4", TN_F32, false, 2, 3, 0);
     write_shard("bad/b.npy", "<f4", TN_F32, false, 2, 4, 0);
-    assert_source_fails(file_path("bad"), TN_ERR_SHAPE, "b.npy: 4 columns, but the shards before it have 3");
+    assert_features_fail(file_path("bad"), TN_ERR_SHAPE, "b.npy: 4 columns, but the shards before it have 3");
     write_shard("bad/b.npy", "|u1", TN_U8, false, 2, 3, 0);
-    assert_source_fails(file_path("bad"), TN_ERR_FORMAT, "b.npy: type uint8, but the shards before it have float32");
+    assert_features_fail(file_path("bad"), TN_ERR_FORMAT, "b.npy: type uint8, but the shards before it have float32");
     write_text("bad/b.npy", "rubbish");
-    assert_source_fails(file_path("bad"), TN_ERR_FORMAT, "b.npy: byte 0: no .npy magic");
+    assert_features_fail(file_path("bad"), TN_ERR_FORMAT, "b.npy: byte 0: no .npy magic");
     make_folder("none");
     write_shard("none/a.npy", "<f4", TN_F32, false, 0, 3, 0);
-    assert_source_fails(file_path("none"), TN_ERR_DATA, "no rows");
+    assert_features_fail(file_path("none"), TN_ERR_DATA, "no rows");
 }
 
 int main(void)

@@ -2,7 +2,7 @@
  *
  * The leading part of X'X (with its constant column) against X'X by loops and its eigenvalues by Jacobi. */
 #include "ridge_of.h"
-#include "learn/sketch.h"
+#include "learn/softmax/sketch.h"
 
 static const double U = 0x1p-24;
 
@@ -10,7 +10,7 @@ static const double U = 0x1p-24;
 typedef struct scene {
     size_t n, d;
     double *x;
-    tn_source *src;
+    tn_features *features;
     tn_feed *feed;
     const tn_feed *feeds[1];
     tnp_design *design;
@@ -37,8 +37,8 @@ static scene *scene_of(size_t n, size_t d, size_t strong, double noise)
                 v += left[i * strong + k] * right[k * d + j];
             s->x[i * d + j] = v;
         }
-    s->src = source_of("x", s->x, n, d, AS_F32);
-    s->feed = feed_of(s->src, TN_NORM_NONE);
+    s->features = features_of("x", s->x, n, d, AS_F32);
+    s->feed = feed_of(s->features, TN_NORM_NONE);
     s->feeds[0] = s->feed;
     assert_fine(test_ctx, tnp_design_new(test_ctx, s->feeds, 1, 0, &s->design));
     s->a = ref_alloc((d + 1) * (d + 1), sizeof *s->a);
@@ -56,7 +56,7 @@ static void scene_free(scene *s)
 {
     tnp_design_free(s->design);
     tn_feed_free(s->feed);
-    tn_source_close(s->src);
+    tn_features_close(s->features);
     free(s->x);
     free(s->a);
     free(s);

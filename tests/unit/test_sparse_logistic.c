@@ -3,9 +3,9 @@
  * Sparse logistic regression: the optimality condition and the certificate in long double, scikit-learn's optimum, warm
  * starts, rows left out, threads and failing allocations; and the choice of lambda by refits. */
 #include "fixtures/transfer/sklearn_sparse.h"
-#include "learn/sparse_logistic.h"
+#include "transfer/sparse_logistic.h"
 #include "ref_sparse_logistic.h"
-#include "select/transfer_logistic.h"
+#include "transfer/logistic.h"
 #include "transfer_of.h"
 
 typedef struct scene {

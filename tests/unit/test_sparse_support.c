@@ -2,7 +2,7 @@
  *
  * The jump to the minimum over coordinates of given signs: its optimality conditions, written out in long double; that it turns
  * no sign, raises no model, and keeps its books; that it leaves alone what it cannot do. */
-#include "learn/sparse_support.h"
+#include "transfer/sparse_support.h"
 #include "near.h"
 #include "ref_dense.h"
 #include "ref_random.h"

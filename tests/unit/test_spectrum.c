@@ -5,7 +5,7 @@
  * Tolerances. The reduction to tridiagonal form is backward stable: what comes out is exact for a matrix that differs
  * by c eps |A|, c of order n. (A + lambda I)^-1 then moves by c eps cond, cond = (s + lambda) / lambda. The primal R is
  * y'y minus a number and is right to c eps cond y'y, not relatively. */
-#include "base/blas.h"
+#include "algebra/blas.h"
 #include "ref_dense.h"
 #include "ref_evidence.h"
 #include "spectrum_of.h"
@@ -78,7 +78,7 @@ static void probe_tile(void *arg, size_t tile, double *scratch)
     double lambda[TNP_LANES];
     for (size_t l = 0; l < TNP_LANES; ++l)
         lambda[l] = job->lambda;
-    tnp_spectrum_eval(job->s, tnp_kernels_get(), tile, lambda, scratch, &job->values[tile]);
+    tnp_spectrum_eval(job->s, tnp_simd_get(), tile, lambda, scratch, &job->values[tile]);
 }
 
 static void check_values(tn_ctx *ctx, const ref_problem *p, const tnp_spectrum *s, bool intercept, double lambda)

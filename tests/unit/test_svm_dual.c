@@ -8,7 +8,7 @@
  * roundings of random sign, 4 sqrt(m) u of it, which enters the dual as that part of |w|^2. By the Gram a score is a sum
  * of alpha_t x_t'x_i, each off by (d + 2) u |x_t| |x_i|, and kept over m blocks; it enters primal and dual: gram_slop. */
 #include "design_of.h"
-#include "learn/svm_dual.h"
+#include "learn/linear/svm_dual.h"
 
 enum { BLOCK = 128 };
 

@@ -3,8 +3,8 @@
  * Which rows take part and what their targets are: labels with gaps, bad rows in any representation, tasks with nothing
  * to learn. */
 #include "fixtures/problems.h"
-#include "learn/ridge.h"
-#include "learn/task.h"
+#include "learn/ridge/ridge.h"
+#include "learn/head/task.h"
 
 enum { N = 10, D = 3, K = 3 };
 
@@ -23,12 +23,12 @@ static void fill(void)
 
 static tn_status make(tn_task task, tn_nan_policy nan, bool intercept, tnp_task **out)
 {
-    tn_source *src[2] = {source_of("a", x[0], N, D, AS_F32), source_of("b", x[1], N, D, AS_F64)};
+    tn_features *features[2] = {features_of("a", x[0], N, D, AS_F32), features_of("b", x[1], N, D, AS_F64)};
     tn_labels *labels = labels_of(y, N, K, task);
-    tn_status st = tnp_task_new(test_ctx, (const tn_source *const *)src, 2, labels, nan, intercept, out);
+    tn_status st = tnp_task_new(test_ctx, (const tn_features *const *)features, 2, labels, nan, intercept, out);
     labels_done(labels);
-    tn_source_close(src[0]);
-    tn_source_close(src[1]);
+    tn_features_close(features[0]);
+    tn_features_close(features[1]);
     return st;
 }
 
@@ -149,11 +149,12 @@ static void parts_may_be_poor(void **state)
     fill();
     for (size_t i = 1; i < N; ++i)
         y[i * K] = NAN;
-    tn_source *src = source_of("a", x[0], N, D, AS_F32);
+    tn_features *features = features_of("a", x[0], N, D, AS_F32);
     for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_REGRESSION; ++task) {
         tn_labels *labels = labels_of(y, N, K, (tn_task)task);
         tnp_task *t = NULL;
-        assert_fine(test_ctx, tnp_task_rows(test_ctx, (const tn_source *const *)&src, 1, labels, TN_NAN_ERROR, &t));
+        assert_fine(test_ctx,
+                    tnp_task_rows(test_ctx, (const tn_features *const *)&features, 1, labels, TN_NAN_ERROR, &t));
         assert_int_equal(t->y.rows, 1);
         for (size_t c = 0; c < K; ++c) {
             assert_true(t->offset[c] == 0); /* an offset of its own would not merge */
@@ -162,7 +163,7 @@ static void parts_may_be_poor(void **state)
         tnp_task_free(t);
         labels_done(labels);
     }
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 static void constant_classes_are_marked(void **state)
@@ -239,14 +240,14 @@ static void rows_must_agree(void **state)
     (void)state;
     tnp_task *t = NULL;
     fill();
-    tn_source *src[2] = {source_of("a", x[0], N, D, AS_F32), source_of("b", x[1], N - 1, D, AS_F32)};
+    tn_features *features[2] = {features_of("a", x[0], N, D, AS_F32), features_of("b", x[1], N - 1, D, AS_F32)};
     tn_labels *labels = labels_of(y, N, K, TN_TASK_MULTICLASS);
     assert_fails(test_ctx, TN_ERR_SHAPE, "b.npy: 9 rows",
-                 tnp_task_new(test_ctx, (const tn_source *const *)src, 2, labels, TN_NAN_ERROR, true, &t));
+                 tnp_task_new(test_ctx, (const tn_features *const *)features, 2, labels, TN_NAN_ERROR, true, &t));
     assert_null(t);
     labels_done(labels);
-    tn_source_close(src[0]);
-    tn_source_close(src[1]);
+    tn_features_close(features[0]);
+    tn_features_close(features[1]);
 }
 
 /* Any rows, in any order, some twice: their lists or values, one by one. */
@@ -277,16 +278,17 @@ static void picked_rows_keep_their_targets(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    tn_source *src = NULL;
+    tn_features *features = NULL;
     fill();
-    src = source_of("a", x[0], N, D, AS_F32);
+    features = features_of("a", x[0], N, D, AS_F32);
     for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_REGRESSION; ++task) {
         tn_labels *labels = labels_of(y, N, K, (tn_task)task);
         size_t blocks = tnp_live_blocks(test_ctx), k = 1;
         tnp_task *t = NULL;
         for (;; ++k) {
             tnp_fail_allocation(test_ctx, k);
-            tn_status st = tnp_task_new(test_ctx, (const tn_source *const *)&src, 1, labels, TN_NAN_DROP, true, &t);
+            tn_status st =
+                tnp_task_new(test_ctx, (const tn_features *const *)&features, 1, labels, TN_NAN_DROP, true, &t);
             tnp_fail_allocation(test_ctx, 0);
             if (st == TN_OK)
                 break;
@@ -298,7 +300,7 @@ static void every_allocation_may_fail(void **state)
         tnp_task_free(t);
         labels_done(labels);
     }
-    tn_source_close(src);
+    tn_features_close(features);
 }
 
 int main(void)

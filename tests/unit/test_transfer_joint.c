@@ -2,8 +2,8 @@
  *
  * Classes that an arg-max compares: scales of groups, the value that all classes share and what is predicted without a row, all
  * against literal loops on the rows that stay; the error of the arg-max and its standard error by hand. */
-#include "select/transfer_joint.h"
-#include "select/transfer_loo.h"
+#include "transfer/joint.h"
+#include "transfer/loo.h"
 #include "transfer_of.h"
 
 #include <math.h>

@@ -2,7 +2,7 @@
  *
  * Leave-one-out of greedy selection and of ridge with its choice of lambda against literal ones on the rows that stay, one by
  * one and in parts; what few rows leave; the choice among prefixes. */
-#include "select/transfer_loo.h"
+#include "transfer/loo.h"
 #include "transfer_of.h"
 
 /* Rows of the positive class are dealt out first, then the others. */

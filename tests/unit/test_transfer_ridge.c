@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The closed-form rivals against the whole grid refitted without every row. */
-#include "select/transfer_ridge.h"
+#include "transfer/ridge.h"
 #include "transfer_of.h"
 
 #include <float.h>

@@ -3,8 +3,8 @@
  * --transform in heads: scores are rows mapped by the loops of ref_map.c times the weights, and a head, also one through a learned
  * kernel, needs nothing but its own file. */
 #include "mapped_of.h"
-#include "learn/head.h"
-#include "tenon/report.h"
+#include "learn/head/head.h"
+#include "tenon/store.h"
 
 /* A row of a representation as a head wants it, at `row`, from its mapped columns. */
 static void prepare(const tn_rep *rep, const double *means, const double *scales, double *row)
@@ -44,7 +44,8 @@ static float *scores_of(const tn_head *head, const scene *s)
 {
     float *scores = ref_alloc(s->n * K, sizeof *scores);
     tn_scorer *scorer = NULL;
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, (const tn_source *const *)s->src, REPS, TN_NAN_ERROR, &scorer));
+    assert_fine(test_ctx,
+                tn_scorer_new(test_ctx, head, (const tn_features *const *)s->features, REPS, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, s->n, scores));
     tn_scorer_free(scorer);
     return scores;

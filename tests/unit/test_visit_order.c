@@ -4,7 +4,7 @@
  * over the whole file. Rows of many bytes make few rows a long file: nothing is read here. */
 #include "one_ctx.h"
 
-#include "learn/visit_order.h"
+#include "learn/online/visit_order.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,10 +6,11 @@
  *
  * Tolerances: the problems have condition numbers below 1e4, so that double leaves 1e-10 of every figure; heads are float. */
 #include "scene_of.h"
-#include "evaluate/loo.h"
+#include "learn/ridge/loo.h"
 #include "ref_evidence.h"
 #include "ref_ridge.h"
 #include "select/ensemble.h"
+#include "select/evidence.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ enum { ROUTES = 2, MOST = 80 }; /* moments; singular values */
 typedef struct weighted {
     ref_problem p;
     double weight[MOST];
-    tn_source *src;
+    tn_features *features;
     tn_feed *feed;
     tn_labels *labels;
     tnp_targets y;
@@ -36,8 +37,8 @@ static void begin(weighted *v, size_t n, size_t d, bool intercept, int route)
     *v = (weighted){.p = ref_problem_of(REF_SIGNED, n, d, K, 5 * n + d)};
     for (size_t i = 0; i < n; ++i)
         v->weight[i] = 1 + (double)(i * i % 4);
-    v->src = source_of("x", v->p.x, n, d, AS_F64);
-    v->feed = feed_of(v->src, TN_NORM_NONE);
+    v->features = features_of("x", v->p.x, n, d, AS_F64);
+    v->feed = feed_of(v->features, TN_NORM_NONE);
     v->labels = labels_of(v->p.y, n, K, TN_TASK_MULTICLASS);
     v->y = targets_of(v->labels);
     v->y.weight = v->weight;
@@ -60,7 +61,7 @@ static void end(weighted *v)
     tn_evidence_free(v->evidence);
     labels_done(v->labels);
     tn_feed_free(v->feed);
-    tn_source_close(v->src);
+    tn_features_close(v->features);
     ref_problem_free(&v->p);
 }
 

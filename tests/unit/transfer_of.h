@@ -6,7 +6,7 @@
 
 #include "near.h"
 #include "ref_transfer.h"
-#include "select/transfer_problem.h"
+#include "transfer/problem.h"
 
 #include <stdlib.h>
 

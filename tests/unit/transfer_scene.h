@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfer to a scene: representation a is the target, and what are donors the test says. */
+ * Transfer to a scene: representation a is the target, and what are sources the test says. */
 #ifndef TN_TESTS_TRANSFER_SCENE_H
 #define TN_TESTS_TRANSFER_SCENE_H
 
@@ -17,10 +17,11 @@ static inline tn_transfer_options options_of(int method)
     return opt;
 }
 
-static inline tn_status transfer(const scene *s, const tn_donor *donors, size_t count, const tn_transfer_options *opt,
+static inline tn_status transfer(const scene *s, const tn_source *sources, size_t count, const tn_transfer_options *opt,
                                  tn_transfer_info **info, tn_head **head)
 {
-    return tn_transfer(test_ctx, (const tn_source *const *)s->src, 1, s->labels, donors, count, opt, info, head);
+    return tn_transfer(test_ctx, (const tn_features *const *)s->features, 1, s->labels, sources, count, opt, info,
+                       head);
 }
 
 #endif

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Stage 9, store: fitted objects to and from files. Files are written beside and renamed; a failure leaves nothing. */
+#ifndef TENON_STORE_H
+#define TENON_STORE_H
+
+#include "tenon/encode.h"
+#include "tenon/learn.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A head as .safetensors, layout in docs/formats.md. `command` is recorded in created_by; may be NULL.
+ * TN_ERR_OUTPUT. */
+TN_API tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, const char *path);
+/* TN_ERR_IO, TN_ERR_FORMAT, TN_ERR_UNSUPPORTED (a later version). Owned by the caller, free with tn_head_free. */
+TN_API tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out);
+
+/* Statistics as .safetensors: gram, shift, sum, xty, ysum, yy, exact to the last bit. Failures as for heads. */
+TN_API tn_status tn_moments_save(tn_ctx *ctx, const tn_moments *moments, const char *path);
+TN_API tn_status tn_moments_load(tn_ctx *ctx, const char *path, tn_moments **out);
+
+/* A product quantiser as .safetensors, layout in docs/formats.md. Failures as for heads. */
+TN_API tn_status tn_pq_save(tn_ctx *ctx, const tn_pq *pq, const char *command, const char *path);
+TN_API tn_status tn_pq_load(tn_ctx *ctx, const char *path, tn_pq **out);
+/* Every row of src as codes, with the centroids they stand for: a representation that tn_features_open reads without another
+ * file. Rows are read, encoded and written in blocks. info may be NULL. Besides TN_ERR_OUTPUT: TN_ERR_SHAPE when src has
+ * other columns than the quantiser, TN_ERR_DATA for a row with NaN or infinity. */
+TN_API tn_status tn_codes_save(tn_ctx *ctx, const tn_pq *pq, const tn_features *features, const char *command,
+                               const char *path, tn_pq_info *info);
+
+/* A learned map as .safetensors, layout in docs/formats.md. Failures as for heads; TN_ERR_ARG for a named map, which needs
+ * no file. */
+TN_API tn_status tn_map_save(tn_ctx *ctx, const tn_map *map, const char *command, const char *path);
+TN_API tn_status tn_map_load(tn_ctx *ctx, const char *path, tn_map **out);
+
+/* Every row of src through the map, normalised, as float32 .npy: rows x (columns x tn_map_width). Read, mapped and written in
+ * blocks. TN_ERR_OUTPUT; TN_ERR_DATA for a row with NaN or infinity unless nan is TN_NAN_ZERO. */
+TN_API tn_status tn_map_rows_save(tn_ctx *ctx, const tn_map *map, const tn_features *features, tn_normalize normalize,
+                                  tn_nan_policy nan, const char *path);
+/* A float32 .npy written row block by row block. */
+typedef struct tn_npy_writer tn_npy_writer;
+TN_API tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out);
+TN_API tn_status tn_npy_writer_rows(tn_ctx *ctx, tn_npy_writer *writer, const float *data, size_t rows);
+/* Gives the file its name; TN_ERR_SHAPE when rows are missing. */
+TN_API tn_status tn_npy_writer_commit(tn_ctx *ctx, tn_npy_writer *writer);
+/* NULL is legal; without commit the file is removed. */
+TN_API void tn_npy_writer_close(tn_npy_writer *writer);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

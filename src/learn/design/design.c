@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Rows for many passes. A block is small enough to stay in the last-level cache between the two products that most
+ * learners make with it (X W' and then X'R), and large enough for them to run at full speed. */
+#include "learn/design/design.h"
+#include "transform/feed.h"
+
+#include <string.h>
+
+enum { BLOCK_BYTES = 8 << 20, LEAST_ROWS = 256, RUNS = 64 }; /* RUNS: of a block at least; 128 KB each, or a row */
+
+size_t tnp_design_block_rows(size_t rows, size_t dim)
+{
+    return tnp_min(rows, tnp_max(BLOCK_BYTES / (dim * sizeof(float)), LEAST_ROWS));
+}
+
+static tn_status read_rows(tn_ctx *ctx, const tnp_design *d, size_t start, size_t count, float *out)
+{
+    for (size_t f = 0, at = 0; f < d->feed_count; at += tn_feed_cols(d->feeds[f++])) {
+        tn_status st = tn_feed_read(ctx, d->feeds[f], start, count, out + at, d->dim);
+        if (st != TN_OK)
+            return st;
+    }
+    return TN_OK;
+}
+
+static tn_status load_all(tn_ctx *ctx, tnp_design *d)
+{
+    for (size_t b = 0; b < d->blocks; ++b) {
+        size_t start = b * d->block, n = tnp_min(d->block, d->rows - start);
+        tn_status st = tnp_progress(ctx, "reading", start, d->rows);
+        if (st == TN_OK)
+            st = read_rows(ctx, d, start, n, d->data + start * d->dim);
+        if (st != TN_OK)
+            return st;
+    }
+    return tnp_progress(ctx, "reading", d->rows, d->rows);
+}
+
+static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, bool keep,
+                            tnp_design **out)
+{
+    tn_status st = TN_OK;
+    tnp_design *d = NULL;
+    size_t bytes = 0, scratch = 0, room = tnp_budget_left(ctx);
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *d, &d));
+    d->feeds = feeds;
+    d->feed_count = count;
+    d->rows = tn_feed_rows(feeds[0]);
+    for (size_t f = 0; f < count; ++f)
+        d->dim += tn_feed_cols(feeds[f]);
+    if (d->rows == 0 || d->dim == 0)
+        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "training: %zu rows of %zu columns, expected at least one", d->rows, d->dim));
+    d->block = tnp_design_block_rows(d->rows, d->dim);
+    d->blocks = (d->rows + d->block - 1) / d->block;
+    for (size_t f = 0; f < count; ++f)
+        scratch = tnp_max(scratch, tnp_feed_scratch(feeds[f], d->block, d->dim));
+    reserve += scratch;
+    TN_TRY(tnp_mul(ctx, d->rows, d->dim, &bytes));
+    TN_TRY(tnp_mul(ctx, bytes, sizeof(float), &bytes));
+    d->resident = keep && reserve < room && bytes <= room - reserve;
+    if (!d->resident)
+        TN_TRY(tnp_need(ctx, d->block * d->dim * sizeof(float) + reserve, "training"));
+    TN_TRY(tnp_alloc_raw(ctx, (d->resident ? d->rows : d->block) * d->dim, sizeof(float), &d->data));
+    if (d->resident)
+        TN_TRY(load_all(ctx, d));
+    *out = d;
+    d = NULL;
+done:
+    tnp_design_free(d);
+    return st;
+}
+
+tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, tnp_design **out)
+{
+    return design_new(ctx, feeds, count, reserve, true, out);
+}
+
+tn_status tnp_design_new_streamed(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve,
+                                  tnp_design **out)
+{
+    return design_new(ctx, feeds, count, reserve, false, out);
+}
+
+void tnp_design_free(tnp_design *d)
+{
+    if (!d)
+        return;
+    tnp_free(d->data);
+    tnp_free(d->gram);
+    tnp_free(d);
+}
+
+tn_status tnp_design_block(tn_ctx *ctx, tnp_design *d, size_t b, const float **x, size_t *start, size_t *count)
+{
+    tn_status st = tnp_cancelled(ctx);
+    *start = b * d->block;
+    *count = tnp_min(d->block, d->rows - *start);
+    if (st == TN_OK && !d->resident)
+        st = read_rows(ctx, d, *start, *count, d->data);
+    *x = d->resident ? d->data + *start * d->dim : d->data;
+    return st;
+}
+
+size_t tnp_design_run(const tnp_design *d)
+{
+    return tnp_max(1, d->block / RUNS);
+}
+
+tn_status tnp_design_runs(tn_ctx *ctx, tnp_design *d, const size_t *runs, size_t count, const float **x, size_t *place,
+                          size_t *rows)
+{
+    size_t run = tnp_design_run(d), at = 0;
+    for (size_t r = 0; r < count; ++r) {
+        size_t start = runs[r] * run, n = tnp_min(run, d->rows - start);
+        tn_status st = read_rows(ctx, d, start, n, d->data + at * d->dim);
+        if (st != TN_OK)
+            return st;
+        for (size_t i = 0; i < n; ++i)
+            place[at++] = start + i;
+    }
+    *x = d->data;
+    *rows = at;
+    return tnp_cancelled(ctx);
+}
+
+tn_status tnp_design_sample(tn_ctx *ctx, tnp_design *d, size_t stride, const float **x, size_t *ld, float **kept)
+{
+    tn_status st = TN_OK;
+    float *copy = NULL;
+    *kept = NULL;
+    if (d->resident) {
+        *x = d->data;
+        *ld = stride * d->dim;
+        return TN_OK;
+    }
+    TN_TRY(tnp_alloc_raw(ctx, (d->rows + stride - 1) / stride * d->dim, sizeof *copy, &copy));
+    for (size_t b = 0; b < d->blocks; ++b) {
+        const float *rows = NULL;
+        size_t start, n;
+        TN_TRY(tnp_design_block(ctx, d, b, &rows, &start, &n));
+        for (size_t i = (start + stride - 1) / stride; i * stride < start + n; ++i)
+            memcpy(copy + i * d->dim, rows + (i * stride - start) * d->dim, d->dim * sizeof *copy);
+    }
+    *x = *kept = copy;
+    *ld = d->dim;
+    copy = NULL;
+done:
+    tnp_free(copy);
+    return st;
+}

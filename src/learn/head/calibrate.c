@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Temperature scaling (Guo et al. 2017). With t = 1 / temperature,
+ *
+ *   multi-class   L(t) = sum_i w_i (log sum_k exp(t s_ik) - t s_iy)
+ *   multi-label   L(t) = sum_i w_i sum_k log(1 + exp(-+ t (s_ik - threshold)))       - for a positive, + for a negative
+ *
+ * A score that is NaN takes no part: it comes from a model that could not know its class. The row whose own score is NaN is
+ * left out, and so are a class of the softmax and a pair of row and label.
+ *
+ * Both are convex in t: Newton, kept inside a bracket of 1e-6 to 1e6 over the scores' spread. Decisions that are all right have
+ * no finite optimum, and n of them do not prove that the next is certain: then one more decision is added that is wrong by the
+ * mean margin m of the others, L(t) + log(1 + exp(t m)), so that probabilities claim about one error in n. Adding it always was
+ * refused: where there are errors they speak for themselves. One number changes no decision and no order: Platt's second
+ * parameter and isotonic maps were refused, they do. */
+#include "learn/head/calibrate.h"
+#include "learn/head/head.h"
+#include "learn/ridge/ridge.h"
+
+#include <math.h>
+
+typedef struct sums {
+    double value, slope, curve;
+} sums;
+
+/* The largest of the scores that take part, class `besides` left out. */
+static double largest(const float *s, size_t k, size_t besides)
+{
+    double most = -INFINITY;
+    for (size_t c = 0; c < k; ++c)
+        most = c == besides ? most : fmax(most, (double)s[c]); /* fmax passes over NaN */
+    return most;
+}
+
+static void add_softmax(const float *s, size_t k, size_t y, double t, double w, sums *out)
+{
+    double most = largest(s, k, k), total = 0, mean = 0, square = 0;
+    for (size_t c = 0; c < k; ++c) {
+        double d = (double)s[c] - most, p = exp(t * d);
+        if (isnan(d))
+            continue;
+        total += p;
+        mean += p * d;
+        square += p * d * d;
+    }
+    mean /= total;
+    square /= total;
+    double own = (double)s[y] - most;
+    out->value += w * (log(total) - t * own);
+    out->slope += w * (mean - own);
+    out->curve += w * (square - mean * mean);
+}
+
+/* m: the margin of a decision, positive when right. */
+static void add_logistic(double m, double t, double w, sums *out)
+{
+    double q = 1 / (1 + exp(t * m));
+    out->value += w * (t * m > 0 ? log1p(exp(-t * m)) : -t * m + log1p(exp(t * m)));
+    out->slope -= w * q * m;
+    out->curve += w * q * (1 - q) * m * m;
+}
+
+typedef struct calibration {
+    const tnp_targets *y;
+    tn_task task;
+    double threshold;
+    const size_t *rows;
+    size_t count;
+    const double *weight;
+    const float *scores;
+    double wrong; /* margin of the decision that is added; 0: none */
+    double wrong_weight;
+} calibration;
+
+static size_t row_of(const calibration *c, size_t i)
+{
+    return c->rows ? c->rows[i] : i;
+}
+
+static double weight_of(const calibration *c, size_t i)
+{
+    return c->weight ? c->weight[i] : 1;
+}
+
+/* Margin of the decision about score j of row i: above the threshold, or above the best other class. */
+static double margin(const calibration *c, size_t i, size_t j)
+{
+    const float *s = c->scores + i * c->y->classes;
+    if (c->task == TN_TASK_MULTICLASS)
+        return (double)s[j] - largest(s, c->y->classes, j);
+    double m = (double)s[j] - c->threshold;
+    return tnp_target(c->y, row_of(c, i), j) > 0.5 ? m : -m;
+}
+
+/* Whether score j of row i is a decision that counts: of a multi-class row there is one, about its own class. */
+static bool decides(const calibration *c, size_t i, size_t j)
+{
+    size_t row = row_of(c, i);
+    bool own = c->task == TN_TASK_MULTILABEL || c->y->cls[c->y->first[row]] == j;
+    return own && weight_of(c, i) > 0 && isfinite(margin(c, i, j));
+}
+
+static sums at(const calibration *c, double t)
+{
+    sums out = {0, 0, 0};
+    size_t k = c->y->classes;
+    for (size_t i = 0; i < c->count; ++i)
+        for (size_t j = 0; j < k; ++j) {
+            if (!decides(c, i, j))
+                continue;
+            if (c->task == TN_TASK_MULTICLASS)
+                add_softmax(c->scores + i * k, k, j, t, weight_of(c, i), &out);
+            else
+                add_logistic(margin(c, i, j), t, weight_of(c, i), &out);
+        }
+    if (c->wrong > 0)
+        add_logistic(-c->wrong, t, c->wrong_weight, &out);
+    return out;
+}
+
+/* Root mean square distance of scores from their threshold, or from the row's mean: what sets the scale of t. 0 when no score
+ * takes part. */
+static double spread(const calibration *c)
+{
+    double sum = 0, all = 0;
+    size_t k = c->y->classes;
+    for (size_t i = 0; i < c->count; ++i) {
+        const float *s = c->scores + i * k;
+        double mean = c->task == TN_TASK_MULTICLASS ? 0 : c->threshold, n = 0;
+        for (size_t j = 0; j < k; ++j)
+            n += !isnan(s[j]);
+        for (size_t j = 0; c->task == TN_TASK_MULTICLASS && j < k; ++j)
+            mean += isnan(s[j]) ? 0 : (double)s[j] / n;
+        for (size_t j = 0; j < k; ++j)
+            sum += isnan(s[j]) ? 0 : ((double)s[j] - mean) * ((double)s[j] - mean);
+        all += n;
+    }
+    return all > 0 ? sqrt(sum / all) : 0;
+}
+
+/* Number, mean margin and mean weight of the decisions; whether all are right. */
+static size_t survey(const calibration *c, double *mean, double *weight, bool *right)
+{
+    size_t n = 0, k = c->y->classes;
+    *mean = *weight = 0;
+    *right = true;
+    for (size_t i = 0; i < c->count; ++i)
+        for (size_t j = 0; j < k; ++j)
+            if (decides(c, i, j)) {
+                double m = margin(c, i, j);
+                *right &= m > 0;
+                *mean += m;
+                *weight += weight_of(c, i);
+                ++n;
+            }
+    *mean /= (double)tnp_max(n, 1);
+    *weight /= (double)tnp_max(n, 1);
+    return n;
+}
+
+/* The t in [1e-6, 1e6] / scale with the least loss. */
+static double minimise(const calibration *c, double scale)
+{
+    double low = 1e-6 / scale, high = 1e6 / scale, t = 1 / scale, width = INFINITY;
+    for (int i = 0; i < 200 && high - low > 1e-9 * high; ++i) {
+        sums s = at(c, t);
+        if (s.slope > 0)
+            high = t;
+        else
+            low = t;
+        double next = t - s.slope / s.curve, now = log(high / low);
+        if (!(next > low && next < high) || (i % 4 == 3 && now > width / 2)) /* along a flat tail Newton crawls */
+            next = sqrt(low * high);
+        width = i % 4 == 3 ? now : width;
+        if (fabs(next - t) <= 1e-9 * t)
+            break;
+        t = next;
+    }
+    return t;
+}
+
+tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, double threshold, const size_t *rows,
+                              size_t count, const double *weight, const float *scores, double *temperature)
+{
+    calibration c = {y, task, threshold, rows, count, weight, scores, 0, 0};
+    double scale = spread(&c), mean, typical;
+    bool right;
+    if (task == TN_TASK_REGRESSION)
+        return tnp_fail(ctx, TN_ERR_ARG, "calibration: a regression has no probabilities");
+    if (survey(&c, &mean, &typical, &right) == 0) { /* nothing to go by */
+        *temperature = 0;
+        return TN_OK;
+    }
+    if (!(scale > 0) || !isfinite(scale)) { /* all scores equal: any temperature gives the same probabilities */
+        *temperature = 1;
+        return TN_OK;
+    }
+    if (right) {
+        c.wrong = mean;
+        c.wrong_weight = typical;
+    }
+    *temperature = 1 / minimise(&c, scale);
+    return TN_OK;
+}
+
+double tn_head_temperature(const tn_head *head)
+{
+    return head->temperature;
+}
+
+static void softmax_row(float *s, size_t k, double t)
+{
+    double most = (double)s[0], total = 0;
+    for (size_t c = 1; c < k; ++c)
+        most = fmax(most, (double)s[c]);
+    for (size_t c = 0; c < k; ++c)
+        total += exp(((double)s[c] - most) / t);
+    for (size_t c = 0; c < k; ++c)
+        s[c] = (float)(exp(((double)s[c] - most) / t) / total);
+}
+
+tn_status tn_head_probabilities(tn_ctx *ctx, const tn_head *head, size_t rows, float *scores)
+{
+    size_t k = head->classes;
+    double t = head->temperature;
+    if (!(t > 0))
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "the head has no probabilities: fit it with --calibrate yes");
+    for (size_t i = 0; i < rows; ++i) {
+        if (head->task == TN_TASK_MULTICLASS)
+            softmax_row(scores + i * k, k, t);
+        for (size_t c = 0; head->task == TN_TASK_MULTILABEL && c < k; ++c)
+            scores[i * k + c] = (float)(1 / (1 + exp(-((double)scores[i * k + c] - head->threshold) / t)));
+    }
+    return TN_OK;
+}

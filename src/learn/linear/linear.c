@@ -1,0 +1,577 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One way to train every linear classifier: columns (class, or class and fold) with their costs, a loss, a solver.
+ *
+ *   svm, penalised intercept or none   dual coordinate descent, svm_dual.c (both losses)
+ *   svm, free intercept                Newton, newton.c (squared hinge only: the hinge has no second derivative)
+ *   logistic, multi-class              two levels, softmax.c
+ *   logistic, multi-label              Newton, a binary logistic model a class
+ *
+ * These work in float. What they hand out is certified in double (certify.c, certify_softmax.c); a column whose gap is larger
+ * than what was asked for changes to whole Hessians in double (exact.c), the softmax to softmax_exact.c, each as far as
+ * max-passes and the budget allow. What then is not converged says so.
+ *
+ * A held-out class that has no positive row left is trained like any other: it learns to say no. */
+#include "learn/linear/linear.h"
+#include "algebra/blas.h"
+#include "learn/linear/certify.h"
+#include "learn/linear/exact.h"
+#include "learn/softmax/softmax.h"
+#include "learn/softmax/softmax_exact.h"
+#include "learn/linear/svm_dual.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double NOTHING = 1e-3; /* of the mean objective of a column */
+static const double MOST_COST = 1e30;
+
+void tn_learn_options_default(tn_learn_options *options)
+{
+    *options = (tn_learn_options){
+        .cost = 1, .sample_weight = "", .penalise_bias = true, .gap = 1e-4, .max_passes = 1000, .folds = 5, .grid = ""};
+}
+
+const tn_field *tn_learn_fields(size_t *count)
+{
+    static const tn_field fields[] = {
+        {"C", TN_FIELD_REAL, offsetof(tn_learn_options, cost), 1e-30, 1e30, "X",
+         "weight of the losses against 1/2 |w|^2 in svm and logistic"},
+        {"loss", TN_FIELD_CHOICE, offsetof(tn_learn_options, loss), 0, 0, "squared-hinge|hinge",
+         "loss of svm and svm-cv"},
+        {"mean-cost", TN_FIELD_YESNO, offsetof(tn_learn_options, mean_cost), 0, 0, "yes|no",
+         "divide C by the number of rows"},
+        {"class-weight", TN_FIELD_CHOICE, offsetof(tn_learn_options, class_weight), 0, 0, "none|balanced",
+         "balanced gives every class the same weight in training"},
+        {"sample-weight", TN_FIELD_TEXT, offsetof(tn_learn_options, sample_weight), 0, 0, "FILE.npy",
+         "a weight for each row of the files"},
+        {"penalise-bias", TN_FIELD_YESNO, offsetof(tn_learn_options, penalise_bias), 0, 0, "yes|no",
+         "treat the intercept of svm as one more weight"},
+        {"gap", TN_FIELD_REAL, offsetof(tn_learn_options, gap), 1e-12, 1, "X",
+         "stop svm and logistic when they are certainly this close to the optimum, relatively"},
+        {"max-passes", TN_FIELD_INT, offsetof(tn_learn_options, max_passes), 1, 1e9, "N",
+         "most passes over the rows, or steps of logistic"},
+        {"folds", TN_FIELD_INT, offsetof(tn_learn_options, folds), 2, 1e6, "N", "folds of svm-cv and ridge-cv"},
+        {"grid", TN_FIELD_TEXT, offsetof(tn_learn_options, grid), 0, 0, "X,X,...",
+         "values of C or lambda that svm-cv or ridge-cv tries"},
+        {"calibrate", TN_FIELD_CHOICE, offsetof(tn_learn_options, calibrate), 0, 0, "auto|yes|no",
+         "fit a temperature to held-out scores for predict --proba; auto where they are there anyway"},
+    };
+    *count = sizeof fields / sizeof *fields;
+    return fields;
+}
+
+tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, size_t standard_count, double **out,
+                       size_t *count)
+{
+    size_t n = *text ? 1 : standard_count;
+    double *grid = NULL;
+    for (const char *p = text; *p; ++p)
+        n += *p == ',';
+    tn_status st = tnp_alloc(ctx, n, sizeof *grid, &grid);
+    if (st != TN_OK)
+        return st;
+    if (*text == 0)
+        memcpy(grid, standard, n * sizeof *grid);
+    bool given = *text != 0;
+    for (size_t i = 0; given && i < n; ++i) {
+        size_t length = strcspn(text, ",");
+        if (!tnp_number((tnp_span){text, length}, &grid[i]) || !(grid[i] >= 1e-30 && grid[i] <= 1e30)) {
+            tnp_free(grid);
+            return tnp_fail(ctx, TN_ERR_ARG, "--grid: got '%.*s', expected numbers from 1e-30 to 1e30 joined by commas",
+                            (int)tnp_min(length, 40), text);
+        }
+        text += length + (text[length] == ',');
+    }
+    *out = grid;
+    *count = n;
+    return TN_OK;
+}
+
+/* Multiplies w by the file's weight of each of the task's rows. */
+static tn_status sample_weights(tn_ctx *ctx, const tnp_task *task, const char *path, float *w)
+{
+    tn_status st = TN_OK;
+    tn_features *features = NULL;
+    float *values = NULL;
+    size_t total = task->y.rows + task->left_out;
+    TN_TRY(tn_features_open(ctx, path, &features));
+    if (tn_features_cols(features) != 1 || tn_features_rows(features) != total)
+        TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu x %zu, expected one weight for each of %zu rows", path,
+                        tn_features_rows(features), tn_features_cols(features), total));
+    TN_TRY(tnp_alloc(ctx, task->y.rows, sizeof *values, &values));
+    TN_TRY(tn_features_read(ctx, features, task->rows, 0, task->y.rows, 0, 1, values));
+    for (size_t i = 0; i < task->y.rows; ++i) {
+        if (!(values[i] >= 0) || !isfinite(values[i]))
+            TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: the weight of row %zu is %g, expected a number from 0 up", path,
+                            task->rows[i], (double)values[i]));
+        w[i] *= values[i];
+    }
+done:
+    tnp_free(values);
+    tn_features_close(features);
+    return st;
+}
+
+tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tn_learn_options *options, float **out)
+{
+    tn_status st = TN_OK;
+    float *w = NULL;
+    size_t *sizes = NULL, n = task->y.rows, present = 0;
+    bool balance = options->class_weight == TN_WEIGHT_BALANCED && task->kind == TN_TASK_MULTICLASS;
+    if (!balance && !*options->sample_weight) {
+        *out = NULL;
+        return TN_OK;
+    }
+    TN_TRY(tnp_alloc(ctx, n, sizeof *w, &w));
+    TN_TRY(tnp_alloc(ctx, task->y.classes, sizeof *sizes, &sizes));
+    for (size_t i = 0; i < n; ++i)
+        present += sizes[balance ? task->cls[task->first[i]] : 0]++ == 0;
+    for (size_t i = 0; i < n; ++i)
+        w[i] = balance ? (float)n / ((float)present * (float)sizes[task->cls[task->first[i]]]) : 1.0f;
+    if (*options->sample_weight)
+        TN_TRY(sample_weights(ctx, task, options->sample_weight, w));
+    *out = w;
+    w = NULL;
+done:
+    tnp_free(w);
+    tnp_free(sizes);
+    return st;
+}
+
+/* ---- what a training without some fold counts ---- */
+
+/* Rows outside fold f of l, all without folds, and those of each class among them; sizes (classes). */
+static size_t count_training(const tnp_linear *l, size_t f, size_t *sizes)
+{
+    const tnp_targets *y = &l->task->y;
+    size_t n = 0;
+    memset(sizes, 0, y->classes * sizeof *sizes);
+    for (size_t i = 0; i < y->rows; ++i) {
+        if (l->row_fold && l->row_fold[i] == f)
+            continue;
+        ++n;
+        for (size_t p = y->first[i]; p < y->first[i + 1]; ++p)
+            ++sizes[y->cls[p]];
+    }
+    return n;
+}
+
+/* Weight of a class of `size` rows among `n` rows of `present` classes. */
+static double balanced_weight(size_t n, size_t present, size_t size)
+{
+    return (double)n / ((double)present * (double)size);
+}
+
+static size_t count_present(const size_t *sizes, size_t classes)
+{
+    size_t present = 0;
+    for (size_t k = 0; k < classes; ++k)
+        present += sizes[k] > 0;
+    return present;
+}
+
+/* Row weights balance the classes of all rows; weight (folds, classes) makes them those of the rows outside each fold. sizes
+ * (2 classes) is scratch. */
+static void fold_weights(const tnp_linear *l, size_t *sizes, float *weight)
+{
+    size_t k = l->task->y.classes, *outside = sizes + k;
+    tnp_linear whole = *l;
+    whole.row_fold = NULL;
+    size_t n = count_training(&whole, 0, sizes), present = count_present(sizes, k);
+    for (size_t f = 0; f < l->folds; ++f) {
+        size_t left = count_training(l, f, outside), still = count_present(outside, k);
+        for (size_t c = 0; c < k; ++c)
+            weight[f * k + c] =
+                outside[c] == 0
+                    ? 1
+                    : (float)(balanced_weight(left, still, outside[c]) / balanced_weight(n, present, sizes[c]));
+    }
+}
+
+/* Whether folds change the weights of classes. */
+static bool balances_folds(const tnp_linear *l)
+{
+    return l->row_fold && l->options->class_weight == TN_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTICLASS;
+}
+
+/* C of a training on n rows. */
+static double cost_of(const tnp_linear *l, double cost, size_t n)
+{
+    return l->options->mean_cost ? cost / (double)tnp_max(n, 1) : cost;
+}
+
+/* Arrays that a tnp_columns borrows. */
+typedef struct column_room {
+    uint32_t *fold;
+    float *positive, *negative, *fold_weight;
+} column_room;
+
+static void room_free(column_room *room)
+{
+    tnp_free(room->fold);
+    tnp_free(room->positive);
+    tnp_free(room->negative);
+    tnp_free(room->fold_weight);
+}
+
+/* Costs of the columns of fold f, whose training has n rows and sizes (classes) of them positive. */
+static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, const size_t *sizes, column_room *room)
+{
+    bool balance = l->options->class_weight == TN_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTILABEL;
+    size_t classes = l->task->y.classes;
+    double c = cost_of(l, cost, n);
+    for (size_t k = 0; k < classes; ++k) {
+        size_t j = f * classes + k;
+        double share = balance && sizes[k] > 0 && sizes[k] < n ? (double)sizes[k] / (double)n : 0.5;
+        room->fold[j] = (uint32_t)f;
+        /* A constant class costs nothing and is solved at once; the head gives it its constant. */
+        room->positive[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / share);
+        room->negative[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / (1 - share));
+    }
+}
+
+static tn_status make_columns(tn_ctx *ctx, const tnp_linear *l, double cost, column_room *room, tnp_columns *out)
+{
+    tn_status st = TN_OK;
+    const tnp_targets *y = &l->task->y;
+    size_t count = y->classes * l->folds, *sizes = NULL;
+    TN_TRY(tnp_alloc(ctx, count, sizeof *room->fold, &room->fold));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *room->positive, &room->positive));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *room->negative, &room->negative));
+    TN_TRY(tnp_alloc(ctx, 2 * y->classes, sizeof *sizes, &sizes));
+    for (size_t f = 0; f < l->folds; ++f) {
+        size_t n = count_training(l, f, sizes);
+        fold_costs(l, cost, f, n, sizes, room);
+    }
+    if (balances_folds(l)) {
+        TN_TRY(tnp_alloc(ctx, count, sizeof *room->fold_weight, &room->fold_weight));
+        fold_weights(l, sizes, room->fold_weight);
+    }
+    *out = (tnp_columns){.y = y,
+                         .count = count,
+                         .fold = l->row_fold ? room->fold : NULL,
+                         .row_fold = l->row_fold,
+                         .row_weight = l->row_weight,
+                         .positive_cost = room->positive,
+                         .negative_cost = room->negative,
+                         .fold_weight = room->fold_weight};
+done:
+    tnp_free(sizes);
+    return st;
+}
+
+/* What is not converged says so where people see it; `worst` is the largest gap beside what it is measured by. Classes that are trained
+ * one by one are judged one by one. Folds say it once for all, whatever C it was: they only choose. */
+static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out, double worst, bool by_class)
+{
+    if (out->converged)
+        return;
+    if (l->row_fold)
+        tnp_warn(ctx, "training: models of some folds did not reach the --gap that was asked for");
+    else
+        tnp_warn(ctx,
+                 "training: after %zu passes %s is only certain to be within %.3g %% of %s optimum, --gap asks for "
+                 "%.2g %%: more --max-passes, more --mem or another --normalize may help",
+                 out->passes, by_class ? "a class" : "the head", 100 * worst, by_class ? "its" : "the",
+                 100 * l->options->gap);
+}
+
+static tnp_newton_options newton_options(const tnp_linear *l)
+{
+    return (tnp_newton_options){l->options->gap, tnp_min(l->options->max_passes, 200), l->bias,
+                                l->options->penalise_bias && !l->logistic, l->seed};
+}
+
+static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
+{
+    tn_status st = TN_OK;
+    tnp_softmax loss = {&l->task->y, (float)cost, l->row_weight};
+    tnp_newton_options options = newton_options(l);
+    tnp_newton_info info = {0};
+    TN_TRY(tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info));
+    out->passes = info.products;
+    if (out->gap > l->options->gap * out->objective && info.iterations < l->options->max_passes)
+        TN_TRY(tnp_softmax_exact(ctx, l->design, &loss, l->bias, l->options->gap,
+                                 out->passes + l->options->max_passes - info.iterations, w, &out->objective, &out->gap,
+                                 &out->passes));
+    out->converged = out->gap <= l->options->gap * out->objective;
+    tell(ctx, l, out, out->objective > 0 ? out->gap / out->objective : 0, false);
+done:
+    return st;
+}
+
+/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at weight 0. What
+ * is said is said of the last. */
+static tn_status by_softmax_folds(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
+{
+    tn_status st = TN_OK;
+    float *weight = NULL, *of_class = NULL;
+    size_t *sizes = NULL, k = l->task->y.classes, width = l->design->dim + 1;
+    tnp_linear one = *l;
+    TN_TRY(tnp_alloc(ctx, l->task->y.rows, sizeof *weight, &weight));
+    TN_TRY(tnp_alloc(ctx, l->folds * k, sizeof *of_class, &of_class));
+    TN_TRY(tnp_alloc(ctx, 2 * k, sizeof *sizes, &sizes));
+    if (balances_folds(l))
+        fold_weights(l, sizes, of_class);
+    one.row_weight = weight;
+    for (size_t f = 0; f < l->folds; ++f) {
+        for (size_t i = 0; i < l->task->y.rows; ++i) {
+            float by = balances_folds(l) ? of_class[f * k + l->task->y.cls[l->task->y.first[i]]] : 1;
+            weight[i] = l->row_fold[i] == f ? 0 : by * (l->row_weight ? l->row_weight[i] : 1);
+        }
+        TN_TRY(by_softmax(ctx, &one, cost_of(l, cost, count_training(l, f, sizes)), w + f * k * width, out));
+    }
+done:
+    tnp_free(weight);
+    tnp_free(of_class);
+    tnp_free(sizes);
+    return st;
+}
+
+/* What the columns of a training are solved with, and where their results go. */
+typedef struct training_job {
+    const tnp_linear *l;
+    const tnp_columns *columns;
+    float *w;
+    double *objective, *gap; /* columns each */
+    size_t *cols;            /* columns: scratch */
+    tnp_training *out;
+} training_job;
+
+static tnp_margin loss_of(const tnp_linear *l)
+{
+    return l->logistic ? TNP_LOGISTIC : l->options->loss == TN_SVM_HINGE ? TNP_HINGE : TNP_SQUARED_HINGE;
+}
+
+static bool penalised(const tnp_linear *l)
+{
+    return l->options->penalise_bias && !l->logistic;
+}
+
+/* Objective and gap of the columns job->cols[0..count). */
+static tn_status certify(tn_ctx *ctx, const training_job *job, size_t count)
+{
+    const tnp_linear *l = job->l;
+    tnp_claim claim = {.columns = job->columns,
+                       .loss = loss_of(l),
+                       .bias = l->bias,
+                       .penalised = penalised(l),
+                       .count = count,
+                       .cols = job->cols,
+                       .w = job->w};
+    return tnp_certify(ctx, l->design, &claim, job->objective, job->gap);
+}
+
+/* Columns whose gap is larger than what was asked for, into job->cols, and the largest gap of one beside its objective. One that can be
+ * brought to nothing (a fold without any row of one side) never has a small gap beside its own objective: where the gap of all is small
+ * enough beside all, it may be small beside their mean. */
+static size_t unsolved(const training_job *job, double *worst)
+{
+    size_t n = 0, count = job->columns->count;
+    double total = 0, sum = 0, least = 0, asked = job->l->options->gap;
+    for (size_t j = 0; j < count; ++j) {
+        total += job->objective[j];
+        sum += job->gap[j];
+    }
+    if (sum <= asked * total)
+        least = NOTHING * total / (double)count;
+    *worst = 0;
+    for (size_t j = 0; j < count; ++j)
+        if (job->gap[j] > asked * fmax(job->objective[j], least)) {
+            *worst = fmax(*worst, job->gap[j] / job->objective[j]);
+            job->cols[n++] = j;
+        }
+    return n;
+}
+
+/* Columns that are worse than no weights at all, whose objective is the sum of their costs (logistic: times log 2): float lost them, or
+ * has no such numbers. They start anew, and are certified there. */
+static tn_status start_anew(tn_ctx *ctx, const training_job *job)
+{
+    tn_status st = TN_OK;
+    const tnp_columns *columns = job->columns;
+    size_t count = columns->count, width = job->l->design->dim + 1, n = 0;
+    double *nothing = NULL;
+    float *a = NULL;
+    TN_TRY(tnp_alloc(ctx, count, sizeof *nothing, &nothing));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *a, &a));
+    for (size_t j = 0; j < count; ++j)
+        job->cols[j] = j;
+    for (size_t i = 0; i < columns->y->rows; ++i) {
+        tnp_signed_costs(columns, i, job->cols, count, a);
+        for (size_t j = 0; j < count; ++j)
+            nothing[j] += fabs((double)a[j]) * (job->l->logistic ? log(2) : 1);
+    }
+    for (size_t j = 0; j < count; ++j)
+        if (!(job->objective[j] <= nothing[j])) {
+            memset(job->w + j * width, 0, width * sizeof *job->w);
+            job->cols[n++] = j;
+        }
+    TN_TRY(certify(ctx, job, n));
+done:
+    tnp_free(nothing);
+    tnp_free(a);
+    return st;
+}
+
+/* Changes the route for the columns that the first did not bring to their gap, which took `passes` of those allowed. */
+static tn_status by_exact(tn_ctx *ctx, const training_job *job, size_t passes)
+{
+    const tn_learn_options *o = job->l->options;
+    double worst;
+    size_t count = unsolved(job, &worst);
+    if (passes >= o->max_passes)
+        return TN_OK;
+    tnp_exact_options options = {loss_of(job->l), job->l->bias, penalised(job->l), o->gap, o->max_passes - passes};
+    return tnp_exact_solve(ctx, job->l->design, job->columns, job->cols, count, &options, job->l->alpha, job->w,
+                           job->objective, job->gap, &job->out->passes);
+}
+
+static tn_status by_newton(tn_ctx *ctx, const training_job *job, size_t *steps)
+{
+    const tnp_linear *l = job->l;
+    tnp_loss loss = l->logistic ? tnp_binary_logistic(job->columns) : tnp_squared_hinge(job->columns);
+    tnp_newton_options options = newton_options(l);
+    tnp_newton_info info = {0};
+    tn_status st =
+        tnp_newton_solve(ctx, l->design, job->columns->count, &loss, &options, job->w, job->objective, job->gap, &info);
+    job->out->passes = info.products;
+    *steps = info.iterations;
+    for (size_t j = 0; j < job->columns->count; ++j)
+        job->cols[j] = j;
+    return st == TN_OK ? certify(ctx, job, job->columns->count) : st;
+}
+
+static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
+{
+    const tnp_linear *l = job->l;
+    tnp_dual_options options = {.squared = l->options->loss == TN_SVM_SQUARED_HINGE,
+                                .bias = l->bias,
+                                .tolerance = l->options->gap,
+                                .max_passes = l->options->max_passes,
+                                .seed = l->seed,
+                                .gram = l->gram,
+                                .exact = true};
+    tnp_dual_info info = {0};
+    tn_status st =
+        tnp_dual_solve(ctx, l->design, job->columns, &options, l->alpha, job->w, job->objective, job->gap, &info);
+    *passes = job->out->passes = info.passes;
+    return st;
+}
+
+static void sum_up(tn_ctx *ctx, const training_job *job)
+{
+    double worst;
+    job->out->objective = job->out->gap = 0;
+    for (size_t j = 0; j < job->columns->count; ++j) {
+        job->out->objective += job->objective[j];
+        job->out->gap += job->gap[j];
+    }
+    job->out->converged = unsolved(job, &worst) == 0;
+    tell(ctx, job->l, job->out, worst, true);
+}
+
+/* Costs are floats, and so are their products with rows. */
+static tn_status check_costs(tn_ctx *ctx, const tnp_linear *l, double cost)
+{
+    for (size_t i = 0; l->row_weight && i < l->task->y.rows; ++i)
+        if (cost * (double)l->row_weight[i] > MOST_COST)
+            return tnp_fail(ctx, TN_ERR_DATA,
+                            "--sample-weight: C times the weight of training row %zu is %.3g, expected at most %g", i,
+                            cost * (double)l->row_weight[i], MOST_COST);
+    return TN_OK;
+}
+
+tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
+{
+    tn_status st = TN_OK;
+    column_room room = {0};
+    tnp_columns columns;
+    training_job job = {.l = l, .columns = &columns, .w = w, .out = out};
+    size_t steps = 0;
+    tnp_linear_method method = tnp_linear_method_of(l->options, l->logistic, l->bias, l->task->kind);
+    if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TN_SVM_HINGE)
+        return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
+    TN_TRY(check_costs(ctx, l, cost));
+    if (method == TNP_BY_SOFTMAX)
+        return l->row_fold ? by_softmax_folds(ctx, l, cost, w, out)
+                           : by_softmax(ctx, l, cost_of(l, cost, l->task->y.rows), w, out);
+    TN_TRY(make_columns(ctx, l, cost, &room, &columns));
+    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.objective, &job.objective));
+    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.gap, &job.gap));
+    TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.cols, &job.cols));
+    if (method == TNP_BY_NEWTON)
+        TN_TRY(by_newton(ctx, &job, &steps));
+    else
+        TN_TRY(by_dual(ctx, &job, &steps));
+    TN_TRY(start_anew(ctx, &job));
+    TN_TRY(by_exact(ctx, &job, steps));
+    sum_up(ctx, &job);
+done:
+    room_free(&room);
+    tnp_free(job.objective);
+    tnp_free(job.gap);
+    tnp_free(job.cols);
+    return st;
+}
+
+tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *l, const float *w, float *scores)
+{
+    tn_status st = TN_OK;
+    float *rows = NULL, *part = NULL;
+    size_t *places = NULL, dim = l->design->dim, k = l->task->y.classes, width = dim + 1;
+    TN_TRY(tnp_alloc_raw(ctx, l->design->block * dim, sizeof *rows, &rows));
+    TN_TRY(tnp_alloc_raw(ctx, l->design->block * k, sizeof *part, &part));
+    TN_TRY(tnp_alloc(ctx, l->design->block, sizeof *places, &places));
+    for (size_t b = 0; b < l->design->blocks; ++b) {
+        const float *x = NULL;
+        size_t start, count;
+        TN_TRY(tnp_design_block(ctx, l->design, b, &x, &start, &count));
+        for (size_t f = 0; f < l->folds; ++f) {
+            const float *model = w + f * k * width;
+            size_t n = 0;
+            for (size_t i = 0; i < count; ++i)
+                if (l->row_fold[start + i] == f) {
+                    memcpy(rows + n * dim, x + i * dim, dim * sizeof *rows);
+                    for (size_t c = 0; c < k; ++c)
+                        part[n * k + c] = model[c * width + dim];
+                    places[n++] = start + i;
+                }
+            TN_TRY(tnp_sgemm_nt(ctx, n, k, dim, rows, dim, model, width, 1, part, k));
+            for (size_t i = 0; i < n; ++i)
+                memcpy(scores + places[i] * k, part + i * k, k * sizeof *scores);
+        }
+    }
+done:
+    tnp_free(rows);
+    tnp_free(part);
+    tnp_free(places);
+    return st;
+}
+
+size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method)
+{
+    if (method == TNP_BY_SOFTMAX)
+        return tnp_softmax_bytes(rows, dim, columns);
+    if (method == TNP_BY_NEWTON) /* one after the other */
+        return tnp_max(tnp_newton_bytes(rows, dim, columns), tnp_certify_bytes(dim, columns));
+    return tnp_dual_bytes(rows, dim, columns, method == TNP_BY_GRAM);
+}
+
+tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool logistic, bool bias, tn_task task)
+{
+    if (logistic)
+        return task == TN_TASK_MULTICLASS ? TNP_BY_SOFTMAX : TNP_BY_NEWTON;
+    return bias && !options->penalise_bias ? TNP_BY_NEWTON : TNP_BY_DUAL;
+}
+
+tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tn_learn_options *options, tnp_linear_method method,
+                                        size_t rows, size_t dim, size_t columns, size_t besides)
+{
+    size_t block = tnp_design_block_rows(rows, dim) * dim * sizeof(float), room = tnp_budget_left(ctx);
+    bool squared = options->loss == TN_SVM_SQUARED_HINGE;
+    bool gram = method == TNP_BY_DUAL && tnp_dual_wants_gram(rows, dim, columns, squared) && besides < room &&
+                tnp_dual_bytes(rows, dim, columns, true) + block <= room - besides;
+    return gram ? TNP_BY_GRAM : method;
+}

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Newton's method with preconditioned conjugate gradients, for all columns at once.
+ *
+ *   gradient   G = W + R'X           R (N,K): derivative of the loss at the scores S = X W' + b
+ *   product    H P = P + C(Z)'X      Z = X P', C: second derivative of the loss, row by row
+ *
+ * A product costs two matrix products in one sweep over the blocks of X. X P' of every conjugate direction is kept and summed,
+ * so that the scores after the step are known without another product: an iteration costs 2 cg + 1 of them. The
+ * preconditioner is learn/sketch.c with each column's own mean curvature. A column that is solved leaves, and what remains
+ * is packed together. Vectors are float, as the products are; inner products and objectives are double.
+ *
+ * Trust regions and exact line searches were refused: with halving only, the full step is taken nearly always. */
+#include "learn/linear/newton.h"
+#include "algebra/blas.h"
+#include "learn/softmax/sketch.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { CHUNK = 32, SKETCH_RANK = 128, CG_MOST = 40, HALVINGS = 20, PATIENCE = 16 };
+
+typedef struct solver {
+    tn_ctx *ctx;
+    tnp_design *x;
+    const tnp_loss *loss;
+    const tnp_newton_options *opt;
+    tnp_sketch *sketch;
+    size_t k, width;                    /* columns at work; dim + 1 */
+    size_t *cols;                       /* k: their numbers in the caller's order */
+    float *s, *z, *zd;                  /* (N, k): scores, X p, X d */
+    float *block;                       /* (block, k) */
+    float *w, *g, *d, *r, *p, *hp, *mr; /* (k, width) */
+    float *coefficient;                 /* (k, rank) */
+    float *scratch;                     /* (chunks, k) */
+    double *partial;                    /* (chunks, k) */
+    double *f, *before, *target, *slope, *rz, *rz0, *step, *rho, *norm0, *dot; /* k each */
+    size_t products;
+} solver;
+
+/* ---- rows ---- */
+
+typedef enum row_work { SLOPE, CURVE, WEIGHT } row_work;
+
+typedef struct row_job {
+    const solver *v;
+    row_work work;
+    size_t start, count;
+} row_job;
+
+static void row_chunk(void *arg, size_t chunk)
+{
+    const row_job *job = arg;
+    const solver *v = job->v;
+    size_t k = v->k, end = tnp_min(job->count, (chunk + 1) * CHUNK);
+    double *sum = v->partial + chunk * k;
+    memset(sum, 0, k * sizeof *sum);
+    for (size_t i = chunk * CHUNK; i < end; ++i) {
+        size_t row = job->start + i;
+        const float *s = v->s + row * k;
+        float *out = v->block + i * k, *scratch = v->scratch + chunk * k;
+        if (job->work == SLOPE) {
+            v->loss->slope(v->loss->arg, row, v->cols, k, s, scratch, out, sum);
+        } else if (job->work == CURVE) {
+            memcpy(out, v->z + row * k, k * sizeof *out);
+            v->loss->curve(v->loss->arg, row, v->cols, k, s, scratch, out);
+        } else {
+            v->loss->weight(v->loss->arg, row, v->cols, k, s, scratch, sum);
+        }
+    }
+}
+
+/* Work on rows [start, start + count); sums of the chunks are added to total (k) in their order. */
+static void on_rows(const solver *v, row_work work, size_t start, size_t count, double *total)
+{
+    row_job job = {v, work, start, count};
+    size_t chunks = (count + CHUNK - 1) / CHUNK;
+    tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 8.0 * (double)count * (double)v->k), chunks, row_chunk, &job);
+    for (size_t c = 0; total && c < chunks; ++c)
+        for (size_t j = 0; j < v->k; ++j)
+            total[j] += v->partial[c * v->k + j];
+}
+
+/* out (n, k) = x a' + its last column, for a (k, width). */
+static tn_status forward(solver *v, const float *x, size_t n, const float *a, float *out)
+{
+    size_t dim = v->x->dim;
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < v->k; ++j)
+            out[i * v->k + j] = v->opt->bias ? a[j * v->width + dim] : 0;
+    ++v->products;
+    return tnp_sgemm_nt(v->ctx, n, v->k, dim, x, dim, a, v->width, 1, out, v->k);
+}
+
+/* out (k, width) += block' x, column sums last. The first block overwrites. */
+static tn_status backward(solver *v, const float *x, size_t n, bool first, float *out)
+{
+    size_t dim = v->x->dim;
+    tn_status st = tnp_sgemm_tn(v->ctx, v->k, dim, n, v->block, v->k, x, dim, first ? 0 : 1, out, v->width);
+    for (size_t j = 0; j < v->k; ++j) {
+        double sum = first ? 0 : (double)out[j * v->width + dim];
+        for (size_t i = 0; v->opt->bias && i < n; ++i)
+            sum += (double)v->block[i * v->k + j];
+        out[j * v->width + dim] = (float)sum;
+    }
+    ++v->products;
+    return st;
+}
+
+static double ridge(const solver *v, size_t coordinate)
+{
+    return coordinate < v->x->dim || (v->opt->bias && v->opt->bias_penalised) ? 1 : 0;
+}
+
+/* ---- columns ---- */
+
+typedef struct dot_job {
+    const float *a, *b;
+    double *out;
+    size_t width;
+} dot_job;
+
+double tnp_dot(const float *a, const float *b, size_t n)
+{
+    double part[8] = {0};
+    size_t i = 0;
+    for (; i + 8 <= n; i += 8)
+        for (size_t l = 0; l < 8; ++l)
+            part[l] += (double)a[i + l] * (double)b[i + l];
+    for (; i < n; ++i)
+        part[0] += (double)a[i] * (double)b[i];
+    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
+}
+
+static void dot_column(void *arg, size_t j)
+{
+    const dot_job *job = arg;
+    job->out[j] = tnp_dot(job->a + j * job->width, job->b + j * job->width, job->width);
+}
+
+/* Inner products of columns. */
+static void dots(const solver *v, const float *a, const float *b, double *out)
+{
+    dot_job job = {a, b, out, v->width};
+    tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 2.0 * (double)(v->k * v->width)), v->k, dot_column, &job);
+}
+
+/* a[j,] += t[j] b[j,] */
+static void add_columns(const solver *v, const double *t, const float *b, float *a)
+{
+    for (size_t j = 0; j < v->k; ++j)
+        for (size_t i = 0; t[j] != 0 && i < v->width; ++i)
+            a[j * v->width + i] += (float)t[j] * b[j * v->width + i];
+}
+
+typedef struct score_job {
+    const solver *v;
+    const double *t;
+    const float *from;
+    float *to;
+} score_job;
+
+static void add_score_chunk(void *arg, size_t chunk)
+{
+    const score_job *job = arg;
+    size_t k = job->v->k, end = tnp_min(job->v->x->rows, (chunk + 1) * CHUNK);
+    for (size_t i = chunk * CHUNK; i < end; ++i)
+        for (size_t j = 0; j < k; ++j)
+            job->to[i * k + j] += (float)job->t[j] * job->from[i * k + j];
+}
+
+/* to[,j] += t[j] from[,j] over all rows. */
+static void add_scores(const solver *v, const double *t, const float *from, float *to)
+{
+    score_job job = {v, t, from, to};
+    size_t rows = v->x->rows;
+    tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 2.0 * (double)rows * (double)v->k), (rows + CHUNK - 1) / CHUNK,
+                 add_score_chunk, &job);
+}
+
+/* ---- sweeps over the blocks ---- */
+
+/* s = X w' + b. */
+static tn_status sweep_scores(solver *v)
+{
+    for (size_t b = 0; b < v->x->blocks; ++b) {
+        const float *x = NULL;
+        size_t start, n;
+        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
+        if (st == TN_OK)
+            st = forward(v, x, n, v->w, v->s + start * v->k);
+        if (st != TN_OK)
+            return st;
+    }
+    return TN_OK;
+}
+
+/* f and its gradient g at the present scores. */
+static tn_status sweep_gradient(solver *v)
+{
+    memset(v->f, 0, v->k * sizeof *v->f);
+    for (size_t b = 0; b < v->x->blocks; ++b) {
+        const float *x = NULL;
+        size_t start, n;
+        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
+        if (st != TN_OK)
+            return st;
+        on_rows(v, SLOPE, start, n, v->f);
+        st = backward(v, x, n, b == 0, v->g);
+        if (st != TN_OK)
+            return st;
+    }
+    for (size_t j = 0; j < v->k; ++j) {
+        double square = 0;
+        for (size_t i = 0; i < v->width; ++i) {
+            double w = ridge(v, i) * (double)v->w[j * v->width + i];
+            v->g[j * v->width + i] += (float)w;
+            square += w * (double)v->w[j * v->width + i];
+        }
+        v->f[j] += square / 2;
+    }
+    return TN_OK;
+}
+
+/* hp = H p, z = X p' + its bias. */
+static tn_status sweep_product(solver *v)
+{
+    for (size_t b = 0; b < v->x->blocks; ++b) {
+        const float *x = NULL;
+        size_t start, n;
+        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
+        if (st == TN_OK)
+            st = forward(v, x, n, v->p, v->z + start * v->k);
+        if (st != TN_OK)
+            return st;
+        on_rows(v, CURVE, start, n, NULL);
+        st = backward(v, x, n, b == 0, v->hp);
+        if (st != TN_OK)
+            return st;
+    }
+    for (size_t j = 0; j < v->k; ++j)
+        for (size_t i = 0; i < v->width; ++i)
+            v->hp[j * v->width + i] += (float)(ridge(v, i) * (double)v->p[j * v->width + i]);
+    return TN_OK;
+}
+
+/* ---- one Newton step ---- */
+
+/* Mean curvature of each column: what the preconditioner multiplies X'X with. */
+static void mean_curvature(solver *v)
+{
+    memset(v->rho, 0, v->k * sizeof *v->rho);
+    for (size_t start = 0; start < v->x->rows; start += v->x->block)
+        on_rows(v, WEIGHT, start, tnp_min(v->x->block, v->x->rows - start), v->rho);
+    for (size_t j = 0; j < v->k; ++j)
+        v->rho[j] /= (double)v->x->rows;
+}
+
+/* out = M^-1 in. The sketch knows the constant column; a model without an intercept must not get one from it. */
+static tn_status precondition(solver *v, const float *in, float *out)
+{
+    tn_status st = tnp_sketch_apply(v->ctx, v->sketch, v->k, v->rho, in, v->coefficient, out);
+    for (size_t j = 0; !v->opt->bias && j < v->k; ++j)
+        out[j * v->width + v->x->dim] = 0;
+    return st;
+}
+
+/* d = -H^-1 g, roughly: until the residual has fallen by the forcing term of each column. zd = X d'. */
+static tn_status conjugate_gradients(solver *v)
+{
+    tn_status st = TN_OK;
+    size_t size = v->k * v->width, rows = v->x->rows * v->k;
+    mean_curvature(v);
+    for (size_t i = 0; i < size; ++i)
+        v->r[i] = -v->g[i];
+    memset(v->d, 0, size * sizeof *v->d);
+    memset(v->zd, 0, rows * sizeof *v->zd);
+    TN_TRY(precondition(v, v->r, v->p));
+    dots(v, v->r, v->p, v->rz);
+    memcpy(v->rz0, v->rz, v->k * sizeof *v->rz);
+    dots(v, v->g, v->g, v->dot);
+    for (size_t j = 0; j < v->k; ++j) { /* forcing term: loose far away, tight near the solution */
+        double eta = fmin(0.3, sqrt(sqrt(v->dot[j]) / v->norm0[j]));
+        v->target[j] = eta * eta * v->rz0[j];
+    }
+    for (int round = 0; round < CG_MOST; ++round) {
+        bool any = false;
+        TN_TRY(sweep_product(v));
+        dots(v, v->p, v->hp, v->dot);
+        for (size_t j = 0; j < v->k; ++j)
+            v->step[j] = v->rz[j] > v->target[j] && v->dot[j] > 0 ? v->rz[j] / v->dot[j] : 0;
+        add_columns(v, v->step, v->p, v->d);
+        add_scores(v, v->step, v->z, v->zd);
+        for (size_t j = 0; j < v->k; ++j)
+            v->step[j] = -v->step[j];
+        add_columns(v, v->step, v->hp, v->r);
+        TN_TRY(precondition(v, v->r, v->mr));
+        dots(v, v->r, v->mr, v->dot);
+        for (size_t j = 0; j < v->k; ++j) {
+            double beta = v->step[j] != 0 ? v->dot[j] / v->rz[j] : 0;
+            v->rz[j] = v->step[j] != 0 ? v->dot[j] : v->rz[j];
+            any |= v->step[j] != 0 && v->rz[j] > v->target[j];
+            for (size_t i = 0; i < v->width; ++i)
+                v->p[j * v->width + i] = v->mr[j * v->width + i] + (float)beta * v->p[j * v->width + i];
+        }
+        if (!any)
+            break;
+    }
+done:
+    return st;
+}
+
+/* Takes the step, halved in the columns where f does not fall enough. g and f are those of the new place. */
+static tn_status take_step(solver *v)
+{
+    dots(v, v->g, v->d, v->slope);
+    memcpy(v->before, v->f, v->k * sizeof *v->f);
+    for (size_t j = 0; j < v->k; ++j)
+        v->step[j] = v->rz0[j] = 1; /* rz0: the step taken so far */
+    for (int halving = 0; halving <= HALVINGS; ++halving) {
+        bool again = false;
+        add_columns(v, v->step, v->d, v->w);
+        add_scores(v, v->step, v->zd, v->s);
+        tn_status st = sweep_gradient(v);
+        if (st != TN_OK)
+            return st;
+        for (size_t j = 0; j < v->k; ++j) {
+            double enough = v->before[j] + 1e-4 * v->rz0[j] * v->slope[j] + 1e-7 * fabs(v->before[j]);
+            bool bad = !(v->f[j] <= enough);
+            v->step[j] = bad ? -v->rz0[j] / 2 : 0;
+            v->rz0[j] += v->step[j];
+            again |= bad;
+        }
+        if (!again)
+            break;
+    }
+    return TN_OK;
+}
+
+/* ---- columns that are solved ---- */
+
+/* Keeps the columns with keep[j]: every array is packed in place. */
+static void pack(solver *v, const bool *keep)
+{
+    size_t to = 0, k = v->k;
+    for (size_t i = 0; i < v->x->rows; ++i)
+        for (size_t j = 0; j < k; ++j)
+            if (keep[j])
+                v->s[to++] = v->s[i * k + j];
+    to = 0;
+    for (size_t j = 0; j < k; ++j) {
+        if (!keep[j])
+            continue;
+        memmove(v->w + to * v->width, v->w + j * v->width, v->width * sizeof *v->w);
+        memmove(v->g + to * v->width, v->g + j * v->width, v->width * sizeof *v->g);
+        v->cols[to] = v->cols[j];
+        v->f[to] = v->f[j];
+        v->norm0[to] = v->norm0[j];
+        ++to;
+    }
+    v->k = to;
+}
+
+/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g_w|^2, as F(w) = min_b f(w, b) is 1-strongly
+ * convex; a penalised intercept is a weight like any other, a free one adds about f - min_b f, twice its quadratic estimate,
+ * g_b^2 / h_b with h_b the sum of curvatures. Certain only where everything is penalised, and to the digits of float: what may
+ * be claimed of the result is learn/certify.c's to say. */
+static void estimate(solver *v, double *gap)
+{
+    bool free_bias = v->opt->bias && !v->opt->bias_penalised;
+    if (free_bias)
+        mean_curvature(v);
+    for (size_t j = 0; j < v->k; ++j) {
+        const float *g = v->g + j * v->width;
+        double square = 0, last = (double)g[v->x->dim];
+        for (size_t i = 0; i < v->x->dim; ++i)
+            square += (double)g[i] * (double)g[i];
+        gap[j] = square / 2 + (free_bias ? 0 : last * last / 2);
+        if (free_bias && last != 0)
+            gap[j] += last * last / (v->rho[j] * (double)v->x->rows);
+    }
+}
+
+static double largest_gap(solver *v)
+{
+    double most = 0;
+    estimate(v, v->dot);
+    for (size_t j = 0; j < v->k; ++j)
+        most = fmax(most, v->dot[j] / v->f[j]);
+    return most;
+}
+
+/* Hands solved columns to the caller and drops them. Everything is handed over when `all`. */
+static void retire(solver *v, bool all, float *w, double *objective, double *gap, bool *keep)
+{
+    bool dropped = false;
+    estimate(v, v->dot);
+    for (size_t j = 0; j < v->k; ++j) {
+        bool solved = v->dot[j] <= v->opt->tolerance * v->f[j];
+        keep[j] = !solved && !all;
+        if (keep[j])
+            continue;
+        dropped = true;
+        memcpy(w + v->cols[j] * v->width, v->w + j * v->width, v->width * sizeof *w);
+        objective[v->cols[j]] = v->f[j];
+        gap[v->cols[j]] = v->dot[j];
+    }
+    if (dropped)
+        pack(v, keep);
+}
+
+/* ---- the whole ---- */
+
+size_t tnp_newton_bytes(size_t rows, size_t dim, size_t columns)
+{
+    size_t block = tnp_design_block_rows(rows, dim), chunks = (block + CHUNK - 1) / CHUNK, w = dim + 1;
+    size_t sketch = 4 * block * SKETCH_RANK + 44 * SKETCH_RANK * w + 48 * SKETCH_RANK * (SKETCH_RANK + 8);
+    return 4 * columns * (3 * rows + block + 7 * w + SKETCH_RANK) + 12 * chunks * columns + 96 * columns + sketch;
+}
+
+static tn_status solver_alloc(tn_ctx *ctx, solver *v)
+{
+    tn_status st = TN_OK;
+    size_t k = v->k, n = v->x->rows, chunks = (v->x->block + CHUNK - 1) / CHUNK;
+    float **wide[] = {&v->w, &v->g, &v->d, &v->r, &v->p, &v->hp, &v->mr};
+    double **small[] = {&v->f,   &v->before, &v->target, &v->slope, &v->rz,
+                        &v->rz0, &v->step,   &v->rho,    &v->norm0, &v->dot};
+    TN_TRY(tnp_alloc(ctx, k, sizeof *v->cols, &v->cols));
+    TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *v->s, &v->s));
+    TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *v->z, &v->z));
+    TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *v->zd, &v->zd));
+    TN_TRY(tnp_alloc_raw(ctx, v->x->block * k, sizeof *v->block, &v->block));
+    TN_TRY(tnp_alloc_raw(ctx, chunks * k, sizeof *v->partial, &v->partial));
+    TN_TRY(tnp_alloc_raw(ctx, chunks * k, sizeof *v->scratch, &v->scratch));
+    TN_TRY(tnp_alloc_raw(ctx, k * SKETCH_RANK, sizeof *v->coefficient, &v->coefficient));
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i)
+        TN_TRY(tnp_alloc(ctx, k * v->width, sizeof(float), wide[i]));
+    for (size_t i = 0; i < sizeof small / sizeof *small; ++i)
+        TN_TRY(tnp_alloc(ctx, k, sizeof(double), small[i]));
+    for (size_t j = 0; j < k; ++j)
+        v->cols[j] = j;
+done:
+    return st;
+}
+
+static void solver_destroy(solver *v)
+{
+    void *all[] = {v->cols,  v->s,  v->z,   v->zd,   v->block, v->partial, v->scratch, v->coefficient, v->w,
+                   v->g,     v->d,  v->r,   v->p,    v->hp,    v->mr,      v->f,       v->before,      v->target,
+                   v->slope, v->rz, v->rz0, v->step, v->rho,   v->norm0,   v->dot};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        tnp_free(all[i]);
+    tnp_sketch_free(v->sketch);
+}
+
+tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, const tnp_loss *loss,
+                           const tnp_newton_options *options, float *w, double *objective, double *gap,
+                           tnp_newton_info *info)
+{
+    tn_status st = TN_OK;
+    solver v = {.ctx = ctx, .x = design, .loss = loss, .opt = options, .k = columns, .width = design->dim + 1};
+    bool *keep = NULL;
+    size_t iteration = 0;
+    double mark = 0;
+    TN_TRY(solver_alloc(ctx, &v));
+    TN_TRY(tnp_alloc(ctx, columns, sizeof *keep, &keep));
+    TN_TRY(tnp_sketch_new(ctx, design, SKETCH_RANK, options->seed, &v.sketch));
+    memcpy(v.w, w, columns * v.width * sizeof *w);
+    TN_TRY(sweep_scores(&v));
+    TN_TRY(sweep_gradient(&v));
+    dots(&v, v.g, v.g, v.norm0);
+    for (size_t j = 0; j < columns; ++j)
+        v.norm0[j] = fmax(sqrt(v.norm0[j]), 1e-300);
+    retire(&v, false, w, objective, gap, keep);
+    for (; v.k > 0 && iteration < options->max_iterations; ++iteration) {
+        if (iteration % PATIENCE == 0) {
+            double now = largest_gap(&v);
+            if (iteration > 0 && !(now < mark / 2))
+                break; /* float has no digits left for what remains */
+            mark = now;
+        }
+        TN_TRY(tnp_progress(ctx, "training", columns - v.k, columns));
+        TN_TRY(conjugate_gradients(&v));
+        TN_TRY(take_step(&v));
+        retire(&v, false, w, objective, gap, keep);
+    }
+    info->converged = v.k == 0;
+    retire(&v, true, w, objective, gap, keep);
+    info->iterations = iteration;
+    info->products = v.products / tnp_max(design->blocks, 1);
+    TN_TRY(tnp_progress(ctx, "training", columns, columns));
+done:
+    solver_destroy(&v);
+    tnp_free(keep);
+    return st;
+}

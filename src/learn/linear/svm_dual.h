@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Linear support vector machines by dual coordinate descent, all columns side by side. */
+#ifndef TNP_SVM_DUAL_H
+#define TNP_SVM_DUAL_H
+
+#include "learn/design/design.h"
+#include "learn/linear/margin_loss.h"
+
+typedef struct tnp_dual_options {
+    bool squared;     /* squared hinge, else hinge */
+    bool bias;        /* penalised, as a constant 1 appended to every row */
+    double tolerance; /* stop when the duality gap is below this fraction of the primal objective */
+    size_t max_passes;
+    uint64_t seed; /* of the order of rows */
+    bool gram;     /* by the products of all rows, which the design keeps, instead of the rows */
+    bool exact;    /* columns that get on so slowly that learn/exact.c is faster are left as they are, for it */
+} tnp_dual_options;
+
+typedef struct tnp_dual_info {
+    size_t passes;
+    bool converged;
+} tnp_dual_info;
+
+/* w (count, dim + 1), intercept last, receives the solution; objective and gap (count) what learn/certify.h says of it: the
+ * primal objective of these floats and its duality gap. A column is solved when its gap is at most the tolerance times its
+ * objective. alpha (rows, count), or NULL: where to start (zeros, or the result for a smaller C) and the multipliers found. After
+ * a failure w and alpha hold some place between, and the rest is as it was. */
+tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const tnp_dual_options *options,
+                         float *alpha, float *w, double *objective, double *gap, tnp_dual_info *info);
+/* Bytes that a solve needs besides the design; by the Gram these hold the Gram. */
+size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns, bool gram);
+/* Whether products of rows are the faster way for this shape. */
+bool tnp_dual_wants_gram(size_t rows, size_t dim, size_t columns, bool squared);
+
+#endif

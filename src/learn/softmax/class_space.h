@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The directions in which the means of classes differ most, from one pass over the rows. */
+#ifndef TNP_CLASS_SPACE_H
+#define TNP_CLASS_SPACE_H
+
+#include "learn/design/design.h"
+#include "matrix/moments.h"
+
+/* u (*rank, dim), orthonormal rows, *rank <= most; y are lists, and a row goes by its first class. Owned by the caller, free
+ * with tnp_free. */
+tn_status tnp_class_space(tn_ctx *ctx, tnp_design *design, const tnp_targets *y, size_t most, float **u, size_t *rank);
+/* Bytes that it needs meanwhile, the result included. */
+size_t tnp_class_space_bytes(size_t dim, size_t classes, size_t most);
+
+#endif

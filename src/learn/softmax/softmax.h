@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Multinomial logistic regression: one problem over all classes. */
+#ifndef TNP_SOFTMAX_H
+#define TNP_SOFTMAX_H
+
+#include "learn/linear/newton.h"
+#include "learn/softmax/softmax_loss.h"
+
+/* Minimises f(W) = 1/2 sum_k (|w_k|^2 + [b_k^2]) + loss(X W' + b). w (classes, dim + 1), intercept last: the start and the
+ * result, and after a failure some place between. *objective and *gap are as those of tnp_newton_solve, for the whole. */
+tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *loss, const tnp_newton_options *options,
+                            float *w, double *objective, double *gap, tnp_newton_info *info);
+/* Bytes that a solve needs besides the design. */
+size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t classes);
+
+#endif

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * With V = U X' (rank, N) known, everything in the subspace is cheap: a product is rank / dim of one with X.
+ *
+ *   f(A) = 1/2 |W + A U|^2 + loss(S + V'A' + b),   gradient  (W + A U) U' + R'V',   product  P + C(V'P')'V'
+ *
+ * Newton's method with conjugate gradients, preconditioned by the diagonal 1 + rho_k |v_j|^2, rho_k the mean weight of
+ * class k. Rows are visited block by block, so that of all that is (N, k) only the scores are kept. 48 directions: with 32 the steps after the first are
+ * as many or one more, with 64 none is saved and each costs more. */
+#include "learn/softmax/softmax_coarse.h"
+#include "algebra/blas.h"
+#include "learn/softmax/class_space.h"
+#include "learn/linear/newton.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { MOST_RANK = 48, CG_MOST = 12 };
+static const double FORCING = 0.15, LEFT = 1e-4; /* of the residual a step; of the squared gradient in all */
+
+size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k)
+{
+    size_t q = tnp_min(MOST_RANK, dim) + 1;
+    return 4 * (q * dim + rows * q + 8 * k * q) + 8 * q + 8 * (1 + 2 * k) + tnp_class_space_bytes(dim, k, MOST_RANK) +
+           8 * tnp_design_block_rows(rows, dim);
+}
+
+/* xu: the rows in the subspace, and the squares of its columns. */
+static tn_status project(tn_ctx *ctx, tnp_design *design, tnp_coarse *c)
+{
+    for (size_t b = 0; b < design->blocks; ++b) {
+        const float *x = NULL;
+        size_t start, n;
+        tn_status st = tnp_design_block(ctx, design, b, &x, &start, &n);
+        if (st == TN_OK)
+            st = tnp_sgemm_nt(ctx, n, c->rank, c->dim, x, c->dim, c->u, c->dim, 0, c->xu + start * c->q, c->q);
+        if (st != TN_OK)
+            return st;
+    }
+    for (size_t i = 0; i < design->rows; ++i) {
+        float *v = c->xu + i * c->q;
+        v[c->rank] = c->bias ? 1 : 0;
+        for (size_t j = 0; j < c->q; ++j)
+            c->square[j] += (double)v[j] * (double)v[j];
+    }
+    return TN_OK;
+}
+
+tn_status tnp_coarse_init(tnp_design *design, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *c)
+{
+    tn_status st = TN_OK;
+    tn_ctx *ctx = rows->ctx;
+    *c = (tnp_coarse){
+        .ctx = ctx, .rows = rows, .dim = design->dim, .k = rows->k, .bias = bias, .bias_penalised = bias && penalised};
+    TN_TRY(tnp_class_space(ctx, design, rows->loss->y, MOST_RANK, &c->u, &c->rank));
+    c->q = c->rank + 1;
+    float **wide[] = {&c->now, &c->moved, &c->g, &c->d, &c->r, &c->p, &c->hp, &c->m};
+    for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i)
+        TN_TRY(tnp_alloc(ctx, c->k * c->q, sizeof(float), wide[i]));
+    TN_TRY(tnp_alloc_raw(ctx, rows->rows * c->q, sizeof *c->xu, &c->xu));
+    TN_TRY(tnp_alloc(ctx, c->q, sizeof *c->square, &c->square));
+    TN_TRY(tnp_alloc(ctx, 1 + 2 * c->k, sizeof *c->sums, &c->sums));
+    TN_TRY(project(ctx, design, c));
+done:
+    return st;
+}
+
+void tnp_coarse_destroy(tnp_coarse *c)
+{
+    void *all[] = {c->u, c->xu, c->square, c->now, c->moved, c->g, c->d, c->r, c->p, c->hp, c->m, c->sums};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        tnp_free(all[i]);
+}
+
+/* Is coordinate i of (k, q) penalised? */
+static bool ridge(const tnp_coarse *c, size_t i)
+{
+    return i % c->q < c->rank || c->bias_penalised;
+}
+
+static double dot(const tnp_coarse *c, const float *a, const float *b)
+{
+    return tnp_dot(a, b, c->k * c->q);
+}
+
+/* Which product of a pass over all rows, block by block. */
+typedef enum visit { GRADIENT, PRODUCT, LINE } visit;
+
+/* GRADIENT: out (k, q) = R'V', sums as tnp_softmax_slope has them. PRODUCT: out = C(V'a')'V'. LINE: sums (2) along a at t. */
+static tn_status on_blocks(const tnp_coarse *c, visit what, const float *s, const float *a, double t, float *out,
+                           double *sums)
+{
+    const tnp_softmax_rows *r = c->rows;
+    for (size_t start = 0; start < r->rows; start += r->block) {
+        tnp_softmax_range range = {start, 1, tnp_min(r->block, r->rows - start)};
+        const float *v = c->xu + start * c->q;
+        tn_status st = TN_OK;
+        if (what == GRADIENT)
+            tnp_softmax_slope(r, range, s, r->z, sums);
+        else
+            st = tnp_sgemm_nt(c->ctx, range.count, c->k, c->q, v, c->q, a, c->q, 0, r->z, c->k);
+        if (what == PRODUCT && st == TN_OK)
+            tnp_softmax_curve(r, range, s, r->z);
+        if (what == LINE && st == TN_OK)
+            tnp_softmax_line(r, range, s, r->z, t, sums);
+        if (out && st == TN_OK)
+            st = tnp_sgemm_tn(c->ctx, c->k, c->q, range.count, r->z, c->k, v, c->q, start ? 1 : 0, out, c->q);
+        if (st != TN_OK)
+            return st;
+    }
+    return TN_OK;
+}
+
+/* a += the penalty's part, where the place is b. */
+static void add_ridge(const tnp_coarse *c, const float *b, float *a)
+{
+    for (size_t i = 0; i < c->k * c->q; ++i)
+        a[i] += ridge(c, i) ? b[i] : 0;
+}
+
+/* m = inverse of the diagonal, by the sums of the last gradient. */
+static void make_diagonal(tnp_coarse *c)
+{
+    const double *weight = c->sums + 1 + c->k;
+    for (size_t i = 0; i < c->k * c->q; ++i) {
+        double value = weight[i / c->q] / (double)c->rows->rows * c->square[i % c->q] + (ridge(c, i) ? 1 : 0);
+        c->m[i] = value > 0 ? (float)(1 / value) : 0;
+    }
+}
+
+/* d ~ -H^-1 g by conjugate gradients. */
+static tn_status direction(tnp_coarse *c, const float *s)
+{
+    tn_status st = TN_OK;
+    size_t size = c->k * c->q;
+    double rz = 0, target;
+    make_diagonal(c);
+    for (size_t i = 0; i < size; ++i) {
+        c->d[i] = 0;
+        c->r[i] = -c->g[i];
+        c->p[i] = c->m[i] * c->r[i];
+        rz += (double)c->r[i] * (double)c->p[i];
+    }
+    target = FORCING * FORCING * rz;
+    for (size_t round = 0; round < CG_MOST && rz > target; ++round) {
+        TN_TRY(on_blocks(c, PRODUCT, s, c->p, 0, c->hp, NULL));
+        add_ridge(c, c->p, c->hp);
+        double bent = dot(c, c->p, c->hp), next = 0;
+        if (!(bent > 0))
+            break;
+        float step = (float)(rz / bent);
+        for (size_t i = 0; i < size; ++i) {
+            c->d[i] += step * c->p[i];
+            c->r[i] -= step * c->hp[i];
+            next += (double)c->r[i] * (double)(c->m[i] * c->r[i]);
+        }
+        for (size_t i = 0; i < size; ++i)
+            c->p[i] = c->m[i] * c->r[i] + (float)(next / rz) * c->p[i];
+        rz = next;
+    }
+done:
+    return st;
+}
+
+/* now (k, q) = w u', intercepts last. */
+static tn_status look(tnp_coarse *c, const float *w)
+{
+    size_t width = c->dim + 1;
+    for (size_t j = 0; j < c->k; ++j)
+        c->now[j * c->q + c->rank] = w[j * width + c->dim];
+    return tnp_sgemm_nt(c->ctx, c->k, c->rank, c->dim, w, width, c->u, c->dim, 0, c->now, c->q);
+}
+
+/* w += moved u, intercepts last. */
+static tn_status give_back(tnp_coarse *c, float *w)
+{
+    size_t width = c->dim + 1;
+    for (size_t j = 0; j < c->k; ++j)
+        w[j * width + c->dim] += c->moved[j * c->q + c->rank];
+    return tnp_sgemm_nn(c->ctx, c->k, c->dim, c->rank, c->moved, c->q, c->u, c->dim, 1, w, width);
+}
+
+typedef struct line_job {
+    const tnp_coarse *c;
+    const float *s;
+    double aside, stiff; /* the penalty's first derivative at 0, and its second */
+} line_job;
+
+static tn_status line(void *arg, double t, double *first, double *second)
+{
+    const line_job *job = arg;
+    double sums[2] = {0};
+    tn_status st = on_blocks(job->c, LINE, job->s, job->c->d, t, NULL, sums);
+    *first = sums[0] + job->aside + t * job->stiff;
+    *second = sums[1] + job->stiff;
+    return st;
+}
+
+/* Along d as far as the slope falls: scores, and the place in the subspace. */
+static tn_status take_step(tnp_coarse *c, float *s)
+{
+    tn_status st = TN_OK;
+    line_job job = {.c = c, .s = s};
+    double t = 0;
+    for (size_t i = 0; i < c->k * c->q; ++i) {
+        job.aside += ridge(c, i) ? (double)c->now[i] * (double)c->d[i] : 0;
+        job.stiff += ridge(c, i) ? (double)c->d[i] * (double)c->d[i] : 0;
+    }
+    TN_TRY(tnp_line_search(line, &job, dot(c, c->g, c->d), 0.1, &t));
+    for (size_t i = 0; i < c->k * c->q; ++i) {
+        c->d[i] *= (float)t;
+        c->now[i] += c->d[i];
+        c->moved[i] += c->d[i];
+    }
+    TN_TRY(tnp_sgemm_nt(c->ctx, c->rows->rows, c->k, c->q, c->xu, c->q, c->d, c->q, 1, s, c->k));
+done:
+    return st;
+}
+
+tn_status tnp_coarse_solve(tnp_coarse *c, size_t steps, double enough, float *w, float *s)
+{
+    tn_status st = TN_OK;
+    memset(c->moved, 0, c->k * c->q * sizeof *c->moved);
+    TN_TRY(look(c, w));
+    for (size_t step = 0; step < steps; ++step) {
+        memset(c->sums, 0, (1 + 2 * c->k) * sizeof *c->sums);
+        TN_TRY(on_blocks(c, GRADIENT, s, NULL, 0, c->g, c->sums));
+        add_ridge(c, c->now, c->g);
+        double square = dot(c, c->g, c->g);
+        enough = step ? enough : fmax(enough, LEFT * square);
+        if (square <= enough)
+            break;
+        TN_TRY(direction(c, s));
+        TN_TRY(take_step(c, s));
+        TN_TRY(tnp_cancelled(c->ctx));
+    }
+    TN_TRY(give_back(c, w));
+done:
+    return st;
+}

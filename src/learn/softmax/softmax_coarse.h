@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The multinomial problem in a small subspace: W moves by A U, U the space of classes, and the intercepts move freely. */
+#ifndef TNP_SOFTMAX_COARSE_H
+#define TNP_SOFTMAX_COARSE_H
+
+#include "learn/design/design.h"
+#include "learn/softmax/softmax_loss.h"
+
+typedef struct tnp_coarse {
+    tn_ctx *ctx;
+    const tnp_softmax_rows *rows;
+    size_t dim, k, rank, q; /* q = rank + 1 */
+    bool bias, bias_penalised;
+    float *u;                                    /* (rank, dim), orthonormal rows */
+    float *xu;                                   /* (rows, q): X u', then the constant, 0 without intercept */
+    double *square;                              /* q: sums of squares of xu's columns */
+    float *now, *moved, *g, *d, *r, *p, *hp, *m; /* (k, q) */
+    double *sums;                                /* 1 + 2 k: of the last gradient */
+} tnp_coarse;
+
+/* Borrows rows. Destroy is legal after failure, and on zeros. */
+tn_status tnp_coarse_init(tnp_design *design, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *out);
+void tnp_coarse_destroy(tnp_coarse *coarse);
+size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k);
+
+/* Moves w (k, dim + 1) and the scores s with it, by at most `steps` steps of Newton, until the squared gradient in the subspace is
+ * at most `enough`, or a ten-thousandth of what it was. */
+tn_status tnp_coarse_solve(tnp_coarse *coarse, size_t steps, double enough, float *w, float *s);
+
+#endif

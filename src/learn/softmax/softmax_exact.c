@@ -1,0 +1,438 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Newton's method with conjugate gradients, everything in double and around the mean m of the rows:
+ *
+ *   scores = (X - m) W' + beta,   beta = b + W m,   gradient  W + R'(X - m)  in W and  sum R  in beta
+ *
+ * so that rows far from the origin do not tie weights and intercepts together. Preconditioner: for class k the matrix
+ * I + rho_k (X - m)'(X - m), rho_k its mean curvature, by one eigendecomposition for all classes while D is at most WIDEST, its
+ * diagonal beyond; N rho_k for the intercept. Of what is (N, k) scores and those along the step are kept.
+ *
+ * The minimum is bounded from below at every gradient (learn/certify_softmax.c), the objective is that of the floats that are
+ * handed out. Oracle: ref_logistic. */
+#include "learn/softmax/softmax_exact.h"
+#include "algebra/blas.h"
+#include "learn/linear/certify.h"
+#include "learn/design/sweep.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { WIDEST = 2048, CG_MOST = 250, PANEL = 256, CHUNK = 16 };
+static const double NEAR = 0.25; /* of the tolerance: rounding to float has the rest */
+
+typedef struct solver {
+    tn_ctx *ctx;
+    tnp_design *x;
+    const tnp_softmax *l;
+    bool bias;
+    size_t n, k, dim, width;
+    double tolerance;
+    tnp_sweep sweep;
+    tnp_softmax_sums sums;
+    double *mean, *vectors, *values;            /* dim; (dim, dim) or NULL; dim: eigenvalues, or the diagonal */
+    double *rho;                                /* k */
+    double *w, *g, *d, *r, *p, *hp, *m, *moved; /* (k, width), in beta; moved: in b */
+    double *s, *z;                              /* (n, k) */
+    double *q; /* (CHUNK, k): probabilities of the rows of a chunk, one a thread-free chunk */
+    double f, lower;
+    size_t passes;
+} solver;
+
+/* ---- rows ---- */
+
+static double cost_of(const solver *v, size_t row)
+{
+    return (double)v->l->cost * (v->l->row_weight ? (double)v->l->row_weight[row] : 1);
+}
+
+static size_t class_of(const solver *v, size_t row)
+{
+    return v->l->y->cls[v->l->y->first[row]];
+}
+
+/* q (k) = softmax of s + t z; z may be NULL. */
+static void softmax(const solver *v, const double *s, double t, const double *z, double *q)
+{
+    double most = -INFINITY, total = 0;
+    for (size_t j = 0; j < v->k; ++j) {
+        q[j] = s[j] + (z ? t * z[j] : 0);
+        most = fmax(most, q[j]);
+    }
+    for (size_t j = 0; j < v->k; ++j) {
+        q[j] = exp(q[j] - most);
+        total += q[j];
+    }
+    for (size_t j = 0; j < v->k; ++j)
+        q[j] /= total;
+}
+
+static void slope_rows(void *arg, size_t start, size_t count, const double *s, double *t)
+{
+    solver *v = arg;
+    memcpy(v->s + start * v->k, s, count * v->k * sizeof *s);
+    for (size_t i = 0; i < count; ++i) {
+        double c = cost_of(v, start + i);
+        size_t own = class_of(v, start + i);
+        v->sums.loss += c * tnp_softmax_row_loss(s + i * v->k, v->k, own);
+        softmax(v, s + i * v->k, 0, NULL, v->q);
+        for (size_t j = 0; j < v->k; ++j) {
+            double q = v->q[j];
+            v->sums.mass[j] += c * q;
+            v->sums.disorder[j] -= q > 0 ? c * q * log(q) : 0;
+            v->rho[j] += c * q * (1 - q);
+            t[j * count + i] = c * (q - (j == own ? 1 : 0));
+        }
+        v->sums.longest = fmax(v->sums.longest, tnp_square(v->sweep.rows + i * v->dim, v->dim));
+    }
+}
+
+static void curve_rows(void *arg, size_t start, size_t count, const double *z, double *t)
+{
+    solver *v = arg;
+    for (size_t i = 0; i < count; ++i) {
+        double c = cost_of(v, start + i), mean = 0;
+        softmax(v, v->s + (start + i) * v->k, 0, NULL, v->q);
+        for (size_t j = 0; j < v->k; ++j)
+            mean += v->q[j] * z[i * v->k + j];
+        for (size_t j = 0; j < v->k; ++j)
+            t[j * count + i] = c * v->q[j] * (z[i * v->k + j] - mean);
+    }
+}
+
+static void keep_rows(void *arg, size_t start, size_t count, const double *z, double *t)
+{
+    solver *v = arg;
+    (void)t;
+    memcpy(v->z + start * v->k, z, count * v->k * sizeof *z);
+}
+
+/* ---- between b and beta ---- */
+
+static double along_mean(const solver *v, const double *a)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->dim; ++i)
+        sum += a[i] * v->mean[i];
+    return sum;
+}
+
+/* One pass with a (k, width), given in beta; back, where it is wanted, is the gradient in beta. */
+static tn_status pass(solver *v, const double *a, tnp_sweep_fn body, double *back)
+{
+    memcpy(v->moved, a, v->k * v->width * sizeof *a);
+    for (size_t j = 0; j < v->k; ++j) {
+        double *last = v->moved + j * v->width + v->dim;
+        *last = v->bias ? *last - along_mean(v, a + j * v->width) : 0;
+    }
+    ++v->passes;
+    tn_status st = tnp_sweep_run(&v->sweep, v->k, v->moved, body, v, back);
+    for (size_t j = 0; back && j < v->k; ++j) {
+        double *g = back + j * v->width, last = v->bias ? g[v->dim] : 0;
+        for (size_t i = 0; i < v->dim; ++i)
+            g[i] -= last * v->mean[i];
+        g[v->dim] = last;
+    }
+    return st;
+}
+
+static double dot(const solver *v, const double *a, const double *b, bool weights_only)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->k * v->width; ++i)
+        sum += weights_only && i % v->width == v->dim ? 0 : a[i] * b[i];
+    return sum;
+}
+
+static void add_weights(const solver *v, const double *a, double *to)
+{
+    for (size_t i = 0; i < v->k * v->width; ++i)
+        to[i] += i % v->width < v->dim ? a[i] : 0;
+}
+
+/* f, its gradient, curvatures and the bound of the minimum where it is. */
+static tn_status look(solver *v)
+{
+    v->sums.loss = v->sums.longest = 0;
+    memset(v->sums.mass, 0, v->k * sizeof(double));
+    memset(v->sums.disorder, 0, v->k * sizeof(double));
+    memset(v->rho, 0, v->k * sizeof(double));
+    tn_status st = pass(v, v->w, slope_rows, v->g);
+    v->f = v->sums.loss + dot(v, v->w, v->w, true) / 2;
+    for (size_t j = 0; j < v->k; ++j) /* moved: sums of rows, not around the mean */
+        for (size_t i = 0; i < v->width; ++i)
+            v->moved[j * v->width + i] =
+                v->g[j * v->width + i] + (i < v->dim ? v->g[j * v->width + v->dim] * v->mean[i] : 0);
+    v->lower = fmax(v->lower, tnp_softmax_bound(&v->sums, v->k, v->dim, v->bias, false, v->moved));
+    add_weights(v, v->w, v->g);
+    return st;
+}
+
+/* ---- the preconditioner ---- */
+
+/* The mean of the rows, then the products of rows around it: (dim, dim), or their diagonal. */
+static tn_status measure_rows(solver *v, double *panel)
+{
+    tn_status st = TN_OK;
+    for (int round = 0; round < 2; ++round)
+        for (size_t b = 0; b < v->x->blocks; ++b) {
+            const float *x = NULL;
+            size_t start, count;
+            TN_TRY(tnp_design_block(v->ctx, v->x, b, &x, &start, &count));
+            for (size_t i = 0; i < count; ++i) {
+                double *row = panel + i % PANEL * v->dim;
+                for (size_t j = 0; j < v->dim; ++j) {
+                    row[j] = (double)x[i * v->dim + j] - v->mean[j] * round;
+                    if (round == 0)
+                        v->values[j] += row[j] / (double)v->n;
+                    else
+                        v->values[j] += row[j] * row[j];
+                }
+                if (round == 1 && v->vectors && ((i + 1) % PANEL == 0 || i + 1 == count))
+                    TN_TRY(tnp_dsyrk_cols(v->ctx, i % PANEL + 1, v->dim, panel, v->dim, v->vectors));
+            }
+            if (round == 0 && b + 1 == v->x->blocks) {
+                memcpy(v->mean, v->values, v->dim * sizeof *v->mean);
+                memset(v->values, 0, v->dim * sizeof *v->values);
+            }
+        }
+done:
+    return st;
+}
+
+static tn_status prepare(solver *v)
+{
+    tn_status st = TN_OK;
+    double *panel = NULL;
+    TN_TRY(tnp_alloc_raw(v->ctx, PANEL * v->dim, sizeof *panel, &panel));
+    TN_TRY(measure_rows(v, panel));
+    v->passes += 2;
+    if (!v->bias)
+        memset(v->mean, 0, v->dim * sizeof *v->mean);
+    if (v->vectors)
+        TN_TRY(tnp_eigen(v->ctx, v->dim, v->vectors, v->values));
+done:
+    tnp_free(panel);
+    return st;
+}
+
+/* Takes the mean off the intercepts of a (k, width), of classes that have a curvature where `curved`. The same number added to all
+ * intercepts changes no probability: steps along it are rounding over nothing, and great intercepts cost the scores their digits. */
+static void centre_intercepts(const solver *v, bool curved, double *a)
+{
+    double sum = 0, count = 0;
+    for (size_t j = 0; j < v->k; ++j) {
+        sum += !curved || v->rho[j] > 0 ? a[j * v->width + v->dim] : 0;
+        count += !curved || v->rho[j] > 0;
+    }
+    for (size_t j = 0; j < v->k; ++j)
+        a[j * v->width + v->dim] -= !curved || v->rho[j] > 0 ? sum / count : 0;
+}
+
+/* out = M^-1 in; m is scratch. */
+static tn_status precondition(solver *v, const double *in, double *out)
+{
+    tn_status st = TN_OK;
+    const double *at = in;
+    if (v->vectors) {
+        TN_TRY(tnp_dgemm_nt(v->ctx, v->k, v->dim, v->dim, in, v->width, v->vectors, v->dim, 0, v->m, v->width));
+        at = v->m;
+    }
+    for (size_t j = 0; j < v->k; ++j) {
+        double rho = v->rho[j] / (double)v->n;
+        for (size_t i = 0; i < v->dim; ++i)
+            v->m[j * v->width + i] = at[j * v->width + i] / (1 + rho * fmax(0, v->values[i]));
+    }
+    if (v->vectors)
+        TN_TRY(tnp_dgemm_nn(v->ctx, v->k, v->dim, v->dim, v->m, v->width, v->vectors, v->dim, 0, out, v->width));
+    else
+        memcpy(out, v->m, v->k * v->width * sizeof *out);
+    for (size_t j = 0; j < v->k; ++j) {
+        size_t last = j * v->width + v->dim;
+        out[last] = v->bias && v->rho[j] > 0 ? in[last] / v->rho[j] : 0;
+    }
+    centre_intercepts(v, true, out);
+done:
+    return st;
+}
+
+/* ---- one step ---- */
+
+/* d ~ -H^-1 g, until the residual has fallen to `forcing`. */
+static tn_status direction(solver *v, double forcing, size_t max_passes)
+{
+    tn_status st = TN_OK;
+    size_t size = v->k * v->width;
+    memset(v->d, 0, size * sizeof *v->d);
+    for (size_t i = 0; i < size; ++i)
+        v->r[i] = -v->g[i];
+    TN_TRY(precondition(v, v->r, v->p));
+    double rz = dot(v, v->r, v->p, false), target = forcing * forcing * rz;
+    for (size_t round = 0; round < CG_MOST && rz > target && v->passes < max_passes; ++round) {
+        TN_TRY(pass(v, v->p, curve_rows, v->hp));
+        add_weights(v, v->p, v->hp);
+        double bent = dot(v, v->p, v->hp, false);
+        if (!(bent > 0))
+            break;
+        double step = rz / bent, before = rz;
+        for (size_t i = 0; i < size; ++i) {
+            v->d[i] += step * v->p[i];
+            v->r[i] -= step * v->hp[i];
+        }
+        TN_TRY(precondition(v, v->r, v->hp));
+        rz = dot(v, v->r, v->hp, false);
+        for (size_t i = 0; i < size; ++i)
+            v->p[i] = v->hp[i] + rz / before * v->p[i];
+    }
+done:
+    return st;
+}
+
+/* First and second derivative of f along d at t. */
+static tn_status line(void *arg, double t, double *first, double *second)
+{
+    const solver *v = arg;
+    *second = dot(v, v->d, v->d, true);
+    *first = dot(v, v->w, v->d, true) + t * *second;
+    for (size_t i = 0; i < v->n; ++i) {
+        const double *z = v->z + i * v->k;
+        double c = cost_of(v, i), mean = 0, square = 0;
+        softmax(v, v->s + i * v->k, t, z, v->q);
+        for (size_t j = 0; j < v->k; ++j) {
+            mean += v->q[j] * z[j];
+            square += v->q[j] * z[j] * z[j];
+        }
+        *first += c * (mean - z[class_of(v, i)]);
+        *second += c * (square - mean * mean);
+    }
+    return TN_OK;
+}
+
+static tn_status take_step(solver *v, double forcing, size_t max_passes, double *moved)
+{
+    tn_status st = TN_OK;
+    TN_TRY(direction(v, forcing, max_passes));
+    TN_TRY(pass(v, v->d, keep_rows, NULL));
+    TN_TRY(tnp_line_search(line, v, dot(v, v->g, v->d, false), 0.1, moved));
+    for (size_t i = 0; i < v->k * v->width; ++i)
+        v->w[i] += *moved * v->d[i];
+    TN_TRY(look(v));
+done:
+    return st;
+}
+
+static tn_status minimise(solver *v, size_t max_passes)
+{
+    tn_status st = TN_OK;
+    double moved = 1, first;
+    v->lower = 0; /* as every term is at least */
+    TN_TRY(look(v));
+    first = sqrt(dot(v, v->g, v->g, false));
+    while (moved > 0 && v->f - v->lower > NEAR * v->tolerance * v->f && v->passes < max_passes) {
+        double before = v->f, bound = v->lower, now = sqrt(dot(v, v->g, v->g, false));
+        TN_TRY(take_step(v, fmin(0.1, now / first), max_passes, &moved));
+        if (!(v->f < before || v->lower > bound))
+            break;
+    }
+done:
+    return st;
+}
+
+/* ---- the whole ---- */
+
+static size_t bytes_of(size_t rows, size_t dim, size_t k)
+{
+    return tnp_sweep_bytes(dim, k) +
+           8 * (2 * rows * k + 8 * k * (dim + 1) + 5 * k + 2 * dim + PANEL * dim + CHUNK * k) +
+           (dim <= WIDEST ? 24 * dim * dim : 0) + 1024; /* LAPACK takes 2 dim^2 */
+}
+
+static tn_status solver_init(solver *v)
+{
+    tn_status st = TN_OK;
+    size_t wide = v->k * v->width;
+    double **weights[] = {&v->w, &v->g, &v->d, &v->r, &v->p, &v->hp, &v->m, &v->moved};
+    double **classes[] = {&v->sums.mass, &v->sums.own, &v->sums.disorder, &v->rho, &v->q};
+    TN_TRY(tnp_sweep_init(v->ctx, v->x, v->k, &v->sweep));
+    for (size_t i = 0; i < sizeof weights / sizeof *weights; ++i)
+        TN_TRY(tnp_alloc(v->ctx, wide, sizeof(double), weights[i]));
+    for (size_t i = 0; i < sizeof classes / sizeof *classes; ++i)
+        TN_TRY(tnp_alloc(v->ctx, v->k, sizeof(double), classes[i]));
+    TN_TRY(tnp_alloc(v->ctx, v->dim, sizeof *v->mean, &v->mean));
+    TN_TRY(tnp_alloc(v->ctx, v->dim, sizeof *v->values, &v->values));
+    if (v->dim <= WIDEST)
+        TN_TRY(tnp_alloc(v->ctx, v->dim * v->dim, sizeof *v->vectors, &v->vectors));
+    TN_TRY(tnp_alloc_raw(v->ctx, v->n * v->k, sizeof *v->s, &v->s));
+    TN_TRY(tnp_alloc_raw(v->ctx, v->n * v->k, sizeof *v->z, &v->z));
+    for (size_t i = 0; i < v->n; ++i)
+        v->sums.own[class_of(v, i)] += cost_of(v, i);
+done:
+    return st;
+}
+
+static void solver_destroy(solver *v)
+{
+    void *all[] = {v->w,        v->g, v->d,    v->r,       v->p,      v->hp, v->m, v->moved,         v->sums.mass,
+                   v->sums.own, v->q, v->mean, v->vectors, v->values, v->s,  v->z, v->sums.disorder, v->rho};
+    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
+        tnp_free(all[i]);
+    tnp_sweep_destroy(&v->sweep);
+}
+
+/* w as floats, into out, and the objective of those. */
+static tn_status round_off(solver *v, float *out, double *objective)
+{
+    for (size_t j = 0; j < v->k; ++j)
+        v->w[j * v->width + v->dim] -= along_mean(v, v->w + j * v->width);
+    centre_intercepts(v, false, v->w);
+    for (size_t j = 0; j < v->k; ++j) {
+        double *w = v->w + j * v->width;
+        for (size_t i = 0; i < v->width; ++i)
+            w[i] = (double)(out[j * v->width + i] = i < v->dim || v->bias ? (float)w[i] : 0);
+        w[v->dim] += v->bias ? along_mean(v, w) : 0;
+    }
+    tn_status st = look(v);
+    *objective = v->f;
+    return st;
+}
+
+tn_status tnp_softmax_exact(tn_ctx *ctx, tnp_design *design, const tnp_softmax *loss, bool bias, double tolerance,
+                            size_t max_passes, float *w, double *objective, double *gap, size_t *passes)
+{
+    tn_status st = TN_OK;
+    solver v = {.ctx = ctx,
+                .x = design,
+                .l = loss,
+                .bias = bias,
+                .n = design->rows,
+                .k = loss->y->classes,
+                .dim = design->dim,
+                .width = design->dim + 1,
+                .tolerance = tolerance,
+                .passes = *passes};
+    float *found = NULL;
+    double f;
+    if (bytes_of(v.n, v.dim, v.k) + 4 * v.k * v.width > tnp_budget_left(ctx))
+        return TN_OK;
+    TN_TRY(solver_init(&v));
+    TN_TRY(tnp_alloc(ctx, v.k * v.width, sizeof *found, &found));
+    TN_TRY(prepare(&v));
+    for (size_t i = 0; i < v.k * v.width; ++i)
+        v.w[i] = (double)w[i];
+    for (size_t j = 0; bias && j < v.k; ++j)
+        v.w[j * v.width + v.dim] += along_mean(&v, v.w + j * v.width);
+    centre_intercepts(&v, false, v.w);
+    TN_TRY(minimise(&v, max_passes));
+    TN_TRY(round_off(&v, found, &f));
+    f += tnp_certify_rounding(f);
+    *passes = v.passes;
+    if (f - v.lower < *gap) {
+        memcpy(w, found, v.k * v.width * sizeof *w);
+        *objective = f;
+        *gap = fmax(0, f - v.lower);
+    }
+done:
+    solver_destroy(&v);
+    tnp_free(found);
+    return st;
+}

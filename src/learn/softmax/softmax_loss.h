@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The multinomial logistic loss on some rows at a time. Scores s and directions z have a row of k for each of them. */
+#ifndef TNP_SOFTMAX_LOSS_H
+#define TNP_SOFTMAX_LOSS_H
+
+#include "base/base.h"
+#include "matrix/moments.h"
+
+typedef struct tnp_softmax {
+    const tnp_targets *y;    /* lists of classes, one a row */
+    float cost;              /* C */
+    const float *row_weight; /* rows, or NULL */
+} tnp_softmax;
+
+typedef struct tnp_softmax_rows {
+    tn_ctx *ctx;
+    const tnp_softmax *loss;
+    size_t rows, k;
+    size_t block;    /* rows that one call may be given */
+    float *z;        /* (block, k), for the caller */
+    double *partial; /* (chunks of a block, 1 + 2 k): sums, added in their order */
+    float *scratch;  /* (chunks of a block, k) */
+} tnp_softmax_rows;
+
+/* Which rows: start, start + stride, ..., count of them, at most a block. s is that of all rows, z of these alone. */
+typedef struct tnp_softmax_range {
+    size_t start, stride, count;
+} tnp_softmax_range;
+
+/* Destroy is legal after failure, and on zeros. */
+tn_status tnp_softmax_rows_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_softmax_rows *out);
+void tnp_softmax_rows_destroy(tnp_softmax_rows *rows);
+size_t tnp_softmax_rows_bytes(size_t rows, size_t k);
+
+/* g (count, k) = derivative of the loss; sums (1 + 2 k) += the loss, column sums of g, those of the second derivative's diagonal. */
+void tnp_softmax_slope(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, float *g, double *sums);
+/* z <- second derivative times z. */
+void tnp_softmax_curve(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, float *z);
+/* sums (2) += first and second derivative of the loss of s + t z in t. */
+void tnp_softmax_line(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, const float *z, double t,
+                      double *sums);
+
+/* First and second derivative at t of a convex function of one variable. */
+typedef tn_status (*tnp_line)(void *arg, double t, double *first, double *second);
+/* *step: where the derivative has fallen to `enough` of `slope`, its value at 0. 0 when it does not fall, or when none was found. */
+tn_status tnp_line_search(tnp_line line, void *arg, double slope, double enough, double *step);
+
+#endif

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Newton's method in the k intercepts alone, by conjugate gradients with the diagonal as preconditioner:
+ *
+ *   slope e_k = sum_i c_i (p_ik - [y_i = k]),   product  sum_i c_i (p_i o z - p_i (p_i'z))
+ *
+ * The scores are kept, so that a product costs N k exponentials and no pass over X. A bound of the minimum from the softmax of the
+ * scores needs e = 0: what is left of e costs the bound in proportion, not in squares. */
+#include "learn/softmax/softmax_settle.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { STEPS = 4, CG_MOST = 12 };
+static const double SMALL = 1e-7, FORCING = 0.01; /* of the mass of all rows; of the residual */
+
+/* sums (1 + 2 k) as tnp_softmax_slope has them; with z: its first k become the product with z instead. */
+static void visit(const tnp_softmax_rows *r, const float *s, const double *z, double *sums)
+{
+    memset(sums, 0, (1 + 2 * r->k) * sizeof *sums);
+    for (size_t start = 0; start < r->rows; start += r->block) {
+        tnp_softmax_range range = {start, 1, tnp_min(r->block, r->rows - start)};
+        if (!z) {
+            tnp_softmax_slope(r, range, s, r->z, sums);
+            continue;
+        }
+        for (size_t i = 0; i < range.count * r->k; ++i)
+            r->z[i] = (float)z[i % r->k];
+        tnp_softmax_curve(r, range, s, r->z);
+        for (size_t i = 0; i < range.count; ++i)
+            for (size_t j = 0; j < r->k; ++j)
+                sums[j] += (double)r->z[i * r->k + j];
+    }
+}
+
+typedef struct room {
+    double *sums, *product; /* 1 + 2 k */
+    double *d, *r, *p;      /* k */
+} room;
+
+/* Takes the mean off the classes that have a curvature. A constant added to all intercepts changes nothing, so that slopes and products
+ * sum to 0 but for rounding; what rounding leaves there would be divided by nothing. */
+static void centre(const double *weight, size_t k, double *a)
+{
+    double sum = 0, count = 0;
+    for (size_t j = 0; j < k; ++j) {
+        sum += weight[j] > 0 ? a[j] : 0;
+        count += weight[j] > 0;
+    }
+    for (size_t j = 0; j < k; ++j)
+        a[j] = weight[j] > 0 ? a[j] - sum / count : 0;
+}
+
+/* d ~ -H^-1 e. A class that no row is near has no curvature, and stays. */
+static void direction(const tnp_softmax_rows *rows, const float *s, const room *v)
+{
+    size_t k = rows->k;
+    const double *slope = v->sums + 1, *weight = slope + k;
+    double rz = 0, target;
+    for (size_t j = 0; j < k; ++j) {
+        v->d[j] = 0;
+        v->r[j] = -slope[j];
+    }
+    centre(weight, k, v->r);
+    for (size_t j = 0; j < k; ++j) {
+        v->p[j] = weight[j] > 0 ? v->r[j] / weight[j] : 0;
+        rz += v->r[j] * v->p[j];
+    }
+    target = FORCING * FORCING * rz;
+    for (int round = 0; round < CG_MOST && rz > target; ++round) {
+        double bent = 0, next = 0;
+        centre(weight, k, v->p);
+        visit(rows, s, v->p, v->product);
+        centre(weight, k, v->product);
+        for (size_t j = 0; j < k; ++j)
+            bent += v->p[j] * v->product[j];
+        if (!(bent > 0))
+            break;
+        for (size_t j = 0; j < k; ++j) {
+            v->d[j] += rz / bent * v->p[j];
+            v->r[j] -= rz / bent * v->product[j];
+            next += weight[j] > 0 ? v->r[j] * v->r[j] / weight[j] : 0;
+        }
+        for (size_t j = 0; j < k; ++j)
+            v->p[j] = (weight[j] > 0 ? v->r[j] / weight[j] : 0) + next / rz * v->p[j];
+        rz = next;
+    }
+}
+
+static void move(const tnp_softmax_rows *rows, const double *d, float *s, float *intercept, size_t stride)
+{
+    size_t k = rows->k;
+    for (size_t j = 0; j < k; ++j)
+        intercept[j * stride] += (float)d[j];
+    for (size_t i = 0; i < rows->rows * k; ++i)
+        s[i] += (float)d[i % k];
+}
+
+tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *intercept, size_t stride)
+{
+    tn_status st = TN_OK;
+    size_t k = rows->k;
+    double last = INFINITY;
+    room v = {0};
+    TN_TRY(tnp_alloc(rows->ctx, 1 + 2 * k, sizeof *v.sums, &v.sums));
+    TN_TRY(tnp_alloc(rows->ctx, 1 + 2 * k, sizeof *v.product, &v.product));
+    TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.d, &v.d));
+    TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.r, &v.r));
+    TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.p, &v.p));
+    for (int step = 0; step < STEPS; ++step) {
+        double off = 0, mass = 0;
+        visit(rows, s, NULL, v.sums);
+        for (size_t j = 0; j < k; ++j)
+            off += fabs(v.sums[1 + j]);
+        for (size_t i = 0; i < rows->rows; ++i)
+            mass += (double)rows->loss->cost * (rows->loss->row_weight ? (double)rows->loss->row_weight[i] : 1);
+        if (v.sums[0] > last) /* the last step went too far: back, and no further */
+            for (size_t j = 0; j < k; ++j)
+                v.d[j] = -v.d[j];
+        else if (off > SMALL * mass)
+            direction(rows, s, &v);
+        else
+            break;
+        move(rows, v.d, s, intercept, stride);
+        if (v.sums[0] > last)
+            break;
+        last = v.sums[0];
+    }
+done:
+    tnp_free(v.sums);
+    tnp_free(v.product);
+    tnp_free(v.d);
+    tnp_free(v.r);
+    tnp_free(v.p);
+    return st;
+}

@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The best intercepts of the multinomial model for given weights. */
+#ifndef TNP_SOFTMAX_SETTLE_H
+#define TNP_SOFTMAX_SETTLE_H
+
+#include "learn/softmax/softmax_loss.h"
+
+/* Moves free intercepts, every stride-th number from `intercept` on, and the scores s (rows, k) with them, until the slopes in
+ * them are rounding. No product with the rows. */
+tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *intercept, size_t stride);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Statistics of rows X (N,D) and targets Y (N,K): everything a ridge model needs, in O(D^2 + K D) memory. Built by
+ * blocks of rows, mergeable, and cut by columns for ensembles. This is the tn_moments of tenon/learn.h. */
+#ifndef TNP_MOMENTS_H
+#define TNP_MOMENTS_H
+
+#include "base/base.h"
+
+/* Targets of N rows: lists of positive classes (first, cls: as in tn_labels), or dense values (N,K). weight: of every row in
+ * a weighted problem, above 0; NULL: all 1. Borrowed. */
+typedef struct tnp_targets {
+    size_t rows, classes;
+    const size_t *first;
+    const uint32_t *cls;
+    const double *values;
+    const double *weight;
+} tnp_targets;
+
+/* Sums are taken of x - shift; shift is the mean of the first block, so that large offsets cost no digits. With weights every
+ * term of every sum is multiplied by that of its row. */
+typedef struct tnp_moments {
+    size_t rows, dim, classes;
+    double weight;     /* of all rows together: as many as rows without weights */
+    double log_weight; /* sum of the logarithms of the weights */
+    bool wide;         /* blocks come in double */
+    bool framed;       /* shift was given, not taken from the first block */
+    double trace;      /* of gram as its blocks were added: about the shift they had then */
+    double noise;      /* variance of the rounding error of gram: its squared Frobenius norm */
+    double *shift;     /* (D) */
+    double *gram;      /* (D,D), upper triangle: sum (x - shift)(x - shift)' */
+    double *sum;       /* (D): sum (x - shift) */
+    double *xty;       /* (K,D): sum y (x - shift)' */
+    double *ysum;      /* (K) */
+    double *yy;        /* (K): sum y^2 */
+    float *shift_f32;  /* (D), narrow only: shift is rounded to float, so both are equal */
+    double *excess;    /* (D), narrow only: the diagonal of gram less the squares added up in double */
+    float *product;    /* (D,D), narrow only: one block's product */
+} tnp_moments;
+
+/* Rows that one block should have: few enough that a float product keeps its digits, many enough that adding it
+ * to the double sum costs little. */
+size_t tnp_moments_block(size_t dim, bool wide);
+/* Bytes that tnp_moments_new will allocate; SIZE_MAX when that overflows. */
+size_t tnp_moments_bytes(size_t dim, size_t classes, bool wide);
+
+TN_API void tn_moments_free(tnp_moments *moments);
+TN_API size_t tn_moments_rows(const tnp_moments *moments);
+TN_API size_t tn_moments_cols(const tnp_moments *moments);
+TN_API size_t tn_moments_classes(const tnp_moments *moments);
+TN_API tn_status tn_moments_merge(tn_ctx *ctx, tnp_moments *into, const tnp_moments *from);
+
+tn_status tnp_moments_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tnp_moments **out);
+/* Gives empty wide statistics their shift (D), where a better one is known than the first block will have. */
+void tnp_moments_frame(tnp_moments *moments, const double *shift);
+
+/* Adds rows [start, start + count) of the targets with their features x (count, D), compact. x is used as
+ * scratch: its contents are undefined afterwards. At most tnp_moments_block rows at once. Weighted rows are added in double
+ * only. */
+tn_status tnp_moments_add(tn_ctx *ctx, tnp_moments *moments, float *x, const tnp_targets *y, size_t start,
+                          size_t count);
+tn_status tnp_moments_add_wide(tn_ctx *ctx, tnp_moments *moments, double *x, const tnp_targets *y, size_t start,
+                               size_t count);
+
+/* into -= from, which holds some of its rows: a training fold is everything less the fold held out. */
+void tnp_moments_subtract(tnp_moments *into, const tnp_moments *from);
+
+typedef struct tnp_range {
+    size_t from, to;
+} tnp_range;
+
+/* Whether every column is of a size whose squares float can hold: none overflows, none that varies vanishes. */
+bool tnp_moments_in_range(const tnp_moments *moments);
+/* Sets noise and trace from gram alone, for statistics that come from a file: blocks of the usual size and alike. */
+void tnp_moments_guess_noise(tnp_moments *moments);
+/* Variance of the rounding of `rows` products added up in one block whose products have this trace: of the Frobenius norm. */
+double tnp_block_noise(size_t rows, bool wide, double trace);
+
+/* What the rounding of moments may have done to a symmetric matrix A: estimates, one standard deviation. */
+typedef struct tnp_noise {
+    double norm; /* spectral norm of the error of A */
+    double
+        share;   /* of an entry, against the root of the product of its two diagonal entries before they were centred */
+    double form; /* error of u'Au for any unit vector u: no more than that */
+    double entry; /* error of one feature of one row, as it went into the moments */
+    size_t flat;  /* columns that never change: so many eigenvalues of A are zero by right */
+    size_t twins; /* products of rows: rows that are the same as an earlier one, each a zero of A too */
+    size_t faint; /* columns that do change, by less than the noise */
+} tnp_noise;
+/* Of the moments below, on the same columns; scale (d): those diagonal entries. */
+void tnp_moments_noise(const tnp_moments *moments, const tnp_range *parts, size_t count, bool intercept, double *scale,
+                       tnp_noise *out);
+
+/* The moments of a ridge model on the columns given by `parts` ranges [from, to), ascending:
+ *   gram (d,d) upper, xty (K,d), yy (K), mean (d), ymean (K), centred when intercept, else about zero, means 0.
+ * Arrays are the caller's; gram may be the statistics' own when all columns are taken. */
+void tnp_moments_of(const tnp_moments *moments, const tnp_range *parts, size_t count, bool intercept, double *gram,
+                    double *xty, double *yy, double *mean, double *ymean);
+
+#endif

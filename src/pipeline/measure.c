@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * How good scores are that were made without their rows: what cross-validations go by, and what few rows cannot tell.
+ *
+ * A row of a class that the model has never seen is wrong whatever the model learned, and so is the order of a label that was
+ * the same in all its rows: such rows and labels are left out, and where nothing is left the figure does not exist. Counting
+ * them as errors was refused: with one row per class every C and lambda would be 0 % right. */
+#include "pipeline/parts.h"
+#include "learn/head/folds.h"
+#include "tenon/evaluate.h"
+
+#include <math.h>
+#include <string.h>
+
+static const char *metric_name(tn_task task)
+{
+    return task == TN_TASK_MULTICLASS ? "accuracy" : task == TN_TASK_MULTILABEL ? "mean_ap" : "r2";
+}
+
+/* Takes the classes that are not judged out of the labels: rows of theirs are unknown, or they have no positives. */
+static void take_out(const tnp_task *task, const bool *judged, size_t count, tnp_picked *picked, bool *known)
+{
+    size_t left = 0;
+    for (size_t i = 0, p = 0; i < count; ++i) {
+        size_t end = picked->first[i + 1], from = left;
+        for (; p < end; ++p)
+            if (judged[picked->cls[p]])
+                picked->cls[left++] = picked->cls[p];
+        known[i] = left > from || task->kind == TN_TASK_MULTILABEL;
+        picked->first[i + 1] = left;
+    }
+}
+
+/* judged (classes), or NULL in a regression. */
+static tn_status measure(tn_ctx *ctx, const tnp_task *task, const bool *judged, const size_t *rows, size_t count,
+                         const float *scores, double *value)
+{
+    tn_status st = TN_OK;
+    size_t k = task->y.classes;
+    tnp_picked picked = {0};
+    bool *known = NULL;
+    tn_metrics *metrics = NULL;
+    tn_view view = {scores, count, k, k};
+    TN_TRY(tnp_alloc(ctx, count, sizeof *known, &known));
+    memset(known, true, count);
+    TN_TRY(tnp_picked_init(ctx, &task->y, rows, count, &picked));
+    if (judged)
+        take_out(task, judged, count, &picked, known);
+    tn_labels labels = {.task = task->kind,
+                        .rows = count,
+                        .classes = k,
+                        .known = known,
+                        .first = picked.first,
+                        .cls = picked.cls,
+                        .values = picked.values};
+    if (memchr(known, true, count))
+        TN_TRY(tn_metrics_compute(ctx, view, &labels, 0.5, &metrics));
+    *value = !metrics                            ? (double)NAN
+             : labels.task == TN_TASK_MULTICLASS ? metrics->accuracy
+             : labels.task == TN_TASK_MULTILABEL ? metrics->mean_ap
+                                                 : metrics->r2;
+done:
+    tn_metrics_free(metrics);
+    tnp_picked_destroy(&picked);
+    tnp_free(known);
+    return st;
+}
+
+/* Positives of every class among `rows` (count; NULL: all). */
+static void count_positives(const tnp_targets *y, const size_t *rows, size_t count, size_t *out)
+{
+    for (size_t i = 0; i < count; ++i)
+        for (size_t row = rows ? rows[i] : i, p = y->first[row]; p < y->first[row + 1]; ++p)
+            ++out[y->cls[p]];
+}
+
+/* As tnp_measure_rows where alone is false: a class is judged if the rows outside tell it from others. Else each of the rows was
+ * left out by itself. */
+static tn_status measure_held_out(tn_ctx *ctx, const tnp_task *task, bool alone, const size_t *rows, size_t count,
+                                  const float *scores, double *value)
+{
+    tn_status st = TN_OK;
+    const tnp_targets *y = &task->y;
+    size_t k = y->classes, *all = NULL, *here = NULL;
+    bool *judged = NULL;
+    if (task->kind == TN_TASK_REGRESSION)
+        return measure(ctx, task, NULL, rows, count, scores, value);
+    TN_TRY(tnp_alloc(ctx, k, sizeof *all, &all));
+    TN_TRY(tnp_alloc(ctx, k, sizeof *here, &here));
+    TN_TRY(tnp_alloc(ctx, k, sizeof *judged, &judged));
+    count_positives(y, NULL, y->rows, all);
+    count_positives(y, rows, count, here);
+    for (size_t c = 0; c < k; ++c) {
+        size_t positives = alone ? tnp_min(all[c], 1) : here[c];
+        size_t negatives = alone ? tnp_min(y->rows - all[c], 1) : count - here[c];
+        judged[c] = all[c] > positives && (task->kind == TN_TASK_MULTICLASS || y->rows - all[c] > negatives);
+    }
+    TN_TRY(measure(ctx, task, judged, rows, count, scores, value));
+done:
+    tnp_free(all);
+    tnp_free(here);
+    tnp_free(judged);
+    return st;
+}
+
+tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
+{
+    return measure_held_out(ctx, arg, false, rows, count, scores, value);
+}
+
+tn_status tnp_measure_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
+                               double *value)
+{
+    return measure_held_out(ctx, task, true, rows, count, scores, value);
+}
+
+tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, float *scores)
+{
+    const tnp_targets *y = &task->y;
+    size_t *positives = NULL;
+    tn_status st = tnp_alloc(ctx, y->classes, sizeof *positives, &positives);
+    if (st != TN_OK)
+        return st;
+    count_positives(y, NULL, y->rows, positives);
+    for (size_t i = 0; i < count; ++i)
+        for (size_t c = 0; c < y->classes; ++c) {
+            size_t others = positives[c] - (tnp_target(y, rows[i], c) > 0.5);
+            if (others == 0 || others == y->rows - 1)
+                scores[i * y->classes + c] = NAN;
+        }
+    tnp_free(positives);
+    return TN_OK;
+}
+
+tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count)
+{
+    size_t *positives = NULL;
+    *count = 0;
+    if (task->kind != TN_TASK_MULTICLASS)
+        return TN_OK;
+    tn_status st = tnp_alloc(ctx, task->y.classes, sizeof *positives, &positives);
+    if (st != TN_OK)
+        return st;
+    count_positives(&task->y, NULL, task->y.rows, positives);
+    for (size_t c = 0; c < task->y.classes; ++c)
+        *count += positives[c] == 1;
+    tnp_free(positives);
+    return TN_OK;
+}
+
+tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
+{
+    const tnp_task *task = c->bench->task;
+    tn_fit_info *info = c->info;
+    bool cv = c->options->method == TN_METHOD_SVM_CV || c->options->method == TN_METHOD_RIDGE_CV;
+    tn_status st = tnp_folds_for(ctx, &task->y, task->kind, c->options->learn.folds, &info->folds);
+    if (st != TN_OK)
+        return st;
+    if (cv && info->folds == 0)
+        info->grid_note = task->kind == TN_TASK_MULTICLASS   ? "every class has one row: held out, its class is unseen"
+                          : task->kind == TN_TASK_MULTILABEL ? "no label has two rows with it and two without it"
+                                                             : "fewer than 4 rows";
+    else if (cv && info->folds < c->options->learn.folds)
+        info->grid_note = "fewer folds than asked for: there are too few rows";
+    return info->folds == 0 ? tnp_say_no_probabilities(ctx, c, 0) : TN_OK;
+}
+
+void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross)
+{
+    tn_fit_info *info = c->info;
+    info->grid_count = cross->count;
+    info->grid_best = cross->best;
+    info->grid = cross->grid;
+    info->grid_mean = cross->mean;
+    info->grid_se = cross->se;
+    info->grid_metric = metric_name(c->bench->task->kind);
+    if (cross->best == SIZE_MAX)
+        info->grid_note = "no fold holds a class that the rows outside it tell from others";
+    cross->grid = cross->mean = cross->se = NULL; /* the info's now */
+}
+
+tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *c, double temperature)
+{
+    static const char why[] = "too few rows of a class to leave one out and see how sure the head is";
+    if (temperature > 0 || c->bench->task->kind == TN_TASK_REGRESSION)
+        return TN_OK;
+    if (c->options->learn.calibrate == TN_CALIBRATE_YES)
+        return tnp_fail(ctx, TN_ERR_DATA, "--calibrate yes: %s", why);
+    if (c->options->learn.calibrate == TN_CALIBRATE_AUTO)
+        c->info->temperature_note = why;
+    return TN_OK;
+}

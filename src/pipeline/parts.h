@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Pieces of the pipeline that would hide its plot: candidates, the figures of a set, the head of a set. */
+#ifndef TNP_PIPELINE_PARTS_H
+#define TNP_PIPELINE_PARTS_H
+
+#include "learn/ridge/loo.h"
+#include "learn/ridge/class_means.h"
+#include "learn/head/cross.h"
+#include "learn/head/head.h"
+#include "learn/head/task.h"
+#include "select/ensemble.h"
+#include "select/evidence.h"
+#include "select/search.h"
+#include "tenon/pipeline.h"
+
+/* What --transform says: a map, or none, and what it is called. */
+typedef struct tnp_transform {
+    char *name;
+    tn_map *map; /* NULL: none */
+} tnp_transform;
+
+/* Every triple of source, transform and normalisation, with its feed over the task's rows. */
+typedef struct tnp_candidates {
+    size_t count;
+    tn_feed **feeds;
+    char **names;
+    const char **transform_names; /* count; NULL when --transform says nothing but none */
+    tnp_transform *transforms;    /* transform_count; the feeds borrow their maps */
+    size_t transform_count;
+} tnp_candidates;
+
+tn_status tnp_candidates_new(tn_ctx *ctx, const tn_features *const *features, size_t count, const tnp_task *task,
+                             const tn_rank_options *options, tnp_candidates **out);
+/* Centres of their columns from `far` deviations on (transform/feed.h; INFINITY: none), and the largest value they may have. */
+tn_status tnp_candidates_survey(tn_ctx *ctx, tnp_candidates *candidates, double far, double limit);
+void tnp_candidates_free(tnp_candidates *candidates);
+
+/* Everything that the figures of a set need besides the set. */
+typedef struct tnp_selection {
+    const tnp_task *task;
+    const tnp_candidates *candidates;
+    tnp_ensemble *ensemble;
+    const tn_rank_options *options;
+    const tnp_sample *sample; /* NULL: no leave-one-out */
+    bool loo_off;             /* it was not asked for */
+} tnp_selection;
+
+/* Evidence and leave-one-out of a set into *out (named by its members), its ridge problem and evidence to the caller
+ * when he asks for them. */
+tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *bench, const size_t *members, size_t count,
+                          tn_candidate *out, tnp_ridge **ridge, tn_evidence **evidence);
+/* As tnp_set_fn: log evidence of a set; arg is a tnp_selection. */
+tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const size_t *members, size_t count, double *log_evidence);
+
+/* Feeds of a set, in order; the array is the caller's, free with tnp_free. */
+tn_status tnp_pick_feeds(tn_ctx *ctx, const tnp_candidates *candidates, const size_t *members, size_t count,
+                         const tn_feed ***out);
+/* Leave-one-out of a set over the bench's sample. */
+tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_selection *bench, const tnp_ridge *ridge, const size_t *members,
+                         size_t count, tnp_loo **out);
+
+/* A ridge problem, class means, or both, of a set: what tnp_left_out_scores makes again without some rows. */
+typedef struct tnp_left_out {
+    const tnp_selection *bench;
+    const tn_feed *const *feeds; /* the set's */
+    size_t count;
+    const tnp_ridge *ridge;
+    const double *lambda;         /* classes */
+    const tnp_class_means *means; /* NULL where share is 0 */
+    double share;                 /* of the class means' scores: 0, 1, or between where classes are few rows */
+} tnp_left_out;
+
+/* Rows of the largest class of many if that is small enough to leave one row of every class out at a time, and as many refits are some
+ * seconds at most; else 0. dim: columns. */
+tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few);
+
+/* Scores (sample rows, classes) of the sample's rows by models without them. */
+tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_sample *sample, double *out);
+/* The class means to take instead of the ridge where lambda is infinite, or beyond all eigenvalues, for all of many classes; *out is
+ * NULL where it is not, or where they are of no use either. Then every lambda is infinite. Free with tnp_class_means_free. */
+tn_status tnp_means_of_null(tn_ctx *ctx, const tnp_selection *bench, const tn_feed *const *feeds, size_t count,
+                            const tnp_ridge *ridge, double *lambda, tnp_class_means **out);
+/* The class means that share a head of few rows with the ridge, TNP_HALF each; *out is NULL where classes have many rows, no weights, or
+ * where rows that are left out speak for the ridge alone. */
+#define TNP_HALF 0.5
+tn_status tnp_means_of_few(tn_ctx *ctx, const tnp_selection *bench, const tn_feed *const *feeds, size_t count,
+                           const tnp_ridge *ridge, const double *lambda, tnp_class_means **out);
+/* The lambda that all classes share, infinite also where it gains less than rounding can tell: with as many rows as classes F may be
+ * flat in lambda. */
+double tnp_shared_or_null(const tn_evidence *evidence);
+
+/* Leave-one-out figures of predictions (sample rows, classes), into the loo_ members of *out. */
+tn_status tnp_judge_left_out(tn_ctx *ctx, const tnp_selection *bench, const double *predicted, tn_candidate *out);
+
+/* A set that was chosen, and what its training may look at; figures go to info. */
+typedef struct tnp_chosen {
+    const tnp_selection *bench;
+    const tn_labels *labels;
+    const tn_fit_options *options;
+    const size_t *members;
+    size_t count;
+    const tn_feed **feeds;
+    tn_fit_info *info;
+} tnp_chosen;
+
+/* Methods evidence and ridge-cv: the ridge head of the set, lambda by rule or by cross-validation. */
+tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_ridge *ridge, const tn_evidence *evidence,
+                          tn_head **out);
+/* Methods svm, svm-cv and logistic. */
+tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
+/* Methods perceptron to scw2. */
+tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
+/* Quality of scores that were made without their rows: accuracy, mean AP, R^2 over the classes that the models could know, NaN
+ * where there is none. Of a fold, by models of all other rows: what a cross-validation goes by (a tnp_measure_fn; arg is the
+ * tnp_task). Or of rows that were left out one by one. */
+tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
+                           double *value);
+tn_status tnp_measure_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
+                               double *value);
+/* Scores (count, classes) of rows that were left out one by one become NaN where the class has the same label in all other
+ * rows. */
+tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, float *scores);
+/* The number of folds that the rows allow, into info->folds, and what is to be said of it. */
+tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *chosen);
+/* A temperature of 0, where one was to be fitted: TN_ERR_DATA when the user insists, else a note. */
+tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *chosen, double temperature);
+/* Moves the grid and its figures into the info. */
+void tnp_keep_cross(const tnp_chosen *chosen, tnp_cross *cross);
+/* How a head is made, from the same tables as the command line. Free with tn_text_free. */
+tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **out);
+/* A head with everything but its numbers. */
+tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
+
+/* Multi-class tasks: how many classes have one row; else 0. */
+tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count);
+
+/* Results under construction. */
+tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out);
+void tnp_ranking_sort(tn_ranking *ranking);
+tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tn_fit_options *options,
+                           tn_fit_info **out);
+/* Options out of bounds or that contradict each other: TN_ERR_ARG before any file is read. */
+tn_status tnp_check_rank(tn_ctx *ctx, const tn_rank_options *options);
+tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options);
+/* Figures of a set that was taken without asking for its evidence: all NaN. */
+tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search, tn_fit_info *info);
+tn_status tnp_fit_info_steps(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search,
+                             tn_fit_info *info);
+
+/* At least one source, no two of one name, none the labels themselves: TN_ERR_ARG. */
+tn_status tnp_check_names(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels);
+/* Reads --loo: a number of rows, "all" (SIZE_MAX) or "0". */
+tn_status tnp_parse_loo(tn_ctx *ctx, const char *text, size_t *rows);
+/* Names of a set joined by " + ". */
+tn_status tnp_join_names(tn_ctx *ctx, const tnp_candidates *candidates, const size_t *members, size_t count,
+                         char **out);
+
+#endif

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Training of the ridge head on a chosen set: lambda, weights, leave-one-out, temperature. What becomes of an infinite lambda is
+ * in pipeline_means.c, other linear heads in pipeline_linear.c. */
+#include "pipeline/parts.h"
+#include "learn/head/calibrate.h"
+#include "learn/head/folds.h"
+#include "base/text.h"
+#include "transform/feed.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **out)
+{
+    enum { TABLES = 5 };
+    tnp_text text;
+    size_t counts[TABLES];
+    const tn_field *tables[TABLES] = {tn_fit_fields(&counts[0]), tn_learn_fields(&counts[1]),
+                                      tn_rank_fields(&counts[2]), tn_evidence_fields(&counts[3]),
+                                      tn_online_fields(&counts[4])};
+    const void *bases[TABLES] = {options, &options->learn, &options->rank, &options->rank.evidence, &options->online};
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "{");
+    for (size_t t = 0; t < TABLES; ++t)
+        tnp_text_fields(&text, tables[t], counts[t], bases[t], t == 0);
+    tnp_text_add(&text, ",\"seed\":\"%zu\"}", options->rank.seed);
+    return tnp_text_take(&text, out);
+}
+
+tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    const tnp_task *task = c->bench->task;
+    size_t dim = 0;
+    for (size_t m = 0; m < c->count; ++m)
+        dim += tn_feed_cols(c->feeds[m]);
+    TN_TRY(tnp_head_new(ctx, task->kind, (const char *const *)c->labels->names, task->y.classes, dim, c->count,
+                        c->info->method, &head));
+    TN_TRY(tnp_head_set_reps(ctx, c->feeds, head));
+    for (size_t m = 0; m < c->count; ++m)
+        if (head->reps[m].map)
+            TN_TRY(tnp_strdup(ctx, c->bench->candidates->transform_names[c->members[m]], &head->reps[m].transform));
+    tn_fit_options used = *c->options;
+    if (!isnan(c->info->cost)) /* what a cross-validation chose */
+        used.learn.cost = c->info->cost;
+    if (!isnan(c->info->eta))
+        used.online.eta = c->info->eta;
+    used.online.average = !used.online.no_average;
+    TN_TRY(tnp_options_json(ctx, &used, &head->options));
+    head->log_evidence = c->info->chosen.log_evidence;
+    *out = head;
+    head = NULL;
+done:
+    tn_head_free(head);
+    return st;
+}
+
+/* Value of a target that never changes: its value in the first row. */
+static double constant_value(const tnp_task *task, size_t c)
+{
+    if (task->values)
+        return task->values[c] + task->offset[c];
+    return tnp_target(&task->y, 0, c);
+}
+
+/* Constant classes are scored by their constant, with or without an intercept; regression gets its offset back. */
+static void finish_bias(const tnp_task *task, tn_head *head)
+{
+    for (size_t c = 0; c < head->classes; ++c)
+        head->bias[c] = (float)(task->constant[c] ? constant_value(task, c) : (double)head->bias[c] + task->offset[c]);
+}
+
+/* ---- lambda ---- */
+
+/* Infinite where no row can be left out: nothing then speaks for less. */
+static tn_status loo_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, double *lambda)
+{
+    tnp_loo *loo = NULL;
+    *lambda = INFINITY;
+    if (!c->bench->sample)
+        return TN_OK;
+    tn_status st = tnp_loo_of_set(ctx, c->bench, ridge, c->members, c->count, &loo);
+    if (st == TN_OK)
+        st = tnp_loo_lambda(ctx, loo, ridge->spectrum, lambda);
+    tnp_loo_free(loo);
+    return st;
+}
+
+/* A class of many that gains nothing by itself must still be told from the others, which have weights: it takes the lambda that is
+ * best for all of them, and where there is none such the others' weights are not to be compared either. */
+static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
+{
+    double shared = tnp_shared_or_null(e);
+    if (task->kind != TN_TASK_MULTICLASS || e->null_classes == 0)
+        return e->lambda[k];
+    return isfinite(shared) && isfinite(e->lambda[k]) ? e->lambda[k] : shared;
+}
+
+/* lambda (classes) by the rule the options name. */
+static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
+{
+    static const char *const words[] = {"auto", "shared", "per-class", "gcv", "loo", "fixed"};
+    tn_lambda_rule rule = TN_LAMBDA_AUTO;
+    const tnp_task *task = c->bench->task;
+    double one = 0;
+    tn_status st = tn_lambda_parse(ctx, c->options->lambda, &rule, &one);
+    if (rule == TN_LAMBDA_AUTO)
+        rule = task->kind == TN_TASK_MULTICLASS ? TN_LAMBDA_SHARED : TN_LAMBDA_PER_CLASS;
+    if (rule == TN_LAMBDA_SHARED)
+        one = tnp_shared_or_null(evidence);
+    if (st == TN_OK && rule == TN_LAMBDA_GCV)
+        st = tnp_gcv_lambda(ctx, ridge->spectrum, ridge->rows, ridge->intercept, task->constant, &one);
+    if (st == TN_OK && rule == TN_LAMBDA_LOO)
+        st = loo_lambda(ctx, c, ridge, &one);
+    for (size_t k = 0; st == TN_OK && k < ridge->classes; ++k)
+        c->info->lambda[k] = task->constant[k]             ? INFINITY
+                             : rule == TN_LAMBDA_PER_CLASS ? own_lambda(task, evidence, k)
+                                                           : one;
+    c->info->lambda_rule = words[rule];
+    return st;
+}
+
+/* One lambda by cross-validated quality; *found: some fold could judge. */
+static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, bool *found)
+{
+    tn_status st = TN_OK;
+    const tnp_task *task = c->bench->task;
+    const tn_learn_options *learn = &c->options->learn;
+    double standard[21], *grid = NULL;
+    size_t count = 0;
+    uint32_t *fold = NULL;
+    tnp_cross *cross = NULL;
+    tnp_design *design = NULL;
+    for (int i = 0; i < 21; ++i)
+        standard[i] = ldexp(1, i - 10); /* the paper's: 2^-10 .. 2^10 */
+    TN_TRY(tnp_grid_new(ctx, learn->grid, standard, 21, &grid, &count));
+    TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, c->info->folds, c->options->rank.seed, &fold));
+    TN_TRY(tnp_cross_new(ctx, grid, count, c->info->folds, &cross));
+    TN_TRY(tnp_design_new(ctx, c->feeds, c->count, 0, &design));
+    TN_TRY(tnp_ridge_cv_wide(ctx, design, &task->y, c->options->rank.evidence.intercept,
+                             ridge->wide ? ridge->mean : NULL, fold, tnp_measure_rows, (void *)(uintptr_t)task, cross));
+    *found = cross->best < cross->count;
+    for (size_t k = 0; *found && k < task->y.classes; ++k)
+        c->info->lambda[k] = task->constant[k] ? INFINITY : cross->grid[cross->best];
+    c->info->lambda_rule = "cv";
+    tnp_keep_cross(c, cross);
+done:
+    tnp_free(grid);
+    tnp_free(fold);
+    tnp_cross_free(cross);
+    tnp_design_free(design);
+    return st;
+}
+
+/* ---- the head ---- */
+
+/* lambda (classes) into the info; what the folds cannot tell the evidence must. */
+static tn_status choose_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
+{
+    tn_status st = TN_OK;
+    bool found = false;
+    TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
+    if (c->options->method == TN_METHOD_RIDGE_CV) {
+        TN_TRY(tnp_plan_folds(ctx, c));
+        if (c->info->folds > 0)
+            TN_TRY(lambda_by_cv(ctx, c, ridge, &found));
+    }
+    if (!found)
+        TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));
+done:
+    return st;
+}
+
+/* The class means that the head takes and their share in it: all where lambda is infinite, half where the user left the rule to us
+ * and classes have few rows. */
+static tn_status choose_means(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_class_means **means)
+{
+    tn_status st = TN_OK;
+    bool ours = c->options->method == TN_METHOD_EVIDENCE && strcmp(c->options->lambda, "auto") == 0;
+    TN_TRY(tnp_means_of_null(ctx, c->bench, c->feeds, c->count, ridge, c->info->lambda, means));
+    c->info->class_means = *means ? 1 : 0;
+    if (ours && !*means)
+        TN_TRY(tnp_means_of_few(ctx, c->bench, c->feeds, c->count, ridge, c->info->lambda, means));
+    if (*means && c->info->class_means == 0)
+        c->info->class_means = TNP_HALF;
+done:
+    return st;
+}
+
+/* weight and bias of the head become a mean of what they are and of the class means'. */
+static tn_status mix_means(tn_ctx *ctx, const tnp_class_means *means, double share, tn_head *head)
+{
+    tn_status st = TN_OK;
+    float *weight = NULL, *bias = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, head->classes * head->dim, sizeof *weight, &weight));
+    TN_TRY(tnp_alloc_raw(ctx, head->classes, sizeof *bias, &bias));
+    tnp_class_means_weights(means, weight, bias);
+    for (size_t i = 0; i < head->classes * head->dim; ++i)
+        head->weight[i] = (float)(share * (double)weight[i] + (1 - share) * (double)head->weight[i]);
+    for (size_t k = 0; k < head->classes; ++k)
+        head->bias[k] = (float)(share * (double)bias[k] + (1 - share) * (double)head->bias[k]);
+done:
+    tnp_free(weight);
+    tnp_free(bias);
+    return st;
+}
+
+/* Temperature from leave-one-out scores of the head itself. */
+static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const double *wide, tn_head *head)
+{
+    tn_status st = TN_OK;
+    float *scores = NULL;
+    const tnp_sample *sample = c->bench->sample;
+    size_t size = sample->count * head->classes;
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
+    for (size_t i = 0; i < size; ++i)
+        scores[i] = (float)wide[i];
+    TN_TRY(tnp_hide_left_out(ctx, c->bench->task, sample->rows, sample->count, scores));
+    TN_TRY(tnp_temperature_fit(ctx, &c->bench->task->y, head->task, head->threshold, sample->rows, sample->count,
+                               sample->weight, scores, &head->temperature));
+done:
+    tnp_free(scores);
+    return st;
+}
+
+/* Without an intercept the moments are of columns in their place, and the head is not: w x = w (x - c) + w c, where only the
+ * first w is rounded to float. */
+static tn_status centre_without_intercept(tn_ctx *ctx, const tnp_chosen *c, tn_head *head)
+{
+    tn_status st = TN_OK;
+    bool any = false;
+    tnp_survey found;
+    TN_TRY(tnp_head_add_centre(ctx, head));
+    for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++])) {
+        TN_TRY(tnp_feed_survey(ctx, c->feeds[m], TNP_FEED_FAR, head->centre + at, &found));
+        any |= found.any;
+    }
+    if (!any) {
+        tnp_free(head->centre);
+        head->centre = NULL;
+    }
+done:
+    return st;
+}
+
+/* Whether rounding the bias to float moves scores by more than 1e-4 of the size of their targets. */
+static bool rounds_bias(const tnp_ridge *ridge, const float *bias)
+{
+    bool found = false;
+    for (size_t k = 0; k < ridge->classes; ++k) {
+        double size = sqrt(ridge->spectrum->yy[k] / ridge->weight) + fabs(ridge->ymean[k]);
+        found |= fabs((double)bias[k]) * (double)FLT_EPSILON / 4 > 1e-4 * size;
+    }
+    return found;
+}
+
+/* Weights large against the columns' distance from zero: a bias that makes up for them has no digits left, though no column is
+ * far enough by itself to have a centre. Then every one gets one, beside what the feeds have taken off. */
+static tn_status centre_all(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tn_head *head)
+{
+    tn_status st = TN_OK;
+    double *more = NULL;
+    tnp_survey found;
+    tnp_ridge centred = *ridge;
+    TN_TRY(tnp_alloc(ctx, ridge->dim, sizeof *more, &more));
+    for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++]))
+        TN_TRY(tnp_feed_survey(ctx, c->feeds[m], 0, more + at, &found));
+    centred.centre = more;
+    TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
+    if (!head->centre)
+        TN_TRY(tnp_head_add_centre(ctx, head));
+    for (size_t j = 0; j < ridge->dim; ++j)
+        head->centre[j] += more[j];
+done:
+    tnp_free(more);
+    return st;
+}
+
+/* Leave-one-out of the head that is saved, and its temperature. The figures of the chosen set are at the shared lambda: another
+ * one, or class means, have figures of their own. */
+static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_class_means *means,
+                            tn_head *head)
+{
+    tn_status st = TN_OK;
+    double *wide = NULL;
+    bool calibrate = c->options->learn.calibrate != TN_CALIBRATE_NO && head->task != TN_TASK_REGRESSION;
+    if (c->bench->sample) {
+        TN_TRY(tnp_alloc_raw(ctx, c->bench->sample->count * head->classes, sizeof *wide, &wide));
+        const tnp_left_out l = {c->bench, c->feeds, c->count, ridge, c->info->lambda, means, c->info->class_means};
+        TN_TRY(tnp_left_out_scores(ctx, &l, c->bench->sample, wide));
+        TN_TRY(tnp_judge_left_out(ctx, c->bench, wide, &c->info->chosen));
+        if (calibrate)
+            TN_TRY(loo_temperature(ctx, c, wide, head));
+    }
+    if (calibrate && !c->bench->loo_off)
+        TN_TRY(tnp_say_no_probabilities(ctx, c, head->temperature));
+done:
+    tnp_free(wide);
+    return st;
+}
+
+tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence,
+                          tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    tnp_class_means *means = NULL;
+    tnp_ridge centred = *ridge;
+    TN_TRY(choose_lambda(ctx, c, ridge, evidence));
+    TN_TRY(choose_means(ctx, c, ridge, &means));
+    TN_TRY(tnp_begin_head(ctx, c, &head));
+    TN_TRY(tnp_head_add_ridge(ctx, head));
+    if (!ridge->intercept &&
+        !means) /* class means without an intercept are directions from zero: they have no centre */
+        TN_TRY(centre_without_intercept(ctx, c, head));
+    centred.centre = ridge->intercept ? NULL : head->centre;
+    TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
+    if (ridge->intercept && !means && rounds_bias(ridge, head->bias))
+        TN_TRY(centre_all(ctx, c, ridge, head));
+    if (means)
+        TN_TRY(mix_means(ctx, means, c->info->class_means, head));
+    TN_TRY(tnp_ridge_precisions(ctx, ridge, c->info->lambda, head->alpha, head->beta));
+    memcpy(head->lambda, c->info->lambda, ridge->classes * sizeof *head->lambda);
+    finish_bias(c->bench->task, head);
+    TN_TRY(judge_head(ctx, c, ridge, means, head));
+    c->info->temperature = head->temperature;
+    *out = head;
+    head = NULL;
+done:
+    tn_head_free(head);
+    tnp_class_means_free(means);
+    return st;
+}

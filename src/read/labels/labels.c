@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Labels: the object, its mapping to other class names, and the check that rows agree. The two kinds of files are
+ * labels_array.c and labels_text.c. */
+#include "read/labels/labels.h"
+
+#include "read/features.h"
+#include "read/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const char *tn_task_name(tn_task task)
+{
+    static const char *const names[] = {"auto", "multiclass", "multilabel", "regression"};
+    return (size_t)task < sizeof names / sizeof *names ? names[task] : "unknown";
+}
+
+tn_status tn_labels_open(tn_ctx *ctx, const char *path, tn_task task, tn_labels **out)
+{
+    tn_status st = TN_OK;
+    tn_labels *labels = NULL;
+    if (!path || !*path)
+        return tnp_fail(ctx, TN_ERR_ARG, "labels: no file named");
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *labels, &labels));
+    TN_TRY(tnp_strdup(ctx, path, &labels->path));
+    labels->task = task;
+    if (tnp_path_is_array(path))
+        TN_TRY(tnp_labels_from_array(ctx, labels));
+    else
+        TN_TRY(tnp_labels_from_text(ctx, labels));
+    *out = labels;
+    labels = NULL;
+done:
+    tn_labels_free(labels);
+    return st;
+}
+
+void tn_labels_free(tn_labels *labels)
+{
+    if (!labels)
+        return;
+    tnp_free(labels->names);
+    tnp_free(labels->first);
+    tnp_free(labels->cls);
+    tnp_free(labels->known);
+    tnp_free(labels->values);
+    tnp_free(labels->ids);
+    tnp_free(labels->path);
+    tnp_free(labels);
+}
+
+tn_status tnp_labels_rows(tn_ctx *ctx, tn_labels *labels, size_t rows)
+{
+    tn_status st = TN_OK;
+    size_t count = 0;
+    labels->rows = rows;
+    TN_TRY(tnp_alloc(ctx, rows, sizeof *labels->known, &labels->known));
+    if (labels->task == TN_TASK_REGRESSION) {
+        TN_TRY(tnp_mul(ctx, rows, labels->classes, &count));
+        TN_TRY(tnp_alloc(ctx, count, sizeof *labels->values, &labels->values));
+    } else {
+        TN_TRY(tnp_alloc(ctx, rows + 1, sizeof *labels->first, &labels->first));
+    }
+done:
+    return st;
+}
+
+tn_status tnp_labels_number(tn_ctx *ctx, tn_labels *labels, size_t count)
+{
+    char *text = NULL, digits[24];
+    tn_status st = tnp_strings_new(ctx, count, count * sizeof digits, &labels->names, &text);
+    for (size_t i = 0; st == TN_OK && i < count; ++i) {
+        int n = snprintf(digits, sizeof digits, "%zu", i);
+        labels->names[i] = tnp_strings_put(&text, (tnp_span){digits, (size_t)n});
+    }
+    labels->classes = count;
+    return st;
+}
+
+static int compare_classes(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+    return (x > y) - (x < y);
+}
+
+void tnp_labels_tidy(tn_labels *labels)
+{
+    size_t from = 0, to = 0;
+    for (size_t row = 0; row < labels->rows; ++row) {
+        size_t end = labels->first[row + 1], begin = to;
+        if (end - from > 1)
+            qsort(labels->cls + from, end - from, sizeof *labels->cls, compare_classes);
+        for (; from < end; ++from)
+            if (to == begin || labels->cls[to - 1] != labels->cls[from])
+                labels->cls[to++] = labels->cls[from];
+        labels->first[row + 1] = to;
+    }
+}
+
+/* ---- mapping ---- */
+
+static int compare_strings(const void *a, const void *b)
+{
+    return strcmp(**(const char *const *const *)a, **(const char *const *const *)b);
+}
+
+/* New index of each class, by name; UINT32_MAX for a class that is not among the names. */
+static tn_status match(tn_ctx *ctx, const tn_labels *labels, const char *const *names, size_t count, uint32_t *to)
+{
+    const char *const **sorted = NULL;
+    tn_status st = tnp_alloc(ctx, count, sizeof *sorted, &sorted);
+    if (st != TN_OK)
+        return st;
+    for (size_t i = 0; i < count; ++i)
+        sorted[i] = &names[i];
+    qsort(sorted, count, sizeof *sorted, compare_strings);
+    for (size_t i = 0; i < labels->classes; ++i) {
+        const char *name = labels->names[i], *const *key = &name;
+        const char *const **found = bsearch(&key, sorted, count, sizeof *sorted, compare_strings);
+        to[i] = found ? (uint32_t)(*found - names) : UINT32_MAX;
+    }
+    tnp_free(sorted);
+    return TN_OK;
+}
+
+/* Every class that a row uses must have a place. */
+static tn_status check_used(tn_ctx *ctx, const tn_labels *labels, const uint32_t *to)
+{
+    for (size_t row = 0; row < labels->rows; ++row)
+        for (size_t i = labels->first[row]; i < labels->first[row + 1]; ++i)
+            if (to[labels->cls[i]] == UINT32_MAX)
+                return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu: class '%s' is not one of the head's", labels->path, row,
+                                labels->names[labels->cls[i]]);
+    return TN_OK;
+}
+
+tn_status tn_labels_map(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count)
+{
+    tn_status st = TN_OK;
+    char **copy = NULL;
+    uint32_t *to = NULL;
+    if (count == 0 || count > TNP_MAX_CLASSES)
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: %zu class names to map to, expected 1 to %d", labels->path, count,
+                        TNP_MAX_CLASSES);
+    if (labels->task == TN_TASK_REGRESSION && labels->classes != count)
+        return tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu values a row, but the head has %zu", labels->path, labels->classes,
+                        count);
+    TN_TRY(tnp_strings_copy(ctx, names, count, &copy));
+    if (labels->task != TN_TASK_REGRESSION) {
+        TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *to, &to));
+        TN_TRY(match(ctx, labels, names, count, to));
+        TN_TRY(check_used(ctx, labels, to));
+        for (size_t i = 0; i < labels->first[labels->rows]; ++i)
+            labels->cls[i] = to[labels->cls[i]];
+        tnp_labels_tidy(labels);
+    }
+    tnp_free(labels->names);
+    labels->names = copy;
+    labels->classes = count;
+    copy = NULL;
+done:
+    tnp_free(copy);
+    tnp_free(to);
+    return st;
+}
+
+tn_status tn_labels_join(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count)
+{
+    tn_status st = TN_OK;
+    const char **all = NULL;
+    uint32_t *to = NULL;
+    size_t total = count;
+    TN_TRY(tnp_alloc(ctx, count + labels->classes, sizeof *all, &all));
+    TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *to, &to));
+    TN_TRY(match(ctx, labels, names, count, to));
+    memcpy(all, names, count * sizeof *all);
+    for (size_t k = 0; k < labels->classes; ++k)
+        if (to[k] == UINT32_MAX)
+            all[total++] = labels->names[k];
+    TN_TRY(tn_labels_map(ctx, labels, all, total));
+done:
+    tnp_free(all);
+    tnp_free(to);
+    return st;
+}
+
+tn_status tn_labels_against_rest(tn_ctx *ctx, tn_labels *labels, const char *name)
+{
+    tn_status st = TN_OK;
+    size_t own = 0, room = strlen(name) + sizeof "not ";
+    char *rest = NULL, **names = NULL;
+    uint32_t *cls = NULL;
+    if (labels->task == TN_TASK_REGRESSION)
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: values of a regression have no class '%.60s'", labels->path, name);
+    while (own < labels->classes && strcmp(labels->names[own], name) != 0)
+        ++own;
+    if (own == labels->classes)
+        return tnp_fail(ctx, TN_ERR_DATA, "%s: no class is called '%.60s'; one of its %zu is '%.60s'", labels->path,
+                        name, labels->classes, labels->classes ? labels->names[0] : "");
+    TN_TRY(tnp_alloc_raw(ctx, room, 1, &rest));
+    snprintf(rest, room, "not %s", name);
+    TN_TRY(tnp_strings_copy(ctx, (const char *const[]){rest, name}, 2, &names));
+    TN_TRY(tnp_alloc_raw(ctx, labels->rows, sizeof *cls, &cls));
+    for (size_t row = 0, from = 0, count = 0; row < labels->rows; ++row) {
+        bool has = false;
+        for (; from < labels->first[row + 1]; ++from)
+            has |= labels->cls[from] == own;
+        if (labels->known[row])
+            cls[count++] = has;
+        labels->first[row + 1] = count;
+    }
+    tnp_free(labels->cls);
+    tnp_free(labels->names);
+    labels->cls = cls;
+    labels->names = names;
+    labels->classes = 2;
+    labels->task = TN_TASK_MULTICLASS;
+    cls = NULL;
+    names = NULL;
+done:
+    tnp_free(rest);
+    tnp_free(names);
+    tnp_free(cls);
+    return st;
+}
+
+/* ---- agreement ---- */
+
+static tn_status compare_ids(tn_ctx *ctx, const char *path, const char *const *ids, const char *other_path,
+                             const char *const *other, size_t rows)
+{
+    for (size_t i = 0; i < rows; ++i)
+        if (strcmp(ids[i], other[i]) != 0)
+            return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu is '%.60s', but %s has '%.60s'", path, i, ids[i], other_path,
+                            other[i]);
+    return TN_OK;
+}
+
+/* labels: whose rows they are that another number is compared with, or NULL. */
+static tn_status disagree(tn_ctx *ctx, const tn_features *features, const char *path, size_t rows,
+                          const tn_labels *labels)
+{
+    const char *header = labels && rows == features->rows + 1 ? tnp_labels_header(labels) : NULL;
+    if (header)
+        return tnp_fail(ctx, TN_ERR_SHAPE,
+                        "%s: %zu rows, but %s has %zu: its first, '%.60s', looks like a header; remove it",
+                        features->path, features->rows, path, rows, header);
+    return tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu rows, but %s has %zu", features->path, features->rows, path, rows);
+}
+
+tn_status tn_rows_agree(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels)
+{
+    if (count == 0)
+        return TN_OK;
+    const char *path = labels ? labels->path : features[0]->path, *id_path = path;
+    size_t rows = labels ? labels->rows : features[0]->rows;
+    const char *const *ids = labels ? (const char *const *)labels->ids : NULL;
+    for (size_t i = 0; i < count; ++i) {
+        if (features[i]->rows != rows)
+            return disagree(ctx, features[i], path, rows, labels);
+        const char *const *mine = tn_features_ids(features[i]);
+        if (!mine)
+            continue;
+        tn_status st = ids ? compare_ids(ctx, features[i]->path, mine, id_path, ids, rows) : TN_OK;
+        if (st != TN_OK)
+            return st;
+        if (!ids) {
+            ids = mine;
+            id_path = features[i]->path;
+        }
+    }
+    return TN_OK;
+}

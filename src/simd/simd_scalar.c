@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The specification of every kernel, in plain C. */
+#include "simd/simd_coarse.h"
+#include "simd/simd_lanes.h"
+#include "simd/simd_pairs.h"
+
+#include <math.h>
+#include <string.h>
+
+/* Half precision: sign 1, exponent 5 (bias 15), fraction 10. Subnormals are fraction * 2^-24. */
+static float half_value(uint16_t h)
+{
+    uint32_t sign = (uint32_t)(h & 0x8000u) << 16, exponent = (h >> 10) & 31u, fraction = h & 1023u, bits;
+    float value;
+    if (exponent == 0) {
+        value = (float)fraction * 0x1p-24f;
+        return sign ? -value : value;
+    }
+    bits = exponent == 31 ? sign | 0x7f800000u | fraction << 13 : sign | (exponent + 112) << 23 | fraction << 13;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+static void half_to_float(const uint16_t *in, float *out, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        out[i] = half_value(in[i]);
+}
+
+static double sum_squares(const float *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+static double sum_abs(const float *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += fabs((double)x[i]);
+    return sum;
+}
+
+static void add_to_double(const float *x, double *acc, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        acc[i] += (double)x[i];
+}
+
+static void shift_scale(const float *x, const float *shift, float scale, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] = (x[i] - shift[i]) * scale;
+}
+
+static void scale(const float *x, float factor, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] = x[i] * factor;
+}
+
+static void scale_root(const float *x, float factor, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] = copysignf(sqrtf(fabsf(x[i])), x[i]) * factor;
+}
+
+static double dot(const float *x, const float *y, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += (double)x[i] * (double)y[i];
+    return sum;
+}
+
+static double weighted_squares(const float *x, const float *w, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += (double)x[i] * (double)x[i] * (double)w[i];
+    return sum;
+}
+
+static void add_scaled(float a, const float *x, float *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] += a * x[i];
+}
+
+static void confident_move(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n)
+{
+    for (size_t i = 0; i < n; ++i) {
+        float sx = sigma[i] * x[i], d = a * sx;
+        mu[i] += d;
+        if (u)
+            u[i] += late * d;
+        sigma[i] /= 1 + b * sx * x[i];
+    }
+}
+
+static bool all_within(const float *x, size_t n, float most)
+{
+    bool fine = true;
+    for (size_t i = 0; i < n; ++i)
+        fine &= fabsf(x[i]) <= most;
+    return fine;
+}
+
+static double softmax(const float *s, float *p, size_t n)
+{
+    float most = s[0];
+    double sum = 0;
+    for (size_t i = 1; i < n; ++i)
+        most = s[i] > most ? s[i] : most;
+    for (size_t i = 0; i < n; ++i) {
+        p[i] = expf(fmaxf(s[i] - most, -87.0f));
+        sum += (double)p[i];
+    }
+    for (size_t i = 0; i < n; ++i)
+        p[i] *= (float)(1 / sum);
+    return (double)most + log(sum);
+}
+
+static void moments(const float *p, const float *z, size_t n, double *out)
+{
+    out[0] = out[1] = 0;
+    for (size_t i = 0; i < n; ++i) {
+        double first = (double)p[i] * (double)z[i];
+        out[0] += first;
+        out[1] += first * (double)z[i];
+    }
+}
+
+/* T + lambda I = L D L' with unit lower bidiagonal L: d[i] = diag[i] + lambda - off[i-1]^2 / d[i-1].
+ * Forward: g[i] = h[i] - off[i-1]/d[i-1] g[i-1];  back: u[i] = (g[i] - off[i] u[i+1]) / d[i].
+ * h'u = sum g^2/d: a sum of squares, so it never cancels. pivot keeps 1/d; u keeps g until the way back. */
+static void tri_solve(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
+                      double *pivot, tnp_tri_out *out)
+{
+    for (size_t l = 0; l < TNP_LANES; ++l) {
+        double inverse = 0, g = 0, hu = 0, next = 0, uu = 0, utu = 0;
+        for (size_t i = 0; i < n; ++i) {
+            double e = i ? off[i - 1] : 0, ratio = e * inverse;
+            g = h[i * TNP_LANES + l] - ratio * g;
+            inverse = 1 / (diag[i] + lambda[l] - e * ratio);
+            hu += g * g * inverse;
+            u[i * TNP_LANES + l] = g;
+            pivot[i * TNP_LANES + l] = inverse;
+        }
+        for (size_t i = n; i-- > 0;) {
+            double e = i + 1 < n ? off[i] : 0;
+            double value = (u[i * TNP_LANES + l] - e * next) * pivot[i * TNP_LANES + l];
+            uu += value * value;
+            utu += value * (diag[i] * value + 2 * e * next);
+            u[i * TNP_LANES + l] = next = value;
+        }
+        out->hu[l] = hu;
+        out->uu[l] = uu;
+        out->utu[l] = utu;
+    }
+}
+
+static void tri_solve_known(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
+                            double *u, tnp_tri_out *out)
+{
+    for (size_t l = 0; l < TNP_LANES; ++l) {
+        double g = 0, hu = 0, next = 0, uu = 0, utu = 0;
+        for (size_t i = 0; i < n; ++i) {
+            g = h[i * TNP_LANES + l] - (i ? off[i - 1] * inverse[i - 1] : 0) * g;
+            hu += g * g * inverse[i];
+            u[i * TNP_LANES + l] = g;
+        }
+        for (size_t i = n; i-- > 0;) {
+            double e = i + 1 < n ? off[i] : 0, value = (u[i * TNP_LANES + l] - e * next) * inverse[i];
+            uu += value * value;
+            utu += value * (diag[i] * value + 2 * e * next);
+            u[i * TNP_LANES + l] = next = value;
+        }
+        out->hu[l] = hu;
+        out->uu[l] = uu;
+        out->utu[l] = utu;
+    }
+}
+
+/* sum_j (x[j] - c[j])^2 and not |c|^2/2 - x'c, which costs half as much: far from zero that difference has no digits
+ * left. The centroids are the inner loop: a distance each, side by side. */
+static void nearest(const float *x, size_t stride, size_t n, size_t d, const float *lanes, size_t count, uint8_t *code,
+                    size_t step, float *distance)
+{
+    float far[TNP_CODES];
+    for (size_t i = 0; i < n; ++i) {
+        for (size_t c = 0; c < count; ++c)
+            far[c] = 0;
+        for (size_t j = 0; j < d; ++j)
+            for (size_t c = 0; c < count; ++c) {
+                float gap = x[i * stride + j] - lanes[j * TNP_CODES + c];
+                far[c] += gap * gap;
+            }
+        size_t best = 0;
+        for (size_t c = 1; c < count; ++c)
+            if (far[c] < far[best])
+                best = c;
+        code[i * step] = (uint8_t)best;
+        distance[i] = far[best];
+    }
+}
+
+/* Cell of size >= 0 and the place in it, 0 <= t < 1. */
+static uint32_t cell_of(const tnp_knots *knots, float size, float *t, size_t *outside)
+{
+    uint32_t bits, cell;
+    *t = 0;
+    if (!knots->shift) {
+        float at = fminf(size, 1) * (float)knots->cells;
+        cell = (uint32_t)at;
+        *t = at - (float)cell;
+        return cell;
+    }
+    memcpy(&bits, &size, sizeof bits);
+    cell = (bits >> knots->shift) - knots->first;
+    if (size == 0 || cell >= knots->cells) {
+        *outside += size != 0;
+        return 0;
+    }
+    *t = (float)(bits & ((1u << knots->shift) - 1)) / (float)(1u << knots->shift);
+    return cell + 1;
+}
+
+/* Between two knots: a low + b high with a = sign (1 - t), b = sign t, so that a knot itself comes out exactly. */
+static size_t map_entries(const tnp_knots *knots, const float *x, float factor, size_t n, float *out)
+{
+    const size_t rank = knots->rank, parts = knots->split ? 2 : 1;
+    size_t outside = 0;
+    for (size_t j = 0; j < n; ++j)
+        for (size_t part = 0; part < parts; ++part, out += rank) {
+            float v = x[j] * factor, t, sign = !knots->split && v < 0 ? -1.0f : 1.0f;
+            float size = !knots->split ? fabsf(v) : part ? fmaxf(-v, 0) : fmaxf(v, 0);
+            const float *low = knots->rows + cell_of(knots, size, &t, &outside) * knots->pad, *high = low + knots->pad;
+            for (size_t k = 0; k < rank; ++k)
+                out[k] = sign * (1 - t) * low[k] + sign * t * high[k];
+        }
+    return outside;
+}
+
+static void outer_add(const float *a, const uint16_t *place, size_t n, size_t rank, const float *b, float *tile)
+{
+    for (size_t i = 0; i < n; ++i) {
+        float *to = tile + (size_t)place[i] * TNP_PANEL;
+        for (size_t m = 0; m < rank; ++m)
+            for (size_t l = 0; l < TNP_PANEL; ++l)
+                to[l] += a[i * rank + m] * b[m * TNP_PANEL + l];
+    }
+}
+
+const tnp_simd *tnp_simd_scalar(void)
+{
+    static const tnp_simd table = {
+        .name = "scalar",
+        .half_to_float = half_to_float,
+        .sum_squares = sum_squares,
+        .sum_abs = sum_abs,
+        .add_to_double = add_to_double,
+        .shift_scale = shift_scale,
+        .scale = scale,
+        .scale_root = scale_root,
+        .dot = dot,
+        .weighted_squares = weighted_squares,
+        .add_scaled = add_scaled,
+        .confident_move = confident_move,
+        .all_within = all_within,
+        .softmax = softmax,
+        .moments = moments,
+        .tri_solve = tri_solve,
+        .tri_solve_known = tri_solve_known,
+        .nearest = nearest,
+        .map_entries = map_entries,
+        .outer_add = outer_add,
+        .tile_products = tile_products,
+        .centred_products = centred_products,
+        .greedy_gains = greedy_gains,
+        .descend = descend,
+        .largest_size = largest_size,
+        .round_steps = round_steps,
+        .pair_products = pair_products,
+        .highest_floor = highest_floor,
+        .may_reach = may_reach,
+    };
+    return &table;
+}

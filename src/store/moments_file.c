@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Statistics as files, all in double precision:
+ *
+ *   tensors    gram (D x D, upper triangle counts), shift, sum (D), xty (K x D), ysum, yy (K)
+ *   metadata   format = tenon-stats, version, rows, wide (1: made from double features) */
+#include "matrix/moments.h"
+#include "read/safetensors.h"
+#include "store/store.h"
+#include "tenon/store.h"
+
+#include <string.h>
+
+static const char format_name[] = "tenon-stats", format_version[] = "1";
+
+enum { TENSORS = 6 };
+
+typedef struct slot {
+    const char *name;
+    size_t rows, cols; /* cols 0: one dimension */
+    double *data;
+} slot;
+
+static void list_slots(const tn_moments *s, slot *slots)
+{
+    const slot list[TENSORS] = {
+        {"gram", s->dim, s->dim, s->gram},   {"shift", s->dim, 0, s->shift},   {"sum", s->dim, 0, s->sum},
+        {"xty", s->classes, s->dim, s->xty}, {"ysum", s->classes, 0, s->ysum}, {"yy", s->classes, 0, s->yy},
+    };
+    memcpy(slots, list, sizeof list);
+}
+
+tn_status tn_moments_save(tn_ctx *ctx, const tn_moments *moments, const char *path)
+{
+    slot slots[TENSORS];
+    tnp_tensor tensors[TENSORS];
+    char rows[32];
+    list_slots(moments, slots);
+    for (size_t i = 0; i < TENSORS; ++i)
+        tensors[i] =
+            (tnp_tensor){slots[i].name, TN_F64, {slots[i].rows, slots[i].cols}, slots[i].cols ? 2u : 1u, slots[i].data};
+    snprintf(rows, sizeof rows, "%zu", moments->rows);
+    const tnp_meta meta[] = {
+        {"format", format_name}, {"version", format_version}, {"rows", rows}, {"wide", moments->wide ? "1" : "0"}};
+    return tnp_store_save(ctx, path, meta, sizeof meta / sizeof *meta, tensors, TENSORS);
+}
+
+static tn_status read_meta(tn_ctx *ctx, const tnp_safetensors *file, const char *path, size_t *rows, bool *wide)
+{
+    const char *count = tnp_safetensors_meta(file, "rows"), *kind = tnp_safetensors_meta(file, "wide");
+    bool fine = count && kind && (strcmp(kind, "0") == 0 || strcmp(kind, "1") == 0) && tnp_digits(count, rows);
+    if (!fine)
+        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: its metadata lacks a number of rows, or wide as 0 or 1", path);
+    *wide = *kind == '1';
+    return TN_OK;
+}
+
+/* Every tensor is there in the shape that `slots` asks for. */
+static tn_status find_all(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const slot *slots)
+{
+    for (size_t i = 0; i < TENSORS; ++i) {
+        tnp_array a;
+        tn_status st = tnp_safetensors_find(ctx, file, slots[i].name, &a);
+        if (st != TN_OK)
+            return st;
+        bool fits = a.dtype == TN_F64 && a.ndim == (slots[i].cols ? 2u : 1u) && a.shape[0] == slots[i].rows;
+        if (!fits || (slots[i].cols && a.shape[1] != slots[i].cols))
+            return tnp_fail(ctx, TN_ERR_FORMAT, "%s: '%s' has another type or shape than 'xty' asks for", path,
+                            slots[i].name);
+    }
+    return TN_OK;
+}
+
+tn_status tn_moments_load(tn_ctx *ctx, const char *path, tn_moments **out)
+{
+    tn_status st = TN_OK;
+    tnp_safetensors *file = NULL;
+    tn_moments *moments = NULL, sizes = {0};
+    tnp_array xty;
+    slot slots[TENSORS];
+    bool wide = false;
+    TN_TRY(tnp_safetensors_load(ctx, path, &file));
+    TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
+    TN_TRY(read_meta(ctx, file, path, &sizes.rows, &wide));
+    TN_TRY(tnp_safetensors_find(ctx, file, "xty", &xty));
+    if (xty.ndim != 2 || xty.shape[0] == 0 || xty.shape[1] == 0)
+        TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: 'xty' is no matrix", path));
+    sizes.classes = xty.shape[0];
+    sizes.dim = xty.shape[1];
+    list_slots(&sizes, slots);
+    TN_TRY(find_all(ctx, file, path, slots)); /* before anything of that size is allocated */
+    TN_TRY(tnp_moments_new(ctx, sizes.dim, sizes.classes, wide, &moments));
+    list_slots(moments, slots);
+    for (size_t i = 0; i < TENSORS; ++i)
+        TN_TRY(tnp_safetensors_values(ctx, file, slots[i].name, slots[i].rows, slots[i].cols, TNP_FINITE, NULL,
+                                      slots[i].data));
+    for (size_t j = 0; moments->shift_f32 && j < moments->dim; ++j)
+        moments->shift_f32[j] = (float)moments->shift[j];
+    moments->rows = sizes.rows;
+    moments->weight = (double)sizes.rows;
+    tnp_moments_guess_noise(moments);
+    *out = moments;
+    moments = NULL;
+done:
+    tn_moments_free(moments);
+    tnp_safetensors_close(file);
+    return st;
+}

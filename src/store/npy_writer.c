@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * A float32 matrix as .npy, row block by row block, so that scores of any number of rows need the memory of one
+ * block. Format version 1.0:
+ *
+ *   \x93 N U M P Y  1 0  | length of the header, 2 bytes little-endian | header | rows * cols floats, row-major
+ *
+ * The header is a Python dictionary, padded with blanks so that the data begins at a multiple of 64. */
+#include "base/base.h"
+#include "tenon/store.h"
+
+#include <string.h>
+
+enum { PREFIX = 10, HEADER = 118 }; /* 128 together: shapes of 20 digits each still fit */
+
+struct tn_npy_writer {
+    tnp_output *output;
+    char *path;
+    size_t rows, cols, written;
+};
+
+static bool little_endian(void)
+{
+    const uint16_t one = 1;
+    unsigned char first = 0;
+    memcpy(&first, &one, 1);
+    return first == 1;
+}
+
+static tn_status write_header(tn_ctx *ctx, const tn_npy_writer *writer)
+{
+    unsigned char bytes[PREFIX + HEADER + 1] = "\x93NUMPY\x01";
+    bytes[8] = HEADER;
+    char *header = (char *)bytes + PREFIX;
+    int used = snprintf(header, HEADER, "{'descr': '%cf4', 'fortran_order': False, 'shape': (%zu, %zu), }",
+                        little_endian() ? '<' : '>', writer->rows, writer->cols);
+    memset(header + used, ' ', (size_t)(HEADER - used));
+    header[HEADER - 1] = '\n';
+    return tnp_output_write(ctx, writer->output, bytes, PREFIX + HEADER);
+}
+
+tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out)
+{
+    tn_status st = TN_OK;
+    tn_npy_writer *writer = NULL;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *writer, &writer));
+    writer->rows = rows;
+    writer->cols = cols;
+    TN_TRY(tnp_strdup(ctx, path, &writer->path));
+    TN_TRY(tnp_output_open(ctx, path, &writer->output));
+    TN_TRY(write_header(ctx, writer));
+    *out = writer;
+    writer = NULL;
+done:
+    tn_npy_writer_close(writer);
+    return st;
+}
+
+tn_status tn_npy_writer_rows(tn_ctx *ctx, tn_npy_writer *writer, const float *data, size_t rows)
+{
+    size_t values = 0, bytes = 0;
+    if (rows > writer->rows - writer->written)
+        return tnp_fail(ctx, TN_ERR_SHAPE, "%s: got %zu rows after %zu, expected %zu in all", writer->path, rows,
+                        writer->written, writer->rows);
+    tn_status st = tnp_mul(ctx, rows, writer->cols, &values);
+    if (st == TN_OK)
+        st = tnp_mul(ctx, values, sizeof *data, &bytes);
+    if (st == TN_OK)
+        st = tnp_output_write(ctx, writer->output, data, bytes);
+    if (st == TN_OK)
+        writer->written += rows;
+    return st;
+}
+
+tn_status tn_npy_writer_commit(tn_ctx *ctx, tn_npy_writer *writer)
+{
+    if (writer->written != writer->rows)
+        return tnp_fail(ctx, TN_ERR_SHAPE, "%s: got %zu rows, expected %zu", writer->path, writer->written,
+                        writer->rows);
+    return tnp_output_commit(ctx, writer->output);
+}
+
+void tn_npy_writer_close(tn_npy_writer *writer)
+{
+    if (!writer)
+        return;
+    tnp_output_close(writer->output);
+    tnp_free(writer->path);
+    tnp_free(writer);
+}

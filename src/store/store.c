@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Layout of .safetensors, little-endian:
+ *
+ *   8 bytes        length n of the header
+ *   n bytes        JSON: {"__metadata__":{...}, "name":{"dtype":"F32","shape":[..],"data_offsets":[from,to]}, ...}, padded with
+ *                  spaces to a multiple of 8
+ *   the tensors    row-major, one after the other in the order of the header
+ *
+ * NumPy's format was refused: it holds one array and no provenance. Reading is read/safetensors.c. */
+#include "store/store.h"
+
+#include <string.h>
+
+static size_t tensor_bytes(const tnp_tensor *t)
+{
+    size_t n = tn_dtype_size(t->dtype);
+    for (size_t d = 0; d < t->ndim; ++d)
+        n *= t->shape[d];
+    return n;
+}
+
+static const char *type_name(tn_dtype type)
+{
+    return type == TN_F64 ? "F64" : type == TN_U8 ? "U8" : "F32";
+}
+
+static void write_header(tnp_text *text, const tnp_meta *meta, size_t meta_count, const tnp_tensor *tensors,
+                         size_t tensor_count)
+{
+    size_t offset = 0;
+    tnp_text_add(text, "{\"__metadata__\":{");
+    for (size_t i = 0; i < meta_count; ++i) {
+        tnp_text_add(text, i ? "," : "");
+        tnp_text_quote(text, meta[i].key);
+        tnp_text_add(text, ":");
+        tnp_text_quote(text, meta[i].value);
+    }
+    tnp_text_add(text, "}");
+    for (size_t i = 0; i < tensor_count; ++i) {
+        const tnp_tensor *t = &tensors[i];
+        tnp_text_add(text, ",\"%s\":{\"dtype\":\"%s\",\"shape\":[%zu", t->name, type_name(t->dtype), t->shape[0]);
+        if (t->ndim == 2)
+            tnp_text_add(text, ",%zu", t->shape[1]);
+        tnp_text_add(text, "],\"data_offsets\":[%zu,%zu]}", offset, offset + tensor_bytes(t));
+        offset += tensor_bytes(t);
+    }
+    tnp_text_add(text, "}");
+    while (text->status == TN_OK && text->used % 8 != 0)
+        tnp_text_add(text, " ");
+}
+
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "report/store.c writes the machine's own byte order");
+
+tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
+                         const tnp_tensor *tensors, size_t tensor_count, tnp_output **out)
+{
+    tn_status st = TN_OK;
+    tnp_output *output = NULL;
+    tnp_text text;
+    unsigned char length[8];
+    tnp_text_init(&text, ctx);
+    write_header(&text, meta, meta_count, tensors, tensor_count);
+    TN_TRY(text.status);
+    for (int i = 0; i < 8; ++i)
+        length[i] = (unsigned char)(text.used >> (8 * i));
+    TN_TRY(tnp_output_open(ctx, path, &output));
+    TN_TRY(tnp_output_write(ctx, output, length, sizeof length));
+    TN_TRY(tnp_output_write(ctx, output, text.data, text.used));
+    *out = output;
+    output = NULL;
+done:
+    tnp_output_close(output);
+    tnp_text_destroy(&text);
+    return st;
+}
+
+tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
+                         const tnp_tensor *tensors, size_t tensor_count)
+{
+    tn_status st = TN_OK;
+    tnp_output *output = NULL;
+    TN_TRY(tnp_store_open(ctx, path, meta, meta_count, tensors, tensor_count, &output));
+    for (size_t i = 0; i < tensor_count; ++i) {
+        TN_TRY(tnp_cancelled(ctx));
+        TN_TRY(tnp_output_write(ctx, output, tensors[i].data, tensor_bytes(&tensors[i])));
+    }
+    TN_TRY(tnp_output_commit(ctx, output));
+done:
+    tnp_output_close(output);
+    return st;
+}
+
+tn_status tnp_store_created_by(tn_ctx *ctx, const char *command, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "tenon %s%s%s", tn_version(), command ? ": " : "", command ? command : "");
+    return tnp_text_take(&text, out);
+}
+
+tn_status tnp_store_check(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *format,
+                          const char *version)
+{
+    const char *its_format = tnp_safetensors_meta(file, "format"), *its_version = tnp_safetensors_meta(file, "version");
+    if (!its_format || strcmp(its_format, format) != 0)
+        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: its format is '%s', expected %s", path,
+                        its_format ? its_format : "missing", format);
+    if (!its_version || strcmp(its_version, version) != 0)
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: %s version %s, this program reads version %s", path, format,
+                        its_version ? its_version : "missing", version);
+    return TN_OK;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The one container for everything fitted: a .safetensors file with named tensors and metadata strings. */
+#ifndef TNP_STORE_H
+#define TNP_STORE_H
+
+#include "read/safetensors.h"
+#include "base/text.h"
+#include "tenon/matrix.h"
+
+typedef struct tnp_tensor {
+    const char *name;
+    tn_dtype dtype; /* TN_F32, TN_F64 or TN_U8 */
+    size_t shape[2], ndim;
+    const void *data;
+} tnp_tensor;
+
+typedef struct tnp_meta {
+    const char *key, *value;
+} tnp_meta;
+
+/* Writes beside and renames. Tensors of wide elements should come first: then all data is aligned to its type. */
+tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
+                         const tnp_tensor *tensors, size_t tensor_count);
+/* The same in two parts, for tensors that are too large to be in memory at once: the header is written here, from all but
+ * `data`; their bytes in order, commit and close are the caller's. */
+tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
+                         const tnp_tensor *tensors, size_t tensor_count, tnp_output **out);
+/* "tenon 0.1.0: command", for the metadata created_by; free with tn_text_free. */
+tn_status tnp_store_created_by(tn_ctx *ctx, const char *command, char **out);
+/* Is an open container of this format (TN_ERR_FORMAT) and version (TN_ERR_UNSUPPORTED)? */
+tn_status tnp_store_check(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *format,
+                          const char *version);
+
+#endif
