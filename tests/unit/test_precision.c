@@ -22,29 +22,47 @@ typedef struct outcome {
     size_t unbounded, null;
 } outcome;
 
-/* What the library says of p, stored so, normalised so. */
-static outcome found(const ref_problem *p, tn_task task, stored as, tn_normalize kind, bool intercept)
+/* What the library makes of a feed and labels. */
+typedef struct solved {
+    tn_labels *labels;
+    tnp_targets y;
+    tnp_ensemble *ensemble;
+    tnp_ridge *ridge;
+    tn_evidence *evidence;
+} solved;
+
+static void solve(const tn_feed *feed, const ref_problem *p, tn_task task, bool intercept, solved *out)
 {
-    outcome out;
-    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, as));
-    tn_feed *feed = feed_of(features, kind);
-    tn_labels *labels = labels_of(p->y, p->n, p->k, task);
-    tnp_targets y = targets_of(labels);
-    tnp_ensemble *e = NULL;
-    tnp_ridge *ridge = NULL;
-    tn_evidence *v = NULL;
     tn_evidence_options opt;
     const bool constant[MOST_K] = {false};
     const size_t member = 0;
+    *out = (solved){.labels = labels_of(p->y, p->n, p->k, task)};
+    out->y = targets_of(out->labels);
     tn_evidence_options_default(&opt);
     opt.intercept = intercept;
-    assert_fine(test_ctx, tnp_ensemble_new(test_ctx, (const tn_feed *const *)&feed, 1, &y, intercept, false, &e));
-    assert_fine(test_ctx, tnp_ensemble_evidence(test_ctx, e, &member, 1, constant, &opt, &ridge, &v));
-    out = (outcome){v->log_evidence, v->error, v->unbounded_classes, v->null_classes};
-    tnp_ridge_free(ridge);
-    tn_evidence_free(v);
-    tnp_ensemble_free(e);
-    labels_done(labels);
+    assert_fine(test_ctx, tnp_ensemble_new(test_ctx, &feed, 1, &out->y, intercept, false, &out->ensemble));
+    assert_fine(test_ctx, tnp_ensemble_evidence(test_ctx, out->ensemble, &member, 1, constant, &opt, &out->ridge,
+                                                &out->evidence));
+}
+
+static void solved_done(solved *s)
+{
+    tnp_ridge_free(s->ridge);
+    tn_evidence_free(s->evidence);
+    tnp_ensemble_free(s->ensemble);
+    labels_done(s->labels);
+}
+
+/* What the library says of p, stored so, normalised so. */
+static outcome found(const ref_problem *p, tn_task task, stored as, tn_normalize kind, bool intercept)
+{
+    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, as));
+    tn_feed *feed = feed_of(features, kind);
+    solved s;
+    solve(feed, p, task, intercept, &s);
+    const tn_evidence *v = s.evidence;
+    outcome out = {v->log_evidence, v->error, v->unbounded_classes, v->null_classes};
+    solved_done(&s);
     tn_feed_free(feed);
     tn_features_close(features);
     return out;
@@ -381,32 +399,20 @@ static void labels_reproduced_by_few_rows_far_from_zero(void **state)
     }
 }
 
-/* Ridge weights and intercept of class 0 at its own lambda, which comes back, as fit makes them: about a centre where asked. */
-static double fitted(const tn_feed *feed, const ref_problem *p, double *weight, double *bias, size_t *unbounded)
+/* Ridge weights and intercept of the one class, at its own lambda, which comes back; F of it must have no bound. */
+static double fitted(const tn_feed *feed, const ref_problem *p, double *weight, double *bias)
 {
-    tn_labels *labels = labels_of(p->y, p->n, p->k, TN_TASK_MULTILABEL);
-    tnp_targets y = targets_of(labels);
-    tnp_ensemble *e = NULL;
-    tnp_ridge *ridge = NULL;
-    tn_evidence *v = NULL;
-    tn_evidence_options opt;
-    const bool constant[MOST_K] = {false};
-    const size_t member = 0;
-    float *w = ref_alloc(p->k * p->d, sizeof *w), b[MOST_K];
-    tn_evidence_options_default(&opt);
-    assert_fine(test_ctx, tnp_ensemble_new(test_ctx, &feed, 1, &y, true, false, &e));
-    assert_fine(test_ctx, tnp_ensemble_evidence(test_ctx, e, &member, 1, constant, &opt, &ridge, &v));
-    assert_fine(test_ctx, tnp_ridge_weights(test_ctx, ridge, &feed, 1, v->lambda, w, b));
-    double lambda = v->lambda[0];
-    *unbounded = v->unbounded_classes;
-    *bias = (double)b[0];
+    float *w = ref_alloc(p->d, sizeof *w), b = 0;
+    solved s;
+    solve(feed, p, TN_TASK_MULTILABEL, true, &s);
+    assert_int_equal(s.evidence->unbounded_classes, 1);
+    assert_fine(test_ctx, tnp_ridge_weights(test_ctx, s.ridge, &feed, 1, s.evidence->lambda, w, &b));
+    double lambda = s.evidence->lambda[0];
+    *bias = (double)b;
     for (size_t j = 0; j < p->d; ++j)
         weight[j] = (double)w[j];
     free(w);
-    tnp_ridge_free(ridge);
-    tn_evidence_free(v);
-    tnp_ensemble_free(e);
-    labels_done(labels);
+    solved_done(&s);
     return lambda;
 }
 
@@ -436,13 +442,11 @@ static void check_steps(const ref_problem *p, tn_normalize kind, bool centred)
     double *x = normalised(p->x, p->n, p->d, kind), *w = ref_alloc(p->d, sizeof *w),
            *mean = ref_alloc(p->d, sizeof *mean);
     double bias = 0, last = x[2 * p->d - 1] / x[p->d], step = x[p->d - 1] - last * x[0];
-    size_t unbounded = 0;
     tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, AS_I8));
     tn_feed *feed = feed_of(features, kind);
     if (centred)
         assert_fine(test_ctx, tnp_feed_learn_centre(test_ctx, feed, TNP_FEED_FAR));
-    double lambda = fitted(feed, p, w, &bias, &unbounded), misfit = sqrt(lambda * (1 + last * last)) / step;
-    assert_int_equal(unbounded, 1);
+    double lambda = fitted(feed, p, w, &bias), misfit = sqrt(lambda * (1 + last * last)) / step;
     for (size_t i = 0; i < p->n * p->d; ++i)
         mean[i % p->d] += x[i] / (double)p->n;
     for (size_t i = 0; i < p->n; ++i) {
