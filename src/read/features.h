@@ -50,7 +50,7 @@ struct tn_features {
     size_t file_count, part_count;
     void *owned;          /* inflated or parsed values, or NULL */
     tn_producer producer; /* read NULL: values are stored */
-    bool costly;          /* its rows cost more than copying them: every thread is worth waking */
+    bool from_memory;     /* made of an array or a producer of the caller: the path is a name */
 };
 
 /* Features without rows yet, their name as tn_features_name shows it; NULL: the default of the path. */

@@ -51,6 +51,7 @@ tn_status tn_features_from_array(tn_ctx *ctx, const char *name, const tn_array *
                         name, array->row_stride, array->col_stride, array->rows, array->cols));
     TN_TRY(tnp_features_new(ctx, name, name, &features));
     features->format = "array";
+    features->from_memory = true;
     TN_TRY(tnp_features_borrow(ctx, features, array));
     *out = features;
     features = NULL;
@@ -74,7 +75,7 @@ tn_status tn_features_from_producer(tn_ctx *ctx, const char *name, const tn_prod
     TN_TRY(tnp_features_new(ctx, name, name, &features));
     features->format = "producer";
     features->producer = *producer;
-    features->costly = true;
+    features->from_memory = true;
     features->rows = producer->rows;
     features->cols = producer->cols;
     features->dtype = producer->dtype;

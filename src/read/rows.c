@@ -423,7 +423,9 @@ static tn_status run_blocks(tn_ctx *ctx, request *job)
     job->block = block_rows(job);
     size_t blocks = (job->count - 1) / job->block + 1;
     double values = (double)job->count * (double)job->cols * (double)tnp_max(job->grow, 1);
-    size_t threads = job->features->costly ? tn_ctx_threads(ctx) : tnp_threads_for(ctx, values);
+    /* Nobody knows what rows of a caller's producer cost, but more than their copies do. */
+    bool costly = job->features->from_memory && job->features->producer.read;
+    size_t threads = costly ? tn_ctx_threads(ctx) : tnp_threads_for(ctx, values);
     tnp_parallel(ctx, threads, blocks, read_block, job);
     return atomic_load(&job->failed) ? tnp_fail(ctx, job->status, "%s: %s", job->where, job->message) : TN_OK;
 }
