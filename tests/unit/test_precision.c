@@ -25,7 +25,7 @@ typedef struct outcome {
 static outcome found(const ref_problem *p, tn_task task, stored as, tn_normalize kind, bool intercept)
 {
     outcome out;
-    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, as));
+    tn_features *features = array_of("x", p->x, p->n, p->d, as);
     tn_feed *feed = feed_of(features, kind);
     tn_labels *labels = labels_of(p->y, p->n, p->k, task);
     tnp_targets y = targets_of(labels);
@@ -333,7 +333,7 @@ static void features_that_cannot_be_squared(void **state)
             ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 7);
             for (size_t e = 0; e < p.n * p.d; ++e)
                 p.x[e] *= sizes[i];
-            tn_features *features = open_features(write_matrix("x.npy", p.x, p.n, p.d, AS_F64));
+            tn_features *features = array_of("x", p.x, p.n, p.d, AS_F64);
             tn_feed *feed = feed_of(features, TN_NORM_NONE);
             tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
             tnp_targets y = targets_of(labels);
@@ -390,7 +390,7 @@ static void statistics_tell_what_they_lost(void **state)
         bool endless = false;
         add_direction(&p, spreads[i]);
         round_values(p.x, p.n * p.d, AS_F32);
-        tn_features *features = open_features(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
+        tn_features *features = array_of("x", p.x, p.n, p.d, AS_F32);
         tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
         tn_moments *moments = NULL;
         tn_evidence *v = NULL;
@@ -418,7 +418,7 @@ static void every_allocation_of_a_second_reading_may_fail(void **state)
         ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 9);
         for (size_t i = 0; i < p.n; ++i)
             p.x[i * p.d] *= 1e7;
-        tn_features *features = open_features(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
+        tn_features *features = array_of("x", p.x, p.n, p.d, AS_F32);
         tn_feed *feed = feed_of(features, TN_NORM_NONE);
         tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
         tnp_targets y = targets_of(labels);
