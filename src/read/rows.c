@@ -442,8 +442,9 @@ static tn_status run_through(tn_ctx *ctx, request *job)
 {
     tn_status st = TN_OK;
     const tn_features *from = job->features;
-    size_t bytes = from->cols * tn_dtype_size(from->dtype), most = tnp_max(1, tnp_min(job->count, PRODUCED / bytes));
+    size_t bytes = from->cols * tn_dtype_size(from->dtype), most = tnp_min(PRODUCED, tnp_budget_left(ctx) / 2) / bytes;
     tn_features array = {.path = from->path};
+    most = tnp_max(1, tnp_min(most, job->count));
     TN_TRY(tnp_alloc_raw(ctx, most, bytes, &array.owned));
     TN_TRY(tnp_features_own(ctx, &array, from->dtype, most, from->cols));
     for (size_t done = 0, n; done < job->count; done += n) {
