@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stage 1, read: representations and labels from files. A representation is opened by its REP text,
- * [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key, the codes of a product quantiser (.safetensors,
- * decoded as they are read), .fvecs, .svm/.libsvm, .csv, .tsv, or a directory of .npy shards taken in name order. Values are
- * read from their files when rows are asked for; only text and packed arrays are held in memory. */
+ * Stage 1, read: features and labels. Features are rows of numbers, one row per sample, under a name. They come from
+ *
+ *   a file      or folder, opened by a REP text [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key,
+ *               the codes of a product quantiser (.safetensors, decoded as they are read), .fvecs, .svm/.libsvm, .csv,
+ *               .tsv, or a directory of .npy shards taken in name order. Values are read when rows are asked for; only
+ *               text and packed arrays are held in memory.
+ *   an array    that the caller keeps: any element type, strides and byte order. Nothing is copied.
+ *   a producer  callbacks of the caller that compute rows when they are asked for.
+ *
+ * Whatever takes tn_features takes all of them, and gives the same results for the same values. */
 #ifndef TENON_READ_H
 #define TENON_READ_H
 
@@ -13,7 +19,7 @@
 extern "C" {
 #endif
 
-/* ---- representations ---- */
+/* ---- features ---- */
 
 typedef struct tn_features tn_features;
 
@@ -21,30 +27,117 @@ typedef struct tn_features tn_features;
  * first dot. Owned by the caller, free with tn_features_close.
  * TN_ERR_IO missing or unreadable; TN_ERR_FORMAT with the byte position; TN_ERR_UNSUPPORTED; TN_ERR_MEMORY. */
 TN_API tn_status tn_features_open(tn_ctx *ctx, const char *rep, tn_features **out);
+/* NULL is legal. */
 TN_API void tn_features_close(tn_features *features);
 /* The file or folder that a REP names, without NAME and key, into buf, cut to its size. Returns buf. */
 TN_API const char *tn_rep_file(const char *rep, char *buf, size_t size);
 
-/* Borrowed while the source lives. */
+/* A matrix in the caller's memory: element (r, c) is at  data + r * row_stride + c * col_stride  bytes. Strides may be
+ * zero and below zero, and elements need not be aligned: every two-dimensional array of NumPy is one of these. */
+typedef struct tn_array {
+    const void *data; /* element (0, 0) */
+    tn_dtype dtype;
+    size_t rows, cols;
+    ptrdiff_t row_stride, col_stride; /* bytes */
+    bool swapped;                     /* elements are in the other byte order than this machine's */
+} tn_array;
+
+/* Row after row without gaps, in this machine's byte order. */
+TN_API tn_array tn_array_compact(const void *data, tn_dtype dtype, size_t rows, size_t cols);
+
+/* Features that are an array. Its values are borrowed: they must stay where and as they are until tn_features_close.
+ * Owned by the caller, free with tn_features_close. TN_ERR_ARG: no name, no data, an unknown type; TN_ERR_DATA: no rows
+ * or columns. */
+TN_API tn_status tn_features_from_array(tn_ctx *ctx, const char *name, const tn_array *array, tn_features **out);
+
+#define TN_PRODUCER_MESSAGE 512
+
+/* Rows that are computed when they are asked for: by an encoder, a network, a binding to another language.
+ *
+ * read fills out with `count` whole rows, compact: float for dtype TN_F32, double for TN_F64. Row i of them is
+ * index[start + i], or start + i when index is NULL: below `rows`, in any order, some perhaps twice. It returns TN_OK,
+ * or a status, with a sentence that says why in `message` (TN_PRODUCER_MESSAGE bytes): what was asked of the library
+ * then fails with both.
+ *
+ * What a producer promises:
+ * - A row has the same bits whenever, beside whichever others and by whichever thread it is asked for. Learners read
+ *   rows many times over: where that takes long, the producer keeps them, or they are first put into an array or a file.
+ * - read may be called by several threads at once, which belong to the library.
+ * - read does not use the context of the call that it serves; a context of its own is fine.
+ * - What it needs besides out does not grow from call to call. */
+typedef struct tn_producer {
+    void *user; /* handed to the callbacks */
+    size_t rows, cols;
+    tn_dtype dtype; /* TN_F32, or TN_F64 where float would lose digits */
+    /* Rows per call at most. 0: 64 or fewer, several calls at once. SIZE_MAX: one call for all rows that are wanted at
+     * the time, by the thread that asks, for producers with threads of their own. */
+    size_t block;
+    tn_status (*read)(void *user, const size_t *index, size_t start, size_t count, void *out, char *message);
+    void (*release)(void *user); /* called once, by tn_features_close; NULL: nothing to do */
+} tn_producer;
+
+/* Features of a producer, whose struct is copied. Owned by the caller, free with tn_features_close; on failure release
+ * is not called. TN_ERR_ARG: no name, no read, another type; TN_ERR_DATA: no rows or columns. */
+TN_API tn_status tn_features_from_producer(tn_ctx *ctx, const char *name, const tn_producer *producer,
+                                           tn_features **out);
+
+/* Names the rows (tn_features_rows texts, copied), in the place of the names that they have; before features are used. */
+TN_API tn_status tn_features_set_ids(tn_ctx *ctx, tn_features *features, const char *const *ids);
+
+/* Borrowed while the features live. */
 TN_API const char *tn_features_name(const tn_features *features);
+/* Where they come from, for messages: the path; the name, when there is no file. */
 TN_API const char *tn_features_path(const tn_features *features);
 TN_API size_t tn_features_rows(const tn_features *features);
 TN_API size_t tn_features_cols(const tn_features *features);
 TN_API tn_dtype tn_features_dtype(const tn_features *features);
-/* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "tsv", "shards". */
+/* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "tsv", "shards",
+ * "array", "producer". */
 TN_API const char *tn_features_format(const tn_features *features);
-/* Row identifiers when the file carries them (CSV column named id, npz member ids), else NULL. rows strings. */
+/* Names of the rows, if they have some (CSV column named id, npz member ids, tn_features_set_ids), else NULL. */
 TN_API const char *const *tn_features_ids(const tn_features *features);
 /* True when float would lose digits of the stored values (float64, integers of 32 bits and more). */
 TN_API bool tn_features_is_wide(const tn_features *features);
 
-/* Copies a rectangle, converted, into out (count x cols, compact). Row i is index[start + i], or start + i when
- * index is NULL. Values are as stored: NaN and infinity come through. Safe to call concurrently on one source
- * with different contexts. Fails with TN_ERR_ARG when the rectangle is outside, TN_ERR_IO when the file shrank. */
+/* Copies a rectangle, converted, into out (count x cols, compact). Row i is index[start + i], or start + i when index
+ * is NULL. Values are as stored: NaN and infinity come through. Safe to call concurrently on the same features with
+ * different contexts. Fails with TN_ERR_ARG when the rectangle is outside, TN_ERR_IO when the file shrank, and as their
+ * producer fails. */
 TN_API tn_status tn_features_read(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start,
                                   size_t count, size_t col0, size_t cols, float *out);
 TN_API tn_status tn_features_read_wide(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start,
                                        size_t count, size_t col0, size_t cols, double *out);
+
+/* ---- bags of local descriptors ---- */
+
+/* Many descriptors per sample, as many as each has: bag i is the rows [offsets[i], offsets[i + 1]) of `descriptors`.
+ * With positions, row r of those says where in its picture descriptor r was taken: x, y, scale. */
+typedef struct tn_bags tn_bags;
+
+/* `count` bags: offsets has count + 1 entries, ascending (a bag may be empty), the last at most the rows of
+ * descriptors; positions (rows of descriptors x 3) may be NULL. A block of bags is bags again: offsets + first.
+ * Everything is borrowed while the bags live. Owned by the caller, free with tn_bags_free. TN_ERR_ARG: no bags;
+ * TN_ERR_DATA: offsets that descend or lie outside; TN_ERR_SHAPE: positions of another shape. */
+TN_API tn_status tn_bags_new(tn_ctx *ctx, const size_t *offsets, size_t count, const tn_features *descriptors,
+                             const tn_features *positions, tn_bags **out);
+/* From [NAME=]file.npz with members offsets (whole numbers), descriptors, and optionally positions and ids (one per
+ * bag). */
+TN_API tn_status tn_bags_open(tn_ctx *ctx, const char *rep, tn_bags **out);
+/* NULL is legal. */
+TN_API void tn_bags_free(tn_bags *bags);
+
+TN_API size_t tn_bags_count(const tn_bags *bags);
+/* count + 1 entries. This, and what follows, borrowed while the bags live. */
+TN_API const size_t *tn_bags_offsets(const tn_bags *bags);
+TN_API const tn_features *tn_bags_descriptors(const tn_bags *bags);
+/* NULL: there are none. */
+TN_API const tn_features *tn_bags_positions(const tn_bags *bags);
+/* Names of the bags, count of them, or NULL. */
+TN_API const char *const *tn_bags_ids(const tn_bags *bags);
+/* The bags [first, first + count), one below the other: offsets[first + count] - offsets[first] rows of descriptors,
+ * and of 3 positions unless that is NULL. TN_ERR_ARG: outside, or positions that are not there. */
+TN_API tn_status tn_bags_read(tn_ctx *ctx, const tn_bags *bags, size_t first, size_t count, float *descriptors,
+                              float *positions);
 
 /* ---- labels ---- */
 

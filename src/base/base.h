@@ -129,6 +129,8 @@ const char *tnp_file_path(const tnp_file *file);
 /* All bytes [offset, offset + size), or TN_ERR_IO: one that is gone names its position. */
 tn_status tnp_file_read(tn_ctx *ctx, const tnp_file *file, size_t offset, size_t size, void *out);
 tnp_fault tnp_file_get(const tnp_file *file, size_t offset, size_t size, void *out);
+/* What a fault is, without the path, into buf. */
+void tnp_fault_text(tnp_fault fault, char *buf, size_t size);
 /* The sentence of a fault; TN_OK when there is none. */
 tn_status tnp_file_failed(tn_ctx *ctx, const tnp_file *file, tnp_fault fault);
 /* As tnp_file_get, a little perhaps through a mapping, see tn_map_files. Behind the end of a file that shrank there may be zeros

@@ -193,15 +193,23 @@ tnp_fault tnp_file_still(const tnp_file *file)
     return size < file->size ? (tnp_fault){TNP_FAULT_GONE, size} : (tnp_fault){0, 0};
 }
 
+void tnp_fault_text(tnp_fault fault, char *buf, size_t size)
+{
+    if (fault.code == TNP_FAULT_REPLACED)
+        snprintf(buf, size, "changed while it was read: another file has its name");
+    else if (fault.code == TNP_FAULT_GONE)
+        snprintf(buf, size, "changed while it was read: byte %zu is gone", fault.byte);
+    else
+        snprintf(buf, size, "byte %zu: %s", fault.byte, strerror(fault.code));
+}
+
 tn_status tnp_file_failed(tn_ctx *ctx, const tnp_file *file, tnp_fault fault)
 {
+    char text[256];
     if (fault.code == 0)
         return TN_OK;
-    if (fault.code == TNP_FAULT_REPLACED)
-        return tnp_fail(ctx, TN_ERR_IO, "%s: changed while it was read: another file has its name", file->path);
-    if (fault.code == TNP_FAULT_GONE)
-        return tnp_fail(ctx, TN_ERR_IO, "%s: changed while it was read: byte %zu is gone", file->path, fault.byte);
-    return tnp_fail(ctx, TN_ERR_IO, "%s: byte %zu: %s", file->path, fault.byte, strerror(fault.code));
+    tnp_fault_text(fault, text, sizeof text);
+    return tnp_fail(ctx, TN_ERR_IO, "%s: %s", file->path, text);
 }
 
 tn_status tnp_file_read(tn_ctx *ctx, const tnp_file *file, size_t offset, size_t size, void *out)

@@ -328,8 +328,8 @@ static void decode_block(void *arg, size_t block)
     const decoding *job = arg;
     const tnp_codebook *book = &job->pq->book;
     size_t start = block * BLOCK, n = tnp_min(BLOCK, job->rows - start);
-    tnp_codes_decode(book, job->codes + start * book->groups, 0, book->groups, n, 0, book->dim,
-                     job->out + start * book->dim, NULL);
+    tnp_codes_decode(book, job->codes + start * book->groups, book->groups, n, 0, book->groups,
+                     job->out + start * book->dim);
 }
 
 tn_status tn_pq_decode(tn_ctx *ctx, const tn_pq *pq, const uint8_t *codes, size_t rows, float *out)

@@ -62,31 +62,36 @@ static uint64_t turn64(uint64_t x)
     return (uint64_t)turn32((uint32_t)x) << 32 | turn32((uint32_t)(x >> 32));
 }
 
-/* n <= CHUNK elements as an aligned array in native order: `in` itself when it is one, else a copy in `to`. */
-static const void *stage(size_t size, bool swap, const unsigned char *in, size_t step, size_t n, staging *to)
+static const unsigned char *at(const unsigned char *in, ptrdiff_t step, size_t i)
 {
-    if (step == size && (!swap || size == 1) && (uintptr_t)in % size == 0)
+    return in + (ptrdiff_t)i * step;
+}
+
+/* n <= CHUNK elements as an aligned array in native order: `in` itself when it is one, else a copy in `to`. */
+static const void *stage(size_t size, bool swap, const unsigned char *in, ptrdiff_t step, size_t n, staging *to)
+{
+    if (step == (ptrdiff_t)size && (!swap || size == 1) && (uintptr_t)in % size == 0)
         return in;
     switch (size) {
     case 1:
         for (size_t i = 0; i < n; ++i)
-            to->u8[i] = in[i * step];
+            to->u8[i] = *at(in, step, i);
         break;
     case 2:
         for (size_t i = 0; i < n; ++i) {
-            memcpy(&to->u16[i], in + i * step, 2);
+            memcpy(&to->u16[i], at(in, step, i), 2);
             to->u16[i] = swap ? turn16(to->u16[i]) : to->u16[i];
         }
         break;
     case 4:
         for (size_t i = 0; i < n; ++i) {
-            memcpy(&to->u32[i], in + i * step, 4);
+            memcpy(&to->u32[i], at(in, step, i), 4);
             to->u32[i] = swap ? turn32(to->u32[i]) : to->u32[i];
         }
         break;
     default:
         for (size_t i = 0; i < n; ++i) {
-            memcpy(&to->u64[i], in + i * step, 8);
+            memcpy(&to->u64[i], at(in, step, i), 8);
             to->u64[i] = swap ? turn64(to->u64[i]) : to->u64[i];
         }
         break;
@@ -198,21 +203,21 @@ static void stage_to_double(tn_dtype type, const void *in, size_t n, double *out
     }
 }
 
-void tnp_to_float(tn_dtype type, bool swap, const unsigned char *in, size_t step, size_t n, float *out)
+void tnp_to_float(tn_dtype type, bool swap, const unsigned char *in, ptrdiff_t step, size_t n, float *out)
 {
     staging to;
     for (size_t i = 0; i < n; i += CHUNK) {
         size_t count = tnp_min(CHUNK, n - i);
-        stage_to_float(type, stage(tn_dtype_size(type), swap, in + i * step, step, count, &to), count, out + i);
+        stage_to_float(type, stage(tn_dtype_size(type), swap, at(in, step, i), step, count, &to), count, out + i);
     }
 }
 
-void tnp_to_double(tn_dtype type, bool swap, const unsigned char *in, size_t step, size_t n, double *out)
+void tnp_to_double(tn_dtype type, bool swap, const unsigned char *in, ptrdiff_t step, size_t n, double *out)
 {
     staging to;
     for (size_t i = 0; i < n; i += CHUNK) {
         size_t count = tnp_min(CHUNK, n - i);
-        stage_to_double(type, stage(tn_dtype_size(type), swap, in + i * step, step, count, &to), count, out + i);
+        stage_to_double(type, stage(tn_dtype_size(type), swap, at(in, step, i), step, count, &to), count, out + i);
     }
 }
 
@@ -250,12 +255,12 @@ static bool one_to_int64(tn_dtype type, const void *in, size_t i, int64_t *out)
     }
 }
 
-size_t tnp_to_int64(tn_dtype type, bool swap, const unsigned char *in, size_t step, size_t n, int64_t *out)
+size_t tnp_to_int64(tn_dtype type, bool swap, const unsigned char *in, ptrdiff_t step, size_t n, int64_t *out)
 {
     staging to;
     for (size_t i = 0; i < n; i += CHUNK) {
         size_t count = tnp_min(CHUNK, n - i);
-        const void *staged = stage(tn_dtype_size(type), swap, in + i * step, step, count, &to);
+        const void *staged = stage(tn_dtype_size(type), swap, at(in, step, i), step, count, &to);
         for (size_t j = 0; j < count; ++j)
             if (!one_to_int64(type, staged, j, &out[i + j]))
                 return i + j;

@@ -4,6 +4,7 @@
  * pipeline_train.c. */
 #include "pipeline/parts.h"
 #include "base/text.h"
+#include "read/features.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -32,7 +33,7 @@ tn_status tnp_check_names(tn_ctx *ctx, const tn_features *const *features, size_
     if (count == 0)
         return tnp_fail(ctx, TN_ERR_ARG, "at least one representation is needed");
     for (size_t i = 0; i < count; ++i) /* what *.npy catches in a folder that holds the labels too */
-        if (labels->path && strcmp(tn_features_path(features[i]), labels->path) == 0)
+        if (labels->path && !features[i]->from_memory && strcmp(tn_features_path(features[i]), labels->path) == 0)
             return tnp_fail(ctx, TN_ERR_ARG, "%s holds the labels; leave it out of the representations", labels->path);
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < i; ++j)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Representations as the codes of a product quantiser (encode/pq.c makes them): a .safetensors file with
+ * Features as the codes of a product quantiser (encode/pq.c makes them), which a producer decodes: a .safetensors file
+ * with
  *
  *   centroids  (count, dim) F32    columns [g sub, (g + 1) sub) of row c are centroid c of group g; 1 <= count <= 256
  *   codes      (rows, groups) U8   groups = ceil(dim / sub), each code below count
@@ -8,13 +9,13 @@
  *
  *   value (i, j) = centroids[codes[i, j / sub], j]
  *
- * The codes stay in the file; the centroids, 1 KB a column, are copied group by group, so that a row finds those of
- * neighbouring columns together. Only rows that are asked for are decoded. Consecutive rows are decoded in bands of BAND
- * groups, whose centroids stay in the cache: 0.7 us a row of 4096 columns instead of 1.1.
+ * The codes stay in the file; the centroids, 1 KB per column, are copied group by group, so that a row finds those of
+ * neighbouring columns together. Only rows that are asked for are decoded. Consecutive rows are decoded in bands of
+ * BAND groups, whose centroids stay in the cache: 0.7 us per row of 4096 columns instead of 1.1.
  *
- * With 256 centroids every byte is a code. With fewer, all codes are looked at once, when the file is opened; the table has
- * room for 256 all the same, filled with NaN, so that a file changed afterwards leads nowhere.
- * Refused: other types and shapes, centroids that are NaN or infinite. Oracle: tests/ref/ref_pq.c. */
+ * With 256 centroids every byte is a code. With fewer, all codes are looked at once, when the file is opened; the table
+ * has 256 places all the same, filled with NaN, so that a file changed afterwards leads nowhere. Refused: other types
+ * and shapes, centroids that are NaN or infinite. Oracle: tests/ref/ref_pq.c. */
 #include "read/codes.h"
 
 #include "matrix/convert.h"
@@ -40,7 +41,7 @@ tn_status tnp_codebook_new(tn_ctx *ctx, size_t dim, size_t sub, size_t count, tn
     return TN_OK;
 }
 
-/* ---- opening ---- */
+/* ---- the table ---- */
 
 static tn_status read_sub(tn_ctx *ctx, const tnp_safetensors *file, size_t *out)
 {
@@ -91,7 +92,7 @@ tn_status tnp_codebook_load(tn_ctx *ctx, const tnp_safetensors *file, tnp_codebo
     if (sub > a.shape[1])
         TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: 'sub' in its metadata is %zu, but there are %zu columns", path, sub,
                         a.shape[1]));
-    /* The table has room for 256 centroids however few there are. */
+    /* The table has places for 256 centroids however few there are. */
     TN_TRY(tnp_unfold_check(ctx, path, a.shape[0] * a.shape[1] * sizeof(float),
                             (double)a.shape[1] * TNP_CODES * sizeof(float)));
     TN_TRY(tnp_codebook_new(ctx, a.shape[1], sub, a.shape[0], &book));
@@ -130,63 +131,126 @@ done:
     return st;
 }
 
+/* ---- decoding ---- */
+
+/* Groups of any width, one row. */
+static void decode_row(const tnp_codebook *book, const unsigned char *codes, size_t first, size_t count, float *out)
+{
+    for (size_t g = first; g < first + count; ++g) {
+        size_t width = tnp_codebook_width(book, g);
+        memcpy(out + g * book->sub, tnp_codebook_group(book, g) + codes[g - first] * width, width * sizeof *out);
+    }
+}
+
+/* The usual case: groups of eight, known to the compiler. */
+static void decode_eights(const tnp_codebook *book, const unsigned char *codes, size_t step, size_t n, size_t first,
+                          size_t count, float *out)
+{
+    const float *table = tnp_codebook_group(book, first);
+    size_t dim = book->dim;
+    out += first * 8;
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < count; ++j)
+            memcpy(out + i * dim + j * 8, table + (j * TNP_CODES + codes[i * step + j]) * 8, 8 * sizeof *out);
+}
+
+void tnp_codes_decode(const tnp_codebook *book, const unsigned char *codes, size_t step, size_t n, size_t first,
+                      size_t count, float *out)
+{
+    bool eights = book->sub == 8 && book->dim % 8 == 0;
+    for (size_t g = 0; eights && g < count; g += BAND)
+        decode_eights(book, codes + g, step, n, first + g, tnp_min(BAND, count - g), out);
+    for (size_t i = 0; !eights && i < n; ++i)
+        decode_row(book, codes + i * step, first, count, out + i * book->dim);
+}
+
+/* ---- the producer ---- */
+
+typedef struct coded {
+    tnp_codebook book;
+    const tnp_file *file; /* of the features, which close it later */
+    size_t at;            /* byte where the codes begin */
+} coded;
+
+static void release(void *user)
+{
+    coded *c = user;
+    tnp_free(c->book.table);
+    tnp_free(c);
+}
+
+/* n rows that follow each other; rows of more codes than the buffer holds in pieces. */
+static tnp_fault decode_rows(const coded *c, size_t row, size_t n, float *out)
+{
+    unsigned char buffer[PIECE];
+    const tnp_codebook *book = &c->book;
+    size_t groups = book->groups, most = tnp_max(1, PIECE / groups), k;
+    for (size_t i = 0; i < n; i += k) {
+        k = tnp_min(n - i, most);
+        for (size_t g = 0, count; g < groups; g += count) {
+            count = tnp_min(groups - g, PIECE);
+            size_t bytes = count == groups ? k * groups : count;
+            tnp_fault fault = tnp_file_copy(c->file, c->at + (row + i) * groups + g, bytes, buffer);
+            if (fault.code != 0)
+                return fault;
+            tnp_codes_decode(book, buffer, groups, k, g, count, out + i * book->dim);
+        }
+    }
+    return (tnp_fault){0, 0};
+}
+
+static tn_status produce(void *user, const size_t *index, size_t start, size_t count, void *out, char *message)
+{
+    const coded *c = user;
+    float *rows = out;
+    for (size_t i = 0, n; i < count; i += n) {
+        size_t row = index ? index[start + i] : start + i;
+        n = index ? 1 : count;
+        while (index && i + n < count && index[start + i + n] == row + n)
+            ++n;
+        tnp_fault fault = decode_rows(c, row, n, rows + i * c->book.dim);
+        if (fault.code != 0) {
+            tnp_fault_text(fault, message, TN_PRODUCER_MESSAGE);
+            return TN_ERR_IO;
+        }
+    }
+    return TN_OK;
+}
+
+/* ---- opening ---- */
+
+static tn_status check_version(tn_ctx *ctx, const tnp_safetensors *tensors)
+{
+    const char *version = tnp_safetensors_meta(tensors, "version");
+    if (!version || strcmp(version, "1") != 0)
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: tenon-codes version %.40s, this program reads version 1",
+                        tnp_safetensors_path(tensors), version ? version : "missing");
+    return TN_OK;
+}
+
+/* The codes are a part, in a file of the features, so that both are watched and advised as all others are. */
 tn_status tnp_codes_open(tn_ctx *ctx, tn_features *features, tnp_safetensors *tensors)
 {
     tn_status st = TN_OK;
     tnp_array codes;
     size_t index = 0;
-    const char *version = tnp_safetensors_meta(tensors, "version");
+    coded *c = NULL;
     features->format = "codes";
-    if (!version || strcmp(version, "1") != 0)
-        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: tenon-codes version %.40s, this program reads version 1",
-                        tnp_safetensors_path(tensors), version ? version : "missing");
-    TN_TRY(tnp_codebook_load(ctx, tensors, &features->book));
+    TN_TRY(check_version(ctx, tensors));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *c, &c));
+    TN_TRY(tnp_codebook_load(ctx, tensors, &c->book));
     TN_TRY(tnp_safetensors_find(ctx, tensors, "codes", &codes));
-    TN_TRY(check_codes(ctx, tensors, &codes, &features->book));
+    TN_TRY(check_codes(ctx, tensors, &codes, &c->book));
     TN_TRY(tnp_safetensors_give(ctx, tensors, features, &index));
     TN_TRY(tnp_features_add(ctx, features, features->path, &codes, index));
-    features->cols = features->book.dim;
+    c->file = features->files[index];
+    c->at = codes.at;
+    features->cols = c->book.dim;
     features->dtype = TN_F32;
+    features->producer = (tn_producer){.user = c, .read = produce, .release = release};
+    c = NULL;
 done:
+    if (c)
+        release(c);
     return st;
-}
-
-/* ---- decoding ---- */
-
-/* Columns [col0, col0 + cols) of one row, whose first code here is that of group `first`. */
-static void decode_row(const tnp_codebook *book, const unsigned char *codes, size_t first, size_t col0, size_t cols,
-                       float *narrow, double *wide)
-{
-    size_t n;
-    for (size_t c = 0; c < cols; c += n) {
-        size_t g = (col0 + c) / book->sub, skip = col0 + c - g * book->sub, width = tnp_codebook_width(book, g);
-        const float *from = tnp_codebook_group(book, g) + codes[g - first] * width + skip;
-        n = tnp_min(width - skip, cols - c);
-        if (narrow)
-            memcpy(narrow + c, from, n * sizeof *narrow);
-        for (size_t j = 0; wide && j < n; ++j)
-            wide[c + j] = (double)from[j];
-    }
-}
-
-/* The usual case: whole groups of eight, known to the compiler. codes begin with group g. */
-static void decode_eights(const tnp_codebook *book, const unsigned char *codes, size_t step, size_t n, size_t ldo,
-                          size_t g, size_t count, float *out)
-{
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < count; ++j)
-            memcpy(out + i * ldo + j * 8, book->table + ((g + j) * TNP_CODES + codes[i * step + j]) * 8,
-                   8 * sizeof *out);
-}
-
-void tnp_codes_decode(const tnp_codebook *book, const unsigned char *codes, size_t first, size_t step, size_t n,
-                      size_t col0, size_t cols, float *narrow, double *wide)
-{
-    bool eights = narrow && book->sub == 8 && col0 % 8 == 0 && cols % 8 == 0;
-    size_t begin = col0 / 8, end = (col0 + cols) / 8;
-    for (size_t g = begin; eights && g < end; g += BAND)
-        decode_eights(book, codes + (g - first), step, n, cols, g, tnp_min(BAND, end - g), narrow + (g - begin) * 8);
-    for (size_t i = 0; !eights && i < n; ++i)
-        decode_row(book, codes + i * step, first, col0, cols, narrow ? narrow + i * cols : NULL,
-                   wide ? wide + i * cols : NULL);
 }

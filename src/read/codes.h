@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the codes of a product quantiser stand for: the reader of coded representations and the quantiser itself share the
- * table and the one function that decodes. */
+ * What the codes of a product quantiser stand for: the reader of coded representations and the quantiser itself share
+ * the table and the one function that decodes. */
 #ifndef TNP_CODES_H
 #define TNP_CODES_H
 
@@ -9,6 +9,12 @@
 #include "simd/simd.h"
 #include "read/safetensors.h"
 #include "read/features.h"
+
+/* Values stored as codes, a byte for every `sub` columns. */
+typedef struct tnp_codebook {
+    size_t dim, sub, groups, count; /* groups = ceil(dim / sub); count: centroids of a group */
+    float *table;                   /* group after group (256, columns of the group): a place for every byte there is */
+} tnp_codebook;
 
 /* Columns of group g: sub, fewer in the last one. */
 static inline size_t tnp_codebook_width(const tnp_codebook *book, size_t g)
@@ -32,9 +38,9 @@ tn_status tnp_codes_open(tn_ctx *ctx, tn_features *features, tnp_safetensors *te
  * out->table. */
 tn_status tnp_codebook_load(tn_ctx *ctx, const tnp_safetensors *file, tnp_codebook *out);
 
-/* Columns [col0, col0 + cols) of n rows into one of narrow and wide, compact. codes is that of group `first` of the first row,
- * the next row's is `step` bytes on. */
-void tnp_codes_decode(const tnp_codebook *book, const unsigned char *codes, size_t first, size_t step, size_t n,
-                      size_t col0, size_t cols, float *narrow, double *wide);
+/* The columns of groups [first, first + count) of n rows into out, whose rows have all dim columns. codes are those of
+ * these groups, row after row `step` bytes apart. */
+void tnp_codes_decode(const tnp_codebook *book, const unsigned char *codes, size_t step, size_t n, size_t first,
+                      size_t count, float *out);
 
 #endif

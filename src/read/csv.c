@@ -125,7 +125,7 @@ static tn_status next_cell(csv *c, size_t column, cell *out)
     return wrong ? bad(c, out, column, wrong) : TN_OK;
 }
 
-/* An identifier with doubled quotes undone. The first pass counts its bytes and end, the second has that much room. */
+/* An identifier with doubled quotes undone. The first pass counts its bytes and end, the second has that much space. */
 static tn_status put_id(csv *c, const cell *from)
 {
     if (c->ids)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Representations: the REP text, the choice of reader, what a source knows about itself. Reading rows is rows.c.
+ * Features from files: the REP text, the choice of reader; what features know about themselves. Reading rows is rows.c,
+ * features from arrays and producers are memory.c.
  *
  *   REP  = [NAME=]PATH          NAME has no '/'; a file whose name is the whole text wins over the split
  *   PATH = file | file.npz:key | file.safetensors:key | folder
@@ -86,7 +87,7 @@ tn_status tnp_features_take(tn_ctx *ctx, tn_features *features, tnp_file **file,
 {
     size_t n = features->file_count;
     tn_status st = TN_OK;
-    if ((n & (n - 1)) == 0) /* room doubles when the count is a power of two */
+    if ((n & (n - 1)) == 0) /* space doubles when the count is a power of two */
         st = tnp_grow(ctx, &features->files, n, n ? 2 * n : 1, sizeof(tnp_file *));
     if (st != TN_OK)
         return st;
@@ -151,7 +152,8 @@ static tn_status add_part(tn_ctx *ctx, tn_features *features, const tnp_part *pa
     return TN_OK;
 }
 
-/* (rows), (rows, cols), or more dimensions of which all but one are 1, as pooled maps of networks have: (rows, cols, 1, 1). */
+/* (rows), (rows, cols), or more dimensions of which all but one are 1, as pooled maps of networks have: (rows, cols, 1,
+ * 1). */
 static bool matrix_of(const tnp_array *array, size_t *rows, size_t *cols)
 {
     size_t longer = 0;
@@ -182,33 +184,39 @@ tn_status tnp_features_add(tn_ctx *ctx, tn_features *features, const char *label
         return tnp_fail(ctx, TN_ERR_FORMAT, "%s: type %s, but the shards before it have %s", label,
                         tn_dtype_name(array->dtype), tn_dtype_name(features->dtype));
     if (rows == 0)
-        return TN_OK; /* an empty shard adds nothing; a source without any row is refused at the end */
+        return TN_OK; /* an empty shard adds nothing; features without any row are refused at the end */
     tnp_part part = {.base = array->data,
                      .at = array->at,
                      .first = features->rows,
                      .rows = rows,
-                     .row_step = cols * array->item,
-                     .col_step = array->item,
+                     .row_step = (ptrdiff_t)(cols * array->item),
+                     .col_step = (ptrdiff_t)array->item,
                      .dtype = array->dtype,
                      .swap = array->swap,
                      .file = file};
     if (array->fortran) {
-        part.row_step = array->item;
-        part.col_step = rows * array->item;
+        part.row_step = (ptrdiff_t)array->item;
+        part.col_step = (ptrdiff_t)(rows * array->item);
     }
     return add_part(ctx, features, &part, cols);
 }
 
 tn_status tnp_features_own(tn_ctx *ctx, tn_features *features, tn_dtype dtype, size_t rows, size_t cols)
 {
-    size_t size = tn_dtype_size(dtype);
-    tnp_part part = {.base = features->owned,
-                     .rows = rows,
-                     .row_step = cols * size,
-                     .col_step = size,
-                     .dtype = dtype,
+    tn_array array = tn_array_compact(features->owned, dtype, rows, cols);
+    return tnp_features_borrow(ctx, features, &array);
+}
+
+tn_status tnp_features_borrow(tn_ctx *ctx, tn_features *features, const tn_array *array)
+{
+    tnp_part part = {.base = array->data,
+                     .rows = array->rows,
+                     .row_step = array->row_stride,
+                     .col_step = array->col_stride,
+                     .dtype = array->dtype,
+                     .swap = array->swapped,
                      .file = TNP_NO_FILE};
-    return add_part(ctx, features, &part, cols);
+    return add_part(ctx, features, &part, array->cols);
 }
 
 /* ---- opening ---- */
@@ -224,7 +232,7 @@ static tn_status open_container(tn_ctx *ctx, tn_features *features, const char *
     if (ends_with(file, n, ".npy"))
         return tnp_npy_open(ctx, features, file);
     if (ends_with(file, n, ".npz"))
-        return tnp_npz_open(ctx, features, file, key);
+        return tnp_npz_open(ctx, features, file, key, true);
     if (ends_with(file, n, ".safetensors"))
         return tnp_safetensors_open(ctx, features, file, key);
     if (ends_with(file, n, ".fvecs"))
@@ -238,6 +246,23 @@ static tn_status open_container(tn_ctx *ctx, tn_features *features, const char *
                     file);
 }
 
+tn_status tnp_features_new(tn_ctx *ctx, const char *path, const char *name, tn_features **out)
+{
+    tn_status st = TN_OK;
+    tn_features *features = NULL;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *features, &features));
+    TN_TRY(tnp_strdup(ctx, path, &features->path));
+    if (name)
+        TN_TRY(tnp_utf8_copy(ctx, name, strlen(name), &features->name));
+    else
+        TN_TRY(tnp_default_name(ctx, path, &features->name));
+    *out = features;
+    features = NULL;
+done:
+    tn_features_close(features);
+    return st;
+}
+
 tn_status tnp_features_open_path(tn_ctx *ctx, const char *path, const char *name, tn_features **out)
 {
     tn_status st = TN_OK;
@@ -246,12 +271,7 @@ tn_status tnp_features_open_path(tn_ctx *ctx, const char *path, const char *name
     const char *key = find_key(path);
     if (key && !*key)
         return tnp_fail(ctx, TN_ERR_ARG, "%s: nothing after the colon, expected the name of an array", path);
-    TN_TRY(tnp_alloc(ctx, 1, sizeof *features, &features));
-    TN_TRY(tnp_strdup(ctx, path, &features->path));
-    if (name)
-        TN_TRY(tnp_utf8_copy(ctx, name, strlen(name), &features->name));
-    else
-        TN_TRY(tnp_default_name(ctx, path, &features->name));
+    TN_TRY(tnp_features_new(ctx, path, name, &features));
     TN_TRY(tnp_strndup(ctx, path, file_length(path), &file));
     TN_TRY(open_container(ctx, features, file, key));
     if (features->rows == 0)
@@ -264,24 +284,29 @@ done:
     return st;
 }
 
-tn_status tn_features_open(tn_ctx *ctx, const char *rep, tn_features **out)
+tn_status tnp_rep_split(tn_ctx *ctx, const char *rep, char **name, const char **path)
 {
-    tn_status st = TN_OK;
-    char *name = NULL;
     bool whole = true;
+    *path = rep;
     if (!rep || !*rep)
         return tnp_fail(ctx, TN_ERR_ARG, "representation: empty, expected [NAME=]PATH");
-    const char *equals = strchr(rep, '='), *path = rep;
-    if (equals && !memchr(rep, '/', (size_t)(equals - rep)))
-        TN_TRY(file_exists(ctx, rep, &whole));
-    if (!whole) {
-        path = equals + 1;
-        if (equals == rep || !*path)
-            TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "representation '%s': expected [NAME=]PATH", rep));
-        TN_TRY(tnp_strndup(ctx, rep, (size_t)(equals - rep), &name));
-    }
-    TN_TRY(tnp_features_open_path(ctx, path, name, out));
-done:
+    const char *equals = strchr(rep, '=');
+    tn_status st = equals && !memchr(rep, '/', (size_t)(equals - rep)) ? file_exists(ctx, rep, &whole) : TN_OK;
+    if (st != TN_OK || whole)
+        return st;
+    *path = equals + 1;
+    if (equals == rep || !**path)
+        return tnp_fail(ctx, TN_ERR_ARG, "representation '%s': expected [NAME=]PATH", rep);
+    return tnp_strndup(ctx, rep, (size_t)(equals - rep), name);
+}
+
+tn_status tn_features_open(tn_ctx *ctx, const char *rep, tn_features **out)
+{
+    char *name = NULL;
+    const char *path = NULL;
+    tn_status st = tnp_rep_split(ctx, rep, &name, &path);
+    if (st == TN_OK)
+        st = tnp_features_open_path(ctx, path, name, out);
     tnp_free(name);
     return st;
 }
@@ -300,19 +325,20 @@ void tn_features_close(tn_features *features)
 {
     if (!features)
         return;
+    if (features->producer.release)
+        features->producer.release(features->producer.user);
     for (size_t i = 0; i < features->file_count; ++i)
         tnp_file_close(features->files[i]);
     tnp_free(features->files);
     tnp_free(features->parts);
     tnp_free(features->owned);
-    tnp_free(features->book.table);
     tnp_free(features->ids);
     tnp_free(features->name);
     tnp_free(features->path);
     tnp_free(features);
 }
 
-/* ---- what a source knows ---- */
+/* ---- what features know ---- */
 
 const char *tn_features_name(const tn_features *features)
 {

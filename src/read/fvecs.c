@@ -13,7 +13,8 @@ static uint32_t prefix_at(const unsigned char *p)
     return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
 }
 
-/* Compares the prefixes of the rows [at, at + n step), which are `step` bytes apart. Long rows: only the prefixes are read. */
+/* Compares the prefixes of the rows [at, at + n step), which are `step` bytes apart. Long rows: only the prefixes are
+ * read. */
 static tn_status check_some(tn_ctx *ctx, const tnp_file *file, size_t at, size_t n, size_t step, uint32_t d)
 {
     unsigned char buffer[BYTES];

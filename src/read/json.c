@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * JSON from files, parsed by jansson, whose memory no context counts: "{}" takes 220 bytes there, so that 10 MB of them become
- * 737 MB. The text is therefore scanned first. Depth and number of values have limits, and what the values will take at most,
+ * JSON from files, parsed by jansson, whose memory no context counts: "{}" takes 220 bytes there, so that 10 MB of them
+ * become 737 MB. The text is therefore scanned first. Depth and number of values have limits, and what the values will
+ * take at most,
  *
  *   VALUE bytes for every object, array, string (keys too), number and word  +  2 bytes for every byte of text
  *
- * is counted against the budget as long as they live. jansson's own hooks for memory were refused: they are of the process,
- * and the program that uses this library may use jansson itself. */
+ * is counted against the budget as long as they live. jansson's own hooks for memory were refused: they are of the
+ * process, and the program that uses this library may use jansson itself. */
 #include "read/json.h"
 
 enum { VALUE = 256 };

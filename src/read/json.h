@@ -17,8 +17,8 @@ typedef struct tnp_json {
     size_t held;
 } tnp_json;
 
-/* Parses text of `size` bytes; repeated keys are refused. Messages begin with `path` and count bytes from `at`; `what` is
- * the text's name in them. TN_ERR_FORMAT, TN_ERR_BUDGET, TN_ERR_MEMORY. */
+/* Parses text of `size` bytes; repeated keys are refused. Messages begin with `path` and count bytes from `at`; `what`
+ * is the text's name in them. TN_ERR_FORMAT, TN_ERR_BUDGET, TN_ERR_MEMORY. */
 tn_status tnp_json_parse(tn_ctx *ctx, const char *path, const char *what, size_t at, const char *text, size_t size,
                          tnp_json *out);
 /* One that was never parsed, all zero, is legal. */

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * LIBSVM text: "label index:value index:value ... # comment", one line a row, indices from 1, ascending. The
+ * LIBSVM text: "label index:value index:value ... # comment", one line per row, indices from 1, ascending. The
  * label is skipped: labels are a file of their own. The number of columns is the highest index.
  *
- * Two passes over the text: the first checks everything and finds the size, the second fills one dense
- * block, so that nothing is allocated for a file that turns out wrong. A file that is another one the second time is an error. Values are kept as float when that loses
- * nothing, else as double. A sparse source was refused: every later stage is dense. */
+ * Two passes over the text: the first checks everything and finds the size, the second fills one dense block, so that
+ * nothing is allocated for a file that turns out wrong. A file that is another one the second time is an error. Values
+ * are kept as float when that loses nothing, else as double. A sparse source was refused: every later stage is dense.
+ * */
 #include "read/features.h"
 #include "read/text.h"
 

@@ -214,7 +214,8 @@ done:
     return st;
 }
 
-/* Length of the header, from the first bytes of the array, of which `size` are there in all: header and prefix end at c->end. */
+/* Length of the header, from the first bytes of the array, of which `size` are there in all: header and prefix end at
+ * c->end. */
 static tn_status take_prefix(cursor *c, size_t size)
 {
     static const unsigned char magic[] = {0x93, 'N', 'U', 'M', 'P', 'Y'};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * file.npz:key, a zip archive of .npy members named key.npy. A stored member (numpy.savez) is used in place; a deflated one
- * (savez_compressed) is inflated once, at opening. The checksum of both is checked then. The key may be left out when
- * there is one array besides `ids`; a member `ids` (text or whole numbers) names the rows. */
+ * file.npz:key, a zip archive of .npy members named key.npy. A stored member (numpy.savez) is used in place; a deflated
+ * one (savez_compressed) is inflated once, at opening. The checksum of both is checked then. The key may be left out
+ * when there is one array besides `ids`; a member `ids` (text or whole numbers) names the rows. */
 #include "matrix/convert.h"
 #include "read/features.h"
 #include "read/zip.h"
@@ -14,7 +14,7 @@ typedef struct found {
     tnp_zip_entry array, ids;
     size_t arrays; /* candidates for `array` */
     bool has_ids;
-    char keys[200]; /* of the candidates, as many as have room, for the message */
+    char keys[200]; /* of the candidates, as many as fit, for the message */
 } found;
 
 /* Member name without .npy. */
@@ -103,7 +103,7 @@ size_t tnp_array_text(const tnp_array *ids, size_t i, char *buf)
     size_t n = 0;
     if (!ids->text) {
         int64_t value = 0;
-        if (tnp_to_int64(ids->dtype, ids->swap, p, ids->item, 1, &value) != 1)
+        if (tnp_to_int64(ids->dtype, ids->swap, p, (ptrdiff_t)ids->item, 1, &value) != 1)
             return SIZE_MAX;
         return (size_t)snprintf(buf, 24, "%" PRId64, value);
     }
@@ -127,33 +127,35 @@ size_t tnp_array_text(const tnp_array *ids, size_t i, char *buf)
     return tnp_utf8((tnp_span){buf, n}, &wrong) ? n : SIZE_MAX;
 }
 
-static tn_status take_ids(tn_ctx *ctx, tn_features *features, const tnp_array *ids)
+/* `what` is named by them: "rows". */
+static tn_status take_ids(tn_ctx *ctx, const char *path, const tnp_array *ids, size_t count, const char *what,
+                          char ***out)
 {
     tn_status st = TN_OK;
     char *buf = NULL, *text = NULL;
     size_t bytes = 0;
     if (!ids->text && tnp_dtype_is_float(ids->dtype))
-        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: ids are %s, expected text or whole numbers", features->path,
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: ids are %s, expected text or whole numbers", path,
                         tn_dtype_name(ids->dtype));
-    if (ids->ndim != 1 || ids->shape[0] != features->rows)
-        return tnp_fail(ctx, TN_ERR_SHAPE, "%s: ids are %zu-dimensional with %zu entries, but there are %zu rows",
-                        features->path, ids->ndim, ids->ndim ? ids->shape[0] : 0, features->rows);
+    if (ids->ndim != 1 || ids->shape[0] != count)
+        return tnp_fail(ctx, TN_ERR_SHAPE, "%s: ids are %zu-dimensional with %zu entries, but there are %zu %s", path,
+                        ids->ndim, ids->ndim ? ids->shape[0] : 0, count, what);
     TN_TRY(tnp_alloc(ctx, tnp_max(ids->item, 24), 1, &buf));
-    for (size_t i = 0; i < features->rows; ++i) {
+    for (size_t i = 0; i < count; ++i) {
         size_t n = tnp_array_text(ids, i, buf);
         if (n == SIZE_MAX)
-            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: ids: entry %zu is not text", features->path, i));
+            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: ids: entry %zu is not text", path, i));
         bytes += n + 1;
     }
-    TN_TRY(tnp_strings_new(ctx, features->rows, bytes, &features->ids, &text));
-    for (size_t i = 0; i < features->rows; ++i)
-        features->ids[i] = tnp_strings_put(&text, (tnp_span){buf, tnp_array_text(ids, i, buf)});
+    TN_TRY(tnp_strings_new(ctx, count, bytes, out, &text));
+    for (size_t i = 0; i < count; ++i)
+        (*out)[i] = tnp_strings_put(&text, (tnp_span){buf, tnp_array_text(ids, i, buf)});
 done:
     tnp_free(buf);
     return st;
 }
 
-tn_status tnp_npz_open(tn_ctx *ctx, tn_features *features, const char *file, const char *key)
+tn_status tnp_npz_open(tn_ctx *ctx, tn_features *features, const char *file, const char *key, bool named)
 {
     tn_status st = TN_OK;
     size_t index = 0;
@@ -168,13 +170,38 @@ tn_status tnp_npz_open(tn_ctx *ctx, tn_features *features, const char *file, con
     TN_TRY(load(ctx, &zip, &members.array, false, &values, &array));
     features->owned = values;
     TN_TRY(tnp_features_add(ctx, features, features->path, &array, values ? TNP_NO_FILE : index));
-    if (members.has_ids) {
+    if (members.has_ids && named) {
         TN_TRY(load(ctx, &zip, &members.ids, true, &names, &ids));
-        TN_TRY(take_ids(ctx, features, &ids));
+        TN_TRY(take_ids(ctx, features->path, &ids, features->rows, "rows", &features->ids));
     }
 done:
     if (!features->owned)
         tnp_free(values);
+    tnp_free(names);
+    tnp_zip_close(&zip);
+    return st;
+}
+
+tn_status tnp_npz_bag_names(tn_ctx *ctx, const tnp_file *file, size_t count, bool *positions, char ***ids)
+{
+    tn_status st = TN_OK;
+    tnp_zip zip = {.directory = NULL};
+    unsigned char *names = NULL;
+    tnp_array array;
+    bool more = true;
+    TN_TRY(tnp_zip_open(ctx, file, &zip));
+    for (tnp_zip next = zip;;) {
+        tnp_zip_entry entry;
+        TN_TRY(tnp_zip_next(ctx, &next, &entry, &more));
+        if (!more)
+            break;
+        *positions |= tnp_span_is(key_of(entry.name), "positions");
+        if (tnp_span_is(key_of(entry.name), "ids") && !names) {
+            TN_TRY(load(ctx, &zip, &entry, true, &names, &array));
+            TN_TRY(take_ids(ctx, zip.path, &array, count, "bags", ids));
+        }
+    }
+done:
     tnp_free(names);
     tnp_zip_close(&zip);
     return st;

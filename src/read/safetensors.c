@@ -5,9 +5,9 @@
  *   0  n, 8 bytes little-endian    8  n bytes of JSON    8 + n  values
  *   {"__metadata__": {"key": "text"}, "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [0, 24]}}
  *
- * Offsets count from byte 8 + n. Together the tensors cover the values, each byte once: overlaps, holes and bytes behind the
- * last are refused when the file is opened. Type and shape are checked when a tensor is asked for, so that a type this library
- * does not know harms nobody who does not want it. Values are little-endian, C order. */
+ * Offsets count from byte 8 + n. Together the tensors cover the values, each byte once: overlaps, holes and bytes
+ * behind the last are refused when the file is opened. Type and shape are checked when a tensor is asked for, so that a
+ * type this library does not know harms nobody who does not want it. Values are little-endian, C order. */
 #include "read/safetensors.h"
 
 #include "matrix/convert.h"
@@ -19,10 +19,10 @@
 #include <string.h>
 
 struct tnp_safetensors {
-    tnp_file *file; /* NULL once a source has it */
+    tnp_file *file; /* NULL once features have it */
     char *path;
     tnp_json header;
-    size_t start, room; /* of the values, in bytes */
+    size_t start, length; /* of the values, in bytes */
 };
 
 /* ---- opening ---- */
@@ -57,7 +57,7 @@ static tn_status parse(tn_ctx *ctx, tnp_safetensors *file)
     if (!json_is_object(file->header.root))
         TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: byte 8: header is not an object", file->path));
     file->start = 8 + (size_t)length;
-    file->room = size - file->start;
+    file->length = size - file->start;
 done:
     tnp_free(text);
     return st;
@@ -101,10 +101,10 @@ static tn_status find_extent(tn_ctx *ctx, const tnp_safetensors *file, const cha
     if (json_array_size(offsets) != 2 || !whole(json_array_get(offsets, 0), &out->begin) ||
         !whole(json_array_get(offsets, 1), &out->end))
         return bad(ctx, file, name, "data_offsets are not two sizes");
-    if (out->begin > out->end || out->end > file->room)
+    if (out->begin > out->end || out->end > file->length)
         return tnp_fail(ctx, TN_ERR_FORMAT,
                         "%s: byte %zu: tensor '%.60s' has data_offsets [%zu, %zu], but %zu bytes follow", file->path,
-                        file->start, name, out->begin, out->end, file->room);
+                        file->start, name, out->begin, out->end, file->length);
     return TN_OK;
 }
 
@@ -127,9 +127,9 @@ static tn_status check_extents(tn_ctx *ctx, const tnp_safetensors *file, const e
                             list[i].begin < at ? "inside the one before it, which ends at" : "behind a hole from", at);
         at = list[i].end;
     }
-    if (at != file->room)
+    if (at != file->length)
         return tnp_fail(ctx, TN_ERR_FORMAT, "%s: byte %zu: %zu bytes behind the last tensor", file->path,
-                        file->start + at, file->room - at);
+                        file->start + at, file->length - at);
     return TN_OK;
 }
 
@@ -268,9 +268,9 @@ tn_status tnp_safetensors_values(tn_ctx *ctx, const tnp_safetensors *file, const
     unsigned char *bytes = narrow ? (unsigned char *)narrow : (unsigned char *)wide;
     TN_TRY(tnp_safetensors_bytes(ctx, file, &a, 0, n * a.item, bytes));
     if (a.swap && narrow)
-        tnp_to_float(a.dtype, a.swap, bytes, a.item, n, narrow);
+        tnp_to_float(a.dtype, a.swap, bytes, (ptrdiff_t)a.item, n, narrow);
     else if (a.swap)
-        tnp_to_double(a.dtype, a.swap, bytes, a.item, n, wide);
+        tnp_to_double(a.dtype, a.swap, bytes, (ptrdiff_t)a.item, n, wide);
     TN_TRY(check_values(ctx, file, name, &a, kind, n, narrow, wide));
 done:
     return st;

@@ -25,15 +25,15 @@ const char *tnp_safetensors_meta(const tnp_safetensors *file, const char *key);
 /* Name of tensor i in the file's order, or NULL from their number on. */
 const char *tnp_safetensors_name(const tnp_safetensors *file, size_t i);
 
-/* Values of a tensor that must be F32 (narrow) or F64 (wide) and of shape (rows, cols), cols 0: (rows). Those that are not what
- * `kind` allows are refused with their position. */
+/* Values of a tensor that must be F32 (narrow) or F64 (wide) and of shape (rows, cols), cols 0: (rows). Those that are
+ * not what `kind` allows are refused with their position. */
 typedef enum tnp_kind { TNP_FINITE, TNP_NOT_NAN, TNP_ANY } tnp_kind;
 tn_status tnp_safetensors_values(tn_ctx *ctx, const tnp_safetensors *file, const char *name, size_t rows, size_t cols,
                                  tnp_kind kind, float *narrow, double *wide);
 /* Bytes [offset, offset + size) of a tensor that was found. */
 tn_status tnp_safetensors_bytes(tn_ctx *ctx, const tnp_safetensors *file, const tnp_array *array, size_t offset,
                                 size_t size, void *out);
-/* Hands the open file to a source; names and metadata stay, values are the source's to read from then on. */
+/* Hands the open file to features; names and metadata stay, values are theirs to read from then on. */
 tn_status tnp_safetensors_give(tn_ctx *ctx, tnp_safetensors *file, tn_features *features, size_t *index);
 
 #endif

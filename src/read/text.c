@@ -16,8 +16,8 @@ tn_status tnp_window_open(tn_ctx *ctx, const char *path, tnp_window *out)
     *out = (tnp_window){.ctx = ctx};
     TN_TRY(tnp_file_open(ctx, path, &out->file));
     out->end = tnp_file_size(out->file);
-    out->room = tnp_min(WINDOW, tnp_max(out->end, 1));
-    TN_TRY(tnp_alloc_raw(ctx, out->room, 1, &out->data));
+    out->capacity = tnp_min(WINDOW, tnp_max(out->end, 1));
+    TN_TRY(tnp_alloc_raw(ctx, out->capacity, 1, &out->data));
     if (out->end >= sizeof mark)
         TN_TRY(tnp_file_read(ctx, out->file, 0, sizeof mark, first));
     out->first = out->end >= sizeof mark && memcmp(first, mark, sizeof mark) == 0 ? sizeof mark : 0;
@@ -51,15 +51,15 @@ tn_status tnp_window_move(tnp_window *w, size_t used)
     if (left == 0)
         return TN_OK;
     TN_TRY(tnp_cancelled(w->ctx));
-    if (used == 0 && kept == w->room) {
-        TN_TRY(tnp_grow(w->ctx, &w->data, kept, 2 * w->room, 1));
-        w->room *= 2;
+    if (used == 0 && kept == w->capacity) {
+        TN_TRY(tnp_grow(w->ctx, &w->data, kept, 2 * w->capacity, 1));
+        w->capacity *= 2;
     }
     if (kept != 0)
         memmove(w->data, w->data + used, kept);
     w->start += used;
     w->size = kept;
-    size_t n = tnp_min(w->room - kept, left);
+    size_t n = tnp_min(w->capacity - kept, left);
     TN_TRY(tnp_file_read(w->ctx, w->file, next, n, w->data + kept));
     w->size += n;
 done:

@@ -6,13 +6,13 @@
 
 #include "base/text.h"
 
-/* A text file seen through a buffer that moves forward over it, so that memory does not grow with the file: data[0 .. size) are
- * the bytes from `start` on. The text ends at `end`; a byte order mark at the beginning is skipped. */
+/* A text file seen through a buffer that moves forward over it, so that memory does not grow with the file: data[0 ..
+ * size) are the bytes from `start` on. The text ends at `end`; a byte order mark at the beginning is skipped. */
 typedef struct tnp_window {
     tn_ctx *ctx;
     tnp_file *file;
     char *data;
-    size_t size, room, start, end;
+    size_t size, capacity, start, end;
     size_t first; /* byte of the file where the text begins */
 } tnp_window;
 
@@ -21,8 +21,8 @@ tn_status tnp_window_open(tn_ctx *ctx, const char *path, tnp_window *out);
 void tnp_window_close(tnp_window *window);
 /* Back to the first byte. */
 void tnp_window_rewind(tnp_window *window);
-/* Forgets the first `used` bytes and reads on behind the rest; a window full of unused bytes grows. Nothing changes at the end
- * of the text: size is then as before. TN_ERR_IO, TN_ERR_MEMORY, TN_ERR_BUDGET, TN_ERR_INTERRUPTED. */
+/* Forgets the first `used` bytes and reads on behind the rest; a window full of unused bytes grows. Nothing changes at
+ * the end of the text: size is then as before. TN_ERR_IO, TN_ERR_MEMORY, TN_ERR_BUDGET, TN_ERR_INTERRUPTED. */
 tn_status tnp_window_move(tnp_window *window, size_t used);
 /* True when the window reaches the end of the text. */
 bool tnp_window_last(const tnp_window *window);

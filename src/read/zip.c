@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The zip archive, as far as .npz needs it: end record, zip64 end record, central directory, local headers,
- * stored and deflated members. Offsets and sizes come from the central directory alone; the local header only
- * tells where the data starts. Encryption, split archives and other methods are refused, and so are members whose CRC-32 is not
- * that of their bytes, which for a stored one means to read it once at opening: by all threads, in pieces whose checksums
- * are then joined.
+ * The zip archive, as far as .npz needs it: end record, zip64 end record, central directory, local headers, stored and
+ * deflated members. Offsets and sizes come from the central directory alone; the local header only tells where the data
+ * starts. Encryption, split archives and other methods are refused, and so are members whose CRC-32 is not that of
+ * their bytes, which for a stored one means to read it once at opening: by all threads, in pieces whose checksums are
+ * then joined.
  *
  *   end record       50 4b 05 06 .. entries 10 (2)  directory size 12 (4)  offset 16 (4)  comment length 20 (2)
  *   zip64 locator    50 4b 06 07 .. offset of the zip64 end record 8 (8)      the 20 bytes before the end record
@@ -48,7 +48,8 @@ typedef struct directory {
     size_t end; /* it must lie before this byte */
 } directory;
 
-/* The end record is searched from the end on, since a comment of any length follows it. `tail` is the file from `low` on. */
+/* The end record is searched from the end on, since a comment of any length follows it. `tail` is the file from `low`
+ * on. */
 static tn_status find_end(tn_ctx *ctx, const tnp_zip *zip, const unsigned char *tail, size_t low, size_t size,
                           size_t *out)
 {
@@ -160,11 +161,11 @@ tn_status tnp_zip_next(tn_ctx *ctx, tnp_zip *zip, tnp_zip_entry *out, bool *more
     if (!*more)
         return TN_OK;
     const unsigned char *p = zip->directory + zip->at;
-    size_t place = zip->start + zip->at, room = zip->size - zip->at;
-    if (room < ENTRY || !signature(p, 1, 2))
+    size_t place = zip->start + zip->at, bytes = zip->size - zip->at;
+    if (bytes < ENTRY || !signature(p, 1, 2))
         return bad(ctx, zip, place, "no directory entry");
     size_t name = (size_t)get(p + 28, 2), extra = (size_t)get(p + 30, 2), comment = (size_t)get(p + 32, 2);
-    if (name + extra + comment > room - ENTRY)
+    if (name + extra + comment > bytes - ENTRY)
         return bad(ctx, zip, place, "directory entry is longer than the directory");
     uint64_t unpacked = get(p + 24, 4), packed = get(p + 20, 4), header = get(p + 42, 4);
     if (!read_zip64(p + ENTRY + name, extra, (uint64_t *[3]){&unpacked, &packed, &header}))
@@ -268,7 +269,8 @@ static void zip_free(void *ctx, void *block)
     tnp_free(block);
 }
 
-/* The packed bytes come through a buffer; zlib counts in 32 bits, so the output is handed over in pieces. *word is zlib's last. */
+/* The packed bytes come through a buffer; zlib counts in 32 bits, so the output is handed over in pieces. *word is
+ * zlib's last. */
 static tn_status inflate_all(tn_ctx *ctx, const tnp_zip *zip, const tnp_zip_entry *entry, z_stream *z,
                              unsigned char *out, int *word)
 {

@@ -35,7 +35,7 @@ static inline double *mapped(const double *x, size_t n, size_t d, int kind, bool
 /* Evidence of one representation whose rows are mapped already. */
 static inline tn_candidate rank_file(const scene *s, const double *x, size_t cols, const char *normalize)
 {
-    tn_features *features = open_features(write_matrix("mapped.npy", x, s->n, cols, AS_F64));
+    tn_features *features = array_of("mapped", x, s->n, cols, AS_F64);
     tn_rank_options opt;
     tn_ranking *r = NULL;
     tn_rank_options_default(&opt);

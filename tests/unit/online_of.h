@@ -33,7 +33,7 @@ static inline tally tally_of(size_t rows, size_t classes, bool multilabel, store
         if (multilabel && i % 5 == 0)
             t.y[i * classes + classes - 1] = 1;
     }
-    t.features = open_features(write_matrix("tally.npy", t.x, rows, rows, as));
+    t.features = array_of("tally", t.x, rows, rows, as);
     t.feed = feed_of(t.features, TN_NORM_NONE);
     t.labels = labels_of(t.y, rows, classes, multilabel ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS);
     t.targets = targets_of(t.labels);

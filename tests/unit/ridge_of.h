@@ -26,8 +26,8 @@ static inline setting setting_of(ref_kind kind, size_t n, size_t d, size_t k, tn
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j < d; ++j)
             *(j < left ? &a[i * left + j] : &b[i * right + j - left]) = s.p.x[i * d + j];
-    s.features[0] = open_features(write_matrix("a.npy", a, n, left, as));
-    s.features[1] = open_features(write_matrix("b.npy", b, n, right, as));
+    s.features[0] = array_of("a", a, n, left, as);
+    s.features[1] = array_of("b", b, n, right, as);
     for (int f = 0; f < 2; ++f)
         s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
     s.labels = labels_of(s.p.y, n, k, task);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two representations of one task in files, and the two calls on them, for the tests of the whole way. */
+ * Two representations of one task, and the two calls on them, for the tests of the whole way. */
 #ifndef TN_TESTS_SCENE_OF_H
 #define TN_TESTS_SCENE_OF_H
 
@@ -11,7 +11,7 @@ enum { REPS = 2, K = 3 };
 
 typedef struct scene {
     size_t n, cols[REPS];
-    double *x[REPS], *y; /* as the files hold them */
+    double *x[REPS], *y; /* as the features hold them */
     tn_task task;
     tn_labels *labels;
     tn_features *features[REPS];

@@ -38,8 +38,8 @@ static setting setting_far(shape z, tn_task task, uint64_t seed)
     for (size_t i = 0; i < z.n; ++i)
         for (size_t j = 0; j < z.d; ++j)
             *(j < left ? &part[0][i * left + j] : &part[1][i * right + j - left]) = s.p.x[i * z.d + j];
-    s.features[0] = open_features(write_matrix("a.npy", part[0], z.n, left, z.as));
-    s.features[1] = open_features(write_matrix("b.npy", part[1], z.n, right, z.as));
+    s.features[0] = array_of("a", part[0], z.n, left, z.as);
+    s.features[1] = array_of("b", part[1], z.n, right, z.as);
     for (int f = 0; f < 2; ++f) {
         s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
         free(part[f]);

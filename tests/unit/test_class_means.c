@@ -67,8 +67,8 @@ static setting uneven(size_t n, size_t d, size_t k, double offset)
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j < d; ++j)
             *(j < left ? &a[i * left + j] : &b[i * right + j - left]) = s.p.x[i * d + j];
-    s.features[0] = open_features(write_matrix("a.npy", a, n, left, AS_F64));
-    s.features[1] = open_features(write_matrix("b.npy", b, n, right, AS_F64));
+    s.features[0] = array_of("a", a, n, left, AS_F64);
+    s.features[1] = array_of("b", b, n, right, AS_F64);
     for (int f = 0; f < 2; ++f)
         s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
     s.labels = labels_of(s.p.y, n, k, TN_TASK_MULTICLASS);
@@ -210,7 +210,7 @@ static void one_row_of_each_class(void **state)
     for (int f = 0; f < 2; ++f) {
         double same[12] = {0};
         tn_features_close(s.features[f]);
-        s.features[f] = open_features(write_matrix(f ? "b.npy" : "a.npy", same, 4, 1, AS_F64));
+        s.features[f] = array_of(f ? "b" : "a", same, 4, 1, AS_F64);
         s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
     }
     m = means_of(&s, NULL, true);

@@ -254,7 +254,7 @@ static void quantisers_are_checked_too(void **state)
     tn_features *narrow = features_of("narrow", x, 2, 4, AS_F32), *odd = features_of("odd", y, 2, COLS, AS_F32);
     assert_fails(test_ctx, TN_ERR_SHAPE, "4 columns, but the quantiser was trained on 5",
                  tn_codes_save(test_ctx, pq, narrow, NULL, file_path("out.safetensors"), NULL));
-    assert_fails(test_ctx, TN_ERR_DATA, "odd.npy: row 1 holds NaN",
+    assert_fails(test_ctx, TN_ERR_DATA, "odd: row 1 holds NaN",
                  tn_codes_save(test_ctx, pq, odd, NULL, file_path("out.safetensors"), NULL));
     assert_fails(test_ctx, TN_ERR_OUTPUT, "missing",
                  tn_codes_save(test_ctx, pq, odd, NULL, file_path("missing/out.safetensors"), NULL));

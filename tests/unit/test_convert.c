@@ -37,8 +37,8 @@ static void every_type_order_stride_and_alignment(void **state)
                 put_element(&b, type, number(type, i), big);
                 put_text(&b, gap == 0 ? "" : gap == 1 ? "y" : "yyyyyyy");
             }
-            size_t step = size + (gap == 0 ? 0 : gap == 1 ? 1 : 7);
-            n = (b.n - 1) / step;
+            ptrdiff_t step = (ptrdiff_t)(size + (gap == 0 ? 0 : gap == 1 ? 1 : 7));
+            n = (b.n - 1) / (size_t)step;
             bool swap = big != tnp_host_is_big_endian();
             tnp_to_float(type, swap, b.data + 1, step, n, narrow);
             tnp_to_double(type, swap, b.data + 1, step, n, wide);
@@ -51,6 +51,10 @@ static void every_type_order_stride_and_alignment(void **state)
                 for (size_t i = 0; i < n; ++i)
                     assert_int_equal(whole[i], number(type, i));
             }
+            /* The same from the last to the first. */
+            tnp_to_double(type, swap, b.data + 1 + (ptrdiff_t)(n - 1) * step, -step, n, wide);
+            for (size_t i = 0; i < n; ++i)
+                assert_near_at(i, wide[i], number(type, n - 1 - i), 0);
         }
 }
 
@@ -67,7 +71,7 @@ static void aligned_runs_equal_misaligned_ones(void **state)
     memcpy(b.data + 1, a.data, 8 * 600);
     for (int t = 0; t < TYPES; ++t) {
         tn_dtype type = (tn_dtype)t;
-        size_t size = tn_dtype_size(type);
+        ptrdiff_t size = (ptrdiff_t)tn_dtype_size(type);
         tnp_to_double(type, false, a.data, size, 600, one);
         tnp_to_double(type, false, b.data + 1, size, 600, other);
         assert_memory_equal(one, other, sizeof one);

@@ -285,7 +285,7 @@ static void faults(void **state)
 {
     (void)state;
     double v[12] = {1, 2, 3, 4, 5, 6, 7, 8, NAN, 10, 11, 12};
-    tn_features *features = open_features(write_matrix("bad.npy", v, 6, 2, AS_F32));
+    tn_features *features = array_of("bad", v, 6, 2, AS_F32);
     tn_feed *feed = feed_of(features, TN_NORM_NONE);
     const tn_feed *feeds[] = {feed};
     size_t blocks = tnp_live_blocks(test_ctx);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Feeds over .npy files that are written here byte by byte: row order, stride, normalisation, z-scores, bad values. */
-#define _POSIX_C_SOURCE 200809L
+ * Feeds over arrays in memory: row order, stride, normalisation, z-scores, bad values. */
 #include "ref_dense.h"
 #include "ref_random.h"
 #include "spectrum_of.h"
@@ -10,41 +9,6 @@
 
 #include <float.h>
 #include <stdlib.h>
-#include <unistd.h>
-
-static char folder[64];
-
-static int make_folder(void **state)
-{
-    (void)state;
-    snprintf(folder, sizeof folder, "/tmp/tenon_feed_XXXXXX");
-    return mkdtemp(folder) ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    (void)state;
-    return rmdir(folder);
-}
-
-/* Version 1.0: magic, header length, a Python dictionary padded to 64 bytes, then the values. */
-static void write_npy(const char *path, const char *descr, size_t rows, size_t cols, const void *values, size_t bytes)
-{
-    char header[128];
-    FILE *f = fopen(path, "wb");
-    assert_non_null(f);
-    int length = snprintf(header, sizeof header, "{'descr': '%s', 'fortran_order': False, 'shape': (%zu, %zu), }",
-                          descr, rows, cols);
-    size_t total = ((size_t)length + 10 + 1 + 63) / 64 * 64 - 10;
-    unsigned char head[10] = {
-        0x93, 'N', 'U', 'M', 'P', 'Y', 1, 0, (unsigned char)(total & 255), (unsigned char)(total >> 8)};
-    assert_int_equal(fwrite(head, 1, 10, f), 10);
-    assert_int_equal(fwrite(header, 1, (size_t)length, f), length);
-    for (size_t i = (size_t)length; i < total; ++i)
-        fputc(i + 1 == total ? '\n' : ' ', f);
-    assert_int_equal(fwrite(values, 1, bytes, f), bytes);
-    assert_int_equal(fclose(f), 0);
-}
 
 typedef struct fixture {
     tn_ctx *ctx;
@@ -52,37 +16,32 @@ typedef struct fixture {
     float *x;
     double *wide;
     size_t rows, cols;
-    char path[128];
 } fixture;
 
-/* The file keeps doubles or floats; both arrays hold its numbers. */
+/* The features are doubles or floats; both arrays hold their numbers. */
 static fixture fixture_of(size_t rows, size_t cols, bool doubles, double offset, uint64_t seed)
 {
-    fixture t = {ctx_of(2), NULL, ref_alloc(rows * cols, sizeof(float)), ref_alloc(rows * cols, sizeof(double)), rows,
-                 cols,      ""};
+    fixture t = {ctx_of(2), NULL, ref_alloc(rows * cols, sizeof(float)), ref_alloc(rows * cols, sizeof(double)),
+                 rows,      cols};
     ref_rng rng = ref_rng_of(seed);
     for (size_t i = 0; i < rows * cols; ++i) {
         t.x[i] = (float)(offset + ref_normal(&rng));
         t.wide[i] = doubles ? offset + ref_normal(&rng) : (double)t.x[i];
         t.x[i] = (float)t.wide[i];
     }
-    snprintf(t.path, sizeof t.path, "%s/x.npy", folder);
     return t;
 }
 
 static void fixture_open(fixture *t, bool doubles)
 {
-    if (doubles)
-        write_npy(t->path, "<f8", t->rows, t->cols, t->wide, t->rows * t->cols * 8);
-    else
-        write_npy(t->path, "<f4", t->rows, t->cols, t->x, t->rows * t->cols * 4);
-    assert_fine(t->ctx, tn_features_open(t->ctx, t->path, &t->features));
+    tn_array array = doubles ? tn_array_compact(t->wide, TN_F64, t->rows, t->cols)
+                             : tn_array_compact(t->x, TN_F32, t->rows, t->cols);
+    assert_fine(t->ctx, tn_features_from_array(t->ctx, "x", &array, &t->features));
 }
 
 static void fixture_free(fixture *t)
 {
     tn_features_close(t->features);
-    unlink(t->path);
     free(t->x);
     free(t->wide);
     ctx_done(t->ctx);
@@ -230,7 +189,7 @@ static void test_bad_rows(void **state)
         for (int policy = TN_NAN_ERROR; policy <= TN_NAN_DROP; ++policy) {
             assert_fine(t.ctx,
                         tn_feed_new(t.ctx, t.features, NULL, ROWS, TN_NORM_L2, (tn_nan_policy)policy, NULL, &feed));
-            assert_fails(t.ctx, TN_ERR_DATA, "x.npy: row 77 ", tn_feed_read(t.ctx, feed, 0, ROWS, out, COLS));
+            assert_fails(t.ctx, TN_ERR_DATA, "x: row 77 ", tn_feed_read(t.ctx, feed, 0, ROWS, out, COLS));
             assert_fails(t.ctx, TN_ERR_DATA, "row 77 ", tn_feed_read_wide(t.ctx, feed, 50, 40, out_wide, COLS));
             assert_fails(t.ctx, TN_ERR_DATA, "row 150 ", tn_feed_read(t.ctx, feed, 100, 100, out, COLS));
             assert_fine(t.ctx, tn_feed_read(t.ctx, feed, 0, 77, out, COLS));
@@ -285,11 +244,11 @@ static void test_too_many_rows(void **state)
     size_t index[] = {0, 4};
     tn_feed *feed = NULL;
     fixture_open(&t, false);
-    assert_fails(t.ctx, TN_ERR_ARG, "x.npy",
-                 tn_feed_new(t.ctx, t.features, NULL, 5, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed));
+    assert_fails(t.ctx, TN_ERR_ARG,
+                 "x: ", tn_feed_new(t.ctx, t.features, NULL, 5, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed));
     assert_null(feed);
     assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, index, 2, TN_NORM_L2, TN_NAN_ERROR, NULL, &feed));
-    assert_fails(t.ctx, TN_ERR_ARG, "x.npy", tn_feed_read(t.ctx, feed, 0, 2, out, 2));
+    assert_fails(t.ctx, TN_ERR_ARG, "x: ", tn_feed_read(t.ctx, feed, 0, 2, out, 2));
     tn_feed_free(feed);
     assert_fine(t.ctx, tn_feed_new(t.ctx, t.features, NULL, 0, TN_NORM_ZSCORE, TN_NAN_ERROR, NULL, &feed));
     assert_int_equal(tn_feed_rows(feed), 0);
@@ -406,5 +365,5 @@ int main(void)
         cmocka_unit_test(test_threads),         cmocka_unit_test(test_no_memory), cmocka_unit_test(test_pick),
         cmocka_unit_test(test_pick_bad_row),
     };
-    return cmocka_run_group_tests(tests, make_folder, remove_folder);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }

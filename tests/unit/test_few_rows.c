@@ -27,7 +27,7 @@ static setting problem(const size_t *cls, size_t n, size_t d, size_t k, double a
         size_t from = f ? d / 2 : 0, cols = f ? d - d / 2 : d / 2;
         for (size_t i = 0; i < n; ++i)
             memcpy(half + i * cols, s.p.x + i * d + from, cols * sizeof *half);
-        s.features[f] = open_features(write_matrix(f ? "b.npy" : "a.npy", half, n, cols, AS_F32));
+        s.features[f] = array_of(f ? "b" : "a", half, n, cols, AS_F32);
         s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
     }
     s.labels = labels_of(s.p.y, n, k, task);
@@ -401,7 +401,7 @@ static void class_means_that_harm_are_not_taken(void **state)
     }
     tn_feed_free(s.feed[0]);
     tn_features_close(s.features[0]);
-    s.features[0] = open_features(write_matrix("a.npy", a, n * k, 3, AS_F32));
+    s.features[0] = array_of("a", a, n * k, 3, AS_F32);
     s.feed[0] = feed_of(s.features[0], TN_NORM_NONE);
     tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, "auto");
     fitted f = fit(&s, &opt);

@@ -33,7 +33,7 @@ static setting part_of(const setting *s, const bool *keep, tn_task task)
         size_t from = f ? D / 2 : 0, cols = f ? D - D / 2 : D / 2;
         for (size_t i = 0; i < p.p.n; ++i)
             memcpy(half + i * cols, p.p.x + i * D + from, cols * sizeof *half);
-        p.features[f] = open_features(write_matrix(f ? "part_b.npy" : "part_a.npy", half, p.p.n, cols, AS_F32));
+        p.features[f] = array_of(f ? "part_b" : "part_a", half, p.p.n, cols, AS_F32);
         p.feed[f] = feed_of(p.features[f], TN_NORM_NONE);
     }
     p.labels = labels_of(p.p.y, p.p.n, K, task);

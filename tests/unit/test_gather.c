@@ -244,7 +244,7 @@ static void check_bands(size_t n, size_t d, stored as)
     double *x = ref_alloc(n * d, sizeof *x), *products = ref_alloc(n * n, sizeof *products);
     for (size_t i = 0; i < n * d; ++i)
         x[i] = (double)ref_below(&rng, 5) - 2;
-    tn_features *features = open_features(write_matrix("band.npy", x, n, d, as));
+    tn_features *features = array_of("band", x, n, d, as);
     tn_feed *feed = feed_of(features, TN_NORM_NONE);
     size_t before = tn_ctx_memory_now(test_ctx), planned = tnp_gather_products_bytes(feed);
     assert_true(planned > (size_t)80 << 20); /* two bands, or this test tests nothing */
@@ -263,7 +263,6 @@ static void check_bands(size_t n, size_t d, stored as)
     free(products);
     tn_feed_free(feed);
     tn_features_close(features);
-    unlink(file_path("band.npy"));
 }
 
 static void rows_wider_than_a_band(void **state)
@@ -281,7 +280,7 @@ static void a_map_is_planned_for(void **state)
     double *x = ref_alloc(N * D, sizeof *x), *products = ref_alloc(N * N, sizeof *products);
     for (size_t i = 0; i < N * D; ++i)
         x[i] = (double)(i % 5);
-    tn_features *features = open_features(write_matrix("mapped.npy", x, N, D, AS_I8));
+    tn_features *features = array_of("mapped", x, N, D, AS_I8);
     tn_ctx *ctx = NULL;
     tn_map *map = NULL;
     tn_feed *feed = NULL;
@@ -298,7 +297,6 @@ static void a_map_is_planned_for(void **state)
     tn_features_close(features);
     free(x);
     free(products);
-    unlink(file_path("mapped.npy"));
 }
 
 /* Products with a shift, centred, equal products without, centred: K -> HKH does not see a common vector. */

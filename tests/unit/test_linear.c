@@ -70,8 +70,8 @@ static setting setting_of_case(const learners_case *c)
             s.p.x[i * c->cols + j] = c->x[i * c->cols + j] / 64.0;
             *(j < left ? &part[0][i * left + j] : &part[1][i * right + j - left]) = s.p.x[i * c->cols + j];
         }
-    s.features[0] = open_features(write_matrix("a.npy", part[0], c->rows, left, AS_F32));
-    s.features[1] = open_features(write_matrix("b.npy", part[1], c->rows, right, AS_F32));
+    s.features[0] = array_of("a", part[0], c->rows, left, AS_F32);
+    s.features[1] = array_of("b", part[1], c->rows, right, AS_F32);
     for (int f = 0; f < 2; ++f) {
         s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
         free(part[f]);
@@ -160,8 +160,8 @@ static setting repeated(const setting *s, const double *times, tn_task task)
             for (int f = 0; f < 2; ++f)
                 memcpy(part[f] + t.p.n * HALF, s->p.x + i * D + (f ? HALF : 0), HALF * sizeof(double));
         }
-    t.features[0] = open_features(write_matrix("ra.npy", part[0], t.p.n, HALF, AS_F32));
-    t.features[1] = open_features(write_matrix("rb.npy", part[1], t.p.n, HALF, AS_F32));
+    t.features[0] = array_of("ra", part[0], t.p.n, HALF, AS_F32);
+    t.features[1] = array_of("rb", part[1], t.p.n, HALF, AS_F32);
     for (int f = 0; f < 2; ++f) {
         t.feed[f] = feed_of(t.features[f], TN_NORM_NONE);
         free(part[f]);

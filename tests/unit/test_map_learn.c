@@ -370,7 +370,7 @@ static void refusals(void **state)
     const tn_map_data bad[] = {
         {real.features, real.labels}, {empty, s.labels}, {s.features, constant}, {longer, s.labels}};
     const tn_status status[] = {TN_ERR_DATA, TN_ERR_DATA, TN_ERR_DATA, TN_ERR_SHAPE};
-    const char *const text[] = {"real numbers", "every entry", "one class only", "longer.npy"};
+    const char *const text[] = {"real numbers", "every entry", "one class only", "longer: "};
     for (size_t i = 0; i < 4; ++i)
         assert_fails(test_ctx, status[i], text[i], tn_map_learn(test_ctx, &bad[i], 1, &opt, NULL, &map));
     assert_fails(test_ctx, TN_ERR_ARG, "no data sets", tn_map_learn(test_ctx, NULL, 0, &opt, NULL, &map));

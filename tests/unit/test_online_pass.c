@@ -208,7 +208,7 @@ static void types_and_several_feeds(void **state)
     float *want = NULL;
     for (int kind = TN_NORM_L2; kind <= TN_NORM_NONE; kind += TN_NORM_NONE - TN_NORM_L2) {
         for (size_t i = 0; i < sizeof types / sizeof *types; ++i) {
-            tn_features *features = open_features(write_matrix("x.npy", q.x, N, D, types[i]));
+            tn_features *features = array_of("x", q.x, N, D, types[i]);
             tn_feed *feed = feed_of(features, (tn_normalize)kind);
             float *w = learned((const tn_feed *const *)&feed, 1, &y, true, D);
             if (want)
@@ -218,8 +218,7 @@ static void types_and_several_feeds(void **state)
             tn_feed_free(feed);
             tn_features_close(features);
         }
-        tn_features *a = open_features(write_matrix("a.npy", left, N, LEFT, AS_F16)),
-                    *b = open_features(write_matrix("b.npy", right, N, D - LEFT, AS_I8));
+        tn_features *a = array_of("a", left, N, LEFT, AS_F16), *b = array_of("b", right, N, D - LEFT, AS_I8);
         tn_feed *both[] = {feed_of(a, (tn_normalize)kind), feed_of(b, (tn_normalize)kind)};
         float *w = learned((const tn_feed *const *)both, 2, &y, true, D);
         assert_true((memcmp(w, want, whole) == 0) == (kind == TN_NORM_NONE)); /* each feed has its own norm */

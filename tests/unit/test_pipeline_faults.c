@@ -95,14 +95,11 @@ static void two_representations_of_one_name(void **state)
 {
     (void)state;
     scene s = scene_of(20, 4, 4, TN_TASK_MULTICLASS, AS_F32);
-    char rep[600];
-    tn_features *other = s.features[1];
     tn_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    snprintf(rep, sizeof rep, "a=%s", tn_features_path(other));
-    s.features[1] = open_features(rep);
-    tn_features_close(other);
+    tn_features_close(s.features[1]);
+    s.features[1] = array_of("a", s.x[1], 20, 4, AS_F32);
     tn_fit_options_default(&opt);
     opt.select = TN_SEARCH_ALL;
     tn_status st = fit(&s, &opt, &info, &head);
@@ -121,12 +118,20 @@ static void labels_among_the_representations(void **state)
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     tn_fit_options_default(&opt);
+    /* A name is no path: an array may be called as the file of the labels is. */
+    s.labels->path = (char *)(uintptr_t)tn_features_name(s.features[1]);
+    tn_status named = fit(&s, &opt, &info, &head);
+    tn_fit_info_free(info);
+    tn_head_free(head);
+    tn_features_close(s.features[1]);
+    s.features[1] = open_features(write_matrix("b.npy", s.x[1], 20, 4, AS_F32));
     s.labels->path = (char *)(uintptr_t)tn_features_path(s.features[1]);
     tn_status st = fit(&s, &opt, &info, &head);
     s.labels->path = before;
+    scene_free(&s);
+    assert_int_equal(named, TN_OK);
     assert_int_equal(st, TN_ERR_ARG);
     assert_non_null(strstr(tn_ctx_message(test_ctx), "holds the labels"));
-    scene_free(&s);
 }
 
 static void data_without_sense(void **state)
@@ -145,8 +150,8 @@ static void data_without_sense(void **state)
     s = scene_of(20, 4, 5, TN_TASK_MULTICLASS, AS_F32);
     s.x[1][7 * 5 + 2] = NAN;
     tn_features_close(s.features[1]);
-    s.features[1] = open_features(write_matrix("b.npy", s.x[1], 20, 5, AS_F32));
-    fit_fails(&s, &opt, TN_ERR_DATA, "b.npy: row 7");
+    s.features[1] = array_of("b", s.x[1], 20, 5, AS_F32);
+    fit_fails(&s, &opt, TN_ERR_DATA, "b: row 7");
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     opt.rank.nan = TN_NAN_DROP;

@@ -56,7 +56,7 @@ static void solved_done(solved *s)
 /* What the library says of p, stored so, normalised so. */
 static outcome found(const ref_problem *p, tn_task task, stored as, tn_normalize kind, bool intercept)
 {
-    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, as));
+    tn_features *features = array_of("x", p->x, p->n, p->d, as);
     tn_feed *feed = feed_of(features, kind);
     solved s;
     solve(feed, p, task, intercept, &s);
@@ -352,7 +352,7 @@ static void features_that_cannot_be_squared(void **state)
             ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 7);
             for (size_t e = 0; e < p.n * p.d; ++e)
                 p.x[e] *= sizes[i];
-            tn_features *features = open_features(write_matrix("x.npy", p.x, p.n, p.d, AS_F64));
+            tn_features *features = array_of("x", p.x, p.n, p.d, AS_F64);
             tn_feed *feed = feed_of(features, TN_NORM_NONE);
             tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
             tnp_targets y = targets_of(labels);
@@ -442,7 +442,7 @@ static void check_steps(const ref_problem *p, tn_normalize kind, bool centred)
     double *x = normalised(p->x, p->n, p->d, kind), *w = ref_alloc(p->d, sizeof *w),
            *mean = ref_alloc(p->d, sizeof *mean);
     double bias = 0, last = x[2 * p->d - 1] / x[p->d], step = x[p->d - 1] - last * x[0];
-    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, AS_I8));
+    tn_features *features = array_of("x", p->x, p->n, p->d, AS_I8);
     tn_feed *feed = feed_of(features, kind);
     if (centred)
         assert_fine(test_ctx, tnp_feed_learn_centre(test_ctx, feed, TNP_FEED_FAR));
@@ -489,7 +489,7 @@ static void statistics_tell_what_they_lost(void **state)
         bool endless = false;
         add_direction(&p, spreads[i]);
         round_values(p.x, p.n * p.d, AS_F32);
-        tn_features *features = open_features(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
+        tn_features *features = array_of("x", p.x, p.n, p.d, AS_F32);
         tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
         tn_moments *moments = NULL;
         tn_evidence *v = NULL;
@@ -517,7 +517,7 @@ static void every_allocation_of_a_second_reading_may_fail(void **state)
         ref_problem p = plain(shapes[z][0], shapes[z][1], TN_TASK_MULTICLASS, 0.5, 9);
         for (size_t i = 0; i < p.n; ++i)
             p.x[i * p.d] *= 1e7;
-        tn_features *features = open_features(write_matrix("x.npy", p.x, p.n, p.d, AS_F32));
+        tn_features *features = array_of("x", p.x, p.n, p.d, AS_F32);
         tn_feed *feed = feed_of(features, TN_NORM_NONE);
         tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
         tnp_targets y = targets_of(labels);

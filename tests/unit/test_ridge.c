@@ -176,7 +176,7 @@ static void an_intercept_absorbs_a_common_vector(void **state)
             double x[N * D];
             for (size_t i = 0; i < N * D; ++i)
                 x[i] = s.p.x[i] + (moved ? 100.0 + (double)(i % D) : 0);
-            tn_features *features = open_features(write_matrix("moved.npy", x, N, D, AS_F64));
+            tn_features *features = array_of("moved", x, N, D, AS_F64);
             tn_feed *feed = feed_of(features, TN_NORM_NONE);
             tnp_ridge *ridge = NULL;
             if (dual) {

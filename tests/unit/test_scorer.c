@@ -183,16 +183,13 @@ static void refuse(const tn_features *const *features, size_t count, tn_status s
 static void representations_that_do_not_fit(void **state)
 {
     (void)state;
-    char rep[600];
     const tn_features *missing[] = {a, other};
     refuse(missing, 2, TN_ERR_ARG, "named 'b'");
     refuse(missing, 0, TN_ERR_ARG, "named 'a'");
-    snprintf(rep, sizeof rep, "a=%s", tn_features_path(b));
-    tn_features *wrong_width = open_features(rep);
+    tn_features *wrong_width = array_of("a", xb, N, DB, AS_F64);
     const tn_features *width[] = {wrong_width, b};
     refuse(width, 2, TN_ERR_SHAPE, "5 columns, but the head's 'a' has 7");
-    snprintf(rep, sizeof rep, "b=%s", tn_features_path(other));
-    tn_features *short_one = open_features(rep);
+    tn_features *short_one = array_of("b", xb, N - 3, DB, AS_F32);
     const tn_features *rows[] = {a, short_one};
     refuse(rows, 2, TN_ERR_SHAPE, "2497 rows");
     tn_features_close(wrong_width);
@@ -209,16 +206,16 @@ static void rows_with_nan(void **state)
     tn_scorer *s = NULL;
     xa[5 * DA + 1] = NAN;
     xb[1500 * DB] = -INFINITY;
-    bad[0] = open_features(write_matrix("bad_a.npy", xa, N, DA, AS_F32));
-    bad[1] = open_features(write_matrix("bad_b.npy", xb, N, DB, AS_F64));
+    bad[0] = array_of("bad_a", xa, N, DA, AS_F32);
+    bad[1] = array_of("bad_b", xb, N, DB, AS_F64);
     tn_head *h = head_over(TN_NORM_L2, TN_NORM_ZSCORE);
     tnp_free(h->reps[0].name);
     tnp_free(h->reps[1].name);
     assert_fine(test_ctx, tnp_strdup(test_ctx, "bad_a", &h->reps[0].name));
     assert_fine(test_ctx, tnp_strdup(test_ctx, "bad_b", &h->reps[1].name));
     assert_fine(test_ctx, tn_scorer_new(test_ctx, h, (const tn_features *const *)bad, 2, TN_NAN_ERROR, &s));
-    assert_fails(test_ctx, TN_ERR_DATA, "bad_a.npy: row 5", tn_scorer_read(test_ctx, s, 0, 10, scores));
-    assert_fails(test_ctx, TN_ERR_DATA, "bad_b.npy: row 1500", tn_scorer_read(test_ctx, s, 6, N - 6, scores));
+    assert_fails(test_ctx, TN_ERR_DATA, "bad_a: row 5", tn_scorer_read(test_ctx, s, 0, 10, scores));
+    assert_fails(test_ctx, TN_ERR_DATA, "bad_b: row 1500", tn_scorer_read(test_ctx, s, 6, N - 6, scores));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, s, 6, 1400, scores));
     tn_scorer_free(s);
     assert_fine(test_ctx, tn_scorer_new(test_ctx, h, (const tn_features *const *)bad, 2, TN_NAN_DROP, &s));
