@@ -161,14 +161,18 @@ static int largest_first(const void *a, const void *b)
 
 static counted *count_classes(const tn_labels *labels)
 {
-    counted *list = calloc(labels->classes + 1, sizeof *list);
+    size_t classes = tn_labels_classes(labels), count = 0;
+    counted *list = calloc(classes + 1, sizeof *list);
     if (!list)
         return NULL;
-    for (size_t k = 0; k < labels->classes; ++k)
-        list[k] = (counted){labels->names[k], 0, k};
-    for (size_t i = 0; labels->cls && i < labels->first[labels->rows]; ++i)
-        ++list[labels->cls[i]].count;
-    qsort(list, labels->classes, sizeof *list, largest_first);
+    for (size_t k = 0; k < classes; ++k)
+        list[k] = (counted){tn_labels_class_names(labels)[k], 0, k};
+    for (size_t row = 0; row < tn_labels_rows(labels); ++row) {
+        const uint32_t *own = tn_labels_of(labels, row, &count);
+        for (size_t i = 0; i < count; ++i)
+            ++list[own[i]].count;
+    }
+    qsort(list, classes, sizeof *list, largest_first);
     return list;
 }
 
@@ -176,17 +180,18 @@ enum { SHOWN = 10 };
 
 static void print_labels(const cli_app *app, FILE *out, const char *path, const tn_labels *labels, const counted *list)
 {
-    size_t unknown = 0;
-    bool counts = labels->task != TN_TASK_REGRESSION;
-    for (size_t i = 0; i < labels->rows; ++i)
-        unknown += !labels->known[i];
+    size_t unknown = 0, rows = tn_labels_rows(labels), classes = tn_labels_classes(labels);
+    const char *task = tn_task_name(tn_labels_task(labels));
+    bool counts = tn_labels_task(labels) != TN_TASK_REGRESSION;
+    for (size_t i = 0; i < rows; ++i)
+        unknown += !tn_labels_known(labels, i);
     if (app->options.json) {
         json_text(out, "{path", path);
         json_text(out, "kind", "labels");
-        json_text(out, "task", tn_task_name(labels->task));
-        fprintf(out, ",\"rows\":%zu,\"unlabelled\":%zu,\"classes\":%zu", labels->rows, unknown, labels->classes);
+        json_text(out, "task", task);
+        fprintf(out, ",\"rows\":%zu,\"unlabelled\":%zu,\"classes\":%zu", rows, unknown, classes);
         fputs(",\"counts\":[", out);
-        for (size_t k = 0; counts && k < labels->classes; ++k) {
+        for (size_t k = 0; counts && k < classes; ++k) {
             fputs(k ? "," : "", out);
             json_text(out, "{class", list[k].name);
             fprintf(out, ",\"count\":%zu}", list[k].count);
@@ -194,13 +199,13 @@ static void print_labels(const cli_app *app, FILE *out, const char *path, const 
         fputs("]}", out);
         return;
     }
-    cli_say(out, "%s: labels, %s\n", path, tn_task_name(labels->task));
-    cli_say(out, "  rows     %zu, %zu of them unlabelled\n", labels->rows, unknown);
-    cli_say(out, "  %s  %zu\n", counts ? "classes" : "outputs", labels->classes);
-    for (size_t k = 0; counts && k < labels->classes && k < SHOWN; ++k)
+    cli_say(out, "%s: labels, %s\n", path, task);
+    cli_say(out, "  rows     %zu, %zu of them unlabelled\n", rows, unknown);
+    cli_say(out, "  %s  %zu\n", counts ? "classes" : "outputs", classes);
+    for (size_t k = 0; counts && k < classes && k < SHOWN; ++k)
         cli_say(out, "  %7zu  %s\n", list[k].count, list[k].name);
-    if (counts && labels->classes > SHOWN)
-        cli_say(out, "      ...  %zu classes more, none larger\n", labels->classes - SHOWN);
+    if (counts && classes > SHOWN)
+        cli_say(out, "      ...  %zu classes more, none larger\n", classes - SHOWN);
 }
 
 int info_labels(cli_app *app, FILE *out, const char *path)
@@ -211,7 +216,8 @@ int info_labels(cli_app *app, FILE *out, const char *path)
     CLI_TRY(cli_check(app, tn_labels_open(app->ctx, path, (tn_task)app->options.task, &labels)));
     list = count_classes(labels);
     if (!list)
-        CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu classes", labels->classes));
+        CLI_TRY(
+            cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu classes", tn_labels_classes(labels)));
     print_labels(app, out, path, labels, list);
 done:
     free(list);

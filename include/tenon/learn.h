@@ -95,7 +95,7 @@ typedef struct tn_learn_options {
     int loss;                  /* tn_svm_loss; squared hinge: smooth, and the default of LIBLINEAR */
     bool mean_cost;            /* C / rows instead of C: the same C for data sets of any size; no */
     int class_weight;          /* tn_class_weight; none */
-    const char *sample_weight; /* .npy of one weight a row of the files; "" for none */
+    const char *sample_weight; /* what the weights of the labels are called in the head; "": as they call them */
     bool penalise_bias;        /* the intercept as one more weight; yes, as LIBLINEAR */
     double gap;                /* stop when the certified distance from the optimum is below this part of it; 1e-4 */
     size_t max_passes;         /* over the rows (steps of logistic); 1000: only the hinge at a large C comes near */
