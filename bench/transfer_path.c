@@ -7,7 +7,7 @@
  * Usage: transfer_path TARGET SOURCE LABELS K RUNS      files as `tenon transfer` reads them, two classes.
  * Prints one JSON object: best seconds of both parts together, of the standardisation alone in that run, and the picks. */
 #include "transfer/greedy.h"
-#include "tenon/read.h"
+#include "read/labels/labels.h"
 #include "tenon/transform.h"
 
 #include <stdio.h>

@@ -25,9 +25,9 @@ static bool row_is_nan(const tn_mat *scores, size_t row)
 /* Rows that --nan drop left out have NaN scores: they do not count, as if they had no label. */
 static void forget_nan_rows(measured *m)
 {
-    for (size_t i = 0; i < m->scores->rows && i < m->labels->rows; ++i)
+    for (size_t i = 0; i < m->scores->rows && i < tn_labels_rows(m->labels); ++i)
         if (row_is_nan(m->scores, i))
-            m->labels->known[i] = false;
+            tn_labels_forget(m->labels, i);
 }
 
 enum { BLOCK = 4096 };
@@ -83,9 +83,9 @@ static int measure_head(cli_app *app, measured *m)
     CLI_TRY(cli_rows_agree(app, &features, m->labels));
     if (task != TN_TASK_REGRESSION)
         CLI_TRY(cli_check(app, tn_labels_map(app->ctx, m->labels, tn_head_class_names(head), tn_head_classes(head))));
-    else if (m->labels->classes != tn_head_classes(head))
-        CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but the head has %zu outputs", path, m->labels->classes,
-                         tn_head_classes(head)));
+    else if (tn_labels_classes(m->labels) != tn_head_classes(head))
+        CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but the head has %zu outputs", path,
+                         tn_labels_classes(m->labels), tn_head_classes(head)));
     m->threshold = tn_head_threshold(head);
     CLI_TRY(score_head(app, &features, m));
 done:
@@ -105,9 +105,9 @@ static int measure_scores(cli_app *app, measured *m)
         CLI_TRY(cli_labels_all(app, m->labels));
     CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, (const tn_features *const *)&features, 1, m->labels)));
     size_t rows = tn_features_rows(features), cols = tn_features_cols(features);
-    if (cols != m->labels->classes)
+    if (cols != tn_labels_classes(m->labels))
         CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but %s has %zu classes", path, cols, app->options.labels,
-                         m->labels->classes));
+                         tn_labels_classes(m->labels)));
     CLI_TRY(cli_check(app, tn_mat_new(app->ctx, rows, cols, &m->scores)));
     CLI_TRY(cli_check(app, tn_features_read(app->ctx, features, NULL, 0, rows, 0, cols, m->scores->data)));
     m->threshold = 0.5;
@@ -163,7 +163,7 @@ int cmd_eval(cli_app *app)
     CLI_TRY(app->options.scores ? measure_scores(app, &m) : measure_head(app, &m));
     CLI_TRY(cli_check(app, tn_metrics_compute(app->ctx, tn_mat_view(m.scores), m.labels, m.threshold, &metrics)));
     CLI_TRY(measure_probabilities(app, &m, metrics));
-    const char *const *names = (const char *const *)m.labels->names;
+    const char *const *names = tn_labels_class_names(m.labels);
     CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, metrics, names, &text)
                                              : tn_metrics_table(app->ctx, metrics, names, app->options.per_class,
                                                                 app->color, &text)));

@@ -27,14 +27,14 @@ static int check_line(const cli_app *app)
 static int check_task(const cli_app *app, const tn_labels *labels)
 {
     const tn_fit_options *fit = &app->options.fit;
-    if (labels->task == TN_TASK_REGRESSION && fit->learn.calibrate == TN_CALIBRATE_YES)
+    if (tn_labels_task(labels) == TN_TASK_REGRESSION && fit->learn.calibrate == TN_CALIBRATE_YES)
         return cli_fail(app, EXIT_USAGE, "--calibrate yes: a regression has no classes, and so no probabilities");
-    if (labels->task == TN_TASK_MULTILABEL && cli_was_given(app, "multiclass") &&
+    if (tn_labels_task(labels) == TN_TASK_MULTILABEL && cli_was_given(app, "multiclass") &&
         fit->online.multiclass == TN_ONLINE_MUL)
         return cli_fail(app, EXIT_USAGE,
                         "--multiclass mul: rows of %s have several classes, and are learned one against "
                         "the rest; expected u-ovr|e-ovr|w-ovr",
-                        labels->path);
+                        tn_labels_path(labels));
     return EXIT_FINE;
 }
 
@@ -43,20 +43,10 @@ static int open_validation(cli_app *app, inputs *in)
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
     CLI_TRY(cli_features_open(app, options->valid.items, options->valid.count, &in->valid_features));
-    CLI_TRY(cli_labels_open(app, options->valid_labels, in->labels->task, &in->valid_labels));
+    CLI_TRY(cli_labels_open(app, options->valid_labels, tn_labels_task(in->labels), &in->valid_labels));
     in->valid = (tn_valid){cli_features_view(&in->valid_features), in->valid_features.count, in->valid_labels};
     app->options.fit.valid = &in->valid;
 done:
-    return code;
-}
-
-/* A file of weights that is not there is told before the work, whatever the method. */
-static int check_weights(cli_app *app)
-{
-    tn_features *weights = NULL;
-    const char *path = app->options.fit.learn.sample_weight;
-    int code = *path ? cli_check(app, tn_features_open(app->ctx, path, &weights)) : EXIT_FINE;
-    tn_features_close(weights);
     return code;
 }
 
@@ -69,7 +59,9 @@ static int open_all(cli_app *app, inputs *in)
     CLI_TRY(cli_labels_train(app, options->labels, weighted, &in->labels));
     CLI_TRY(check_task(app, in->labels));
     CLI_TRY(cli_rows_agree(app, &in->features, in->labels));
-    CLI_TRY(check_weights(app));
+    const char *weights = options->fit.learn.sample_weight;
+    if (*weights)
+        CLI_TRY(cli_check(app, tn_labels_open_weights(app->ctx, in->labels, weights)));
     if (options->from) {
         CLI_TRY(cli_check(app, tn_head_load(app->ctx, options->from, &in->from)));
         CLI_TRY(cli_check(

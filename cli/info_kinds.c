@@ -161,14 +161,18 @@ static int largest_first(const void *a, const void *b)
 
 static counted *count_classes(const tn_labels *labels)
 {
-    counted *list = calloc(labels->classes + 1, sizeof *list);
+    size_t classes = tn_labels_classes(labels), count = 0;
+    counted *list = calloc(classes + 1, sizeof *list);
     if (!list)
         return NULL;
-    for (size_t k = 0; k < labels->classes; ++k)
-        list[k] = (counted){labels->names[k], 0, k};
-    for (size_t i = 0; labels->cls && i < labels->first[labels->rows]; ++i)
-        ++list[labels->cls[i]].count;
-    qsort(list, labels->classes, sizeof *list, largest_first);
+    for (size_t k = 0; k < classes; ++k)
+        list[k] = (counted){tn_labels_class_names(labels)[k], 0, k};
+    for (size_t row = 0; row < tn_labels_rows(labels); ++row) {
+        const uint32_t *own = tn_labels_of(labels, row, &count);
+        for (size_t i = 0; i < count; ++i)
+            ++list[own[i]].count;
+    }
+    qsort(list, classes, sizeof *list, largest_first);
     return list;
 }
 
@@ -176,17 +180,18 @@ enum { SHOWN = 10 };
 
 static void print_labels(const cli_app *app, FILE *out, const char *path, const tn_labels *labels, const counted *list)
 {
-    size_t unknown = 0;
-    bool counts = labels->task != TN_TASK_REGRESSION;
-    for (size_t i = 0; i < labels->rows; ++i)
-        unknown += !labels->known[i];
+    size_t unknown = 0, rows = tn_labels_rows(labels), classes = tn_labels_classes(labels);
+    const char *task = tn_task_name(tn_labels_task(labels));
+    bool counts = tn_labels_task(labels) != TN_TASK_REGRESSION;
+    for (size_t i = 0; i < rows; ++i)
+        unknown += !tn_labels_known(labels, i);
     if (app->options.json) {
         json_text(out, "{path", path);
         json_text(out, "kind", "labels");
-        json_text(out, "task", tn_task_name(labels->task));
-        fprintf(out, ",\"rows\":%zu,\"unlabelled\":%zu,\"classes\":%zu", labels->rows, unknown, labels->classes);
+        json_text(out, "task", task);
+        fprintf(out, ",\"rows\":%zu,\"unlabelled\":%zu,\"classes\":%zu", rows, unknown, classes);
         fputs(",\"counts\":[", out);
-        for (size_t k = 0; counts && k < labels->classes; ++k) {
+        for (size_t k = 0; counts && k < classes; ++k) {
             fputs(k ? "," : "", out);
             json_text(out, "{class", list[k].name);
             fprintf(out, ",\"count\":%zu}", list[k].count);
@@ -194,13 +199,13 @@ static void print_labels(const cli_app *app, FILE *out, const char *path, const 
         fputs("]}", out);
         return;
     }
-    cli_say(out, "%s: labels, %s\n", path, tn_task_name(labels->task));
-    cli_say(out, "  rows     %zu, %zu of them unlabelled\n", labels->rows, unknown);
-    cli_say(out, "  %s  %zu\n", counts ? "classes" : "outputs", labels->classes);
-    for (size_t k = 0; counts && k < labels->classes && k < SHOWN; ++k)
+    cli_say(out, "%s: labels, %s\n", path, task);
+    cli_say(out, "  rows     %zu, %zu of them unlabelled\n", rows, unknown);
+    cli_say(out, "  %s  %zu\n", counts ? "classes" : "outputs", classes);
+    for (size_t k = 0; counts && k < classes && k < SHOWN; ++k)
         cli_say(out, "  %7zu  %s\n", list[k].count, list[k].name);
-    if (counts && labels->classes > SHOWN)
-        cli_say(out, "      ...  %zu classes more, none larger\n", labels->classes - SHOWN);
+    if (counts && classes > SHOWN)
+        cli_say(out, "      ...  %zu classes more, none larger\n", classes - SHOWN);
 }
 
 int info_labels(cli_app *app, FILE *out, const char *path)
@@ -211,7 +216,8 @@ int info_labels(cli_app *app, FILE *out, const char *path)
     CLI_TRY(cli_check(app, tn_labels_open(app->ctx, path, (tn_task)app->options.task, &labels)));
     list = count_classes(labels);
     if (!list)
-        CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu classes", labels->classes));
+        CLI_TRY(
+            cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu classes", tn_labels_classes(labels)));
     print_labels(app, out, path, labels, list);
 done:
     free(list);
@@ -232,149 +238,68 @@ static void lambda_range(const tn_head *head, double *low, double *high)
         }
 }
 
-/* C of an svm or logistic head, from the options it was made with; NaN for others. */
-static double cost_of(const tn_head *head)
-{
-    const char *method = tn_head_method(head), *found = strstr(tn_head_options(head), "\"C\":\"");
-    static const char *const without[] = {"evidence", "ridge-cv", "perceptron", "cw"};
-    bool has = true;
-    for (size_t i = 0; i < sizeof without / sizeof *without; ++i)
-        has &= strcmp(method, without[i]) != 0;
-    return has && found ? strtod(found + 5, NULL) : (double)NAN;
-}
-
-/* The largest weight of a column: of the second class where there are two, else of the class that leans on it most. */
-static double column_weight(const tn_head *head, size_t column, size_t *class)
-{
-    size_t classes = tn_head_classes(head), dim = tn_head_dim(head);
-    const float *w = tn_head_weight(head);
-    *class = classes == 2 ? 1 : 0;
-    for (size_t k = 0; classes > 2 && k < classes; ++k)
-        if (fabsf(w[k * dim + column]) > fabsf(w[*class * dim + column]))
-            *class = k;
-    return (double)w[*class * dim + column];
-}
-
-/* Columns of a transfer head that were picked: all its sources, and the features that have a weight unless most of them do. */
+/* Columns that a transfer picked. */
 typedef struct picked {
-    const tn_head *head;
-    size_t features; /* columns before those of the sources */
-    bool sparse;
+    tn_head_pick *list;
+    size_t count;
 } picked;
 
-/* Only transfer picks columns; its methods may also have picked no source. */
-static bool picks_columns(const tn_head *head)
+static int largest_weight_first(const void *a, const void *b)
 {
-    static const char *const methods[] = {"greedytl", "forward", "l1-logistic", "elastic-net", "transfer"};
-    bool found = tn_head_source_count(head) > 0;
-    for (size_t i = 0; i < sizeof methods / sizeof *methods; ++i)
-        found |= strcmp(tn_head_method(head), methods[i]) == 0;
-    return found;
+    const tn_head_pick *x = a, *y = b;
+    if (fabs(x->weight) != fabs(y->weight))
+        return fabs(x->weight) < fabs(y->weight) ? 1 : -1;
+    return x->column < y->column ? -1 : x->column > y->column;
 }
 
-static picked picked_of(const tn_head *head)
+static void picked_json(FILE *out, const tn_head *head, const picked *p)
 {
-    picked p = {head, tn_head_dim(head) - tn_head_source_count(head), false};
-    size_t used = 0, class = 0;
-    for (size_t j = 0; j < p.features; ++j)
-        used += column_weight(head, j, &class) != 0;
-    p.sparse = 2 * used <= p.features;
-    return p;
-}
-
-static bool is_picked(const picked *p, size_t column)
-{
-    size_t class = 0;
-    return column >= p->features || (p->sparse && column_weight(p->head, column, &class) != 0);
-}
-
-/* Name of the representation that has a column, and its number there. */
-static const char *feature_of(const tn_head *head, size_t *column)
-{
-    size_t r = 0;
-    tn_rep rep = tn_head_rep(head, 0);
-    for (; *column >= rep.cols; rep = tn_head_rep(head, ++r))
-        *column -= rep.cols;
-    return rep.name;
-}
-
-static void picked_json(FILE *out, const tn_head *head)
-{
-    picked p = picked_of(head);
-    const char *comma = "";
-    fputs(",\"sources\":[", out);
-    for (size_t i = 0; i < tn_head_source_count(head); ++i) {
-        tn_head_source features = tn_head_source_at(head, i);
-        size_t class = 0;
-        double weight = column_weight(head, p.features + i, &class);
-        fputs(i ? "," : "", out);
-        json_text(out, "{kind", features.is_head ? "head" : "scores");
-        json_text(out, "name", features.name);
-        json_text(out, "label", features.label);
-        fprintf(out, ",\"column\":%zu", features.column);
-        json_text(out, "class", tn_head_class_names(head)[class]);
-        json_number(out, "weight", weight);
-        fputc('}', out);
-    }
-    fputs("],\"features\":[", out);
-    for (size_t j = 0; j < p.features; ++j) {
-        size_t class = 0, column = j;
-        if (!is_picked(&p, j))
-            continue;
-        double weight = column_weight(head, j, &class);
-        fputs(comma, out);
-        json_text(out, "{name", feature_of(head, &column));
-        fprintf(out, ",\"column\":%zu", column);
-        json_text(out, "class", tn_head_class_names(head)[class]);
-        json_number(out, "weight", weight);
-        fputc('}', out);
-        comma = ",";
-    }
-    fputc(']', out);
-}
-
-/* The picked column of the largest weight after `last`, or of all when that is the number of columns, which is also the answer
- * when there is none; of equals the first. */
-static size_t next_picked(const picked *p, size_t last)
-{
-    size_t count = tn_head_dim(p->head), found = count, class = 0;
-    double limit = last < count ? fabs(column_weight(p->head, last, &class)) : INFINITY, most = -1;
-    for (size_t j = 0; j < count; ++j) {
-        double size = fabs(column_weight(p->head, j, &class));
-        if ((size < limit || (size == limit && j > last)) && size > most && is_picked(p, j)) {
-            most = size;
-            found = j;
+    for (int sources = 1; sources >= 0; --sources) {
+        const char *comma = "";
+        fprintf(out, ",\"%s\":[", sources ? "sources" : "features");
+        for (size_t i = 0; i < p->count; ++i) {
+            const tn_head_pick *pick = &p->list[i];
+            if ((pick->source != SIZE_MAX) != (sources == 1))
+                continue;
+            fputs(comma, out);
+            comma = ",";
+            if (sources) {
+                tn_head_source source = tn_head_source_at(head, pick->source);
+                json_text(out, "{kind", source.is_head ? "head" : "scores");
+                json_text(out, "name", pick->name);
+                json_text(out, "label", source.label);
+            } else {
+                json_text(out, "{name", pick->name);
+            }
+            fprintf(out, ",\"column\":%zu", pick->place);
+            json_text(out, "class", tn_head_class_names(head)[pick->cls]);
+            json_number(out, "weight", pick->weight);
+            fputc('}', out);
         }
+        fputc(']', out);
     }
-    return found;
 }
 
-static void picked_line(FILE *out, const picked *p, size_t j)
+static void picked_line(FILE *out, const tn_head *head, const tn_head_pick *pick)
 {
-    size_t class = 0;
-    double weight = column_weight(p->head, j, &class);
-    const char *name = tn_head_class_names(p->head)[class];
-    if (j < p->features) {
-        const char *rep = feature_of(p->head, &j);
-        cli_say(out, "  feature: '%s'[%zu] %.3g for '%s'\n", rep, j, weight, name);
+    const char *class = tn_head_class_names(head)[pick->cls];
+    if (pick->source == SIZE_MAX) {
+        cli_say(out, "  feature: '%s'[%zu] %.3g for '%s'\n", pick->name, pick->place, pick->weight, class);
         return;
     }
-    tn_head_source features = tn_head_source_at(p->head, j - p->features);
-    cli_say(out, "  source: '%s'%s%s%s %.3g for '%s'\n", features.is_head ? features.label : features.name,
-            features.is_head ? " of " : "[", features.is_head ? features.name : features.label,
-            features.is_head ? "" : "]", weight, name);
+    tn_head_source source = tn_head_source_at(head, pick->source);
+    cli_say(out, "  source: '%s'%s%s%s %.3g for '%s'\n", source.is_head ? source.label : source.name,
+            source.is_head ? " of " : "[", source.is_head ? source.name : source.label, source.is_head ? "" : "]",
+            pick->weight, class);
 }
 
-static void picked_lines(FILE *out, const tn_head *head)
+static void picked_lines(FILE *out, const tn_head *head, const picked *p)
 {
-    picked p = picked_of(head);
-    size_t total = 0, shown = 0, dim = tn_head_dim(head);
-    for (size_t j = 0; j < dim; ++j)
-        total += is_picked(&p, j);
-    for (size_t at = next_picked(&p, dim); at < dim && shown < SHOWN; at = next_picked(&p, at), ++shown)
-        picked_line(out, &p, at);
-    if (total > SHOWN)
-        cli_say(out, "  and %zu more that were picked\n", total - SHOWN);
+    qsort(p->list, p->count, sizeof *p->list, largest_weight_first);
+    for (size_t i = 0; i < p->count && i < SHOWN; ++i)
+        picked_line(out, head, &p->list[i]);
+    if (p->count > SHOWN)
+        cli_say(out, "  and %zu more that were picked\n", p->count - SHOWN);
 }
 
 /* Columns [from, from + count) of a head that have a centre. */
@@ -387,7 +312,7 @@ static size_t centred(const tn_head *head, size_t from, size_t count)
     return n;
 }
 
-static void head_json(FILE *out, const char *path, const tn_head *head)
+static void head_json(FILE *out, const char *path, const tn_head *head, const picked *p)
 {
     double low = 0, high = 0;
     lambda_range(head, &low, &high);
@@ -417,11 +342,11 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
         fputc('}', out);
     }
     fputc(']', out);
-    if (picks_columns(head))
-        picked_json(out, head);
+    if (tn_head_is_transfer(head))
+        picked_json(out, head, p);
     json_number(out, "lambda_min", low);
     json_number(out, "lambda_max", high);
-    json_number(out, "C", cost_of(head));
+    json_number(out, "C", tn_head_cost(head));
     json_number(out, "temperature", tn_head_temperature(head) > 0 ? tn_head_temperature(head) : (double)NAN);
     json_number(out, "log_evidence", tn_head_log_evidence(head));
     fputs(",\"options\":", out);
@@ -430,7 +355,7 @@ static void head_json(FILE *out, const char *path, const tn_head *head)
     fputc('}', out);
 }
 
-static void head_lines(FILE *out, const char *path, const tn_head *head)
+static void head_lines(FILE *out, const char *path, const tn_head *head, const picked *p)
 {
     double low = 0, high = 0;
     lambda_range(head, &low, &high);
@@ -452,14 +377,13 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
             cli_say(out, ", %zu columns far from zero and centred", moved);
         cli_say(out, "\n");
     }
-    if (picks_columns(head))
-        picked_lines(out, head);
+    picked_lines(out, head, p);
     if (low < high)
         cli_say(out, "  lambda           %.4g to %.4g\n", low, high);
     else if (!isnan(low))
         cli_say(out, "  lambda           %.4g\n", low);
-    if (!isnan(cost_of(head)))
-        cli_say(out, "  C                %.4g\n", cost_of(head));
+    if (!isnan(tn_head_cost(head)))
+        cli_say(out, "  C                %.4g\n", tn_head_cost(head));
     if (tn_head_temperature(head) > 0)
         cli_say(out, "  probabilities    yes, temperature %.4g\n", tn_head_temperature(head));
     else if (tn_head_task(head) != TN_TASK_REGRESSION)
@@ -473,11 +397,15 @@ static void head_lines(FILE *out, const char *path, const tn_head *head)
 int info_head(cli_app *app, FILE *out, const char *path)
 {
     tn_head *head = NULL;
+    picked p = {NULL, 0};
     int code = cli_check(app, tn_head_load(app->ctx, path, &head));
+    if (code == 0)
+        code = cli_check(app, tn_head_picks(app->ctx, head, &p.list, &p.count));
     if (code == 0 && app->options.json)
-        head_json(out, path, head);
+        head_json(out, path, head, &p);
     else if (code == 0)
-        head_lines(out, path, head);
+        head_lines(out, path, head, &p);
+    tn_head_picks_free(p.list);
     tn_head_free(head);
     return code;
 }

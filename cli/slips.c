@@ -142,11 +142,12 @@ int cli_rows_agree(cli_app *app, const cli_features *features, const tn_labels *
         const tn_features *one = features->items[i];
         char path[PATH_MAX];
         snprintf(path, sizeof path, "%s", tn_features_path(one));
-        if (strcmp(tn_features_format(one), "shards") == 0 && tn_features_rows(one) != labels->rows)
+        if (strcmp(tn_features_format(one), "shards") == 0 && tn_features_rows(one) != tn_labels_rows(labels))
             return cli_fail(app, EXIT_DATA,
                             "%s: %zu rows in its files, one below the other, but %s has %zu; if they are several "
                             "representations give them as %s*.npy",
-                            tn_features_path(one), tn_features_rows(one), labels->path, labels->rows, with_slash(path));
+                            tn_features_path(one), tn_features_rows(one), tn_labels_path(labels),
+                            tn_labels_rows(labels), with_slash(path));
     }
     return cli_check(app, status);
 }

@@ -6,6 +6,7 @@
                 that stage; public headers obey it too; cli/ sees only tenon/*.h and its own headers
   BLAS          cblas.h, lapacke.h and Fortran names (dsytrd_ ...) stand in src/algebra/blas.c only
   library       no printing, exiting, aborting, and no malloc or free outside src/base/{alloc,ctx,threads}.c
+  files         only base, read, store and report open, read or write files: learners get what they learn from as objects
   length        files <= 600 lines; functions <= 60, those of src/simd <= 100
   marks         an SPDX line at the top; no marks of unfinished work
 
@@ -26,6 +27,9 @@ BLAS_HEADER = re.compile(r"(cblas|lapacke?|openblas_config|f77blas)\w*\.h$")
 BLAS_NAME = re.compile(r"\b(?:cblas_\w+|LAPACKE_\w+|openblas_\w+|[sd](?:sy|or|po|ge|st|tr|pt|la)[a-z0-9]{2,4}_)\s*\(")
 TALKS = re.compile(r"(?<![\w.>])(?:printf|fprintf|puts|putchar|perror|exit|_exit|abort)\s*\(")
 MEMORY = re.compile(r"(?<![\w.>])(?:malloc|calloc|realloc|strdup|strndup|posix_memalign|aligned_alloc|free)\s*\(")
+FILES = re.compile(r"\b(?:tnp_(?:file|output)_\w+|tnp_bytes_read|tnp_text_save|tnp_features_open_path|"
+                   r"tn_(?:features|labels|class_names)_open\w*)\s*\(")
+FILE_STAGES = {"base", "read", "store", "report"}
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b|^\s*#\s*if\s+0\b")
 
 
@@ -85,6 +89,8 @@ def check_calls(path, code):
             yield number, f"the library does not call {match.group().rstrip('( ')}"
         if path.as_posix() not in RAW_MEMORY and (match := MEMORY.search(line)):
             yield number, f"memory comes from tnp_alloc, not {match.group().rstrip('( ')}"
+        if stage_of(path) not in FILE_STAGES and (match := FILES.search(line)):
+            yield number, f"only {', '.join(sorted(FILE_STAGES))} may call {match.group().rstrip('( ')}"
 
 
 def check_lengths(path, lines, code):
@@ -141,6 +147,9 @@ CASES = [
     ("src/learn/d.c", SPDX + "void f(void)\n{\n    printf(0);\n}\n", "does not call printf"),
     ("src/learn/e.c", SPDX + "void f(void)\n{\n    abort();\n}\n", "does not call abort"),
     ("src/learn/f.c", SPDX + "void f(void *p)\n{\n    free(p);\n}\n", "not free"),
+    ("src/learn/f2.c", SPDX + "void f(void)\n{\n    tn_features_open(0);\n}\n", "report, store may call tn_features_open"),
+    ("src/select/f3.c", SPDX + "void f(void)\n{\n    tnp_output_write(0);\n}\n", "may call tnp_output_write"),
+    ("src/store/f4.c", SPDX + "void f(void)\n{\n    tnp_output_write(0);\n}\n", None),
     ("src/learn/g.c", SPDX + "int x;\n" * 600, "601 lines"),
     ("src/learn/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 61 + "}\n", "function of 61 lines"),
     ("src/simd/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 101 + "}\n", "function of 101 lines"),

@@ -41,7 +41,7 @@ typedef struct tn_metrics {
     tn_class_metrics *per_class; /* classes */
 } tn_metrics;
 
-/* Computes every metric that fits labels->task.
+/* Computes every metric that fits the task of the labels.
  *   scores     (rows, classes), borrowed until return: larger is more likely; for regression the prediction.
  *              Infinite scores rank as they compare; regression wants finite ones
  *   labels     borrowed until return, over the same rows and classes. Rows that are not known, and multi-class
@@ -51,9 +51,8 @@ typedef struct tn_metrics {
  *   out        owned by the caller, free with tn_metrics_free
  * r2 follows scikit-learn: for a constant target 1 when the prediction is perfect, else 0; NaN for a single row.
  * Fails with TN_ERR_SHAPE when rows or columns disagree; TN_ERR_DATA for a NaN score or target (row and column are
- * named) or when no row is known; TN_ERR_ARG for TN_TASK_AUTO, a NaN threshold or class lists that are not what
- * tn_labels promises; TN_ERR_NUMERIC when a squared error overflows; TN_ERR_MEMORY, TN_ERR_BUDGET,
- * TN_ERR_INTERRUPTED.
+ * named) or when no row is known; TN_ERR_ARG for a NaN threshold; TN_ERR_NUMERIC when a squared error overflows;
+ * TN_ERR_MEMORY, TN_ERR_BUDGET, TN_ERR_INTERRUPTED.
  * Safe to call concurrently with different contexts. Identical for every thread count.
  * O(K N log N) time; memory N bytes plus 28 bytes a positive of the classes in work, about 60 MB or one class. */
 TN_API tn_status tn_metrics_compute(tn_ctx *ctx, tn_view scores, const tn_labels *labels, double threshold,

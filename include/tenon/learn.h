@@ -55,6 +55,25 @@ TN_API const char *tn_head_method(const tn_head *head);
 TN_API const char *tn_head_options(const tn_head *head);    /* JSON object: how it was made */
 TN_API const char *tn_head_created_by(const tn_head *head); /* program version and command */
 TN_API double tn_head_log_evidence(const tn_head *head);    /* NaN when the method has none */
+/* C that the head was trained with, where its method has one; NaN where not. */
+TN_API double tn_head_cost(const tn_head *head);
+
+/* A column that a transfer picked. */
+typedef struct tn_head_pick {
+    size_t column;    /* of the head's dim */
+    size_t source;    /* it is a source's: which one, see tn_head_source_at; SIZE_MAX: a feature */
+    const char *name; /* of the representation or source */
+    size_t place;     /* column of the representation, as it is prepared, or of the source's scores */
+    size_t cls;       /* of two classes the second, else the one with the largest weight there */
+    double weight;    /* of that class */
+} tn_head_pick;
+
+/* Whether tn_transfer made it, which picks columns: all sources, and features where at most half of them have a weight. */
+TN_API bool tn_head_is_transfer(const tn_head *head);
+/* What was picked, by column, features first; none for other heads. Owned by the caller, free with tn_head_picks_free; names are
+ * borrowed from the head. */
+TN_API tn_status tn_head_picks(tn_ctx *ctx, const tn_head *head, tn_head_pick **out, size_t *count);
+TN_API void tn_head_picks_free(tn_head_pick *picks);
 /* Decision point of a class's score in multi-label work: 0.5 for heads fitted to 0/1 targets. */
 TN_API double tn_head_threshold(const tn_head *head);
 
@@ -95,7 +114,7 @@ typedef struct tn_learn_options {
     int loss;                  /* tn_svm_loss; squared hinge: smooth, and the default of LIBLINEAR */
     bool mean_cost;            /* C / rows instead of C: the same C for data sets of any size; no */
     int class_weight;          /* tn_class_weight; none */
-    const char *sample_weight; /* .npy of one weight a row of the files; "" for none */
+    const char *sample_weight; /* what the weights of the labels are called in the head; "": as they call them */
     bool penalise_bias;        /* the intercept as one more weight; yes, as LIBLINEAR */
     double gap;                /* stop when the certified distance from the optimum is below this part of it; 1e-4 */
     size_t max_passes;         /* over the rows (steps of logistic); 1000: only the hinge at a large C comes near */

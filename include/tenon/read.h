@@ -146,25 +146,60 @@ typedef enum tn_task { TN_TASK_AUTO, TN_TASK_MULTICLASS, TN_TASK_MULTILABEL, TN_
 /* Word of the command line: "auto", "multiclass", "multilabel", "regression". */
 TN_API const char *tn_task_name(tn_task task);
 
-/* Positives are kept as lists: the classes of row i are cls[first[i]] .. cls[first[i+1]-1], ascending.
- * Multi-class rows have one or none. Regression has no lists but `values` (rows x classes). */
-typedef struct tn_labels {
-    tn_task task;
-    size_t rows, classes;
-    char **names;   /* classes; sorted: as numbers when all are whole numbers, else by bytes */
-    size_t *first;  /* rows + 1; NULL for regression */
-    uint32_t *cls;  /* first[rows]; NULL for regression */
-    bool *known;    /* rows; false: unlabelled, left out of training */
-    double *values; /* rows x classes; regression only */
-    char **ids;     /* rows, or NULL when the file carries none */
-    char *path;
-} tn_labels;
+/* What is known of each row: classes, or values; and how much it counts. */
+typedef struct tn_labels tn_labels;
 
-/* Reads LABELS: .npy (N whole numbers or texts; N x K of 0/1; other floats for regression), or text, one line a row: a name, names
- * joined by |, optionally preceded by an id and a tab; -1 or an empty line: unlabelled. TN_TASK_AUTO decides by the file.
+/* Reads LABELS: .npy (N whole numbers or texts; N x K of 0/1; other floats for regression), or text, one line per row: a name,
+ * names joined by |, optionally preceded by an id and a tab; -1 or an empty line: unlabelled. TN_TASK_AUTO decides by the file.
  * Owned by the caller, free with tn_labels_free. */
 TN_API tn_status tn_labels_open(tn_ctx *ctx, const char *path, tn_task task, tn_labels **out);
 TN_API void tn_labels_free(tn_labels *labels);
+
+/* The same from memory, everything copied. names (classes) may be NULL: "0", "1", ... They keep their order; TN_ERR_ARG for an
+ * empty one, TN_ERR_DATA for one that stands there twice or is not UTF-8, for a number that is no class, naming the row, and when
+ * every row is unlabelled. */
+
+/* Multi-class, by class number, below 0: unlabelled. classes 0: the numbers that occur are the classes, as in a file. */
+TN_API tn_status tn_labels_from_numbers(tn_ctx *ctx, const int64_t *numbers, size_t rows, const char *const *names,
+                                        size_t classes, tn_labels **out);
+/* Multi-label: row i has the classes numbers[first[i]] .. numbers[first[i+1]-1], in any order; none is a row that has no class,
+ * one number below 0 an unlabelled row. first: rows + 1. */
+TN_API tn_status tn_labels_from_lists(tn_ctx *ctx, const size_t *first, const int64_t *numbers, size_t rows,
+                                      const char *const *names, size_t classes, tn_labels **out);
+/* By 0 and 1, that of row i and class k being marks[i * row_step + k * col_step]. task: TN_TASK_MULTILABEL, as which AUTO counts,
+ * or TN_TASK_MULTICLASS, where a row must have one 1. */
+TN_API tn_status tn_labels_from_matrix(tn_ctx *ctx, const uint8_t *marks, size_t rows, size_t classes,
+                                       ptrdiff_t row_step, ptrdiff_t col_step, const char *const *names, tn_task task,
+                                       tn_labels **out);
+/* Regression: values (rows x outputs, compact); a row with a NaN is unlabelled. names NULL: "value" if there is one output. */
+TN_API tn_status tn_labels_from_values(tn_ctx *ctx, const double *values, size_t rows, size_t outputs,
+                                       const char *const *names, tn_labels **out);
+/* Of an array of any type and order, as tn_labels_open reads one from a file; its ids come along. */
+TN_API tn_status tn_labels_from_features(tn_ctx *ctx, const tn_features *features, tn_task task, tn_labels **out);
+
+/* Identifiers of the rows (rows, copied; NULL: none), which tn_rows_agree compares. */
+TN_API tn_status tn_labels_set_ids(tn_ctx *ctx, tn_labels *labels, const char *const *ids);
+/* How much each row counts in tn_fit and tn_rank: numbers from 0 up for the rows that take part, of which others need none. From
+ * memory, copied (NULL: no weights), or from a representation of one column. TN_ERR_SHAPE when they are not one per row. */
+TN_API tn_status tn_labels_set_weights(tn_ctx *ctx, tn_labels *labels, const double *weights, size_t count);
+TN_API tn_status tn_labels_open_weights(tn_ctx *ctx, tn_labels *labels, const char *rep);
+/* Makes a row unlabelled. */
+TN_API void tn_labels_forget(tn_labels *labels, size_t row);
+
+/* Borrowed while the labels live and are not changed. */
+TN_API tn_task tn_labels_task(const tn_labels *labels); /* never TN_TASK_AUTO */
+TN_API size_t tn_labels_rows(const tn_labels *labels);
+TN_API size_t tn_labels_classes(const tn_labels *labels); /* or outputs of a regression */
+/* Of files they are sorted: as numbers when all are whole numbers, else by bytes. */
+TN_API const char *const *tn_labels_class_names(const tn_labels *labels);
+TN_API const char *tn_labels_path(const tn_labels *labels);       /* as in messages */
+TN_API const char *const *tn_labels_ids(const tn_labels *labels); /* rows, or NULL */
+/* False: unlabelled, left out of training. */
+TN_API bool tn_labels_known(const tn_labels *labels, size_t row);
+/* The classes of a row, ascending: *count numbers; NULL for a row that is unlabelled or of a regression. */
+TN_API const uint32_t *tn_labels_of(const tn_labels *labels, size_t row, size_t *count);
+TN_API const double *tn_labels_values(const tn_labels *labels);  /* rows x outputs of a regression, else NULL */
+TN_API const double *tn_labels_weights(const tn_labels *labels); /* rows, or NULL: all alike */
 
 /* Labels that can hardly be meant, to be asked before a training. `asked` is the task that tn_labels_open was given: one that was
  * given on purpose settles what it can. Warnings (tn_ctx_set_warning): nearly as many classes as rows, classes of one row, a first

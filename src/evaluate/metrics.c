@@ -30,31 +30,8 @@ typedef struct job {
     tn_metrics *out;
 } job;
 
-static tn_status check_lists(tn_ctx *ctx, const tn_labels *labels)
-{
-    if (!labels->first || (!labels->cls && labels->first[labels->rows] != 0))
-        return tnp_fail(ctx, TN_ERR_ARG, "evaluate: labels without class lists");
-    for (size_t i = 0; i < labels->rows; ++i) {
-        size_t begin = labels->first[i], end = labels->first[i + 1];
-        if (begin > end || end > labels->first[labels->rows])
-            return tnp_fail(ctx, TN_ERR_ARG, "evaluate: the class list of row %zu is [%zu, %zu) of %zu entries", i,
-                            begin, end, labels->first[labels->rows]);
-        if (labels->task == TN_TASK_MULTICLASS && end - begin > 1)
-            return tnp_fail(ctx, TN_ERR_ARG, "evaluate: row %zu has %zu classes, multi-class expects one", i,
-                            end - begin);
-        for (size_t p = begin; p < end; ++p)
-            if (labels->cls[p] >= labels->classes || (p > begin && labels->cls[p] <= labels->cls[p - 1]))
-                return tnp_fail(ctx, TN_ERR_ARG,
-                                "evaluate: row %zu lists class %u, expected ascending classes below %zu", i,
-                                (unsigned)labels->cls[p], labels->classes);
-    }
-    return TN_OK;
-}
-
 tn_status tnp_metrics_check(tn_ctx *ctx, tn_view scores, const tn_labels *labels, double threshold)
 {
-    if (labels->task == TN_TASK_AUTO)
-        return tnp_fail(ctx, TN_ERR_ARG, "evaluate: labels of task auto, expected a decided task");
     if (scores.rows != labels->rows)
         return tnp_fail(ctx, TN_ERR_SHAPE, "evaluate: scores have %zu rows, labels %zu", scores.rows, labels->rows);
     if (scores.cols != labels->classes)
@@ -67,9 +44,7 @@ tn_status tnp_metrics_check(tn_ctx *ctx, tn_view scores, const tn_labels *labels
         return tnp_fail(ctx, TN_ERR_DATA, "evaluate: labels have no class");
     if (labels->task == TN_TASK_MULTILABEL && isnan(threshold))
         return tnp_fail(ctx, TN_ERR_ARG, "evaluate: the threshold is NaN");
-    if (labels->task == TN_TASK_REGRESSION && !labels->values)
-        return tnp_fail(ctx, TN_ERR_ARG, "evaluate: regression labels without values");
-    return labels->task == TN_TASK_REGRESSION ? TN_OK : check_lists(ctx, labels);
+    return TN_OK;
 }
 
 bool tnp_metrics_counts(const tn_labels *labels, size_t i)

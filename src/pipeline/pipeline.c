@@ -33,7 +33,7 @@ static tn_status set_up(tn_ctx *ctx, const tn_features *const *features, size_t 
     TN_TRY(part ? tnp_task_rows(ctx, features, count, labels, nan, &s->task)
                 : tnp_task_new(ctx, features, count, labels, nan, options->evidence.intercept, &s->task));
     if (weights)
-        TN_TRY(tnp_task_weigh(ctx, s->task, labels, weights));
+        TN_TRY(tnp_task_weigh(ctx, s->task, weights));
     TN_TRY(tnp_candidates_new(ctx, features, count, s->task, options, &s->candidates));
     if (loo_rows > 0)
         TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, loo_rows, options->seed, &s->sample));
@@ -107,9 +107,11 @@ tn_status tn_rank(tn_ctx *ctx, const tn_features *const *features, size_t count,
     tn_status st = TN_OK;
     setting s = {0};
     tn_ranking *ranking = NULL;
+    tn_learn_options weights; /* those of the labels, if they have any */
     double begin = tnp_seconds();
+    tn_learn_options_default(&weights);
     TN_TRY(tnp_check_rank(ctx, options));
-    TN_TRY(set_up(ctx, features, count, labels, options, NULL, false, &s));
+    TN_TRY(set_up(ctx, features, count, labels, options, &weights, false, &s));
     TN_TRY(tnp_candidates_survey(ctx, s.candidates, options->evidence.intercept ? TNP_FEED_FAR : INFINITY,
                                  TNP_FEED_LARGEST));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));

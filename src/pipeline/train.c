@@ -44,6 +44,8 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         if (head->reps[m].map)
             TN_TRY(tnp_strdup(ctx, c->bench->candidates->transform_names[c->members[m]], &head->reps[m].transform));
     tn_fit_options used = *c->options;
+    if (c->labels->weights)
+        used.learn.sample_weight = c->labels->weights_path;
     if (!isnan(c->info->cost)) /* what a cross-validation chose */
         used.learn.cost = c->info->cost;
     if (!isnan(c->info->eta))

@@ -19,7 +19,8 @@
 #include <string.h>
 
 struct tnp_safetensors {
-    tnp_file *file; /* NULL once features have it */
+    tnp_file *file;  /* NULL once features have it, and where the bytes are in memory */
+    tnp_bytes bytes; /* borrowed, with data NULL for a file */
     char *path;
     tnp_json header;
     size_t start, length; /* of the values, in bytes */
@@ -32,16 +33,26 @@ static tn_status bad(tn_ctx *ctx, const tnp_safetensors *file, const char *name,
     return tnp_fail(ctx, TN_ERR_FORMAT, "%s: byte 8: tensor '%.60s': %s", file->path, name, what);
 }
 
+/* Bytes that are known to be there. */
+static tn_status get(tn_ctx *ctx, const tnp_safetensors *file, size_t offset, size_t size, void *out)
+{
+    if (file->file)
+        return tnp_file_read(ctx, file->file, offset, size, out);
+    if (size != 0)
+        memcpy(out, file->bytes.data + offset, size);
+    return TN_OK;
+}
+
 static tn_status parse(tn_ctx *ctx, tnp_safetensors *file)
 {
     tn_status st = TN_OK;
     unsigned char prefix[8];
     char *text = NULL;
     uint64_t length = 0;
-    size_t size = tnp_file_size(file->file);
+    size_t size = file->file ? tnp_file_size(file->file) : file->bytes.size;
     if (size < 8)
         return tnp_fail(ctx, TN_ERR_FORMAT, "%s: byte %zu: the file ends before the header length", file->path, size);
-    TN_TRY(tnp_file_read(ctx, file->file, 0, sizeof prefix, prefix));
+    TN_TRY(get(ctx, file, 0, sizeof prefix, prefix));
     for (size_t i = sizeof prefix; i-- > 0;)
         length = length << 8 | prefix[i];
     if (length > size - 8)
@@ -52,7 +63,7 @@ static tn_status parse(tn_ctx *ctx, tnp_safetensors *file)
                         (size_t)length, TNP_JSON_BYTES));
     TN_TRY(tnp_need(ctx, (size_t)length, file->path));
     TN_TRY(tnp_alloc_raw(ctx, (size_t)length, 1, &text));
-    TN_TRY(tnp_file_read(ctx, file->file, 8, (size_t)length, text));
+    TN_TRY(get(ctx, file, 8, (size_t)length, text));
     TN_TRY(tnp_json_parse(ctx, file->path, "header", 8, text, (size_t)length, &file->header));
     if (!json_is_object(file->header.root))
         TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: byte 8: header is not an object", file->path));
@@ -159,11 +170,19 @@ done:
 
 tn_status tnp_safetensors_load(tn_ctx *ctx, const char *path, tnp_safetensors **out)
 {
+    return tnp_safetensors_parse(ctx, path, NULL, out);
+}
+
+tn_status tnp_safetensors_parse(tn_ctx *ctx, const char *path, const tnp_bytes *bytes, tnp_safetensors **out)
+{
     tn_status st = TN_OK;
     tnp_safetensors *file = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *file, &file));
     TN_TRY(tnp_strdup(ctx, path, &file->path));
-    TN_TRY(tnp_file_open(ctx, path, &file->file));
+    if (bytes)
+        file->bytes = *bytes;
+    else
+        TN_TRY(tnp_file_open(ctx, path, &file->file));
     TN_TRY(parse(ctx, file));
     TN_TRY(check_layout(ctx, file));
     *out = file;
@@ -232,7 +251,7 @@ tn_status tnp_safetensors_find(tn_ctx *ctx, const tnp_safetensors *file, const c
 tn_status tnp_safetensors_bytes(tn_ctx *ctx, const tnp_safetensors *file, const tnp_array *array, size_t offset,
                                 size_t size, void *out)
 {
-    return tnp_file_read(ctx, file->file, array->at + offset, size, out);
+    return get(ctx, file, array->at + offset, size, out);
 }
 
 static bool allowed(double value, tnp_kind kind)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Heads as files; the layout is described in docs/formats.md.
+ * Heads as files and as bytes, which are the same; the layout is described in docs/formats.md.
  *
  *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), transform.<r>.weight (39 x rank, F64) where
  *              representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32); centre (D, F64) and
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char format_name[] = "tenon-head", format_version[] = "1";
+static const char format_name[] = "tenon-head", format_version[] = "1", in_memory[] = "head in memory";
 
 /* ---- writing ---- */
 
@@ -126,7 +126,7 @@ static size_t list_tensors(const tn_head *head, const float *plain, map_name *na
     return n;
 }
 
-tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, const char *path)
+static tn_status put(tn_ctx *ctx, const tn_head *head, const char *command, const tnp_store_to *to)
 {
     tn_status st = TN_OK;
     char *classes = NULL, *reps = NULL, *sources = NULL, *created = NULL;
@@ -138,7 +138,7 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
     TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *names, &names));
     TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
     if (!tnp_head_plain_bias(head, plain) && head->centre)
-        TN_TRY(tnp_fail(ctx, TN_ERR_NUMERIC, "%s: an intercept of the head leaves the range of float32", path));
+        TN_TRY(tnp_fail(ctx, TN_ERR_NUMERIC, "%s: an intercept of the head leaves the range of float32", to->path));
     TN_TRY(classes_json(ctx, head, &classes));
     TN_TRY(reps_json(ctx, head, &reps));
     TN_TRY(sources_json(ctx, head, &sources));
@@ -161,7 +161,7 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
         {"sources", sources}, /* last, because only transfer heads have them */
     };
     size_t count = sizeof meta / sizeof *meta - (head->source_count == 0);
-    TN_TRY(tnp_store_save(ctx, path, meta, count, tensors, list_tensors(head, plain, names, tensors)));
+    TN_TRY(tnp_store_write(ctx, to, meta, count, tensors, list_tensors(head, plain, names, tensors)));
 done:
     tnp_free(tensors);
     tnp_free(names);
@@ -171,6 +171,16 @@ done:
     tn_text_free(sources);
     tn_text_free(created);
     return st;
+}
+
+tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, const char *path)
+{
+    return put(ctx, head, command, &(tnp_store_to){path, NULL, NULL});
+}
+
+tn_status tn_head_to_bytes(tn_ctx *ctx, const tn_head *head, const char *command, void **bytes, size_t *size)
+{
+    return put(ctx, head, command, &(tnp_store_to){in_memory, bytes, size});
 }
 
 /* ---- reading ---- */
@@ -484,14 +494,12 @@ done:
     return st;
 }
 
-tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
+/* out: tn_head **. */
+static tn_status make_head(tn_ctx *ctx, const tnp_safetensors *file, const char *path, void *out)
 {
     tn_status st = TN_OK;
-    tnp_safetensors *file = NULL;
     tnp_json classes = {.root = NULL}, reps = {.root = NULL};
     tn_head *head = NULL;
-    TN_TRY(tnp_safetensors_load(ctx, path, &file));
-    TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
     TN_TRY(json_list(ctx, file, path, "classes", &classes));
     TN_TRY(json_list(ctx, file, path, "representations", &reps));
     TN_TRY(begin_head(ctx, file, path, classes.root, json_array_size(reps.root), &head));
@@ -499,12 +507,23 @@ tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
     TN_TRY(load_reps(ctx, file, path, reps.root, head));
     TN_TRY(load_texts(ctx, file, path, head));
     TN_TRY(load_numbers(ctx, file, path, head));
-    *out = head;
+    *(tn_head **)out = head;
     head = NULL;
 done:
     tn_head_free(head);
     tnp_json_free(&classes);
     tnp_json_free(&reps);
-    tnp_safetensors_close(file);
     return st;
+}
+
+static const tnp_store_kind kind = {format_name, format_version, in_memory, make_head};
+
+tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
+{
+    return tnp_store_load(ctx, path, &kind, out);
+}
+
+tn_status tn_head_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_head **out)
+{
+    return tnp_store_parse(ctx, bytes, size, name, &kind, out);
 }

@@ -16,12 +16,12 @@
 
 enum { M = TN_BASIS_SIZE, PARTS = 4, BLOCK_VALUES = 1 << 22 };
 
-static const char format_name[] = "tenon-kernel", format_version[] = "1";
+static const char format_name[] = "tenon-kernel", format_version[] = "1", in_memory[] = "kernel in memory";
 static const char *const bases[] = {"scaled-fourier", "fourier"}, *const signs[] = {"odd", "split"};
 
 /* ---- saving ---- */
 
-tn_status tn_map_save(tn_ctx *ctx, const tn_map *map, const char *command, const char *path)
+static tn_status put(tn_ctx *ctx, const tn_map *map, const char *command, const tnp_store_to *to)
 {
     tn_status st = TN_OK;
     const tn_map_spec *made = tn_map_made_of(map);
@@ -32,7 +32,7 @@ tn_status tn_map_save(tn_ctx *ctx, const tn_map *map, const char *command, const
                                           {"histogram", TN_F64, {TN_MAP_BINS, 0}, 1, made->histogram}};
     size_t count = 1;
     if (!made->weight)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: the %s map is known by its name, only learned ones are saved", path,
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: the %s map is known by its name, only learned ones are saved", to->path,
                         tn_map_name(map));
     for (size_t i = 0; i < PARTS - 1; ++i)
         if (others[i].data)
@@ -51,10 +51,20 @@ tn_status tn_map_save(tn_ctx *ctx, const tn_map *map, const char *command, const
                              {"tasks", tasks},
                              {"rows", rows},
                              {"created_by", created}};
-    TN_TRY(tnp_store_save(ctx, path, meta, sizeof meta / sizeof *meta, tensors, count));
+    TN_TRY(tnp_store_write(ctx, to, meta, sizeof meta / sizeof *meta, tensors, count));
 done:
     tn_text_free(created);
     return st;
+}
+
+tn_status tn_map_save(tn_ctx *ctx, const tn_map *map, const char *command, const char *path)
+{
+    return put(ctx, map, command, &(tnp_store_to){path, NULL, NULL});
+}
+
+tn_status tn_map_to_bytes(tn_ctx *ctx, const tn_map *map, const char *command, void **bytes, size_t *size)
+{
+    return put(ctx, map, command, &(tnp_store_to){in_memory, bytes, size});
 }
 
 /* ---- loading ---- */
@@ -168,13 +178,11 @@ done:
     return st;
 }
 
-tn_status tn_map_load(tn_ctx *ctx, const char *path, tn_map **out)
+/* out: tn_map **. */
+static tn_status make_map(tn_ctx *ctx, const tnp_safetensors *file, const char *path, void *out)
 {
     tn_status st = TN_OK;
-    tnp_safetensors *file = NULL;
     contents *c = NULL;
-    TN_TRY(tnp_safetensors_load(ctx, path, &file));
-    TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *c, &c));
     TN_TRY(read_meta(ctx, file, path, &c->spec));
     TN_TRY(read_weight(ctx, file, path, c));
@@ -182,8 +190,19 @@ tn_status tn_map_load(tn_ctx *ctx, const char *path, tn_map **out)
     TN_TRY(tn_map_new_learned(ctx, &c->spec, out));
 done:
     tnp_free(c);
-    tnp_safetensors_close(file);
     return st;
+}
+
+static const tnp_store_kind kind = {format_name, format_version, in_memory, make_map};
+
+tn_status tn_map_load(tn_ctx *ctx, const char *path, tn_map **out)
+{
+    return tnp_store_load(ctx, path, &kind, out);
+}
+
+tn_status tn_map_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_map **out)
+{
+    return tnp_store_parse(ctx, bytes, size, name, &kind, out);
 }
 
 /* ---- mapped rows ---- */

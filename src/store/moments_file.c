@@ -11,7 +11,7 @@
 
 #include <string.h>
 
-static const char format_name[] = "tenon-stats", format_version[] = "1";
+static const char format_name[] = "tenon-stats", format_version[] = "1", in_memory[] = "moments in memory";
 
 enum { TENSORS = 6 };
 
@@ -30,7 +30,7 @@ static void list_slots(const tn_moments *s, slot *slots)
     memcpy(slots, list, sizeof list);
 }
 
-tn_status tn_moments_save(tn_ctx *ctx, const tn_moments *moments, const char *path)
+static tn_status put(tn_ctx *ctx, const tn_moments *moments, const tnp_store_to *to)
 {
     slot slots[TENSORS];
     tnp_tensor tensors[TENSORS];
@@ -42,7 +42,17 @@ tn_status tn_moments_save(tn_ctx *ctx, const tn_moments *moments, const char *pa
     snprintf(rows, sizeof rows, "%zu", moments->rows);
     const tnp_meta meta[] = {
         {"format", format_name}, {"version", format_version}, {"rows", rows}, {"wide", moments->wide ? "1" : "0"}};
-    return tnp_store_save(ctx, path, meta, sizeof meta / sizeof *meta, tensors, TENSORS);
+    return tnp_store_write(ctx, to, meta, sizeof meta / sizeof *meta, tensors, TENSORS);
+}
+
+tn_status tn_moments_save(tn_ctx *ctx, const tn_moments *moments, const char *path)
+{
+    return put(ctx, moments, &(tnp_store_to){path, NULL, NULL});
+}
+
+tn_status tn_moments_to_bytes(tn_ctx *ctx, const tn_moments *moments, void **bytes, size_t *size)
+{
+    return put(ctx, moments, &(tnp_store_to){in_memory, bytes, size});
 }
 
 static tn_status read_meta(tn_ctx *ctx, const tnp_safetensors *file, const char *path, size_t *rows, bool *wide)
@@ -71,16 +81,14 @@ static tn_status find_all(tn_ctx *ctx, const tnp_safetensors *file, const char *
     return TN_OK;
 }
 
-tn_status tn_moments_load(tn_ctx *ctx, const char *path, tn_moments **out)
+/* out: tn_moments **. */
+static tn_status make_moments(tn_ctx *ctx, const tnp_safetensors *file, const char *path, void *out)
 {
     tn_status st = TN_OK;
-    tnp_safetensors *file = NULL;
     tn_moments *moments = NULL, sizes = {0};
     tnp_array xty;
     slot slots[TENSORS];
     bool wide = false;
-    TN_TRY(tnp_safetensors_load(ctx, path, &file));
-    TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
     TN_TRY(read_meta(ctx, file, path, &sizes.rows, &wide));
     TN_TRY(tnp_safetensors_find(ctx, file, "xty", &xty));
     if (xty.ndim != 2 || xty.shape[0] == 0 || xty.shape[1] == 0)
@@ -99,10 +107,21 @@ tn_status tn_moments_load(tn_ctx *ctx, const char *path, tn_moments **out)
     moments->rows = sizes.rows;
     moments->weight = (double)sizes.rows;
     tnp_moments_guess_noise(moments);
-    *out = moments;
+    *(tn_moments **)out = moments;
     moments = NULL;
 done:
     tn_moments_free(moments);
-    tnp_safetensors_close(file);
     return st;
+}
+
+static const tnp_store_kind kind = {format_name, format_version, in_memory, make_moments};
+
+tn_status tn_moments_load(tn_ctx *ctx, const char *path, tn_moments **out)
+{
+    return tnp_store_load(ctx, path, &kind, out);
+}
+
+tn_status tn_moments_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_moments **out)
+{
+    return tnp_store_parse(ctx, bytes, size, name, &kind, out);
 }

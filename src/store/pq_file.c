@@ -19,6 +19,7 @@
 enum { META = 4, BLOCK_VALUES = 1 << 22 };
 
 static const char format_name[] = "tenon-pq", codes_name[] = "tenon-codes", format_version[] = "1";
+static const char in_memory[] = "quantiser in memory";
 
 /* (count, dim) as the file has it; the caller frees it. */
 static tn_status list_centroids(tn_ctx *ctx, const tnp_codebook *book, float **out)
@@ -39,7 +40,7 @@ static void list_meta(const char *format, const char *sub, const char *created, 
     memcpy(meta, list, sizeof list);
 }
 
-tn_status tn_pq_save(tn_ctx *ctx, const tn_pq *pq, const char *command, const char *path)
+static tn_status put(tn_ctx *ctx, const tn_pq *pq, const char *command, const tnp_store_to *to)
 {
     tn_status st = TN_OK;
     float *centroids = NULL;
@@ -50,25 +51,42 @@ tn_status tn_pq_save(tn_ctx *ctx, const tn_pq *pq, const char *command, const ch
     snprintf(sub, sizeof sub, "%zu", pq->book.sub);
     list_meta(format_name, sub, created, meta);
     tnp_tensor tensor = {"centroids", TN_F32, {pq->book.count, pq->book.dim}, 2, centroids};
-    TN_TRY(tnp_store_save(ctx, path, meta, META, &tensor, 1));
+    TN_TRY(tnp_store_write(ctx, to, meta, META, &tensor, 1));
 done:
     tn_text_free(created);
     tnp_free(centroids);
     return st;
 }
 
+tn_status tn_pq_save(tn_ctx *ctx, const tn_pq *pq, const char *command, const char *path)
+{
+    return put(ctx, pq, command, &(tnp_store_to){path, NULL, NULL});
+}
+
+tn_status tn_pq_to_bytes(tn_ctx *ctx, const tn_pq *pq, const char *command, void **bytes, size_t *size)
+{
+    return put(ctx, pq, command, &(tnp_store_to){in_memory, bytes, size});
+}
+
+/* out: tn_pq **. */
+static tn_status make_pq(tn_ctx *ctx, const tnp_safetensors *file, const char *path, void *out)
+{
+    tnp_codebook book;
+    (void)path;
+    tn_status st = tnp_codebook_load(ctx, file, &book);
+    return st == TN_OK ? tnp_pq_new(ctx, book, out) : st;
+}
+
+static const tnp_store_kind kind = {format_name, format_version, in_memory, make_pq};
+
 tn_status tn_pq_load(tn_ctx *ctx, const char *path, tn_pq **out)
 {
-    tn_status st = TN_OK;
-    tnp_safetensors *file = NULL;
-    tnp_codebook book;
-    TN_TRY(tnp_safetensors_load(ctx, path, &file));
-    TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
-    TN_TRY(tnp_codebook_load(ctx, file, &book));
-    TN_TRY(tnp_pq_new(ctx, book, out));
-done:
-    tnp_safetensors_close(file);
-    return st;
+    return tnp_store_load(ctx, path, &kind, out);
+}
+
+tn_status tn_pq_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_pq **out)
+{
+    return tnp_store_parse(ctx, bytes, size, name, &kind, out);
 }
 
 /* ---- codes ---- */

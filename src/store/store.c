@@ -9,8 +9,11 @@
  *
  * NumPy's format was refused: it holds one array and no provenance. Reading is read/safetensors.c. */
 #include "store/store.h"
+#include "tenon/store.h"
 
 #include <string.h>
+
+enum { PREFIX = 8 };
 
 static size_t tensor_bytes(const tnp_tensor *t)
 {
@@ -25,10 +28,13 @@ static const char *type_name(tn_dtype type)
     return type == TN_F64 ? "F64" : type == TN_U8 ? "U8" : "F32";
 }
 
+/* Length and JSON. */
 static void write_header(tnp_text *text, const tnp_meta *meta, size_t meta_count, const tnp_tensor *tensors,
                          size_t tensor_count)
 {
+    static const char prefix[PREFIX] = {0};
     size_t offset = 0;
+    tnp_text_bytes(text, prefix, PREFIX);
     tnp_text_add(text, "{\"__metadata__\":{");
     for (size_t i = 0; i < meta_count; ++i) {
         tnp_text_add(text, i ? "," : "");
@@ -48,9 +54,11 @@ static void write_header(tnp_text *text, const tnp_meta *meta, size_t meta_count
     tnp_text_add(text, "}");
     while (text->status == TN_OK && text->used % 8 != 0)
         tnp_text_add(text, " ");
+    for (size_t i = 0; text->status == TN_OK && i < PREFIX; ++i)
+        text->data[i] = (char)(unsigned char)((text->used - PREFIX) >> (8 * i));
 }
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "report/store.c writes the machine's own byte order");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "store/store.c writes the machine's own byte order");
 
 tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
                          const tnp_tensor *tensors, size_t tensor_count, tnp_output **out)
@@ -58,14 +66,10 @@ tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, si
     tn_status st = TN_OK;
     tnp_output *output = NULL;
     tnp_text text;
-    unsigned char length[8];
     tnp_text_init(&text, ctx);
     write_header(&text, meta, meta_count, tensors, tensor_count);
     TN_TRY(text.status);
-    for (int i = 0; i < 8; ++i)
-        length[i] = (unsigned char)(text.used >> (8 * i));
     TN_TRY(tnp_output_open(ctx, path, &output));
-    TN_TRY(tnp_output_write(ctx, output, length, sizeof length));
     TN_TRY(tnp_output_write(ctx, output, text.data, text.used));
     *out = output;
     output = NULL;
@@ -91,6 +95,42 @@ done:
     return st;
 }
 
+/* Into one block. */
+static tn_status put_bytes(tn_ctx *ctx, const tnp_store_to *to, const tnp_meta *meta, size_t meta_count,
+                           const tnp_tensor *tensors, size_t tensor_count)
+{
+    tn_status st = TN_OK;
+    tnp_text text;
+    unsigned char *block = NULL;
+    tnp_text_init(&text, ctx);
+    write_header(&text, meta, meta_count, tensors, tensor_count);
+    TN_TRY(text.status);
+    size_t size = text.used, at = text.used;
+    for (size_t i = 0; i < tensor_count; ++i)
+        size += tensor_bytes(&tensors[i]);
+    TN_TRY(tnp_alloc_raw(ctx, size, 1, &block));
+    memcpy(block, text.data, text.used);
+    for (size_t i = 0; i < tensor_count; at += tensor_bytes(&tensors[i++]))
+        memcpy(block + at, tensors[i].data, tensor_bytes(&tensors[i]));
+    *to->bytes = block;
+    *to->size = size;
+done:
+    tnp_text_destroy(&text);
+    return st;
+}
+
+tn_status tnp_store_write(tn_ctx *ctx, const tnp_store_to *to, const tnp_meta *meta, size_t meta_count,
+                          const tnp_tensor *tensors, size_t tensor_count)
+{
+    return to->bytes ? put_bytes(ctx, to, meta, meta_count, tensors, tensor_count)
+                     : tnp_store_save(ctx, to->path, meta, meta_count, tensors, tensor_count);
+}
+
+void tn_bytes_free(void *bytes)
+{
+    tnp_free(bytes);
+}
+
 tn_status tnp_store_created_by(tn_ctx *ctx, const char *command, char **out)
 {
     tnp_text text;
@@ -110,4 +150,29 @@ tn_status tnp_store_check(tn_ctx *ctx, const tnp_safetensors *file, const char *
         return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: %s version %s, this program reads version %s", path, format,
                         its_version ? its_version : "missing", version);
     return TN_OK;
+}
+
+/* bytes NULL: of the file. */
+static tn_status read_object(tn_ctx *ctx, const char *path, const tnp_bytes *bytes, const tnp_store_kind *kind,
+                             void *out)
+{
+    tn_status st = TN_OK;
+    tnp_safetensors *file = NULL;
+    TN_TRY(tnp_safetensors_parse(ctx, path, bytes, &file));
+    TN_TRY(tnp_store_check(ctx, file, path, kind->format, kind->version));
+    TN_TRY(kind->make(ctx, file, path, out));
+done:
+    tnp_safetensors_close(file);
+    return st;
+}
+
+tn_status tnp_store_load(tn_ctx *ctx, const char *path, const tnp_store_kind *kind, void *out)
+{
+    return read_object(ctx, path, NULL, kind, out);
+}
+
+tn_status tnp_store_parse(tn_ctx *ctx, const void *bytes, size_t size, const char *name, const tnp_store_kind *kind,
+                          void *out)
+{
+    return read_object(ctx, name ? name : kind->in_memory, &(tnp_bytes){bytes, size}, kind, out);
 }

@@ -19,7 +19,18 @@ typedef struct tnp_meta {
     const char *key, *value;
 } tnp_meta;
 
-/* Writes beside and renames. Tensors of wide elements should come first: then all data is aligned to its type. */
+/* Where a container goes: into the file `path`, written beside and renamed; or, where `bytes` is not NULL, into a block that the
+ * caller frees with tn_bytes_free. path is what messages call it. */
+typedef struct tnp_store_to {
+    const char *path;
+    void **bytes;
+    size_t *size;
+} tnp_store_to;
+
+/* Tensors of wide elements should come first: then all data is aligned to its type. */
+tn_status tnp_store_write(tn_ctx *ctx, const tnp_store_to *to, const tnp_meta *meta, size_t meta_count,
+                          const tnp_tensor *tensors, size_t tensor_count);
+/* The same into a file. */
 tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
                          const tnp_tensor *tensors, size_t tensor_count);
 /* The same in two parts, for tensors that are too large to be in memory at once: the header is written here, from all but
@@ -28,6 +39,17 @@ tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, si
                          const tnp_tensor *tensors, size_t tensor_count, tnp_output **out);
 /* "tenon 0.1.0: command", for the metadata created_by; free with tn_text_free. */
 tn_status tnp_store_created_by(tn_ctx *ctx, const char *command, char **out);
+
+/* A kind of object. make, called for a container of this format and version, writes to *(object **)out on success. */
+typedef struct tnp_store_kind {
+    const char *format, *version, *in_memory; /* what messages call bytes that have no name */
+    tn_status (*make)(tn_ctx *ctx, const tnp_safetensors *file, const char *path, void *out);
+} tnp_store_kind;
+
+/* The object of a file; of bytes, which `name` or NULL is the name of. */
+tn_status tnp_store_load(tn_ctx *ctx, const char *path, const tnp_store_kind *kind, void *out);
+tn_status tnp_store_parse(tn_ctx *ctx, const void *bytes, size_t size, const char *name, const tnp_store_kind *kind,
+                          void *out);
 /* Is an open container of this format (TN_ERR_FORMAT) and version (TN_ERR_UNSUPPORTED)? */
 tn_status tnp_store_check(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *format,
                           const char *version);

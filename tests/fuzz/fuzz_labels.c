@@ -3,6 +3,7 @@
  * Fuzz target of the label readers. The first byte chooses: bits 0 and 1 the task, bit 2 text or .npy. What opens
  * must keep the promises of tn_labels, also after it was mapped to its own names. */
 #include "fuzz.h"
+#include "read/labels/labels.h"
 
 static void check(const tn_labels *labels)
 {

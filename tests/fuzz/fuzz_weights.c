@@ -23,7 +23,7 @@ static void check(const tn_head *head)
             abort();
 }
 
-static void train(tn_ctx *ctx, const tn_features *features, const tn_labels *labels, const char *weights, uint8_t how)
+static void train(tn_ctx *ctx, const tn_features *features, const tn_labels *labels, uint8_t how)
 {
     static const int methods[] = {TN_METHOD_SVM,  TN_METHOD_LOGISTIC, TN_METHOD_PA,    TN_METHOD_EVIDENCE,
                                   TN_METHOD_AROW, TN_METHOD_RIDGE_CV, TN_METHOD_SVM_CV};
@@ -32,7 +32,6 @@ static void train(tn_ctx *ctx, const tn_features *features, const tn_labels *lab
     tn_head *head = NULL;
     tn_fit_options_default(&options);
     options.method = methods[(how & 0x7f) % (sizeof methods / sizeof *methods)];
-    options.learn.sample_weight = weights;
     options.learn.class_weight = how & 0x80 ? TN_WEIGHT_BALANCED : TN_WEIGHT_NONE;
     options.learn.max_passes = 20;
     options.learn.folds = 2;
@@ -62,7 +61,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_store(lines, (const uint8_t *)label_lines, sizeof label_lines - 1);
     if (tn_features_open(ctx, path, &features) != TN_OK || tn_labels_open(ctx, lines, TN_TASK_AUTO, &labels) != TN_OK)
         abort();
-    train(ctx, features, labels, weights, how);
+    if (tn_labels_open_weights(ctx, labels, weights) == TN_OK)
+        train(ctx, features, labels, how);
     tn_labels_free(labels);
     tn_features_close(features);
     unlink(weights);

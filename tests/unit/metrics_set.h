@@ -5,6 +5,7 @@
 #define TN_TESTS_METRICS_SET_H
 
 #include "near.h"
+#include "read/labels/labels.h"
 #include "tenon/evaluate.h"
 
 #include <stdlib.h>

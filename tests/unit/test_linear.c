@@ -179,14 +179,12 @@ static void weights_are_repetitions(void **state)
     double times[40];
     for (size_t i = 0; i < 40; ++i)
         times[i] = (double)(i % 4);
-    char path[512];
-    snprintf(path, sizeof path, "%s", write_matrix("weights.npy", times, 40, 1, AS_F32));
     for (int form = 0; form < 5;
          ++form) { /* squared hinge, hinge, softmax, binary logistic, squared hinge with free intercept */
         tn_task task = form == 3 ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS;
         setting s = setting_of(REF_SIGNED, 40, 6, 3, task, AS_F32), t = repeated(&s, times, task);
         job *one = job_of(&s, form == 2 || form == 3, true), *two = job_of(&t, form == 2 || form == 3, true);
-        one->options.sample_weight = path;
+        assert_fine(test_ctx, tn_labels_set_weights(test_ctx, s.labels, times, 40));
         one->options.loss = two->options.loss = form == 1 ? TN_SVM_HINGE : TN_SVM_SQUARED_HINGE;
         one->options.penalise_bias = two->options.penalise_bias = form != 4;
         train(one, 0.5);
@@ -477,42 +475,58 @@ static void digits(void **state)
     assert_int_equal(n, 7);
 }
 
-/* One weight for each row of the files, also for those that are left out; from 0 up. */
-static void weight_files(void **state)
+/* What is asked of the labels in `s` with these weights, when rows are to be weighed. */
+static void expect_weights(const setting *s, const double *weight, tn_status status, const char *part)
+{
+    tnp_task *task = NULL;
+    tn_learn_options options;
+    float *none = NULL;
+    tn_learn_options_default(&options);
+    assert_fine(test_ctx, tn_labels_set_weights(test_ctx, s->labels, weight, 12));
+    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)s->features, 2, s->labels, TN_NAN_ERROR,
+                                       true, &task));
+    assert_fails(test_ctx, status, part, tnp_row_weights(test_ctx, task, &options, &none));
+    assert_null(none);
+    tnp_task_free(task);
+}
+
+/* One weight for each row of the labels, also for those that are left out, which may hold anything; the others from 0 up. */
+static void weights_of_rows_that_take_part(void **state)
 {
     (void)state;
     setting s = setting_of(REF_SIGNED, 12, 6, 3, TN_TASK_MULTICLASS, AS_F32);
-    double weight[24];
-    s.labels->known[3] = s.labels->known[8] = false;
-    job *j = ref_alloc(1, sizeof *j);
-    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)s.features, 2, s.labels, TN_NAN_ERROR,
-                                       true, &j->task));
-    tn_learn_options_default(&j->options);
-    for (size_t i = 0; i < 24; ++i)
+    double weight[12];
+    for (size_t i = 0; i < 12; ++i)
         weight[i] = (double)i / 2;
-    j->options.sample_weight = write_matrix("w.npy", weight, 12, 1, AS_F32);
+    tn_labels_forget(s.labels, 3);
+    tn_labels_forget(s.labels, 8);
+    weight[8] = NAN;
+    assert_fine(test_ctx, tn_labels_set_weights(test_ctx, s.labels, weight, 12));
+    job *j = job_of(&s, false, true);
     assert_fine(test_ctx, tnp_row_weights(test_ctx, j->task, &j->options, &j->row_weight));
     for (size_t i = 0; i < 10; ++i)
         assert_true((double)j->row_weight[i] == weight[i + (i >= 3) + (i >= 7)]);
-    float *none = NULL;
-    j->options.sample_weight = write_matrix("w.npy", weight, 10, 1, AS_F32);
-    assert_fails(test_ctx, TN_ERR_SHAPE, "expected one weight for each of 12 rows",
-                 tnp_row_weights(test_ctx, j->task, &j->options, &none));
-    j->options.sample_weight = write_matrix("w.npy", weight, 12, 2, AS_F32);
-    assert_fails(test_ctx, TN_ERR_SHAPE, "12 x 2", tnp_row_weights(test_ctx, j->task, &j->options, &none));
+    job_free(j);
     weight[9] = -1;
-    j->options.sample_weight = write_matrix("w.npy", weight, 12, 1, AS_F32);
-    assert_fails(test_ctx, TN_ERR_DATA, "the weight of row 9 is -1",
-                 tnp_row_weights(test_ctx, j->task, &j->options, &none));
+    expect_weights(&s, weight, TN_ERR_DATA,
+                   "weights in memory: the weight of row 9 is -1, expected a number from 0 up");
     weight[9] = NAN;
-    j->options.sample_weight = write_matrix("w.npy", weight, 12, 1, AS_F32);
-    assert_fails(test_ctx, TN_ERR_DATA, "row 9", tnp_row_weights(test_ctx, j->task, &j->options, &none));
-    j->options.sample_weight = file_path("missing.npy");
-    assert_fails(test_ctx, TN_ERR_IO, "missing.npy", tnp_row_weights(test_ctx, j->task, &j->options, &none));
-    assert_null(none);
-    tnp_free(j->row_weight);
-    tnp_task_free(j->task);
-    free(j);
+    expect_weights(&s, weight, TN_ERR_DATA, "the weight of row 9 is ");
+    weight[9] = 1e39; /* beyond float, in which they are used */
+    expect_weights(&s, weight, TN_ERR_DATA, "the weight of row 9 is inf");
+    setting_free(&s);
+}
+
+/* A path alone is a promise that nobody keeps. */
+static void weights_that_are_only_named(void **state)
+{
+    (void)state;
+    setting s = setting_of(REF_SIGNED, 12, 6, 3, TN_TASK_MULTICLASS, AS_F32);
+    job *j = job_of(&s, false, true);
+    j->options.sample_weight = "w.npy";
+    assert_fails(test_ctx, TN_ERR_ARG, "w.npy: the labels have no weights",
+                 tnp_row_weights(test_ctx, j->task, &j->options, &j->row_weight));
+    job_free(j);
     setting_free(&s);
 }
 
@@ -529,7 +543,8 @@ int main(void)
         cmocka_unit_test(wide_shapes_go_by_the_gram),
         cmocka_unit_test(grids),
         cmocka_unit_test(digits),
-        cmocka_unit_test(weight_files),
+        cmocka_unit_test(weights_of_rows_that_take_part),
+        cmocka_unit_test(weights_that_are_only_named),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

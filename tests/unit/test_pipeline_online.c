@@ -141,7 +141,7 @@ static void check_rows(int method, tn_task task)
         weight[i] = (double)(i * 7 % 5) / 4;
         snprintf(text + strlen(text), sizeof text - strlen(text), "%.2f\n", weight[i]);
     }
-    opt.learn.sample_weight = write_text("weights.csv", text);
+    assert_fine(test_ctx, tn_labels_open_weights(test_ctx, s.labels, write_text("weights.csv", text)));
     double *want = literal(&s, &opt, weight, NULL, NULL);
     tn_head *head = fitted(&s, &opt);
     check_head(head, want);

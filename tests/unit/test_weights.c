@@ -190,14 +190,15 @@ typedef struct fitted {
     tn_head *head;
 } fitted;
 
-static fitted fit_with(const scene *s, int method, int class_weight, const char *sample_weight)
+/* weight: of each row, or NULL. */
+static fitted fit_with(const scene *s, int method, int class_weight, const double *weight)
 {
     fitted f = {0};
     tn_fit_options opt;
     tn_fit_options_default(&opt);
     opt.method = method;
     opt.learn.class_weight = class_weight;
-    opt.learn.sample_weight = sample_weight;
+    assert_fine(test_ctx, tn_labels_set_weights(test_ctx, s->labels, weight, s->n));
     assert_fine(test_ctx, fit(s, &opt, &f.info, &f.head));
     return f;
 }
@@ -233,16 +234,15 @@ static void balanced_classes_are_the_weights_they_say(void **state)
         weight[i] = 70.0 / (K * (double)sizes[s.labels->cls[i]]);
         same[i] = 3;
     }
-    const char *path = write_matrix("w.npy", weight, 70, 1, AS_F64);
     for (size_t m = 0; m < 2; ++m) {
-        fitted a = fit_with(&s, methods[m], TN_WEIGHT_BALANCED, ""), b = fit_with(&s, methods[m], TN_WEIGHT_NONE, path);
+        fitted a = fit_with(&s, methods[m], TN_WEIGHT_BALANCED, NULL),
+               b = fit_with(&s, methods[m], TN_WEIGHT_NONE, weight);
         same_head(&a, &b);
         fitted_free(&a);
         fitted_free(&b);
     }
-    path = write_matrix("w.npy", same, 70, 1, AS_F64);
-    fitted a = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, ""),
-           b = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, path);
+    fitted a = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, NULL),
+           b = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, same);
     assert_near(a.info->chosen.log_evidence / b.info->chosen.log_evidence, 1, 1e-6); /* the first in float products */
     assert_near(a.info->chosen.lambda_shared * 3 / b.info->chosen.lambda_shared, 1, 1e-4);
     fitted_free(&a);
@@ -260,9 +260,9 @@ static void rows_of_weight_zero_leave(void **state)
         weight[i] = i % 5 ? 1 + (double)(i % 3) : 0;
         t.labels->known[i] = weight[i] > 0;
     }
-    const char *path = write_matrix("w.npy", weight, 60, 1, AS_F32);
     for (size_t m = 0; m < 2; ++m) {
-        fitted a = fit_with(&s, methods[m], TN_WEIGHT_NONE, path), b = fit_with(&t, methods[m], TN_WEIGHT_NONE, path);
+        fitted a = fit_with(&s, methods[m], TN_WEIGHT_NONE, weight),
+               b = fit_with(&t, methods[m], TN_WEIGHT_NONE, weight);
         assert_int_equal(a.info->ranking->rows, 48);
         assert_int_equal(a.info->ranking->rows_left_out, 12);
         same_head(&a, &b);
@@ -289,12 +289,38 @@ static void weights_that_least_squares_cannot_have(void **state)
         assert_fails(test_ctx, TN_ERR_ARG, "needs classes", fit(&r, &opt, &info, &head));
     }
     opt.learn.class_weight = TN_WEIGHT_NONE;
-    opt.learn.sample_weight = write_matrix("w.npy", none, 40, 1, AS_F32);
+    assert_fine(test_ctx, tn_labels_set_weights(test_ctx, s.labels, none, 40));
     assert_fails(test_ctx, TN_ERR_DATA, "0 labelled rows", fit(&s, &opt, &info, &head));
-    opt.learn.sample_weight = file_path("missing.npy");
-    assert_fails(test_ctx, TN_ERR_IO, "missing.npy", fit(&s, &opt, &info, &head));
     scene_free(&s);
     scene_free(&r);
+}
+
+/* A ranking and the ranking inside a fit are one: both go by the weights of the labels. A head names them. */
+static void a_ranking_goes_by_the_weights_of_the_labels(void **state)
+{
+    (void)state;
+    double weight[60];
+    tn_rank_options options;
+    tn_ranking *even = NULL, *by_weight = NULL;
+    scene s = scene_of(60, 6, 9, TN_TASK_MULTICLASS, AS_F64);
+    for (size_t i = 0; i < 60; ++i)
+        weight[i] = 1 + (double)(i % 4);
+    tn_rank_options_default(&options);
+    assert_fine(test_ctx, rank(&s, &options, &even));
+    fitted f = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, weight);
+    assert_fine(test_ctx, rank(&s, &options, &by_weight));
+    assert_int_equal(by_weight->count, f.info->ranking->count);
+    for (size_t c = 0; c < by_weight->count; ++c) {
+        assert_string_equal(by_weight->candidates[c].name, f.info->ranking->candidates[c].name);
+        /* the moments of one candidate and the blocks of all of them are sums in another order */
+        assert_near_at(c, by_weight->candidates[c].log_evidence, f.info->ranking->candidates[c].log_evidence, 1e-7);
+        assert_true(fabs(by_weight->candidates[c].log_evidence - even->candidates[c].log_evidence) > 1e-3);
+    }
+    assert_non_null(strstr(tn_head_options(f.head), "\"sample-weight\":\"weights in memory\""));
+    tn_ranking_free(even);
+    tn_ranking_free(by_weight);
+    fitted_free(&f);
+    scene_free(&s);
 }
 
 int main(void)
@@ -306,6 +332,7 @@ int main(void)
         cmocka_unit_test(balanced_classes_are_the_weights_they_say),
         cmocka_unit_test(rows_of_weight_zero_leave),
         cmocka_unit_test(weights_that_least_squares_cannot_have),
+        cmocka_unit_test(a_ranking_goes_by_the_weights_of_the_labels),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

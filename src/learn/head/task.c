@@ -3,7 +3,6 @@
  * From labels to compact targets of the rows that take part. A class that is always or never present among them is
  * constant: it is kept in its place, left out of every sum, and scored by its constant. */
 #include "learn/head/task.h"
-#include "base/base.h"
 
 #include <string.h>
 
@@ -85,8 +84,9 @@ static tn_status find_constant(tn_ctx *ctx, tnp_task *task)
     return TN_OK;
 }
 
-static tn_status check_classes(tn_ctx *ctx, const tnp_task *task, const tn_labels *labels)
+static tn_status check_classes(tn_ctx *ctx, const tnp_task *task)
 {
+    const tn_labels *labels = task->labels;
     size_t useful = 0;
     for (size_t c = 0; c < task->y.classes; ++c)
         useful += !task->constant[c];
@@ -105,6 +105,7 @@ static tn_status task_new(tn_ctx *ctx, const tn_features *const *features, size_
     tnp_task *task = NULL;
     TN_TRY(tn_rows_agree(ctx, features, count, labels));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *task, &task));
+    task->labels = labels;
     task->kind = labels->task;
     task->y.classes = labels->classes;
     TN_TRY(choose_rows(ctx, task, features, count, labels, nan));
@@ -122,13 +123,13 @@ done:
     return st;
 }
 
-tn_status tnp_task_settle(tn_ctx *ctx, tnp_task *task, const tn_labels *labels)
+tn_status tnp_task_settle(tn_ctx *ctx, tnp_task *task)
 {
     if (task->y.rows < 2)
-        return tnp_fail(ctx, TN_ERR_DATA, "%s: %zu labelled row%s, expected at least 2", labels->path, task->y.rows,
-                        task->y.rows == 1 ? "" : "s");
+        return tnp_fail(ctx, TN_ERR_DATA, "%s: %zu labelled row%s, expected at least 2", task->labels->path,
+                        task->y.rows, task->y.rows == 1 ? "" : "s");
     tn_status st = find_constant(ctx, task);
-    return st == TN_OK ? check_classes(ctx, task, labels) : st;
+    return st == TN_OK ? check_classes(ctx, task) : st;
 }
 
 tn_status tnp_task_rows(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
@@ -143,7 +144,7 @@ tn_status tnp_task_new(tn_ctx *ctx, const tn_features *const *features, size_t c
     tn_status st = TN_OK;
     tnp_task *task = NULL;
     TN_TRY(task_new(ctx, features, count, labels, nan, intercept, &task));
-    TN_TRY(tnp_task_settle(ctx, task, labels));
+    TN_TRY(tnp_task_settle(ctx, task));
     *out = task;
     task = NULL;
 done:

@@ -88,57 +88,6 @@ tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, si
     return TN_OK;
 }
 
-/* Multiplies w by the file's weight of each of the task's rows. */
-static tn_status sample_weights(tn_ctx *ctx, const tnp_task *task, const char *path, float *w)
-{
-    tn_status st = TN_OK;
-    tn_features *features = NULL;
-    float *values = NULL;
-    size_t total = task->y.rows + task->left_out;
-    TN_TRY(tn_features_open(ctx, path, &features));
-    if (tn_features_cols(features) != 1 || tn_features_rows(features) != total)
-        TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu x %zu, expected one weight for each of %zu rows", path,
-                        tn_features_rows(features), tn_features_cols(features), total));
-    TN_TRY(tnp_alloc(ctx, task->y.rows, sizeof *values, &values));
-    TN_TRY(tn_features_read(ctx, features, task->rows, 0, task->y.rows, 0, 1, values));
-    for (size_t i = 0; i < task->y.rows; ++i) {
-        if (!(values[i] >= 0) || !isfinite(values[i]))
-            TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: the weight of row %zu is %g, expected a number from 0 up", path,
-                            task->rows[i], (double)values[i]));
-        w[i] *= values[i];
-    }
-done:
-    tnp_free(values);
-    tn_features_close(features);
-    return st;
-}
-
-tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tn_learn_options *options, float **out)
-{
-    tn_status st = TN_OK;
-    float *w = NULL;
-    size_t *sizes = NULL, n = task->y.rows, present = 0;
-    bool balance = options->class_weight == TN_WEIGHT_BALANCED && task->kind == TN_TASK_MULTICLASS;
-    if (!balance && !*options->sample_weight) {
-        *out = NULL;
-        return TN_OK;
-    }
-    TN_TRY(tnp_alloc(ctx, n, sizeof *w, &w));
-    TN_TRY(tnp_alloc(ctx, task->y.classes, sizeof *sizes, &sizes));
-    for (size_t i = 0; i < n; ++i)
-        present += sizes[balance ? task->cls[task->first[i]] : 0]++ == 0;
-    for (size_t i = 0; i < n; ++i)
-        w[i] = balance ? (float)n / ((float)present * (float)sizes[task->cls[task->first[i]]]) : 1.0f;
-    if (*options->sample_weight)
-        TN_TRY(sample_weights(ctx, task, options->sample_weight, w));
-    *out = w;
-    w = NULL;
-done:
-    tnp_free(w);
-    tnp_free(sizes);
-    return st;
-}
-
 /* ---- what a training without some fold counts ---- */
 
 /* Rows outside fold f of l, all without folds, and those of each class among them; sizes (classes). */

@@ -35,12 +35,6 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *linear, double cost, f
 /* Scores (rows, classes) of every row by the models that were trained without its fold. */
 tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *linear, const float *w, float *scores);
 
-/* Weights of the task's rows: sample weights from the options' file times class weights; NULL when all are 1. Owned by the
- * caller, free with tnp_free. */
-tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tn_learn_options *options, float **out);
-/* The same for least squares: gives the task its weights, and rows of weight 0 leave it. TN_ERR_ARG where every class would have
- * weights of its own. */
-tn_status tnp_task_weigh(tn_ctx *ctx, tnp_task *task, const tn_labels *labels, const tn_learn_options *options);
 /* Values of --grid, or the default's when it is empty; each positive. Owned by the caller, free with tnp_free. */
 tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, size_t standard_count, double **out,
                        size_t *count);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Labels: the object, its mapping to other class names, and the check that rows agree. The two kinds of files are
- * labels_array.c and labels_text.c. */
+ * Labels: the object, its mapping to other class names, and the check that rows agree. How they are put together is
+ * labels_build.c; the two kinds of files are labels_array.c and labels_text.c. */
 #include "read/labels/labels.h"
 
 #include "read/features.h"
@@ -16,19 +16,30 @@ const char *tn_task_name(tn_task task)
     return (size_t)task < sizeof names / sizeof *names ? names[task] : "unknown";
 }
 
+/* ---- the object ---- */
+
+/* The array of a file: of text, or of numbers. */
+static tn_status from_array(tn_ctx *ctx, tn_labels *labels)
+{
+    bool words = false;
+    tn_features *features = NULL;
+    tn_status st = tnp_labels_from_words(ctx, labels, &words);
+    if (st == TN_OK && !words)
+        st = tnp_features_open_path(ctx, labels->path, NULL, &features);
+    if (st == TN_OK && !words)
+        st = tnp_labels_from_features(ctx, labels, features);
+    tn_features_close(features);
+    return st;
+}
+
 tn_status tn_labels_open(tn_ctx *ctx, const char *path, tn_task task, tn_labels **out)
 {
     tn_status st = TN_OK;
     tn_labels *labels = NULL;
     if (!path || !*path)
         return tnp_fail(ctx, TN_ERR_ARG, "labels: no file named");
-    TN_TRY(tnp_alloc(ctx, 1, sizeof *labels, &labels));
-    TN_TRY(tnp_strdup(ctx, path, &labels->path));
-    labels->task = task;
-    if (tnp_path_is_array(path))
-        TN_TRY(tnp_labels_from_array(ctx, labels));
-    else
-        TN_TRY(tnp_labels_from_text(ctx, labels));
+    TN_TRY(tnp_labels_new(ctx, path, task, &labels));
+    TN_TRY(tnp_path_is_array(path) ? from_array(ctx, labels) : tnp_labels_from_text(ctx, labels));
     *out = labels;
     labels = NULL;
 done:
@@ -46,56 +57,78 @@ void tn_labels_free(tn_labels *labels)
     tnp_free(labels->known);
     tnp_free(labels->values);
     tnp_free(labels->ids);
+    tnp_free(labels->weights);
     tnp_free(labels->path);
+    tnp_free(labels->weights_path);
     tnp_free(labels);
 }
 
-tn_status tnp_labels_rows(tn_ctx *ctx, tn_labels *labels, size_t rows)
+tn_task tn_labels_task(const tn_labels *labels)
 {
-    tn_status st = TN_OK;
-    size_t count = 0;
-    labels->rows = rows;
-    TN_TRY(tnp_alloc(ctx, rows, sizeof *labels->known, &labels->known));
-    if (labels->task == TN_TASK_REGRESSION) {
-        TN_TRY(tnp_mul(ctx, rows, labels->classes, &count));
-        TN_TRY(tnp_alloc(ctx, count, sizeof *labels->values, &labels->values));
-    } else {
-        TN_TRY(tnp_alloc(ctx, rows + 1, sizeof *labels->first, &labels->first));
-    }
-done:
-    return st;
+    return labels->task;
 }
 
-tn_status tnp_labels_number(tn_ctx *ctx, tn_labels *labels, size_t count)
+size_t tn_labels_rows(const tn_labels *labels)
 {
-    char *text = NULL, digits[24];
-    tn_status st = tnp_strings_new(ctx, count, count * sizeof digits, &labels->names, &text);
-    for (size_t i = 0; st == TN_OK && i < count; ++i) {
-        int n = snprintf(digits, sizeof digits, "%zu", i);
-        labels->names[i] = tnp_strings_put(&text, (tnp_span){digits, (size_t)n});
-    }
-    labels->classes = count;
-    return st;
+    return labels->rows;
 }
 
-static int compare_classes(const void *a, const void *b)
+size_t tn_labels_classes(const tn_labels *labels)
 {
-    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
-    return (x > y) - (x < y);
+    return labels->classes;
 }
 
-void tnp_labels_tidy(tn_labels *labels)
+const char *const *tn_labels_class_names(const tn_labels *labels)
 {
-    size_t from = 0, to = 0;
-    for (size_t row = 0; row < labels->rows; ++row) {
-        size_t end = labels->first[row + 1], begin = to;
-        if (end - from > 1)
-            qsort(labels->cls + from, end - from, sizeof *labels->cls, compare_classes);
-        for (; from < end; ++from)
-            if (to == begin || labels->cls[to - 1] != labels->cls[from])
-                labels->cls[to++] = labels->cls[from];
-        labels->first[row + 1] = to;
-    }
+    return (const char *const *)labels->names;
+}
+
+const char *tn_labels_path(const tn_labels *labels)
+{
+    return labels->path;
+}
+
+const char *const *tn_labels_ids(const tn_labels *labels)
+{
+    return (const char *const *)labels->ids;
+}
+
+bool tn_labels_known(const tn_labels *labels, size_t row)
+{
+    return labels->known[row];
+}
+
+const uint32_t *tn_labels_of(const tn_labels *labels, size_t row, size_t *count)
+{
+    bool listed = labels->first && labels->known[row];
+    *count = listed ? labels->first[row + 1] - labels->first[row] : 0;
+    return listed ? labels->cls + labels->first[row] : NULL;
+}
+
+const double *tn_labels_values(const tn_labels *labels)
+{
+    return labels->values;
+}
+
+const double *tn_labels_weights(const tn_labels *labels)
+{
+    return labels->weights;
+}
+
+void tn_labels_forget(tn_labels *labels, size_t row)
+{
+    labels->known[row] = false;
+}
+
+tn_status tn_labels_set_ids(tn_ctx *ctx, tn_labels *labels, const char *const *ids)
+{
+    char **copy = NULL;
+    tn_status st = ids ? tnp_strings_copy(ctx, ids, labels->rows, &copy) : TN_OK;
+    if (st != TN_OK)
+        return st;
+    tnp_free(labels->ids);
+    labels->ids = copy;
+    return TN_OK;
 }
 
 /* ---- mapping ---- */

@@ -12,8 +12,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Two classes of one name could not be told apart. */
-static tn_status check_distinct(tn_ctx *ctx, const char *path, char *const *names, size_t count)
+tn_status tnp_names_differ(tn_ctx *ctx, const char *path, const char *const *names, size_t count)
 {
     tn_status st = TN_OK;
     const char **sorted = NULL;
@@ -73,7 +72,7 @@ tn_status tn_class_names_open(tn_ctx *ctx, const char *path, char ***out, size_t
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: no names", path));
     TN_TRY(tnp_strings_new(ctx, n, bytes, &names, &text));
     TN_TRY(walk(ctx, path, &file, names, text, &n, &bytes));
-    TN_TRY(check_distinct(ctx, path, names, n));
+    TN_TRY(tnp_names_differ(ctx, path, (const char *const *)names, n));
     *out = names;
     *count = n;
     names = NULL;
@@ -105,22 +104,26 @@ tn_status tn_labels_name(tn_ctx *ctx, tn_labels *labels, const char *const *name
     tn_status st = TN_OK;
     const char **own = NULL;
     char **copy = NULL;
+    size_t *taken = NULL; /* by number: 1 + the class that has it */
     if (labels->task == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG, "%s: values of a regression are no classes to be named", labels->path);
     TN_TRY(tnp_alloc_raw(ctx, labels->classes, sizeof *own, &own));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *taken, &taken));
     for (size_t k = 0; k < labels->classes; ++k) {
         size_t number = 0;
         if (!tnp_digits(labels->names[k], &number) || number >= count)
             TN_TRY(refuse(ctx, labels, labels->names[k], count));
-        own[k] = names[number];
-        if (k > 0 && own[k] == own[k - 1]) /* classes are sorted as numbers, so equal ones are neighbours */
+        if (taken[number])
             TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: classes %s and %s are the same number", labels->path,
-                            labels->names[k - 1], labels->names[k]));
+                            labels->names[taken[number] - 1], labels->names[k]));
+        own[k] = names[number];
+        taken[number] = k + 1;
     }
     TN_TRY(tnp_strings_copy(ctx, own, labels->classes, &copy));
     tnp_free(labels->names);
     labels->names = copy;
 done:
     tnp_free(own);
+    tnp_free(taken);
     return st;
 }

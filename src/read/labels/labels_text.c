@@ -202,10 +202,9 @@ static tn_status name_classes(const reader *r, tn_labels *labels, const tnp_span
     char *text = NULL;
     for (size_t i = 0; i < count; ++i)
         bytes += names[i].length + 1;
-    if (count > TNP_MAX_CLASSES)
-        return tnp_fail(r->ctx, TN_ERR_DATA, "%s: %zu classes, at most %d are handled", r->path, count,
-                        TNP_MAX_CLASSES);
-    tn_status st = tnp_strings_new(r->ctx, count, bytes, &labels->names, &text);
+    tn_status st = tnp_labels_limit(r->ctx, labels, count);
+    if (st == TN_OK)
+        st = tnp_strings_new(r->ctx, count, bytes, &labels->names, &text);
     for (size_t i = 0; st == TN_OK && i < count; ++i)
         labels->names[i] = tnp_strings_put(&text, names[i]);
     labels->classes = count;
@@ -222,7 +221,7 @@ static tn_status fill_classes(reader *r, tn_labels *labels, const tnp_bytes *fil
     TN_TRY(walk(r, labels, file));
     memcpy(names, r->token, r->tokens * sizeof *names);
     TN_TRY(name_classes(r, labels, names, distinct_names(names, r->tokens, &order)));
-    TN_TRY(tnp_alloc(r->ctx, r->tokens, sizeof *labels->cls, &labels->cls));
+    TN_TRY(tnp_grow(r->ctx, &labels->cls, 0, r->tokens, sizeof *labels->cls));
     for (size_t i = 0; i < r->tokens; ++i) {
         const tnp_span *place = bsearch(&r->token[i], names, labels->classes, sizeof *names, order);
         labels->cls[i] = (uint32_t)(place - names);
