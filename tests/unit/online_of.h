@@ -51,7 +51,7 @@ static inline void tally_free(tally *t)
 
 static inline tnp_online_data tally_data(const tally *t)
 {
-    return (tnp_online_data){(const tn_feed *const *)&t->feed, 1, &t->targets, NULL, false};
+    return (tnp_online_data){(const tn_feed *const *)&t->feed, 1, &t->targets, NULL, false, NULL};
 }
 
 static inline tn_online_options online_options_of(int multiclass)

@@ -170,7 +170,7 @@ static void weights_of_rows(void **state)
 /* Weights after two passes of PA-I, MUL over these feeds. Owned by the test. */
 static float *learned(const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool shuffle, size_t dim)
 {
-    const tnp_online_data data = {feeds, count, y, NULL, false};
+    const tnp_online_data data = {feeds, count, y, NULL, false, NULL};
     tn_online_options options = online_options_of(TN_ONLINE_MUL);
     tnp_rule rule = tnp_rule_new(TNP_PA, 0.5, 0.9);
     tnp_online_shape shape = {TNP_MUL, true, true, y->classes, dim, BLOCK};
@@ -292,7 +292,7 @@ static void a_file_longer_than_a_stretch(void **state)
     tn_features *features = open_features(path);
     tn_feed *feed = feed_of(features, TN_NORM_NONE);
     const tnp_targets y = {.rows = LONG, .classes = 2, .first = first, .cls = cls};
-    const tnp_online_data data = {(const tn_feed *const *)&feed, 1, &y, NULL, false};
+    const tnp_online_data data = {(const tn_feed *const *)&feed, 1, &y, NULL, false, NULL};
     tn_online_options options = online_options_of(TN_ONLINE_U_OVR);
     tnp_passes *p = passes_of(&data, &options, 4);
     tnp_online *o = learner_of(STEP, TNP_OVR, 2, WIDE);
