@@ -10,10 +10,8 @@
  *
  * Everything read is checked: counts against tensors, names, sizes, so that a damaged file is an error here and not a
  * crash later. */
-#include "learn/head/head.h"
 #include "read/json.h"
-#include "read/safetensors.h"
-#include "store/store.h"
+#include "store/head_file.h"
 #include "tenon/store.h"
 
 #include <math.h>
@@ -128,13 +126,19 @@ static size_t list_tensors(const tn_head *head, const float *plain, map_name *na
 
 tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, const char *path)
 {
+    return tnp_head_save_with(ctx, head, NULL, 0, command, path);
+}
+
+tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor *more, size_t more_count,
+                             const char *command, const char *path)
+{
     tn_status st = TN_OK;
     char *classes = NULL, *reps = NULL, *sources = NULL, *created = NULL;
     char evidence[40], threshold[40], temperature[40];
     tnp_tensor *tensors = NULL;
     map_name *names = NULL;
     float *plain = NULL;
-    TN_TRY(tnp_alloc(ctx, TENSORS + head->rep_count, sizeof *tensors, &tensors));
+    TN_TRY(tnp_alloc(ctx, more_count + TENSORS + head->rep_count, sizeof *tensors, &tensors));
     TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *names, &names));
     TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
     if (!tnp_head_plain_bias(head, plain) && head->centre)
@@ -161,7 +165,10 @@ tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, co
         {"sources", sources}, /* last, because only transfer heads have them */
     };
     size_t count = sizeof meta / sizeof *meta - (head->source_count == 0);
-    TN_TRY(tnp_store_save(ctx, path, meta, count, tensors, list_tensors(head, plain, names, tensors)));
+    for (size_t i = 0; i < more_count; ++i)
+        tensors[i] = more[i];
+    size_t all = more_count + list_tensors(head, plain, names, tensors + more_count);
+    TN_TRY(tnp_store_save(ctx, path, meta, count, tensors, all));
 done:
     tnp_free(tensors);
     tnp_free(names);
@@ -431,32 +438,6 @@ done:
     return st;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Names that tell classes apart: none is empty, no two are the same. */
-static tn_status check_names(tn_ctx *ctx, const char *path, const char *const *names, size_t count)
-{
-    tn_status st = TN_OK;
-    const char **sorted = NULL;
-    TN_TRY(tnp_alloc_raw(ctx, count, sizeof *sorted, &sorted));
-    for (size_t k = 0; k < count; ++k) {
-        sorted[k] = names[k];
-        if (!*names[k])
-            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: the name of class %zu is empty", path, k));
-    }
-    qsort(sorted, count, sizeof *sorted, compare_names);
-    for (size_t k = 1; k < count; ++k)
-        if (strcmp(sorted[k - 1], sorted[k]) == 0)
-            TN_TRY(
-                tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: two classes are called '%.60s'", path, sorted[k]));
-done:
-    tnp_free(sorted);
-    return st;
-}
-
 /* The head with its names and room for its numbers, from classes and the shape of the weights. */
 static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *classes,
                             size_t reps, tn_head **out)
@@ -465,6 +446,7 @@ static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char
     const char **names = NULL, *method = NULL;
     tn_task task = TN_TASK_AUTO;
     tnp_array weight;
+    char where[1024];
     size_t count = json_array_size(classes);
     TN_TRY(tnp_safetensors_find(ctx, file, "weight", &weight));
     if (weight.ndim != 2 || weight.shape[0] != count || weight.shape[1] == 0)
@@ -477,7 +459,8 @@ static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char
         if (!names[k])
             TN_TRY(bad(ctx, path, "a class name is no string"));
     }
-    TN_TRY(check_names(ctx, path, names, count));
+    snprintf(where, sizeof where, "%s: not a usable head", path);
+    TN_TRY(tnp_check_class_names(ctx, TN_ERR_FORMAT, where, names, count));
     TN_TRY(tnp_head_new(ctx, task, names, count, weight.shape[1], reps, method, out));
 done:
     tnp_free(names);
@@ -486,11 +469,20 @@ done:
 
 tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
 {
-    tn_status st = TN_OK;
     tnp_safetensors *file = NULL;
+    tn_status st = tnp_safetensors_load(ctx, path, &file);
+    if (st == TN_OK)
+        st = tnp_head_read(ctx, file, out);
+    tnp_safetensors_close(file);
+    return st;
+}
+
+tn_status tnp_head_read(tn_ctx *ctx, const tnp_safetensors *file, tn_head **out)
+{
+    tn_status st = TN_OK;
+    const char *path = tnp_safetensors_path(file);
     tnp_json classes = {.root = NULL}, reps = {.root = NULL};
     tn_head *head = NULL;
-    TN_TRY(tnp_safetensors_load(ctx, path, &file));
     TN_TRY(tnp_store_check(ctx, file, path, format_name, format_version));
     TN_TRY(json_list(ctx, file, path, "classes", &classes));
     TN_TRY(json_list(ctx, file, path, "representations", &reps));
@@ -505,6 +497,5 @@ done:
     tn_head_free(head);
     tnp_json_free(&classes);
     tnp_json_free(&reps);
-    tnp_safetensors_close(file);
     return st;
 }
