@@ -50,7 +50,7 @@ static void write_header(tnp_text *text, const tnp_meta *meta, size_t meta_count
         tnp_text_add(text, " ");
 }
 
-_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "report/store.c writes the machine's own byte order");
+_Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "store/store.c writes the machine's own byte order");
 
 tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
                          const tnp_tensor *tensors, size_t tensor_count, tnp_output **out)
@@ -89,6 +89,18 @@ tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, si
 done:
     tnp_output_close(output);
     return st;
+}
+
+tn_status tnp_store_read(tn_ctx *ctx, const tnp_safetensors *file, const tnp_tensor *to, tnp_kind kind)
+{
+    bool wide = to->dtype == TN_F64;
+    return tnp_safetensors_values(ctx, file, to->name, to->shape[0], to->ndim == 2 ? to->shape[1] : 0, kind,
+                                  wide ? NULL : (float *)to->data, wide ? (double *)to->data : NULL);
+}
+
+bool tnp_whole_below(double value, double end)
+{
+    return value >= 0 && value < end && value == (double)(size_t)value;
 }
 
 tn_status tnp_store_created_by(tn_ctx *ctx, const char *command, char **out)
