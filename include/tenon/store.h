@@ -17,8 +17,9 @@ TN_API tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *comm
 /* TN_ERR_IO, TN_ERR_FORMAT, TN_ERR_UNSUPPORTED (a later version). Owned by the caller, free with tn_head_free. */
 TN_API tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out);
 
-/* An online learner as .safetensors: the head as of now, which tn_head_load reads too, and the whole state of the learner, to the
- * bit: one that is loaded goes on as if it had never been saved. Failures as for heads, and those of tn_online_head. */
+/* An online learner as .safetensors: the head as of now, which tn_head_load reads too, and the whole state of the
+ * learner, to the bit: one that is loaded goes on as if it had never been saved. Failures as for heads, and those of
+ * tn_online_head. */
 TN_API tn_status tn_online_save(tn_ctx *ctx, const tn_online *online, const char *command, const char *path);
 /* Owned by the caller, free with tn_online_free. */
 TN_API tn_status tn_online_load(tn_ctx *ctx, const char *path, tn_online **out);

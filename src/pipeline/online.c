@@ -120,8 +120,8 @@ done:
     return st;
 }
 
-/* A head to go on from brings the centres of its columns: its weights go on meaning what they did. Representations that had none
- * in it keep the one that the rows at hand ask for. */
+/* A head to go on from brings the centres of its columns: its weights go on meaning what they did. Representations that
+ * had none in it keep the one that the rows at hand ask for. */
 static tn_status take_centre(tn_ctx *ctx, const tnp_chosen *c)
 {
     tn_status st = TN_OK;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * An online learner that is given its rows in chunks: what the options ask for, and one chunk from features and labels to learned
- * rows. It is one pass of tn_fit cut in pieces: the same task, feeds and pass over them, in the order in which rows come. */
+ * An online learner that is given its rows in chunks: what the options ask for, and one chunk from features and labels
+ * to learned rows. It is one pass of tn_fit cut in pieces: the same task, feeds and pass over them, in the order in
+ * which rows come. */
 #include "pipeline/online.h"
 #include "read/labels/labels.h"
 #include "transform/feed.h"
@@ -143,8 +144,8 @@ done:
 
 /* ---- a chunk ---- */
 
-/* Place of every class of the labels among the learner's; UINT32_MAX: it has none. Chunks name their classes in one order as a
- * rule: the search goes on behind the last one that was found. */
+/* Place of every class of the labels among the learner's; UINT32_MAX: it has none. Chunks name their classes in one
+ * order as a rule: the search goes on behind the last one that was found. */
 static void match_classes(const tn_labels *labels, const tn_head *head, uint32_t *to)
 {
     for (size_t c = 0, at = 0; c < labels->classes; ++c) {
@@ -237,7 +238,8 @@ done:
     return st;
 }
 
-/* Of a column whose mean has very many deviations a float keeps few digits. A centre would help, but would go by the chunk. */
+/* Of a column whose mean has very many deviations a float keeps few digits. A centre would help, but would go by the
+ * chunk. */
 static tn_status warn_of_far_columns(tn_ctx *ctx, const tn_feed *feed)
 {
     tn_status st = TN_OK;

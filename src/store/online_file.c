@@ -2,11 +2,11 @@
  *
  * Online learners as files: a head as of now (head_file.c) and, before its tensors, the state to the bit:
  *
- *   online.settings (SETTINGS)   rule, multiclass, average, intercept, nan, C, eta, ratio, expectations    all doubles,
- *   online.counts (COUNTS)       samples, updates, mistakes                                               exact below 2^53
+ *   online.settings (SETTINGS)   rule, multiclass, average, intercept, nan, C, eta, ratio, expectations   all doubles,
+ *   online.counts (COUNTS)       samples, updates, mistakes                                       exact below 2^53
  *   online.seed (2)              high and low 32 bits
  *   online.draws (DRAWS)         rows expected, rows left of them, state of the random stream in halves of 32 bits
- *   online.expected (K x 3)      positives, negatives still wanted, negatives still to come; both where rows are expected
+ *   online.expected (K x 3)      positives, negatives still wanted, still to come; both where rows are expected
  *   online.mu, .u, .sigma        (K x padded row): weights, the averaging sum, variances; floats, as the rule has them
  *
  * Everything read is checked, as in head_file.c: variances too, for bounds go by Sigma <= 1. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Online learners that are given chunks: the same bytes as tn_fit for any chunking, weights, averages and variances; the literal
- * loop over samples; further classes; a head to go on from; rows that take no part. */
+ * Online learners that are given chunks: the same bytes as tn_fit for any chunking, weights, averages and variances;
+ * the literal loop over samples; further classes; a head to go on from; rows that take no part. */
 #include "chunks_of.h"
 
 #include "algebra/blas.h"
@@ -9,7 +9,7 @@
 #include "ref_online.h"
 #include "read/safetensors.h"
 
-/* First chunk and all others: single rows, whole blocks of 64 and one row about them, blocks cut anywhere, everything. */
+/* First chunk and all others: single rows, whole blocks of 64 and one row about them, blocks cut anywhere, all. */
 static const size_t chunkings[][2] = {{1, 1}, {64, 64}, {63, 65}, {65, 7}, {130, 130}, {ROWS, ROWS}};
 enum { CHUNKINGS = sizeof chunkings / sizeof *chunkings };
 
@@ -329,8 +329,10 @@ static void classes_go_by_name(void **state)
         rows r = rows_of((tn_task)task);
         size_t count = 0;
         chunk *list = cut(&r, 20, 31, &count);
-        tn_fit_options opt = online_of(TN_METHOD_PA, TN_ONLINE_MUL);
+        tn_fit_options opt = online_of(TN_METHOD_PA, TN_ONLINE_E_OVR); /* draws go by the order of a row's classes */
         tn_online *plain = learner_of(&r, &opt), *turned = learner_of(&r, &opt);
+        expect_all(plain, &r);
+        expect_all(turned, &r);
         for (size_t i = 0; i < count; ++i) {
             assert_fine(test_ctx, update(plain, &list[i], NULL));
             tn_labels *l = list[i].labels;

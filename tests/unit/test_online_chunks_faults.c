@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Online learners that are given chunks: what is refused, and what becomes of the object when a chunk fails or is cancelled, before
- * and after its first row. */
+ * Online learners that are given chunks: what is refused, and what becomes of the object when a chunk fails or is
+ * cancelled, before and after its first row. */
 #include "chunks_of.h"
 
 #include "interrupt.h"
@@ -146,8 +146,8 @@ static void far_columns_are_told_of(void **state)
 
 /* ---- in the middle ---- */
 
-/* Each allocation of an update fails in turn. Before the first row was learned the object is as it was, and goes on to the bytes of
- * one that never failed. */
+/* Each allocation of an update fails in turn. Before the first row was learned the object is as it was, and goes on to
+ * the bytes of one that never failed. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Online learners as files: one that is loaded goes on to the bytes of one that was never saved; the file is a head too; files that
- * are cut or damaged are refused; failures leave nothing. */
+ * Online learners as files: one that is loaded goes on to the bytes of one that was never saved; the file is a head
+ * too; files that are cut or damaged are refused; failures leave nothing. */
 #include "chunks_of.h"
 
 #include "learn/online/online_chunks.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Passes over streamed rows: which rows a class sees, that all learners see the same, and that neither the type of the file nor
- * the number of feeds matters. */
+ * Passes over streamed rows: which rows a class sees, that all learners see the same, and that neither the type of the
+ * file nor the number of feeds matters. */
 #include "online_of.h"
 
 #include "algebra/blas.h"
@@ -85,7 +85,8 @@ static void negatives_are_counted_and_redrawn(void **state)
     }
 }
 
-/* Over 400 passes every negative of class 0 is drawn about equally often: 8 of 53 a pass, mean 60, deviation 7.2; six of them. */
+/* Over 400 passes every negative of class 0 is drawn about equally often: 8 of 53 a pass, mean 60, deviation 7.2; six
+ * of them. */
 static void negatives_are_drawn_evenly(void **state)
 {
     (void)state;
@@ -266,8 +267,8 @@ static void file_order_is_blocks_in_order(void **state)
     tally_free(&t);
 }
 
-/* 258 rows of 1 MB, nearly all of it a hole in the file (doubles, for they are the fewest values): longer than a stretch, so that runs are drawn and the system is
- * advised. Row i has a 1 in column i. */
+/* 258 rows of 1 MB, nearly all of it a hole in the file (doubles, for they are the fewest values): longer than a
+ * stretch, so that runs are drawn and the system is advised. Row i has a 1 in column i. */
 static void a_file_longer_than_a_stretch(void **state)
 {
     (void)state;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-vs-rest with fewer negatives (e-OVR: as many as positives, w-OVR: a multiple of them): every class draws its negatives anew
- * each pass by selection sampling, exactly as many as wanted, in the order in which rows come:
+ * One-vs-rest with fewer negatives (e-OVR: as many as positives, w-OVR: a multiple of them): every class draws its
+ * negatives anew each pass by selection sampling, exactly as many as wanted, in the order in which rows come:
  *
  *   a negative is taken with probability wanted / left
  *
- * It needs the number of positives and of rows before the first row. Drawing each negative with a fixed probability was refused:
- * it needs neither, but a class would see more or fewer negatives than it has positives. Oracle: the counts themselves, and how
- * evenly negatives are drawn, tests/unit/test_online_pass.c. */
+ * It needs the number of positives and of rows before the first row. Drawing each negative with a fixed probability was
+ * refused: it needs neither, but a class would see more or fewer negatives than it has positives. Oracle: the counts
+ * themselves, and how evenly negatives are drawn, tests/unit/test_online_pass.c. */
 #include "learn/online/negatives.h"
 
 #include <math.h>

@@ -6,8 +6,8 @@
 
 #include "matrix/moments.h"
 
-/* The draws of one pass over `rows` rows, of which positives[c] are of class c. The rows may come in any number of parts: what is
- * drawn depends on the rows' order only. */
+/* The draws of one pass over `rows` rows, of which positives[c] are of class c. The rows may come in any number of
+ * parts: what is drawn depends on the rows' order only. */
 typedef struct tnp_negatives {
     size_t classes, rows, rows_left;
     double share;      /* negatives per positive, at most; INFINITY: all of them, and nothing is drawn */
@@ -25,8 +25,8 @@ void tnp_negatives_free(tnp_negatives *negatives);
 void tnp_negatives_begin(tnp_negatives *negatives, size_t pass);
 /* Negatives of class c that a pass takes. */
 size_t tnp_negatives_taken(const tnp_negatives *negatives, size_t c);
-/* For the next `count` samples, with classes as in tnp_samples: skip (count, classes) is 0 for the positives and for the negatives
- * that are taken. */
+/* For the next `count` samples, with classes as in tnp_samples: skip (count, classes) is 0 for the positives and for
+ * the negatives that are taken. */
 void tnp_negatives_draw(tnp_negatives *negatives, const size_t *first, const uint32_t *cls, size_t count,
                         unsigned char *skip);
 

@@ -15,7 +15,7 @@ typedef struct tnp_move {
 } tnp_move;
 
 /* Scratch for blocks of up to rows = shape.block samples; what a learner does not need is NULL. */
-typedef struct tnp_online_room {
+typedef struct tnp_online_scratch {
     const tnp_simd *kernels;
     tnp_screen *screen;
     /* multi-class */
@@ -25,9 +25,9 @@ typedef struct tnp_online_room {
     uint32_t *touched;     /* 2 rows: the classes that have */
     size_t touched_count;
     /* one-vs-rest */
-    bool guessed;                 /* the screen has guesses of this block */
+    bool estimated;               /* the screen has estimates of this block */
     uint32_t *updates, *mistakes; /* classes */
-} tnp_online_room;
+} tnp_online_scratch;
 
 /* What a thread of a parallel loop sees. */
 typedef struct tnp_visit {

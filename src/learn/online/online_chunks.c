@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A learner that is given its rows in chunks. A sample meets the weights that all samples before it left, whatever block or chunk
- * they came in (online.c), so the state after any chunking of the same rows is the same to the bit. What would need to be known of
- * rows that are still to come is told before (tn_online_expect) or refused: the sizes of classes where negatives are drawn or
- * classes balanced, means and deviations of columns where they are z-scored or centred.
+ * A learner that is given its rows in chunks. A sample meets the weights that all samples before it left, whatever
+ * block or chunk they came in (online.c), so the state after any chunking of the same rows is the same to the bit. What
+ * would need to be known of rows that are still to come is told before (tn_online_expect) or refused: the sizes of
+ * classes where negatives are drawn or classes balanced, means and deviations of columns where they are z-scored or
+ * centred.
  *
- * A chunk is not undone when it fails in its middle: that would take a copy of the whole state for every chunk. The object is
- * spent then, and every later call says why. */
+ * A chunk is not undone when it fails in its middle: that would take a copy of the whole state for every chunk. The
+ * object is spent then, and every later call says why. */
 #include "learn/online/online_chunks.h"
 #include "algebra/blas.h"
 #include "base/text.h"
@@ -86,8 +87,8 @@ static double start_bias(const tn_head *from, size_t k, const double *centre)
     return bias;
 }
 
-/* One-vs-rest rules decide at 0 and want margins of 1: a head that was fitted to 0 and 1, and decides at 1/2, goes on as 2 s - 1,
- * any other threshold moves to 0. Margins between classes need neither. */
+/* One-vs-rest rules decide at 0 and want margins of 1: a head that was fitted to 0 and 1, and decides at 1/2, goes on
+ * as 2 s - 1, any other threshold moves to 0. Margins between classes need neither. */
 void tnp_online_start(const tn_head *from, const double *centre, bool ovr, bool bias, float *start)
 {
     size_t width = tnp_row_stride(from->dim + 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The online learner as an object that is given its rows chunk by chunk, and weights that go from heads to learners and back. */
+ * The online learner as an object that is given its rows chunk by chunk, and weights that go from heads to learners and
+ * back. */
 #ifndef TNP_ONLINE_CHUNKS_H
 #define TNP_ONLINE_CHUNKS_H
 
@@ -27,7 +28,8 @@ struct tn_online {
 tn_status tnp_online_usable(tn_ctx *ctx, const tn_online *online);
 /* A learner for the object's classes and so many columns, all of its state 0. */
 tn_status tnp_online_learner(tn_ctx *ctx, const tn_online *online, size_t classes, size_t dim, tnp_online **out);
-/* Learns rows that were prepared as head says, by a learner of its width. Where it fails *taken tells whether rows were learned. */
+/* Learns rows that were prepared as head says, by a learner of its width. Where it fails *taken tells whether rows were
+ * learned. */
 tn_status tnp_online_take(tn_ctx *ctx, tn_online *online, tnp_online *learner, const tnp_online_data *data,
                           bool *taken);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One pass: rows in the order of visit_order.c, read in chunks straight from their files, prepared, learned. While a stretch
- * is learned the system is told to read the next one, and that it may forget the last: reading overlaps computing without
- * a thread of our own, and what stays resident is two stretches, however long the file is. Which negatives a class is shown is
- * drawn once for all learners (negatives.c). */
+ * One pass: rows in the order of visit_order.c, read in chunks straight from their files, prepared, learned. While a
+ * stretch is learned the system is told to read the next one, and that it may forget the last: reading overlaps
+ * computing without a thread of our own, and what stays resident is two stretches, however long the file is. Which
+ * negatives a class is shown is drawn once for all learners (negatives.c). */
 #include "learn/online/online_pass.h"
 #include "learn/online/visit_order.h"
 #include "transform/feed.h"
@@ -53,8 +53,8 @@ static void expect(const tnp_passes *p, size_t stretch)
     }
 }
 
-/* Nothing that was read is needed again in this pass. The whole file, not the runs of the last stretch: a fault maps pages
- * of neighbouring runs too, and left alone they add up to the file. */
+/* Nothing that was read is needed again in this pass. The whole file, not the runs of the last stretch: a fault maps
+ * pages of neighbouring runs too, and left alone they add up to the file. */
 static void forget(const tnp_passes *p)
 {
     for (size_t f = 0; f < p->data.feed_count; ++f)
