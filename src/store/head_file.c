@@ -165,9 +165,14 @@ tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor 
         {"sources", sources}, /* last, because only transfer heads have them */
     };
     size_t count = sizeof meta / sizeof *meta - (head->source_count == 0);
-    for (size_t i = 0; i < more_count; ++i)
-        tensors[i] = more[i];
-    size_t all = more_count + list_tensors(head, plain, names, tensors + more_count);
+    size_t all = list_tensors(head, plain, names, tensors);
+    for (size_t i = 0; i < more_count; ++i) /* wide ones first, so that all data is aligned to its type */
+        if (more[i].dtype == TN_F64) {
+            memmove(tensors + 1, tensors, all++ * sizeof *tensors);
+            tensors[0] = more[i];
+        } else {
+            tensors[all++] = more[i];
+        }
     TN_TRY(tnp_store_save(ctx, path, meta, count, tensors, all));
 done:
     tnp_free(tensors);

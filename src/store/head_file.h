@@ -7,7 +7,7 @@
 #include "learn/head/head.h"
 #include "store/store.h"
 
-/* As tn_head_save, with further tensors before those of the head. */
+/* As tn_head_save, with further tensors beside those of the head. */
 tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor *more, size_t more_count,
                              const char *command, const char *path);
 /* As tn_head_load, of an open container; other tensors in it do not matter. */

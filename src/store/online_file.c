@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Online learners as files: a head as of now (head_file.c) and, before its tensors, the state to the bit:
+ * Online learners as files: a head as of now (head_file.c) and, beside its tensors, the state to the bit:
  *
  *   online.settings (SETTINGS)   rule, multiclass, average, intercept, nan, C, eta, ratio, expectations   all doubles,
  *   online.counts (COUNTS)       samples, updates, mistakes                                       exact below 2^53
  *   online.seed (2)              high and low 32 bits
  *   online.draws (DRAWS)         rows expected, rows left of them, state of the random stream in halves of 32 bits
  *   online.expected (K x 3)      positives, negatives still wanted, still to come; both where rows are expected
- *   online.mu, .u, .sigma        (K x padded row): weights, the averaging sum, variances; floats, as the rule has them
+ *   online.mu, .u, .sigma        (K x D + 1): weights, the averaging sum, variances, those of the intercept last; floats,
+ *                                as the rule has them
  *
  * Everything read is checked, as in head_file.c: variances too, for bounds go by Sigma <= 1. */
 #include "algebra/blas.h"
@@ -18,12 +19,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { SETTINGS = 9, COUNTS = 3, SEED = 2, RNG = 8, DRAWS = 2 + RNG, PER_CLASS = 3, TENSORS = 8 };
+enum { SETTINGS = 9, COUNTS = 3, SEED = 2, RNG = 8, DRAWS = 2 + RNG, PER_CLASS = 3, PARTS = 3, TENSORS = 5 + PARTS };
 
-/* What is no array of floats, as the file has it. */
+/* The state as the file has it. */
 typedef struct numbers {
     double settings[SETTINGS], counts[COUNTS], seed[SEED], draws[DRAWS];
-    double *expected; /* (classes, PER_CLASS); NULL: no rows are expected */
+    double *expected;    /* (classes, PER_CLASS); NULL: no rows are expected */
+    float *parts[PARTS]; /* (classes, dim + 1): mu, u, sigma; NULL where the rule has none */
 } numbers;
 
 static const double exact = 9007199254740992; /* 2^53 */
@@ -39,12 +41,45 @@ static uint64_t join(const double *halves)
     return (uint64_t)halves[0] << 32 | (uint64_t)halves[1];
 }
 
-/* Doubles, then padded rows, so that all data is aligned to its type. Returns how many there are. */
+static tn_status numbers_alloc(tn_ctx *ctx, const tn_online *o, numbers *n)
+{
+    tn_status st = TN_OK;
+    const tnp_online *l = o->learner;
+    const float *const state[PARTS] = {l->mu, l->u, l->sigma};
+    size_t k = l->shape.classes;
+    if (o->negatives)
+        TN_TRY(tnp_alloc(ctx, k * PER_CLASS, sizeof *n->expected, &n->expected));
+    for (size_t i = 0; i < PARTS; ++i)
+        if (state[i])
+            TN_TRY(tnp_alloc_raw(ctx, k * (l->shape.dim + 1), sizeof *n->parts[i], &n->parts[i]));
+done:
+    return st;
+}
+
+static void numbers_free(numbers *n)
+{
+    tnp_free(n->expected);
+    for (size_t i = 0; i < PARTS; ++i)
+        tnp_free(n->parts[i]);
+}
+
+/* Between the learner's padded rows and those of the file. */
+static void copy_parts(const tnp_online *l, const numbers *n, bool to_learner)
+{
+    float *const state[PARTS] = {l->mu, l->u, l->sigma};
+    size_t values = l->shape.dim + 1;
+    for (size_t i = 0; i < PARTS; ++i)
+        for (size_t c = 0; state[i] && c < l->shape.classes; ++c) {
+            float *padded = state[i] + c * l->width, *compact = n->parts[i] + c * values;
+            memcpy(to_learner ? padded : compact, to_learner ? compact : padded, values * sizeof *padded);
+        }
+}
+
+/* Returns how many there are. */
 static size_t list_tensors(const tnp_online *l, numbers *n, tnp_tensor *out)
 {
+    static const char *const names[PARTS] = {"online.mu", "online.u", "online.sigma"};
     size_t k = l->shape.classes, count = 0;
-    float *const rows[] = {l->mu, l->u, l->sigma};
-    static const char *const names[] = {"online.mu", "online.u", "online.sigma"};
     out[count++] = (tnp_tensor){"online.settings", TN_F64, {SETTINGS, 0}, 1, n->settings};
     out[count++] = (tnp_tensor){"online.counts", TN_F64, {COUNTS, 0}, 1, n->counts};
     out[count++] = (tnp_tensor){"online.seed", TN_F64, {SEED, 0}, 1, n->seed};
@@ -52,9 +87,9 @@ static size_t list_tensors(const tnp_online *l, numbers *n, tnp_tensor *out)
         out[count++] = (tnp_tensor){"online.draws", TN_F64, {DRAWS, 0}, 1, n->draws};
         out[count++] = (tnp_tensor){"online.expected", TN_F64, {k, PER_CLASS}, 2, n->expected};
     }
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; ++i)
-        if (rows[i])
-            out[count++] = (tnp_tensor){names[i], TN_F32, {k, l->width}, 2, rows[i]};
+    for (size_t i = 0; i < PARTS; ++i)
+        if (n->parts[i])
+            out[count++] = (tnp_tensor){names[i], TN_F32, {k, l->shape.dim + 1}, 2, n->parts[i]};
     return count;
 }
 
@@ -87,6 +122,7 @@ static void take_numbers(const tn_online *o, numbers *n)
     memcpy(n->settings, settings, sizeof settings);
     memcpy(n->counts, counts, sizeof counts);
     split(o->seed, n->seed);
+    copy_parts(o->learner, n, false);
     if (n->expected)
         take_draws(o->negatives, n);
 }
@@ -98,13 +134,12 @@ tn_status tn_online_save(tn_ctx *ctx, const tn_online *o, const char *command, c
     numbers n = {.expected = NULL};
     tnp_tensor tensors[TENSORS];
     TN_TRY(tn_online_head(ctx, o, &head));
-    if (o->negatives)
-        TN_TRY(tnp_alloc(ctx, head->classes * PER_CLASS, sizeof *n.expected, &n.expected));
+    TN_TRY(numbers_alloc(ctx, o, &n));
     take_numbers(o, &n);
     TN_TRY(tnp_head_save_with(ctx, head, tensors, list_tensors(o->learner, &n, tensors), command, path));
 done:
     tn_head_free(head);
-    tnp_free(n.expected);
+    numbers_free(&n);
     return st;
 }
 
@@ -165,13 +200,14 @@ static bool give_draws(const numbers *n, tnp_negatives *d)
 static tn_status give_counts(tn_ctx *ctx, const char *path, const numbers *n, tn_online *o)
 {
     bool fine = tnp_whole_below(n->seed[0], 0x1p32) && tnp_whole_below(n->seed[1], 0x1p32);
-    const float *sigma = o->learner->sigma;
+    const float *sigma = n->parts[PARTS - 1];
     for (size_t i = 0; i < COUNTS; ++i)
         fine = fine && tnp_whole_below(n->counts[i], exact);
-    for (size_t i = 0; fine && sigma && i < o->head->classes * o->learner->width; ++i)
+    for (size_t i = 0; fine && sigma && i < o->head->classes * (o->head->dim + 1); ++i)
         fine = sigma[i] >= 0 && sigma[i] <= 1;
     if (!fine || (o->negatives && !give_draws(n, o->negatives)))
         return damaged(ctx, path, "its counts or variances are out of bounds");
+    copy_parts(o->learner, n, true);
     o->seed = join(n->seed);
     o->learner->seen = (uint64_t)n->counts[0];
     o->learner->updates = (uint64_t)n->counts[1];
@@ -181,7 +217,7 @@ static tn_status give_counts(tn_ctx *ctx, const char *path, const numbers *n, tn
     return TN_OK;
 }
 
-/* The object with room for its state, from the head and the settings. */
+/* The object as the head and the settings describe it; its state is still to be read. */
 static tn_status begin(tn_ctx *ctx, const tnp_safetensors *file, tn_online *o, numbers *n)
 {
     tn_status st = TN_OK;
@@ -195,10 +231,9 @@ static tn_status begin(tn_ctx *ctx, const tnp_safetensors *file, tn_online *o, n
     TN_TRY(tnp_store_read(ctx, file, &settings, TNP_FINITE));
     TN_TRY(give_settings(ctx, path, n->settings, o));
     TN_TRY(tnp_online_learner(ctx, o, o->head->classes, o->head->dim, &o->learner));
-    if (tnp_safetensors_has(file, "online.expected")) {
-        TN_TRY(tnp_alloc(ctx, o->head->classes * PER_CLASS, sizeof *n->expected, &n->expected));
+    if (tnp_safetensors_has(file, "online.expected"))
         TN_TRY(tnp_negatives_new(ctx, o->head->classes, tnp_negatives_share(&o->options), 0, &o->negatives));
-    }
+    TN_TRY(numbers_alloc(ctx, o, n));
 done:
     return st;
 }
@@ -222,6 +257,6 @@ tn_status tn_online_load(tn_ctx *ctx, const char *path, tn_online **out)
 done:
     tnp_safetensors_close(file);
     tn_online_free(o);
-    tnp_free(n.expected);
+    numbers_free(&n);
     return st;
 }
