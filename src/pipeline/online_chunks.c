@@ -221,16 +221,8 @@ static tn_status add_reps(tn_ctx *ctx, const tn_online *o, const tn_features *co
     TN_TRY(tnp_head_new(ctx, o->head->task, tn_online_class_names(o), o->head->classes, dim, count, o->head->method,
                         &head));
     TN_TRY(tnp_strdup(ctx, o->head->options, &head->options));
-    for (size_t r = 0; r < count; ++r) {
-        tnp_rep *rep = &head->reps[r];
-        TN_TRY(tnp_strdup(ctx, tn_features_name(features[r]), &rep->name));
-        rep->dim = tn_features_cols(features[r]);
-        rep->normalize = how->normalize;
-        if (!how->map)
-            continue;
-        TN_TRY(tnp_strdup(ctx, how->transform, &rep->transform));
-        TN_TRY(tn_map_copy(ctx, how->map, &rep->map));
-    }
+    for (size_t r = 0; r < count; ++r)
+        TN_TRY(tnp_rep_copy(ctx, how, tn_features_name(features[r]), tn_features_cols(features[r]), &head->reps[r]));
     *out = head;
     head = NULL;
 done:

@@ -76,6 +76,20 @@ done:
     return st;
 }
 
+tn_status tnp_rep_copy(tn_ctx *ctx, const tnp_rep *from, const char *name, size_t dim, tnp_rep *to)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_strdup(ctx, name, &to->name));
+    to->dim = dim;
+    to->normalize = from->normalize;
+    if (!from->map)
+        goto done;
+    TN_TRY(tnp_strdup(ctx, from->transform, &to->transform));
+    TN_TRY(tn_map_copy(ctx, from->map, &to->map));
+done:
+    return st;
+}
+
 tn_status tnp_head_like(tn_ctx *ctx, const tn_head *like, const char *const *names, size_t classes, tn_head **out)
 {
     tn_status st = TN_OK;
@@ -83,16 +97,8 @@ tn_status tnp_head_like(tn_ctx *ctx, const tn_head *like, const char *const *nam
     size_t bytes = like->dim * sizeof(double);
     TN_TRY(tnp_head_new(ctx, like->task, names, classes, like->dim, like->rep_count, like->method, &h));
     TN_TRY(tnp_strdup(ctx, tn_head_options(like), &h->options));
-    for (size_t r = 0; r < h->rep_count; ++r) {
-        const tnp_rep *rep = &like->reps[r];
-        TN_TRY(tnp_strdup(ctx, rep->name, &h->reps[r].name));
-        h->reps[r].dim = rep->dim;
-        h->reps[r].normalize = rep->normalize;
-        if (!rep->map)
-            continue;
-        TN_TRY(tnp_strdup(ctx, rep->transform, &h->reps[r].transform));
-        TN_TRY(tn_map_copy(ctx, rep->map, &h->reps[r].map));
-    }
+    for (size_t r = 0; r < h->rep_count; ++r)
+        TN_TRY(tnp_rep_copy(ctx, &like->reps[r], like->reps[r].name, like->reps[r].dim, &h->reps[r]));
     if (like->means) {
         TN_TRY(tnp_head_add_zscore(ctx, h));
         memcpy(h->means, like->means, bytes);

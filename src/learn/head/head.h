@@ -45,6 +45,8 @@ tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size
 /* Names, widths, maps, normalisations, z-scores and centres of its representations, from the feeds (rep_count) they were trained on.
  * What a map is called the caller knows: he sets `transform` where there is one. */
 tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *head);
+/* A representation of this name and width, prepared as another one; what was copied is the caller's also after a failure. */
+tn_status tnp_rep_copy(tn_ctx *ctx, const tnp_rep *from, const char *name, size_t dim, tnp_rep *to);
 /* A head that prepares its rows as `like` does, with its method and options but other classes; its numbers are 0.
  * Sources are not copied. */
 tn_status tnp_head_like(tn_ctx *ctx, const tn_head *like, const char *const *names, size_t classes, tn_head **out);
