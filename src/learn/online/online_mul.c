@@ -54,9 +54,23 @@ static void move_first(const tnp_visit *v, size_t c, size_t t, float step)
 {
     tnp_online_scratch *r = v->o->scratch;
     tnp_class_add(v, c, t, step, v->o->mu);
-    tnp_screen_move(r->screen, t, v->in->count, c, step);
+    if (r->estimated)
+        tnp_screen_move(r->screen, t, v->in->count, c, step);
+    else
+        tnp_screen_drift(r->screen, c, fabs((double)step) * (double)r->screen->size[t]);
     if (v->o->u)
         note_move(r, t, c, step);
+}
+
+/* All classes but y, of which nothing is known. */
+static size_t all_rivals(tnp_screen *s, size_t y, float *above)
+{
+    size_t count = 0;
+    for (size_t c = 0; c < s->classes; ++c)
+        if (c != y)
+            s->rivals[count++] = (uint32_t)c;
+    *above = -HUGE_VALF;
+    return count;
 }
 
 static void visit_sample(tn_ctx *ctx, const tnp_visit *v, size_t t)
@@ -67,7 +81,7 @@ static void visit_sample(tn_ctx *ctx, const tnp_visit *v, size_t t)
     size_t y = v->in->cls[v->in->first[t]];
     double length = 2 * screen->length[t], passive = tnp_rule_passive_margin(&o->rule, length); /* as Sigma <= 1 */
     float above;
-    size_t count = tnp_screen_rivals(screen, t, y, &above);
+    size_t count = o->scratch->estimated ? tnp_screen_rivals(screen, t, y, &above) : all_rivals(screen, y, &above);
     if ((double)above > passive)
         return;
     size_t best = best_rival(ctx, v, t, count), wrong = screen->rivals[best];
@@ -108,7 +122,11 @@ void tnp_online_mul(tn_ctx *ctx, tnp_visit *v)
 {
     tnp_online *o = v->o;
     tnp_online_scratch *r = o->scratch;
-    tnp_screen_estimate(ctx, r->screen, o->mu, o->width, v->in->x, v->in->count);
+    r->estimated = v->in->count > TNP_FULL_SCORES;
+    if (r->estimated)
+        tnp_screen_estimate(ctx, r->screen, o->mu, o->width, v->in->x, v->in->count);
+    else
+        tnp_screen_lengths(ctx, r->screen, v->in->x, v->in->count);
     for (size_t t = 0; t < v->in->count; ++t)
         visit_sample(ctx, v, t);
     tnp_parallel(ctx, tnp_threads_for(ctx, 4.0 * (double)r->move_count * (double)o->shape.dim), r->touched_count,

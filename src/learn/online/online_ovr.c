@@ -99,7 +99,7 @@ void tnp_online_ovr(tn_ctx *ctx, tnp_visit *v)
     tnp_online *o = v->o;
     tnp_online_scratch *r = o->scratch;
     size_t k = o->shape.classes, n = v->in->count;
-    r->estimated = !sees_few(v->in, k);
+    r->estimated = n > TNP_FULL_SCORES && !sees_few(v->in, k);
     if (r->estimated)
         tnp_screen_estimate(ctx, r->screen, o->mu, o->width, v->in->x, n);
     else
