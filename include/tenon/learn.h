@@ -152,6 +152,39 @@ typedef struct tn_online_options {
 TN_API void tn_online_options_default(tn_online_options *options);
 TN_API const tn_field *tn_online_fields(size_t *count);
 
+/* ---- an online learner that is given its rows chunk by chunk ---- */
+
+/* Made by tn_online_new and taught by tn_online_update (tenon/pipeline.h), kept by tn_online_save (tenon/store.h). The
+ * state after some rows is the same to the bit however they were cut into chunks, and the head is that of tn_fit with
+ * epochs 1 and shuffle no on all of them. One thread at a time. */
+typedef struct tn_online tn_online;
+
+TN_API void tn_online_free(tn_online *online);
+
+/* The head as of now: the mean of the weights after every row, or the last weights, as the options say. Owned by the
+ * caller, free with tn_head_free. TN_ERR_DATA before the first row, TN_ERR_NUMERIC. O(classes * dim). */
+TN_API tn_status tn_online_head(tn_ctx *ctx, const tn_online *online, tn_head **out);
+
+/* Further classes, behind those that are there. They begin at zero, and were zero in the average so far. What was
+ * expected (tn_online_expect) is forgotten. TN_ERR_ARG for a name that is empty or taken. O(classes * dim). */
+TN_API tn_status tn_online_add_classes(tn_ctx *ctx, tn_online *online, const char *const *names, size_t count);
+
+/* Multiclass e-ovr and w-ovr only, and before the first chunk: the next `rows` rows that take part have positives[c] of
+ * class c. These schemes show a class as many negatives as it has positives, or a multiple, drawn from all rows: which
+ * ones cannot be drawn without these numbers. Rows that take part are those with a label and, with nan drop, without
+ * NaN. After those rows, or in place of what is left of them, it is called again: that is the next pass. TN_ERR_ARG
+ * when positives[c] > rows. */
+TN_API tn_status tn_online_expect(tn_ctx *ctx, tn_online *online, size_t rows, const size_t *positives);
+
+/* Rows that were learned; updates of weights and scores on the wrong side, one per row (multiclass mul) or per row and
+ * class. */
+TN_API size_t tn_online_samples(const tn_online *online);
+TN_API size_t tn_online_updates(const tn_online *online);
+TN_API size_t tn_online_mistakes(const tn_online *online);
+/* Borrowed while the object lives, or until classes are added. */
+TN_API size_t tn_online_classes(const tn_online *online);
+TN_API const char *const *tn_online_class_names(const tn_online *online);
+
 /* ---- statistics: what a ridge model needs of its data, in O(D^2 + K D) memory ---- */
 
 /* Gram, X'Y and sums of a part of the rows. Parts made anywhere can be merged, saved and loaded (tenon/report.h), and

@@ -72,6 +72,32 @@ TN_API tn_status tn_fit(tn_ctx *ctx, const tn_features *const *features, size_t 
                         const tn_fit_options *options, tn_fit_info **info, tn_head **head);
 TN_API void tn_fit_info_free(tn_fit_info *info);
 
+/* ---- online learning, chunk by chunk: tenon/learn.h ---- */
+
+/* A learner of an online method for a task (multi-class or multi-label) with these classes. Of the options it goes by
+ * method, C, eta, multiclass, ratio, no-average, intercept, seed, nan, one transform, one normalisation, and `from`;
+ * everything is copied. With `from` the learner begins with the weights of that head, its representations, maps,
+ * z-scores and centre, and its classes, which must be the first of `names` (NULL and 0: the head's alone). What can
+ * only be known when all rows are is TN_ERR_ARG: class weight balanced, normalisation zscore without `from`, tune,
+ * valid; so are a file of sample weights and a checkpoint, for which there are tn_online_update and tn_online_save.
+ * epochs, shuffle and patience do not matter: the caller owns the order of rows. Owned by the caller, free with
+ * tn_online_free. */
+TN_API tn_status tn_online_new(tn_ctx *ctx, const tn_fit_options *options, tn_task task, const char *const *names,
+                               size_t count, tn_online **out);
+
+/* One pass over these rows in their order. The first call tells names and columns of the representations, side by side
+ * in the order given; later ones are matched by name. Classes are matched by name. weights: of every row, as sample
+ * weights of tn_fit; or NULL. Rows without a label are left out, and bad ones with nan drop. Columns far from zero are
+ * not centred as in tn_fit, for that takes all rows to know, unless `from` has a centre: they lose digits, and a
+ * warning says so.
+ *
+ * A call that fails before its first row is learned leaves the object as it was: labels that do not agree
+ * (TN_ERR_SHAPE), a class that is not known (TN_ERR_DATA), memory. One that fails later, by a bad row, a file that went
+ * away, memory or a cancelled context, cannot be undone: the object is spent, and every later call, tn_online_head and
+ * tn_online_save too, returns the same failure. O(rows * classes * dim). */
+TN_API tn_status tn_online_update(tn_ctx *ctx, tn_online *online, const tn_features *const *features, size_t count,
+                                  const tn_labels *labels, const float *weights);
+
 /* ---- transfer from other classifiers, for few rows: docs/math.md, section 5 ---- */
 
 typedef enum tn_transfer_method {

@@ -25,6 +25,13 @@ TN_API tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out);
 TN_API tn_status tn_head_to_bytes(tn_ctx *ctx, const tn_head *head, const char *command, void **bytes, size_t *size);
 TN_API tn_status tn_head_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_head **out);
 
+/* An online learner as .safetensors: the head as of now, which tn_head_load reads too, and the whole state of the
+ * learner, to the bit: one that is loaded goes on as if it had never been saved. Failures as for heads, and those of
+ * tn_online_head. */
+TN_API tn_status tn_online_save(tn_ctx *ctx, const tn_online *online, const char *command, const char *path);
+/* Owned by the caller, free with tn_online_free. */
+TN_API tn_status tn_online_load(tn_ctx *ctx, const char *path, tn_online **out);
+
 /* Statistics as .safetensors: gram, shift, sum, xty, ysum, yy, exact to the last bit. Failures as for heads. */
 TN_API tn_status tn_moments_save(tn_ctx *ctx, const tn_moments *moments, const char *path);
 TN_API tn_status tn_moments_load(tn_ctx *ctx, const char *path, tn_moments **out);

@@ -40,7 +40,7 @@ done:
     return st;
 }
 
-static tn_status read_word(tn_ctx *ctx, const char *word, tn_signed sign, tnp_transform *out)
+tn_status tnp_transform_read(tn_ctx *ctx, const char *word, tn_signed sign, tnp_transform *out)
 {
     if (!is_taken(word))
         return load_kernel(ctx, word, out);
@@ -60,7 +60,7 @@ static tn_status read_transforms(tn_ctx *ctx, const char *text, tn_signed sign, 
         tnp_transform *t = &c->transforms[c->transform_count++];
         length = strcspn(text, ",");
         TN_TRY(tnp_strndup(ctx, text, length, &word));
-        TN_TRY(read_word(ctx, word, sign, t));
+        TN_TRY(tnp_transform_read(ctx, word, sign, t));
         for (const tnp_transform *other = c->transforms; other < t; ++other)
             if (strcmp(other->name, t->name) == 0)
                 TN_TRY(tnp_fail(ctx, TN_ERR_ARG,

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Training of online learners on a chosen set: values to try, validation rows, checkpoints, then the head. */
-#include "pipeline/parts.h"
 #include "algebra/blas.h"
-#include "learn/online/online_search.h"
+#include "pipeline/online.h"
 #include "store/checkpoint.h"
 #include "base/text.h"
 #include "tenon/evaluate.h"
 #include "transform/feed.h"
+#include "transform/map.h"
 
 #include <math.h>
 #include <string.h>
@@ -19,7 +19,7 @@ typedef struct online_job {
     tnp_online_plan plan;
     double *cost, *eta; /* trials */
     float *start;       /* weights of the head to go on from */
-    tn_head *probe;     /* takes the weights that are validated */
+    tn_head *probe;     /* how rows are prepared; takes the weights that are validated */
     tn_scorer *scorer;  /* of the probe on the validation rows */
     float *scores;      /* of a block of them; of all for multi-label */
     char *run;          /* options and data, for checkpoints */
@@ -27,9 +27,17 @@ typedef struct online_job {
 } online_job;
 
 /* Both lists are in one order. */
-static tnp_online_rule rule_of(int method)
+tnp_online_rule tnp_online_rule_of(const tn_fit_options *options)
 {
-    return (tnp_online_rule)(method - TN_METHOD_PERCEPTRON);
+    return (tnp_online_rule)(options->method - TN_METHOD_PERCEPTRON);
+}
+
+/* One class against the rest, each by the sign of its score; of labels there is no single best wrong one. */
+tnp_online_shape tnp_online_shape_of(const tn_fit_options *o, tn_task task, size_t classes, size_t dim)
+{
+    bool ovr = o->online.multiclass != TN_ONLINE_MUL || task == TN_TASK_MULTILABEL;
+    return (tnp_online_shape){ovr ? TNP_OVR : TNP_MUL, !o->online.no_average, o->rank.evidence.intercept, classes, dim,
+                              TNP_ONLINE_BLOCK};
 }
 
 static bool uses_eta(tnp_online_rule rule)
@@ -45,37 +53,16 @@ static bool uses_cost(tnp_online_rule rule)
 
 /* ---- what is asked ---- */
 
-static bool same_map(const tn_map *a, const tn_map *b)
+bool tnp_begins_with(const char *const *names, size_t count, const tn_head *from)
 {
-    if (!a || !b)
-        return a == b;
-    const tn_map_spec *x = tn_map_made_of(a), *y = tn_map_made_of(b);
-    return strcmp(tn_map_name(a), tn_map_name(b)) == 0 && x->sign == y->sign && x->basis == y->basis &&
-           x->rank == y->rank && x->scale == y->scale &&
-           (!x->weight || memcmp(x->weight, y->weight, TN_BASIS_SIZE * x->rank * sizeof *x->weight) == 0);
-}
-
-/* One class against the rest, each by the sign of its score; of labels there is no single best wrong one. */
-static bool is_ovr(const tnp_chosen *c)
-{
-    return c->options->online.multiclass != TN_ONLINE_MUL || c->bench->task->kind == TN_TASK_MULTILABEL;
-}
-
-/* Without intercepts there is no place for those of the head, nor for the score at which it decides. */
-static tn_status check_no_intercept(tn_ctx *ctx, const tnp_chosen *c)
-{
-    const tn_head *from = c->options->from;
-    bool fits = !is_ovr(c) || from->threshold == 0;
-    for (size_t k = 0; fits && k < from->classes; ++k)
-        fits = from->bias[k] == 0;
-    return fits ? TN_OK
-                : tnp_fail(ctx, TN_ERR_ARG,
-                           "--from: the head has intercepts, or decides at %g, which --intercept no has no place for",
-                           from->threshold);
+    bool same = from->classes <= count;
+    for (size_t k = 0; same && k < from->classes; ++k)
+        same = strcmp(from->names[k], names[k]) == 0;
+    return same;
 }
 
 /* The head's representations, in its order and prepared in its way: only then do its weights mean anything here. */
-static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c)
+static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c, const tnp_online_shape *shape)
 {
     const tn_head *from = c->options->from;
     bool same = from->rep_count == c->count && from->task == c->bench->task->kind;
@@ -83,28 +70,20 @@ static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c)
         const tnp_rep *rep = &from->reps[m];
         same = strcmp(rep->name, tn_features_name(tn_feed_features(c->feeds[m]))) == 0 &&
                rep->dim == tn_features_cols(tn_feed_features(c->feeds[m])) &&
-               rep->normalize == tn_feed_normalize(c->feeds[m]) && same_map(rep->map, tn_feed_map(c->feeds[m]));
+               rep->normalize == tn_feed_normalize(c->feeds[m]) && tnp_phi_same(rep->map, tn_feed_map(c->feeds[m]));
     }
-    for (size_t k = 0; same && k < from->classes; ++k)
-        same = k < c->labels->classes && strcmp(from->names[k], c->labels->names[k]) == 0;
-    if (!same)
+    if (!same || !tnp_begins_with((const char *const *)c->labels->names, c->labels->classes, from))
         return tnp_fail(ctx, TN_ERR_ARG,
                         "--from: the head has other representations, columns, transform, normalisation or task than "
                         "this data; tenon "
                         "info shows them, and --transform and --normalize must be the head's");
-    if (from->source_count != 0)
-        return tnp_fail(
-            ctx, TN_ERR_ARG,
-            "--from: the head was made by transfer and has weights of %zu sources beside those of its features; "
-            "expected a head of fit",
-            from->source_count);
     if (from->means)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "--from: the head has z-scores of its own rows, which other rows do not share");
-    return c->options->rank.evidence.intercept ? TN_OK : check_no_intercept(ctx, c);
+    return tnp_online_check_start(ctx, from, shape->scheme == TNP_OVR, shape->bias);
 }
 
-static tn_status check(tn_ctx *ctx, const tnp_chosen *c)
+static tn_status check(tn_ctx *ctx, const tnp_chosen *c, const tnp_online_shape *shape)
 {
     const tn_fit_options *o = c->options;
     if (c->bench->task->kind == TN_TASK_REGRESSION)
@@ -114,9 +93,9 @@ static tn_status check(tn_ctx *ctx, const tnp_chosen *c)
                         c->info->method);
     if (o->online.tune && !o->valid)
         return tnp_fail(ctx, TN_ERR_ARG, "--tune needs rows to choose by: --valid REP... --valid-labels FILE");
-    if (o->online.tune && rule_of(o->method) == TNP_PERCEPTRON)
+    if (o->online.tune && tnp_online_rule_of(o) == TNP_PERCEPTRON)
         return tnp_fail(ctx, TN_ERR_ARG, "--tune: the perceptron has nothing to tune, its C is a scale only");
-    return o->from ? check_from(ctx, c) : TN_OK;
+    return o->from ? check_from(ctx, c, shape) : TN_OK;
 }
 
 /* Every pair of the paper's values that the rule has a use for. */
@@ -141,8 +120,8 @@ done:
     return st;
 }
 
-/* A head to go on from brings the centres of its columns: its weights go on meaning what they did. Representations that had none
- * in it keep the one that the rows at hand ask for. */
+/* A head to go on from brings the centres of its columns: its weights go on meaning what they did. Representations that
+ * had none in it keep the one that the rows at hand ask for. */
 static tn_status take_centre(tn_ctx *ctx, const tnp_chosen *c)
 {
     tn_status st = TN_OK;
@@ -158,49 +137,20 @@ done:
     return st;
 }
 
-/* Intercept of class k of that head for the columns as they are read now: b + w (c - its own c). */
-static double start_bias(const tnp_chosen *c, size_t k)
-{
-    const tn_head *from = c->options->from;
-    const float *w = from->weight + k * from->dim;
-    double bias = (double)from->bias[k];
-    for (size_t m = 0, at = 0; m < c->count; at += tn_feed_cols(c->feeds[m++]))
-        for (size_t j = 0; c->feeds[m]->centre && j < tn_feed_cols(c->feeds[m]); ++j)
-            bias += (double)w[at + j] * (c->feeds[m]->centre[j] - (from->centre ? from->centre[at + j] : 0));
-    return bias;
-}
-
-/* Weights of the head to go on from, intercepts last; classes it does not know stay 0. One-vs-rest rules decide at 0 and want
- * margins of 1: a head that was fitted to 0 and 1, and decides at 1/2, goes on as 2 s - 1, any other threshold moves to 0. Margins
- * between classes need neither. */
+/* Weights of the head to go on from; classes it does not know stay 0. */
 static tn_status make_start(tn_ctx *ctx, online_job *job)
 {
     const tn_head *from = job->chosen->options->from;
-    size_t width = tnp_row_stride(job->plan.shape.dim + 1);
-    tn_status st = from ? tnp_alloc(ctx, job->plan.shape.classes * width, sizeof *job->start, &job->start) : TN_OK;
-    double threshold = from && is_ovr(job->chosen) ? from->threshold : 0, scale = threshold == 0.5 ? 2 : 1;
-    for (size_t k = 0; st == TN_OK && from && k < from->classes; ++k) {
-        float *start = job->start + k * width;
-        for (size_t j = 0; j < from->dim; ++j)
-            start[j] = (float)(scale * (double)from->weight[k * from->dim + j]);
-        start[from->dim] = job->plan.shape.bias ? (float)(scale * (start_bias(job->chosen, k) - threshold)) : 0;
-    }
+    const tnp_online_shape *shape = &job->plan.shape;
+    size_t size = shape->classes * tnp_row_stride(shape->dim + 1);
+    tn_status st = from ? tnp_alloc(ctx, size, sizeof *job->start, &job->start) : TN_OK;
+    if (st == TN_OK && from)
+        tnp_online_start(from, job->probe->centre, shape->scheme == TNP_OVR, shape->bias, job->start);
     job->plan.start = job->start;
     return st;
 }
 
 /* ---- validation ---- */
-
-static void fill_head(const tnp_online_shape *shape, const float *w, tn_head *head)
-{
-    size_t width = tnp_row_stride(shape->dim + 1);
-    for (size_t k = 0; k < shape->classes; ++k) {
-        memcpy(head->weight + k * shape->dim, w + k * width, shape->dim * sizeof *w);
-        head->bias[k] = w[k * width + shape->dim];
-    }
-    head->threshold = 0;
-    head->log_evidence = NAN;
-}
 
 /* Rows of a block that have a class, and those whose best score is it. Rows with NaN scores were dropped. */
 static void count_right(const tn_labels *labels, size_t start, size_t n, size_t classes, const float *scores,
@@ -227,7 +177,7 @@ static tn_status measure(tn_ctx *ctx, void *arg, const float *w, double *value)
     size_t rows = tn_scorer_rows(job->scorer), k = job->plan.shape.classes, right = 0, all = 0;
     bool multilabel = job->chosen->bench->task->kind == TN_TASK_MULTILABEL;
     tn_metrics *metrics = NULL;
-    fill_head(&job->plan.shape, w, job->probe);
+    tnp_online_fill(w, job->probe);
     for (size_t start = 0, n; start < rows; start += n) {
         n = tnp_min(BLOCK, rows - start);
         float *scores = job->scores + (multilabel ? start * k : 0);
@@ -255,7 +205,6 @@ static tn_status open_validation(tn_ctx *ctx, online_job *job)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: %s labels, but those of the training rows are %s", valid->labels->path,
                         tn_task_name(valid->labels->task), tn_task_name(c->bench->task->kind)));
     TN_TRY(tn_labels_map(ctx, valid->labels, (const char *const *)c->labels->names, k));
-    TN_TRY(tnp_begin_head(ctx, c, &job->probe));
     TN_TRY(tn_scorer_new(ctx, job->probe, valid->features, valid->count, (tn_nan_policy)c->options->rank.nan,
                          &job->scorer));
     size_t rows = valid->labels->task == TN_TASK_MULTILABEL ? tn_scorer_rows(job->scorer) : BLOCK;
@@ -348,7 +297,7 @@ static tn_status train(tn_ctx *ctx, online_job *job)
         job->plan.after_pass = save_checkpoint;
     }
     bool balance = o->learn.class_weight == TN_WEIGHT_BALANCED && c->bench->task->kind == TN_TASK_MULTILABEL;
-    const tnp_online_data data = {c->feeds, c->count, &c->bench->task->y, row_weight, balance};
+    const tnp_online_data data = {c->feeds, c->count, &c->bench->task->y, row_weight, balance, NULL};
     TN_TRY(tnp_passes_new(ctx, &data, &o->online, o->rank.seed, job->plan.shape.block, &passes));
     TN_TRY(tnp_online_search_run(ctx, &job->plan, passes, job->search));
 done:
@@ -395,19 +344,19 @@ tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     const tn_online_options *online = &c->options->online;
     tn_head *head = NULL;
     online_job job = {.chosen = c};
-    tnp_online_scheme scheme = is_ovr(c) ? TNP_OVR : TNP_MUL;
-    TN_TRY(check(ctx, c));
-    TN_TRY(take_centre(ctx, c));
+    size_t dim = 0;
+    for (size_t m = 0; m < c->count; ++m)
+        dim += tn_feed_cols(c->feeds[m]);
     job.plan = (tnp_online_plan){
-        .rule = rule_of(c->options->method),
-        .shape = {scheme, !online->no_average, c->options->rank.evidence.intercept, c->labels->classes, 0,
-                  TNP_ONLINE_BLOCK},
+        .rule = tnp_online_rule_of(c->options),
+        .shape = tnp_online_shape_of(c->options, c->bench->task->kind, c->labels->classes, dim),
         .epochs = online->epochs,
         .patience = online->patience,
         .arg = &job,
     };
-    for (size_t m = 0; m < c->count; ++m)
-        job.plan.shape.dim += tn_feed_cols(c->feeds[m]);
+    TN_TRY(check(ctx, c, &job.plan.shape));
+    TN_TRY(take_centre(ctx, c));
+    TN_TRY(tnp_begin_head(ctx, c, &job.probe));
     TN_TRY(make_trials(ctx, &job));
     TN_TRY(make_start(ctx, &job));
     if (c->options->valid)
@@ -415,7 +364,7 @@ tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     TN_TRY(train(ctx, &job));
     TN_TRY(keep_account(ctx, &job));
     TN_TRY(tnp_begin_head(ctx, c, &head));
-    fill_head(&job.plan.shape, job.search->best, head);
+    tnp_online_fill(job.search->best, head);
     *out = head;
     head = NULL;
 done:

@@ -20,6 +20,9 @@ typedef struct tnp_transform {
     tn_map *map; /* NULL: none */
 } tnp_transform;
 
+/* One word of it; out is zero first, and what it then holds is the caller's also after a failure. */
+tn_status tnp_transform_read(tn_ctx *ctx, const char *word, tn_signed sign, tnp_transform *out);
+
 /* Every triple of source, transform and normalisation, with its feed over the task's rows. */
 typedef struct tnp_candidates {
     size_t count;
@@ -134,6 +137,9 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 
 /* Multi-class tasks: how many classes have one row; else 0. */
 tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count);
+
+/* The word of a method. */
+const char *tnp_method_name(int method);
 
 /* Results under construction. */
 tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out);

@@ -199,11 +199,16 @@ tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tn
     return tnp_join_names(ctx, candidates, search->members, search->count, &c->name);
 }
 
-tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tn_fit_options *options,
-                           tn_fit_info **out)
+const char *tnp_method_name(int method)
 {
     static const char *const methods[] = {"evidence", "ridge-cv", "svm", "svm-cv", "logistic", "perceptron", "sgd",
                                           "pa",       "pa2",      "cw",  "arow",   "nherd",    "scw",        "scw2"};
+    return methods[method];
+}
+
+tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tn_fit_options *options,
+                           tn_fit_info **out)
+{
     tn_status st = TN_OK;
     tn_fit_info *info = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *info, &info));
@@ -211,7 +216,7 @@ tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates,
     info->classes = task->y.classes;
     info->cost = info->objective = info->gap = info->eta = NAN;
     info->converged = true;
-    info->method = methods[options->method];
+    info->method = tnp_method_name(options->method);
     *out = info;
     info = NULL;
 done:

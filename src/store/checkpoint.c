@@ -21,17 +21,12 @@ static const char format_name[] = "tenon-checkpoint", format_version[] = "1";
 
 enum { PROGRESS = 5, PER_TRIAL = 4, PER_PASS = 4, COUNTS = 3, PER_LEARNER = 3, FIXED = 5, NAME = 32 };
 
-/* One tensor of the file and where its values live. */
-typedef struct slot {
-    char name[NAME];
-    size_t rows, cols;
-    double *wide;
-    float *narrow;
-} slot;
-
+/* What is no array of floats, as the file has it; tensors and their names. */
 typedef struct numbers {
     double progress[PROGRESS];
     double *trials, *accounts, *counts;
+    tnp_tensor *tensors; /* FIXED + PER_LEARNER * group at most */
+    char (*names)[NAME]; /* PER_LEARNER * group */
 } numbers;
 
 static tn_status numbers_alloc(tn_ctx *ctx, const tnp_online_search *s, size_t group, numbers *n)
@@ -40,6 +35,8 @@ static tn_status numbers_alloc(tn_ctx *ctx, const tnp_online_search *s, size_t g
     TN_TRY(tnp_alloc(ctx, s->trial_count * PER_TRIAL, sizeof(double), &n->trials));
     TN_TRY(tnp_alloc(ctx, s->trial_count * s->epochs * PER_PASS, sizeof(double), &n->accounts));
     TN_TRY(tnp_alloc(ctx, group * COUNTS, sizeof(double), &n->counts));
+    TN_TRY(tnp_alloc(ctx, FIXED + PER_LEARNER * group, sizeof *n->tensors, &n->tensors));
+    TN_TRY(tnp_alloc(ctx, PER_LEARNER * group, sizeof *n->names, &n->names));
 done:
     return st;
 }
@@ -49,6 +46,8 @@ static void numbers_free(numbers *n)
     tnp_free(n->trials);
     tnp_free(n->accounts);
     tnp_free(n->counts);
+    tnp_free(n->tensors);
+    tnp_free(n->names);
 }
 
 /* ---- numbers of a search, there and back ---- */
@@ -97,26 +96,32 @@ static void give_numbers(const numbers *n, tnp_online_search *s)
 
 /* ---- tensors ---- */
 
-/* Doubles first, so that all data is aligned to its type. Room for FIXED + PER_LEARNER * group. */
-static size_t list_slots(const tnp_online_search *s, numbers *n, slot *out)
+static tnp_tensor progress_of(numbers *n)
 {
-    const slot fixed[FIXED] = {
-        {"progress", PROGRESS, 1, n->progress, NULL},
-        {"trials", s->trial_count, PER_TRIAL, n->trials, NULL},
-        {"accounts", s->trial_count, s->epochs * PER_PASS, n->accounts, NULL},
-        {"counts", s->group, COUNTS, n->counts, NULL},
-        {"best", 1, s->size, NULL, s->best},
-    };
+    return (tnp_tensor){"progress", TN_F64, {PROGRESS, 1}, 2, n->progress};
+}
+
+/* Doubles first, so that all data is aligned to its type. Returns how many there are. */
+static size_t list_tensors(const tnp_online_search *s, numbers *n)
+{
     static const char *const parts[PER_LEARNER] = {"mu", "u", "sigma"};
+    const tnp_tensor fixed[FIXED] = {
+        progress_of(n),
+        {"trials", TN_F64, {s->trial_count, PER_TRIAL}, 2, n->trials},
+        {"accounts", TN_F64, {s->trial_count, s->epochs * PER_PASS}, 2, n->accounts},
+        {"counts", TN_F64, {s->group, COUNTS}, 2, n->counts},
+        {"best", TN_F32, {1, s->size}, 2, s->best},
+    };
     size_t count = FIXED;
-    memcpy(out, fixed, sizeof fixed);
+    memcpy(n->tensors, fixed, sizeof fixed);
     for (size_t i = 0; i < s->group; ++i) {
         float *const data[PER_LEARNER] = {s->learners[i]->mu, s->learners[i]->u, s->learners[i]->sigma};
         for (size_t p = 0; p < PER_LEARNER; ++p) {
+            char *name = n->names[count - FIXED];
             if (!data[p])
                 continue;
-            out[count] = (slot){"", 1, s->size, NULL, data[p]};
-            snprintf(out[count++].name, NAME, "%s.%zu", parts[p], i);
+            snprintf(name, NAME, "%s.%zu", parts[p], i);
+            n->tensors[count++] = (tnp_tensor){name, TN_F32, {1, s->size}, 2, data[p]};
         }
     }
     return count;
@@ -125,26 +130,13 @@ static size_t list_slots(const tnp_online_search *s, numbers *n, slot *out)
 tn_status tnp_checkpoint_save(tn_ctx *ctx, const char *path, const char *run, const tnp_online_search *search)
 {
     tn_status st = TN_OK;
-    slot *slots = NULL;
-    tnp_tensor *tensors = NULL;
     numbers n = {.trials = NULL};
-    size_t most = FIXED + PER_LEARNER * search->group, count;
     const tnp_meta meta[] = {{"format", format_name}, {"version", format_version}, {"run", run}};
     TN_TRY(numbers_alloc(ctx, search, search->group, &n));
-    TN_TRY(tnp_alloc(ctx, most, sizeof *slots, &slots));
-    TN_TRY(tnp_alloc(ctx, most, sizeof *tensors, &tensors));
     take_numbers(search, &n);
-    count = list_slots(search, &n, slots);
-    for (size_t i = 0; i < count; ++i)
-        tensors[i] = (tnp_tensor){slots[i].name,
-                                  slots[i].wide ? TN_F64 : TN_F32,
-                                  {slots[i].rows, slots[i].cols},
-                                  2,
-                                  slots[i].wide ? (const void *)slots[i].wide : (const void *)slots[i].narrow};
-    TN_TRY(tnp_store_save(ctx, path, meta, sizeof meta / sizeof *meta, tensors, count));
+    size_t count = list_tensors(search, &n);
+    TN_TRY(tnp_store_save(ctx, path, meta, sizeof meta / sizeof *meta, n.tensors, count));
 done:
-    tnp_free(slots);
-    tnp_free(tensors);
     numbers_free(&n);
     return st;
 }
@@ -157,21 +149,15 @@ static tn_status damaged(tn_ctx *ctx, const char *path, const char *what)
 }
 
 /* Figures of validation are NaN where there was none; everything else is finite. */
-static tn_status read_slot(tn_ctx *ctx, const tnp_safetensors *file, const slot *to)
+static tn_status read_tensor(tn_ctx *ctx, const tnp_safetensors *file, const tnp_tensor *to)
 {
     bool figures = strcmp(to->name, "trials") == 0 || strcmp(to->name, "accounts") == 0;
     char why[1024];
-    tn_status st = tnp_safetensors_values(ctx, file, to->name, to->rows, to->cols, figures ? TNP_ANY : TNP_FINITE,
-                                          to->narrow, to->wide);
+    tn_status st = tnp_store_read(ctx, file, to, figures ? TNP_ANY : TNP_FINITE);
     if (st != TN_ERR_FORMAT)
         return st;
     snprintf(why, sizeof why, "%s", tn_ctx_message(ctx));
     return tnp_fail(ctx, st, "%s: not a usable checkpoint; remove it to begin anew", why);
-}
-
-static bool whole_below(double value, double end)
-{
-    return value >= 0 && value < end && value == (double)(size_t)value;
 }
 
 /* Where the run was, within bounds: the numbers that decide about memory. It was written after a pass, so that with
@@ -180,9 +166,9 @@ static tn_status check_progress(tn_ctx *ctx, const char *path, const tnp_online_
                                 const double *progress)
 {
     double trials = (double)s->trial_count;
-    bool fine = whole_below(progress[0], trials) && whole_below(progress[1], trials - progress[0] + 1) &&
-                progress[1] > 0 && whole_below(progress[2], (double)s->epochs + 1) && progress[2] > 0 &&
-                whole_below(progress[3], plan->measure ? trials : trials + 1) && progress[4] == (double)s->size;
+    bool fine = tnp_whole_below(progress[0], trials) && tnp_whole_below(progress[1], trials - progress[0] + 1) &&
+                progress[1] > 0 && tnp_whole_below(progress[2], (double)s->epochs + 1) && progress[2] > 0 &&
+                tnp_whole_below(progress[3], plan->measure ? trials : trials + 1) && progress[4] == (double)s->size;
     return fine ? TN_OK : damaged(ctx, path, "its progress is out of bounds");
 }
 
@@ -198,10 +184,10 @@ static tn_status check_numbers(tn_ctx *ctx, const char *path, const tnp_online_s
     for (size_t i = 0; i < s->trial_count; ++i) {
         const double *row = n->trials + i * PER_TRIAL;
         fine = fine && !isinf(row[2]) && row[0] == s->trials[i].cost && row[1] == s->trials[i].eta &&
-               whole_below(row[3], (double)s->epochs + 1);
+               tnp_whole_below(row[3], (double)s->epochs + 1);
     }
     for (size_t i = 0; i < s->group * COUNTS; ++i)
-        fine = fine && whole_below(n->counts[i], exact);
+        fine = fine && tnp_whole_below(n->counts[i], exact);
     return fine ? TN_OK : damaged(ctx, path, "its trials or counts are out of bounds");
 }
 
@@ -210,9 +196,8 @@ tn_status tnp_checkpoint_load(tn_ctx *ctx, const char *path, const char *run, co
 {
     tn_status st = TN_OK;
     tnp_safetensors *file = NULL;
-    slot *slots = NULL;
     numbers n = {.trials = NULL};
-    const slot progress = {"progress", PROGRESS, 1, n.progress, NULL};
+    const tnp_tensor progress = progress_of(&n);
     size_t count = 0;
     *found = access(path, F_OK) == 0;
     if (!*found)
@@ -223,20 +208,18 @@ tn_status tnp_checkpoint_load(tn_ctx *ctx, const char *path, const char *run, co
     if (!whose || strcmp(whose, run) != 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA,
                         "%s: a checkpoint of another run (its options or data differ); remove it to begin anew", path));
-    TN_TRY(read_slot(ctx, file, &progress));
+    TN_TRY(read_tensor(ctx, file, &progress));
     TN_TRY(check_progress(ctx, path, plan, s, n.progress));
     s->first = (size_t)n.progress[0];
     TN_TRY(tnp_online_search_group(ctx, plan, (size_t)n.progress[1], s));
     TN_TRY(numbers_alloc(ctx, s, s->group, &n));
-    TN_TRY(tnp_alloc(ctx, FIXED + PER_LEARNER * s->group, sizeof *slots, &slots));
-    count = list_slots(s, &n, slots);
+    count = list_tensors(s, &n);
     for (size_t i = 0; i < count; ++i)
-        TN_TRY(read_slot(ctx, file, &slots[i]));
+        TN_TRY(read_tensor(ctx, file, &n.tensors[i]));
     TN_TRY(check_numbers(ctx, path, s, &n));
     give_numbers(&n, s);
 done:
     tnp_safetensors_close(file);
-    tnp_free(slots);
     numbers_free(&n);
     return st;
 }

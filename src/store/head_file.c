@@ -10,10 +10,8 @@
  *
  * Everything read is checked: counts against tensors, names, sizes, so that a damaged file is an error here and not a
  * crash later. */
-#include "learn/head/head.h"
 #include "read/json.h"
-#include "read/safetensors.h"
-#include "store/store.h"
+#include "store/head_file.h"
 #include "tenon/store.h"
 
 #include <math.h>
@@ -126,7 +124,8 @@ static size_t list_tensors(const tn_head *head, const float *plain, map_name *na
     return n;
 }
 
-static tn_status put(tn_ctx *ctx, const tn_head *head, const char *command, const tnp_store_to *to)
+tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor *more, size_t more_count,
+                             const char *command, const tnp_store_to *to)
 {
     tn_status st = TN_OK;
     char *classes = NULL, *reps = NULL, *sources = NULL, *created = NULL;
@@ -134,7 +133,7 @@ static tn_status put(tn_ctx *ctx, const tn_head *head, const char *command, cons
     tnp_tensor *tensors = NULL;
     map_name *names = NULL;
     float *plain = NULL;
-    TN_TRY(tnp_alloc(ctx, TENSORS + head->rep_count, sizeof *tensors, &tensors));
+    TN_TRY(tnp_alloc(ctx, more_count + TENSORS + head->rep_count, sizeof *tensors, &tensors));
     TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *names, &names));
     TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
     if (!tnp_head_plain_bias(head, plain) && head->centre)
@@ -161,7 +160,15 @@ static tn_status put(tn_ctx *ctx, const tn_head *head, const char *command, cons
         {"sources", sources}, /* last, because only transfer heads have them */
     };
     size_t count = sizeof meta / sizeof *meta - (head->source_count == 0);
-    TN_TRY(tnp_store_write(ctx, to, meta, count, tensors, list_tensors(head, plain, names, tensors)));
+    size_t all = list_tensors(head, plain, names, tensors);
+    for (size_t i = 0; i < more_count; ++i) /* wide ones first, so that all data is aligned to its type */
+        if (more[i].dtype == TN_F64) {
+            memmove(tensors + 1, tensors, all++ * sizeof *tensors);
+            tensors[0] = more[i];
+        } else {
+            tensors[all++] = more[i];
+        }
+    TN_TRY(tnp_store_write(ctx, to, meta, count, tensors, all));
 done:
     tnp_free(tensors);
     tnp_free(names);
@@ -175,12 +182,12 @@ done:
 
 tn_status tn_head_save(tn_ctx *ctx, const tn_head *head, const char *command, const char *path)
 {
-    return put(ctx, head, command, &(tnp_store_to){path, NULL, NULL});
+    return tnp_head_save_with(ctx, head, NULL, 0, command, &(tnp_store_to){path, NULL, NULL});
 }
 
 tn_status tn_head_to_bytes(tn_ctx *ctx, const tn_head *head, const char *command, void **bytes, size_t *size)
 {
-    return put(ctx, head, command, &(tnp_store_to){in_memory, bytes, size});
+    return tnp_head_save_with(ctx, head, NULL, 0, command, &(tnp_store_to){in_memory, bytes, size});
 }
 
 /* ---- reading ---- */
@@ -441,32 +448,6 @@ done:
     return st;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
-/* Names that tell classes apart: none is empty, no two are the same. */
-static tn_status check_names(tn_ctx *ctx, const char *path, const char *const *names, size_t count)
-{
-    tn_status st = TN_OK;
-    const char **sorted = NULL;
-    TN_TRY(tnp_alloc_raw(ctx, count, sizeof *sorted, &sorted));
-    for (size_t k = 0; k < count; ++k) {
-        sorted[k] = names[k];
-        if (!*names[k])
-            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: the name of class %zu is empty", path, k));
-    }
-    qsort(sorted, count, sizeof *sorted, compare_names);
-    for (size_t k = 1; k < count; ++k)
-        if (strcmp(sorted[k - 1], sorted[k]) == 0)
-            TN_TRY(
-                tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: two classes are called '%.60s'", path, sorted[k]));
-done:
-    tnp_free(sorted);
-    return st;
-}
-
 /* The head with its names and room for its numbers, from classes and the shape of the weights. */
 static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *classes,
                             size_t reps, tn_head **out)
@@ -475,6 +456,7 @@ static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char
     const char **names = NULL, *method = NULL;
     tn_task task = TN_TASK_AUTO;
     tnp_array weight;
+    char where[1024];
     size_t count = json_array_size(classes);
     TN_TRY(tnp_safetensors_find(ctx, file, "weight", &weight));
     if (weight.ndim != 2 || weight.shape[0] != count || weight.shape[1] == 0)
@@ -487,7 +469,8 @@ static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char
         if (!names[k])
             TN_TRY(bad(ctx, path, "a class name is no string"));
     }
-    TN_TRY(check_names(ctx, path, names, count));
+    snprintf(where, sizeof where, "%s: not a usable head", path);
+    TN_TRY(tnp_check_class_names(ctx, TN_ERR_FORMAT, where, names, count));
     TN_TRY(tnp_head_new(ctx, task, names, count, weight.shape[1], reps, method, out));
 done:
     tnp_free(names);
@@ -514,6 +497,13 @@ done:
     tnp_json_free(&classes);
     tnp_json_free(&reps);
     return st;
+}
+
+tn_status tnp_head_read(tn_ctx *ctx, const tnp_safetensors *file, tn_head **out)
+{
+    const char *path = tnp_safetensors_path(file);
+    tn_status st = tnp_store_check(ctx, file, path, format_name, format_version);
+    return st == TN_OK ? make_head(ctx, file, path, out) : st;
 }
 
 static const tnp_store_kind kind = {format_name, format_version, in_memory, make_head};

@@ -131,6 +131,18 @@ void tn_bytes_free(void *bytes)
     tnp_free(bytes);
 }
 
+tn_status tnp_store_read(tn_ctx *ctx, const tnp_safetensors *file, const tnp_tensor *to, tnp_kind kind)
+{
+    bool wide = to->dtype == TN_F64;
+    return tnp_safetensors_values(ctx, file, to->name, to->shape[0], to->ndim == 2 ? to->shape[1] : 0, kind,
+                                  wide ? NULL : (float *)to->data, wide ? (double *)to->data : NULL);
+}
+
+bool tnp_whole_below(double value, double end)
+{
+    return value >= 0 && value < end && value == (double)(size_t)value;
+}
+
 tn_status tnp_store_created_by(tn_ctx *ctx, const char *command, char **out)
 {
     tnp_text text;

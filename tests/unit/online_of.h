@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A scene in which the weights tell what was learned. Row i has a 1 in column i and a constant; every step is C times the
- * sample (SGD with steps so small that no margin is ever met), C a power of two or a small multiple of one: all sums are
- * exact. So weight (c, i) is C times the number of times that class c saw row i, negative when i is not of c, and the constant's
- * weight is C (positives - negatives). Comes first in its test, as problems.h does. */
+ * A scene in which the weights tell what was learned. Row i has a 1 in column i and a constant; every step is C times
+ * the sample (SGD with steps so small that no margin is ever met), C a power of two or a small multiple of one: all
+ * sums are exact. So weight (c, i) is C times the number of times that class c saw row i, negative when i is not of c,
+ * and the constant's weight is C (positives - negatives). Comes first in its test, as problems.h does. */
 #ifndef TN_TESTS_ONLINE_OF_H
 #define TN_TESTS_ONLINE_OF_H
 
@@ -19,8 +19,8 @@ typedef struct tally {
     tnp_targets targets;
 } tally;
 
-/* Class of row i: i % classes, but for class 0, which takes only rows below 8 so that it is rare. Multi-label: every fifth row
- * is also of the last class. */
+/* Class of row i: i % classes, but for class 0, which takes only rows below 8 so that it is rare. Multi-label: every
+ * fifth row is also of the last class. */
 static inline tally tally_of(size_t rows, size_t classes, bool multilabel, stored as)
 {
     tally t = {.rows = rows, .classes = classes};
@@ -51,7 +51,7 @@ static inline void tally_free(tally *t)
 
 static inline tnp_online_data tally_data(const tally *t)
 {
-    return (tnp_online_data){(const tn_feed *const *)&t->feed, 1, &t->targets, NULL, false};
+    return (tnp_online_data){(const tn_feed *const *)&t->feed, 1, &t->targets, NULL, false, NULL};
 }
 
 static inline tn_online_options online_options_of(int multiclass)

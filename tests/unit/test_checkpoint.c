@@ -74,7 +74,7 @@ static job *job_of(tnp_online_rule rule, tnp_online_scheme scheme, bool average,
         j->cost[i] = 0.01 * pow(7, (double)i);
         j->eta[i] = 0.6 + 0.1 * (double)i;
     }
-    const tnp_online_data data = {(const tn_feed *const *)&j->feed, 1, &j->y, NULL, false};
+    const tnp_online_data data = {(const tn_feed *const *)&j->feed, 1, &j->y, NULL, false, NULL};
     assert_fine(test_ctx, tnp_passes_new(test_ctx, &data, &j->options, 6, BLOCK, &j->passes));
     j->plan = (tnp_online_plan){.rule = rule,
                                 .shape = {scheme, average, true, K, D, BLOCK},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The blocked learner against the literal loop over samples: blocks of 1 to 256, thread counts, many classes, no constant,
- * weights of samples, a warm start, several passes, rows of zeros. */
+ * The blocked learner against the literal loop over samples: blocks of 1 to 256, thread counts, many classes, no
+ * constant, weights of samples, a warm start, several passes, rows of zeros. */
 #include "one_ctx.h"
 
 #include "learn/online/online.h"
@@ -34,8 +34,9 @@ static bool leans_on(size_t c, size_t column, size_t d)
     return column == c % d || column == (5 * c + 7 + c / d) % d;
 }
 
-/* Samples lean on the columns of their classes, enough to be learned: CW takes variances to nothing where labels contradict
- * each other. Values are exact in float. Every third sample of a multi-label scene has two labels; some of class 0 are zero. */
+/* Samples lean on the columns of their classes, enough to be learned: CW takes variances to nothing where labels
+ * contradict each other. Values are exact in float. Every third sample of a multi-label scene has two labels; some of
+ * class 0 are zero. */
 static scene scene_of(size_t n, size_t d, size_t k, bool multilabel, uint64_t seed)
 {
     scene s = {n,
@@ -178,8 +179,8 @@ static double *literal(const scene *s, const way *how, size_t *updates, size_t *
     return w;
 }
 
-/* Float state against double: every update rounds at 6e-8, scores have d terms; 1e-5 of the largest weight is what the users
- * are promised. The same updates, but for decisions that hang on rounding: hardly ever one. */
+/* Float state against double: every update rounds at 6e-8, scores have d terms; 1e-5 of the largest weight is what the
+ * users are promised. The same updates, but for decisions that hang on rounding: hardly ever one. */
 static void compare(const scene *s, const way *how, const size_t *blocks, size_t count)
 {
     size_t want = 0, close = 0, size = s->k * (s->d + 1);
@@ -288,9 +289,9 @@ static void compare_bytes(const scene *s, const way *how, const size_t *blocks, 
     free(want);
 }
 
-/* Every decision is made by the score of one sample and one class: neither blocks nor threads leave a trace. The second scene
- * is large enough for rounding, products and averages to be shared among threads, the third for the scores of rivals, which
- * all tie at first. */
+/* Every decision is made by the score of one sample and one class: neither blocks nor threads leave a trace. The second
+ * scene is large enough for rounding, products and averages to be shared among threads, the third for the scores of
+ * rivals, which all tie at first. */
 static void bytes_do_not_depend_on_blocks_and_threads(void **state)
 {
     (void)state;
@@ -308,7 +309,7 @@ static void bytes_do_not_depend_on_blocks_and_threads(void **state)
         scene_free(&scenes[i]);
 }
 
-/* One-vs-rest with a few negatives a class makes no guesses; blocks that are seen whole come between. */
+/* One-vs-rest with a few negatives a class makes no estimates; blocks that are seen whole come between. */
 static void classes_that_see_few_samples(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Passes over streamed rows: which rows a class sees, that all learners see the same, and that neither the type of the file nor
- * the number of feeds matters. */
+ * Passes over streamed rows: which rows a class sees, that all learners see the same, and that neither the type of the
+ * file nor the number of feeds matters. */
 #include "online_of.h"
 
 #include "algebra/blas.h"
@@ -85,7 +85,8 @@ static void negatives_are_counted_and_redrawn(void **state)
     }
 }
 
-/* Over 400 passes every negative of class 0 is drawn about equally often: 8 of 53 a pass, mean 60, deviation 7.2; six of them. */
+/* Over 400 passes every negative of class 0 is drawn about equally often: 8 of 53 a pass, mean 60, deviation 7.2; six
+ * of them. */
 static void negatives_are_drawn_evenly(void **state)
 {
     (void)state;
@@ -170,7 +171,7 @@ static void weights_of_rows(void **state)
 /* Weights after two passes of PA-I, MUL over these feeds. Owned by the test. */
 static float *learned(const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool shuffle, size_t dim)
 {
-    const tnp_online_data data = {feeds, count, y, NULL, false};
+    const tnp_online_data data = {feeds, count, y, NULL, false, NULL};
     tn_online_options options = online_options_of(TN_ONLINE_MUL);
     tnp_rule rule = tnp_rule_new(TNP_PA, 0.5, 0.9);
     tnp_online_shape shape = {TNP_MUL, true, true, y->classes, dim, BLOCK};
@@ -265,8 +266,8 @@ static void file_order_is_blocks_in_order(void **state)
     tally_free(&t);
 }
 
-/* 258 rows of 1 MB, nearly all of it a hole in the file (doubles, for they are the fewest values): longer than a stretch, so that runs are drawn and the system is
- * advised. Row i has a 1 in column i. */
+/* 258 rows of 1 MB, nearly all of it a hole in the file (doubles, for they are the fewest values): longer than a
+ * stretch, so that runs are drawn and the system is advised. Row i has a 1 in column i. */
 static void a_file_longer_than_a_stretch(void **state)
 {
     (void)state;
@@ -291,7 +292,7 @@ static void a_file_longer_than_a_stretch(void **state)
     tn_features *features = open_features(path);
     tn_feed *feed = feed_of(features, TN_NORM_NONE);
     const tnp_targets y = {.rows = LONG, .classes = 2, .first = first, .cls = cls};
-    const tnp_online_data data = {(const tn_feed *const *)&feed, 1, &y, NULL, false};
+    const tnp_online_data data = {(const tn_feed *const *)&feed, 1, &y, NULL, false, NULL};
     tn_online_options options = online_options_of(TN_ONLINE_U_OVR);
     tnp_passes *p = passes_of(&data, &options, 4);
     tnp_online *o = learner_of(STEP, TNP_OVR, 2, WIDE);

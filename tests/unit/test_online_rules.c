@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rules of the online learners: three steps of each in exact arithmetic (fixtures/make_online_steps.py), two more by
- * hand, and the limits that must not divide by zero. */
+ * The rules of the online learners: three steps of each in exact arithmetic (fixtures/make_online_steps.py), two more
+ * by hand, and the limits that must not divide by zero. */
 #include "one_ctx.h"
 
 #include "learn/online/online.h"
@@ -15,9 +15,9 @@
 
 enum { CASES = sizeof online_steps_cases / sizeof *online_steps_cases };
 
-/* Float state. A step rounds: the score of 4 terms 8 times, a and b once each, Sigma x and its product with a twice, the sum
- * once, Sigma 5 times; that is below 20, relative to numbers of the size of the largest weight, and the three steps add
- * up. Rules amplify what comes in: |da/dm| |x| |Sigma x| <= 2 for these samples of length 1.1 to 2. */
+/* Float state. A step rounds: the score of 4 terms 8 times, a and b once each, Sigma x and its product with a twice,
+ * the sum once, Sigma 5 times; that is below 20, relative to numbers of the size of the largest weight, and the three
+ * steps add up. Rules amplify what comes in: |da/dm| |x| |Sigma x| <= 2 for these samples of length 1.1 to 2. */
 static void check_state(const online_steps *want, const char *what, size_t step, const float *got, size_t width,
                         const double *exact)
 {
@@ -121,8 +121,8 @@ static void passive_aggressive_by_hand(void **state)
     tnp_online_free(o);
 }
 
-/* AROW, C = 1, one-vs-rest, x = 2 with the constant: v = 5, m = 0: a = 1/6; mu = (2/6, 1/6), Sigma = (1/5, 1/2). Again: m =
- * 5/6, v = 4/5 + 1/2 = 1.3, a = (1/6) / 2.3; mu += a (2/5, 1/2). */
+/* AROW, C = 1, one-vs-rest, x = 2 with the constant: v = 5, m = 0: a = 1/6; mu = (2/6, 1/6), Sigma = (1/5, 1/2). Again:
+ * m = 5/6, v = 4/5 + 1/2 = 1.3, a = (1/6) / 2.3; mu += a (2/5, 1/2). */
 static void arow_by_hand(void **state)
 {
     (void)state;

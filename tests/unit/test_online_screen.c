@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The screen's promises, against products in double: no score is further from its guess than the bound says, before and after
- * moves; the best wrong class is among the rivals; and bounds are so narrow that classes well below are not. */
+ * The screen's promises, against products in double: no score is further from its estimate than the bound says, before
+ * and after moves; the best wrong class is among the rivals; and bounds are so narrow that classes well below are not. */
 #include "simd_tables.h"
 #include "one_ctx.h"
 
@@ -63,7 +63,7 @@ static scene scene_of(kind what, size_t n, size_t d, size_t k, bool bias, bool g
         }
     assert_fine(ctx, tnp_screen_new(ctx, k, d, n, bias, gram, &s.screen));
     s.screen->kernels = kernels;
-    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, n);
+    tnp_screen_estimate(ctx, s.screen, s.mu, s.width, s.x, n);
     return s;
 }
 
@@ -88,10 +88,10 @@ static void check_bounds(const scene *s, size_t from)
 {
     for (size_t t = from; t < s->n; ++t)
         for (size_t c = 0; c < s->k; ++c) {
-            double true_score = score_of(s, c, t), guess = (double)s->screen->s[t * s->k + c];
-            if (!(fabs(guess - true_score) <= tnp_screen_bound(s->screen, c, t)))
-                fail_msg("%s: sample %zu, class %zu: guess %.9g within %.3g, but it is %.9g", s->screen->kernels->name,
-                         t, c, guess, tnp_screen_bound(s->screen, c, t), true_score);
+            double true_score = score_of(s, c, t), estimate = (double)s->screen->s[t * s->k + c];
+            if (!(fabs(estimate - true_score) <= tnp_screen_bound(s->screen, c, t)))
+                fail_msg("%s: sample %zu, class %zu: estimate %.9g within %.3g, but it is %.9g",
+                         s->screen->kernels->name, t, c, estimate, tnp_screen_bound(s->screen, c, t), true_score);
         }
 }
 
@@ -103,7 +103,7 @@ static void move_oracle(scene *s, size_t c, size_t t, double a)
     s->now[c * (s->d + 1) + s->d] += s->bias ? a : 0;
 }
 
-static void every_guess_is_within_its_bound(void **state)
+static void every_estimate_is_within_its_bound(void **state)
 {
     (void)state;
     static const size_t dims[] = {1, 2, 33, 1000};
@@ -152,7 +152,7 @@ static void moved_classes_are_rounded_anew(void **state)
         s.mu[4 * s.width + j] = (float)s.now[4 * (s.d + 1) + j];
         s.now[4 * (s.d + 1) + j] = (double)s.mu[4 * s.width + j];
     }
-    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, s.n);
+    tnp_screen_estimate(ctx, s.screen, s.mu, s.width, s.x, s.n);
     check_bounds(&s, 0);
     for (size_t c = 0; c < 9; ++c)
         assert_true(c == 4 || s.screen->off[c] == before[c]);
@@ -207,7 +207,7 @@ static void ties_and_strange_weights_are_rivals(void **state)
     s.mu[20 * s.width + 3] = INFINITY;
     s.mu[30 * s.width + 3] = NAN;
     memset(s.screen->stale, 1, s.k);
-    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, s.n);
+    tnp_screen_estimate(ctx, s.screen, s.mu, s.width, s.x, s.n);
     assert_int_equal(tnp_screen_rivals(s.screen, 2, 7, &above), s.k - 1);
     assert_false(above > -1e-3f);
     for (size_t c = 0; c < s.k; ++c)
@@ -217,13 +217,14 @@ static void ties_and_strange_weights_are_rivals(void **state)
         s.x[j] = 1;
     s.mu[20 * s.width + 3] = INFINITY;
     memset(s.screen->stale, 1, s.k);
-    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, s.n);
+    tnp_screen_estimate(ctx, s.screen, s.mu, s.width, s.x, s.n);
     assert_int_equal(tnp_screen_rivals(s.screen, 0, 7, &above), 2);
     assert_true(s.screen->rivals[0] == 9 && s.screen->rivals[1] == 20);
     scene_free(&s);
 }
 
-/* An infinite weight times a row of zeros is no number: the class stays a rival, and y is above it by nothing that is known. */
+/* An infinite weight times a row of zeros is no number: the class stays a rival, and y is above it by nothing that is
+ * known. */
 static void nothing_is_known_of_infinity_times_zero(void **state)
 {
     (void)state;
@@ -234,7 +235,7 @@ static void nothing_is_known_of_infinity_times_zero(void **state)
         s.x[3 * s.d + j] = 0;
     s.mu[20 * s.width + 3] = INFINITY;
     memset(s.screen->stale, 1, s.k);
-    tnp_screen_guess(ctx, s.screen, s.mu, s.width, s.x, s.n);
+    tnp_screen_estimate(ctx, s.screen, s.mu, s.width, s.x, s.n);
     size_t n = tnp_screen_rivals(s.screen, 3, 7, &above);
     for (size_t i = 0; i < n; ++i)
         found = found || s.screen->rivals[i] == 20;
@@ -246,7 +247,7 @@ static void nothing_is_known_of_infinity_times_zero(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_guess_is_within_its_bound),
+        cmocka_unit_test(every_estimate_is_within_its_bound),
         cmocka_unit_test(drifts_widen_the_bound),
         cmocka_unit_test(moved_classes_are_rounded_anew),
         cmocka_unit_test(rivals_are_few_and_the_best_is_one),

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Trials, validation, early stopping and groups. What a measurement answers stands in a table by trial and pass, and is looked
- * up by what the weights themselves tell (online_of.h); the search is played again by its definition. */
+ * Trials, validation, early stopping and groups. What a measurement answers stands in a table by trial and pass, and is
+ * looked up by what the weights themselves tell (online_of.h); the search is played again by its definition. */
 #include "online_of.h"
 
 #include "algebra/blas.h"
@@ -91,8 +91,8 @@ static tnp_online_search *search_of(setting *s, size_t group)
     return search;
 }
 
-/* The definition: a trial ends when `patience` passes brought nothing better; the best is the highest value, of equals the
- * first trial, at its first such pass. */
+/* The definition: a trial ends when `patience` passes brought nothing better; the best is the highest value, of equals
+ * the first trial, at its first such pass. */
 static void check_by_definition(const setting *s, const tnp_online_search *got)
 {
     size_t best_trial = 0, best_pass = 0, trial, pass;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The head object: storage and look. Applying it is scorer.c, files are report/head_file.c. */
+ * The head object: storage and look. Applying it is scorer.c, files are store/head_file.c. */
 #include "learn/head/head.h"
 #include "transform/feed.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 
 tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
@@ -72,6 +73,70 @@ tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *h
         memcpy(h->scales + at, tn_feed_scales(feed), tn_feed_cols(feed) * sizeof(double));
     }
 done:
+    return st;
+}
+
+tn_status tnp_rep_copy(tn_ctx *ctx, const tnp_rep *from, const char *name, size_t dim, tnp_rep *to)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_strdup(ctx, name, &to->name));
+    to->dim = dim;
+    to->normalize = from->normalize;
+    if (!from->map)
+        goto done;
+    TN_TRY(tnp_strdup(ctx, from->transform, &to->transform));
+    TN_TRY(tn_map_copy(ctx, from->map, &to->map));
+done:
+    return st;
+}
+
+tn_status tnp_head_like(tn_ctx *ctx, const tn_head *like, const char *const *names, size_t classes, tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *h = NULL;
+    size_t bytes = like->dim * sizeof(double);
+    TN_TRY(tnp_head_new(ctx, like->task, names, classes, like->dim, like->rep_count, like->method, &h));
+    TN_TRY(tnp_strdup(ctx, tn_head_options(like), &h->options));
+    for (size_t r = 0; r < h->rep_count; ++r)
+        TN_TRY(tnp_rep_copy(ctx, &like->reps[r], like->reps[r].name, like->reps[r].dim, &h->reps[r]));
+    if (like->means) {
+        TN_TRY(tnp_head_add_zscore(ctx, h));
+        memcpy(h->means, like->means, bytes);
+        memcpy(h->scales, like->scales, bytes);
+    }
+    if (like->centre) {
+        TN_TRY(tnp_head_add_centre(ctx, h));
+        memcpy(h->centre, like->centre, bytes);
+    }
+    *out = h;
+    h = NULL;
+done:
+    tn_head_free(h);
+    return st;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+tn_status tnp_check_class_names(tn_ctx *ctx, tn_status status, const char *where, const char *const *names,
+                                size_t count)
+{
+    tn_status st = TN_OK;
+    const char **sorted = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, count, sizeof *sorted, &sorted));
+    for (size_t k = 0; k < count; ++k) {
+        sorted[k] = names[k];
+        if (!*names[k])
+            TN_TRY(tnp_fail(ctx, status, "%s: the name of class %zu is empty", where, k));
+    }
+    qsort(sorted, count, sizeof *sorted, compare_names);
+    for (size_t k = 1; k < count; ++k)
+        if (strcmp(sorted[k - 1], sorted[k]) == 0)
+            TN_TRY(tnp_fail(ctx, status, "%s: two classes are called '%.60s'", where, sorted[k]));
+done:
+    tnp_free(sorted);
     return st;
 }
 

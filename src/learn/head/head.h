@@ -45,6 +45,15 @@ tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size
 /* Names, widths, maps, normalisations, z-scores and centres of its representations, from the feeds (rep_count) they were trained on.
  * What a map is called the caller knows: he sets `transform` where there is one. */
 tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *head);
+/* A representation of this name and width, prepared as another one; what was copied is the caller's also after a failure. */
+tn_status tnp_rep_copy(tn_ctx *ctx, const tnp_rep *from, const char *name, size_t dim, tnp_rep *to);
+/* A head that prepares its rows as `like` does, with its method and options but other classes; its numbers are 0.
+ * Sources are not copied. */
+tn_status tnp_head_like(tn_ctx *ctx, const tn_head *like, const char *const *names, size_t classes, tn_head **out);
+/* Names that tell classes apart: none is empty, no two are the same; else `status`, and a sentence that begins with
+ * `where`. */
+tn_status tnp_check_class_names(tn_ctx *ctx, tn_status status, const char *where, const char *const *names,
+                                size_t count);
 /* Columns of the weights that belong to a representation. */
 size_t tnp_rep_cols(const tnp_rep *rep);
 /* Room for sources: the last `count` columns of its dim. */
@@ -60,8 +69,15 @@ tn_status tnp_head_check(tn_ctx *ctx, const tn_head *head);
  * float, so that the head is none for a linear layer. */
 bool tnp_head_plain_bias(const tn_head *head, float *out);
 
+/* Whether the representations of two heads are the same by name, columns, map and normalisation. */
+bool tnp_reps_alike(const tn_head *a, const tn_head *b);
 /* Whether two heads prepare their rows in the same way. Neither has sources. */
 bool tnp_heads_alike(const tn_head *a, const tn_head *b);
+/* A feed for each representation of a head into feeds (rep_count, NULL first; the caller frees those that were made,
+ * also after a failure), over some rows (NULL: all) of the features, matched by name: TN_ERR_ARG when one is missing,
+ * TN_ERR_SHAPE. */
+tn_status tnp_head_feeds(tn_ctx *ctx, const tn_head *head, const tn_features *const *features, size_t count,
+                         const size_t *rows, size_t row_count, tn_nan_policy nan, tn_feed **feeds);
 /* out (row_count, sum of classes): scores of heads that are alike for some rows of the sources, which are matched by name; errors
  * as of tn_scorer_new and its reading. Rows to be dropped are not among them. One matrix product for all. */
 tn_status tnp_heads_score(tn_ctx *ctx, const tn_head *const *heads, size_t head_count,

@@ -68,16 +68,14 @@ typedef struct offer {
 } offer;
 
 static tn_status open_feed(tn_ctx *ctx, const tn_head *head, size_t rep, size_t offset, const tn_features *features,
-                           const offer *o, tn_feed **out)
+                           const size_t *rows, size_t row_count, tn_nan_policy nan, tn_feed **out)
 {
     tn_status st = TN_OK;
     tn_feed *feed = NULL;
     tn_normalize kind = head->reps[rep].normalize;
     bool zscore = kind == TN_NORM_ZSCORE;
-    /* A dropped row is scored as zeros and overwritten: rows keep their places. */
-    tn_nan_policy nan = o->nan == TN_NAN_DROP ? TN_NAN_ZERO : o->nan;
-    size_t rows = o->rows ? o->row_count : tn_features_rows(features);
-    TN_TRY(tn_feed_new(ctx, features, o->rows, rows, zscore ? TN_NORM_NONE : kind, nan, head->reps[rep].map, &feed));
+    size_t count = rows ? row_count : tn_features_rows(features);
+    TN_TRY(tn_feed_new(ctx, features, rows, count, zscore ? TN_NORM_NONE : kind, nan, head->reps[rep].map, &feed));
     if (zscore)
         TN_TRY(tn_feed_set_zscore(ctx, feed, head->means + offset, head->scales + offset));
     if (head->centre)
@@ -86,6 +84,23 @@ static tn_status open_feed(tn_ctx *ctx, const tn_head *head, size_t rep, size_t 
     feed = NULL;
 done:
     tn_feed_free(feed);
+    return st;
+}
+
+tn_status tnp_head_feeds(tn_ctx *ctx, const tn_head *head, const tn_features *const *features, size_t count,
+                         const size_t *rows, size_t row_count, tn_nan_policy nan, tn_feed **feeds)
+{
+    tn_status st = TN_OK;
+    const tn_features *first = NULL, *found = NULL;
+    for (size_t r = 0, at = 0; r < head->rep_count; at += tnp_rep_cols(&head->reps[r++])) {
+        TN_TRY(find(ctx, head, r, features, count, &found));
+        if (first && tn_features_rows(found) != tn_features_rows(first))
+            TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu rows, but %s has %zu", tn_features_path(found),
+                            tn_features_rows(found), tn_features_path(first), tn_features_rows(first)));
+        first = first ? first : found;
+        TN_TRY(open_feed(ctx, head, r, at, found, rows, row_count, nan, &feeds[r]));
+    }
+done:
     return st;
 }
 
@@ -102,22 +117,16 @@ done:
     return st;
 }
 
+/* A dropped row is scored as zeros and overwritten: rows keep their places. */
 static tn_status bind_all(tn_ctx *ctx, tn_scorer *s, const offer *o)
 {
     tn_status st = TN_OK;
-    const tn_head *head = s->head;
-    const tn_features *first = NULL;
-    for (size_t r = 0, at = 0; r < head->rep_count; at += tnp_rep_cols(&head->reps[r++])) {
-        const tn_features *features = NULL;
-        TN_TRY(find(ctx, head, r, o->features, o->count, &features));
-        if (first && tn_features_rows(features) != tn_features_rows(first))
-            TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu rows, but %s has %zu", tn_features_path(features),
-                            tn_features_rows(features), tn_features_path(first), tn_features_rows(first)));
-        first = first ? first : features;
-        TN_TRY(open_feed(ctx, head, r, at, features, o, &s->feeds[r]));
+    tn_nan_policy nan = o->nan == TN_NAN_DROP ? TN_NAN_ZERO : o->nan;
+    TN_TRY(tnp_head_feeds(ctx, s->head, o->features, o->count, o->rows, o->row_count, nan, s->feeds));
+    for (size_t r = 0; r < s->head->rep_count; ++r) {
         s->rows = tn_feed_rows(s->feeds[r]);
         if (o->nan == TN_NAN_DROP && !o->rows)
-            TN_TRY(drop_bad(ctx, s, features));
+            TN_TRY(drop_bad(ctx, s, tn_feed_features(s->feeds[r])));
     }
 done:
     return st;
@@ -314,15 +323,20 @@ tn_status tn_scorer_read(tn_ctx *ctx, tn_scorer *s, size_t start, size_t count, 
 
 /* ---- several heads at once ---- */
 
+bool tnp_reps_alike(const tn_head *a, const tn_head *b)
+{
+    bool alike = a->rep_count == b->rep_count;
+    for (size_t r = 0; alike && r < a->rep_count; ++r)
+        alike = strcmp(a->reps[r].name, b->reps[r].name) == 0 && a->reps[r].dim == b->reps[r].dim &&
+                a->reps[r].normalize == b->reps[r].normalize && tnp_phi_same(a->reps[r].map, b->reps[r].map);
+    return alike;
+}
+
 bool tnp_heads_alike(const tn_head *a, const tn_head *b)
 {
-    if (a->source_count + b->source_count > 0 || a->rep_count != b->rep_count || a->dim != b->dim ||
-        !a->means != !b->means || !a->centre != !b->centre)
+    if (a->source_count + b->source_count > 0 || a->dim != b->dim || !a->means != !b->means ||
+        !a->centre != !b->centre || !tnp_reps_alike(a, b))
         return false;
-    for (size_t r = 0; r < a->rep_count; ++r)
-        if (strcmp(a->reps[r].name, b->reps[r].name) != 0 || a->reps[r].dim != b->reps[r].dim ||
-            a->reps[r].normalize != b->reps[r].normalize || !tnp_phi_same(a->reps[r].map, b->reps[r].map))
-            return false;
     size_t size = a->dim * sizeof(double);
     return (!a->means || (memcmp(a->means, b->means, size) == 0 && memcmp(a->scales, b->scales, size) == 0)) &&
            (!a->centre || memcmp(a->centre, b->centre, size) == 0);

@@ -22,8 +22,6 @@ static tn_status choose_rows(tn_ctx *ctx, tnp_task *task, const tn_features *con
         if (keep[i])
             task->rows[task->y.rows++] = i;
     task->left_out = labels->rows - task->y.rows;
-    if (task->y.rows == 0)
-        st = tnp_fail(ctx, TN_ERR_DATA, "%s: no labelled rows to learn from", labels->path);
 done:
     tnp_free(keep);
     return st;
@@ -99,7 +97,7 @@ static tn_status check_classes(tn_ctx *ctx, const tnp_task *task)
 }
 
 static tn_status task_new(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
-                          tn_nan_policy nan, bool centre, tnp_task **out)
+                          tn_nan_policy nan, bool centre, bool may_be_empty, tnp_task **out)
 {
     tn_status st = TN_OK;
     tnp_task *task = NULL;
@@ -109,6 +107,8 @@ static tn_status task_new(tn_ctx *ctx, const tn_features *const *features, size_
     task->kind = labels->task;
     task->y.classes = labels->classes;
     TN_TRY(choose_rows(ctx, task, features, count, labels, nan));
+    if (task->y.rows == 0 && !may_be_empty)
+        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: no labelled rows to learn from", labels->path));
     TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *task->constant, &task->constant));
     TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *task->offset, &task->offset));
     if (labels->task == TN_TASK_REGRESSION)
@@ -132,10 +132,16 @@ tn_status tnp_task_settle(tn_ctx *ctx, tnp_task *task)
     return st == TN_OK ? check_classes(ctx, task) : st;
 }
 
+tn_status tnp_task_chunk(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                         tn_nan_policy nan, tnp_task **out)
+{
+    return task_new(ctx, features, count, labels, nan, false, true, out);
+}
+
 tn_status tnp_task_rows(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                         tn_nan_policy nan, tnp_task **out)
 {
-    return task_new(ctx, features, count, labels, nan, false, out);
+    return task_new(ctx, features, count, labels, nan, false, false, out);
 }
 
 tn_status tnp_task_new(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
@@ -143,7 +149,7 @@ tn_status tnp_task_new(tn_ctx *ctx, const tn_features *const *features, size_t c
 {
     tn_status st = TN_OK;
     tnp_task *task = NULL;
-    TN_TRY(task_new(ctx, features, count, labels, nan, intercept, &task));
+    TN_TRY(task_new(ctx, features, count, labels, nan, intercept, false, &task));
     TN_TRY(tnp_task_settle(ctx, task));
     *out = task;
     task = NULL;

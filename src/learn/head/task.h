@@ -28,6 +28,9 @@ tn_status tnp_task_new(tn_ctx *ctx, const tn_features *const *features, size_t c
 /* The same for a part of the data, where one class or one row is no fault. */
 tn_status tnp_task_rows(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                         tn_nan_policy nan, tnp_task **out);
+/* The same for a chunk of rows, where no row at all is no fault either. */
+tn_status tnp_task_chunk(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                         tn_nan_policy nan, tnp_task **out);
 void tnp_task_free(tnp_task *task);
 /* Finds the targets that never change, and checks that there are rows and classes to learn from. */
 tn_status tnp_task_settle(tn_ctx *ctx, tnp_task *task);

@@ -2,14 +2,16 @@
  *
  * The state of an online learner, and its blocks of samples.
  *
- * Exact blocking: a block of samples is multiplied with all classes by products of whole numbers, which give guesses with
- * proven bounds (online_screen.c). What they leave open is decided by full scores at the weights of the moment, so that every
- * sample meets the weights it would have met alone: the best wrong class (online_mul.c), or the classes whose margin may not be
- * met (online_ovr.c). A product of floats, corrected by a Gram matrix as samples move the weights, was refused: half as fast with
- * one true class, a quarter against the rest, and its last bits depend on blocks and threads.
+ * Exact blocking: a block of samples is multiplied with all classes by products of whole numbers, which give estimates
+ * with proven bounds (online_screen.c). What they leave open is decided by full scores at the weights of the moment, so
+ * that every sample meets the weights it would have met alone: the best wrong class (online_mul.c), or the classes
+ * whose margin may not be met (online_ovr.c). A product of floats, corrected by a Gram matrix as samples move the
+ * weights, was refused: half as fast with one true class, a quarter against the rest, and its last bits depend on
+ * blocks and threads.
  *
- * Averaging: u collects t0 times every move (t0: samples seen before), so that the mean of the weights after every sample is
- * mu - u / T; one more addition a move, whatever the rule.
+ * Averaging: u collects t0 times every move (t0: samples seen before), so that the mean of the weights after every
+ * sample is mu - u / T; one more addition per move, whatever the rule.
+ *
  * Oracle: the literal loop over samples, tests/ref/ref_online.c. Ushiku, Hidaka, Harada, CVPR 2014. */
 #include "algebra/blas.h"
 #include "learn/online/online_block.h"
@@ -22,12 +24,12 @@ size_t tnp_online_bytes(const tnp_rule *rule, const tnp_online_shape *shape)
            tnp_screen_bytes(shape->classes, shape->dim, shape->block, !second);
 }
 
-static tn_status room_new(tn_ctx *ctx, const tnp_rule *rule, const tnp_online_shape *shape, tnp_online_room **out)
+static tn_status scratch_new(tn_ctx *ctx, const tnp_rule *rule, const tnp_online_shape *shape, tnp_online_scratch **out)
 {
     tn_status st = TN_OK;
     size_t rows = shape->block, k = shape->classes;
     bool first = !tnp_rule_second_order(rule->kind);
-    tnp_online_room *r = NULL;
+    tnp_online_scratch *r = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *r, &r));
     *out = r; /* the learner frees it, whatever happens below */
     r->kernels = tnp_simd_get();
@@ -45,7 +47,7 @@ done:
     return st;
 }
 
-static void room_free(tnp_online_room *r)
+static void scratch_free(tnp_online_scratch *r)
 {
     if (!r)
         return;
@@ -74,7 +76,7 @@ tn_status tnp_online_new(tn_ctx *ctx, const tnp_rule *rule, const tnp_online_sha
         for (size_t i = 0; i < size; ++i)
             o->sigma[i] = 1;
     }
-    TN_TRY(room_new(ctx, rule, shape, &o->room));
+    TN_TRY(scratch_new(ctx, rule, shape, &o->scratch));
     *out = o;
     o = NULL;
 done:
@@ -86,7 +88,7 @@ void tnp_online_free(tnp_online *o)
 {
     if (!o)
         return;
-    room_free(o->room);
+    scratch_free(o->scratch);
     tnp_free(o->mu);
     tnp_free(o->u);
     tnp_free(o->sigma);

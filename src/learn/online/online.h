@@ -17,14 +17,14 @@ typedef struct tnp_online_shape {
     size_t block; /* samples that are learned at once, at most */
 } tnp_online_shape;
 
-/* The block to take: of 32 to 256 the fastest or near it for 10 to 1000 classes, all rules and schemes. More rows are more products
- * of samples and wider bounds, fewer wake the threads more often. */
+/* The block to take: of 32 to 256 the fastest or near it for 10 to 1000 classes, all rules and schemes. More rows are
+ * more products of samples and wider bounds, fewer wake the threads more often. */
 enum { TNP_ONLINE_BLOCK = 64 };
 
-struct tnp_online_room;
+struct tnp_online_scratch;
 
-/* The state of a learner: with its rule and shape, everything that a checkpoint must hold. Others may write it before the first
- * block only: what the learner derives from it is not told. */
+/* The state of a learner: with its rule and shape, everything that a checkpoint must hold. Others may write it before
+ * the first block only: what the learner derives from it is not told. */
 typedef struct tnp_online {
     tnp_rule rule;
     tnp_online_shape shape;
@@ -34,7 +34,7 @@ typedef struct tnp_online {
     float *sigma;  /* (classes, width), second-order rules */
     uint64_t seen; /* samples, updated or not */
     uint64_t updates, mistakes;
-    struct tnp_online_room *room; /* scratch of a block */
+    struct tnp_online_scratch *scratch; /* of a block */
 } tnp_online;
 
 /* Weights 0, variances 1. */

@@ -15,9 +15,10 @@ typedef struct tnp_move {
 } tnp_move;
 
 /* Scratch for blocks of up to rows = shape.block samples; what a learner does not need is NULL. */
-typedef struct tnp_online_room {
+typedef struct tnp_online_scratch {
     const tnp_simd *kernels;
     tnp_screen *screen;
+    bool estimated; /* the screen has estimates of this block */
     /* multi-class */
     tnp_move *moves; /* 2 rows, first order, averaged: what the average has not taken yet */
     size_t move_count;
@@ -25,9 +26,12 @@ typedef struct tnp_online_room {
     uint32_t *touched;     /* 2 rows: the classes that have */
     size_t touched_count;
     /* one-vs-rest */
-    bool guessed;                 /* the screen has guesses of this block */
     uint32_t *updates, *mistakes; /* classes */
-} tnp_online_room;
+} tnp_online_scratch;
+
+/* Estimates are made for whole bundles of samples, in the time of about two full scores per class: blocks of no more
+ * samples, as single rows that come as they happen, get full scores for all classes. */
+enum { TNP_FULL_SCORES = 2 };
 
 /* What a thread of a parallel loop sees. */
 typedef struct tnp_visit {

@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One pass: rows in the order of visit_order.c, read in chunks straight from their files, prepared, learned. While a stretch
- * is learned the system is told to read the next one, and that it may forget the last: reading overlaps computing without
- * a thread of our own, and what stays resident is two stretches, however long the file is.
- *
- * One-vs-rest with fewer negatives (e-OVR: as many as positives, w-OVR: a multiple of them): every class draws its negatives
- * anew each pass by selection sampling, exactly as many as wanted, in the order in which rows come. */
+ * One pass: rows in the order of visit_order.c, read in chunks straight from their files, prepared, learned. While a
+ * stretch is learned the system is told to read the next one, and that it may forget the last: reading overlaps
+ * computing without a thread of our own, and what stays resident is two stretches, however long the file is. Which
+ * negatives a class is shown is drawn once for all learners (negatives.c). */
 #include "learn/online/online_pass.h"
 #include "learn/online/visit_order.h"
 #include "transform/feed.h"
@@ -21,63 +19,23 @@ struct tnp_passes {
     size_t seed, dim, block;
     size_t chunk; /* rows that are read at once: whole blocks, about CHUNK_BYTES */
     tnp_visit_order order;
-    tnp_rng negatives;
-    float *x, *weight;     /* (chunk, dim), chunk */
-    size_t *first;         /* chunk + 1 */
-    uint32_t *cls;         /* labels of the chunk */
-    unsigned char *skip;   /* (block, classes), e- and w-OVR, else NULL */
-    size_t *positives;     /* classes */
-    size_t *wanted, *left; /* classes: negatives still to take, and still to come, in this pass */
-    float *side;           /* (classes, 2): weights that balance the classes, or NULL */
+    tnp_negatives *own;       /* of these rows; each pass begins it anew */
+    tnp_negatives *negatives; /* that are drawn: the caller's or these, or NULL: classes see all of them */
+    float *x, *weight;        /* (chunk, dim), chunk */
+    size_t *first;            /* chunk + 1 */
+    uint32_t *cls;            /* labels of the chunk */
+    unsigned char *skip;      /* (block, classes), where negatives are drawn, else NULL */
+    float *side;              /* (classes, 2): weights that balance the classes, or NULL */
 };
-
-/* ---- which negatives ---- */
-
-/* Negatives of class c that a pass visits. */
-static size_t visited_negatives(const tnp_passes *p, size_t c)
-{
-    double share = p->options->multiclass == TN_ONLINE_E_OVR ? 1 : p->options->ratio;
-    size_t all = p->data.y->rows - p->positives[c];
-    return p->skip ? tnp_min(all, (size_t)ceil(share * (double)p->positives[c])) : all;
-}
-
-static void begin_negatives(tnp_passes *p, size_t pass)
-{
-    enum { STREAM = 1 << 21 };
-    tnp_rng_init(&p->negatives, p->seed, STREAM + pass);
-    for (size_t c = 0; c < p->data.y->classes; ++c) {
-        p->left[c] = p->data.y->rows - p->positives[c];
-        p->wanted[c] = visited_negatives(p, c);
-    }
-}
 
 /* n / 2 n_side for each side of n visited samples; 1 where a class has one side only. */
 static void balance_sides(tnp_passes *p)
 {
     for (size_t c = 0; c < p->data.y->classes; ++c) {
-        double positives = (double)p->positives[c], negatives = (double)visited_negatives(p, c);
+        double positives = (double)p->own->positives[c], negatives = (double)tnp_negatives_taken(p->own, c);
         bool both = positives > 0 && negatives > 0;
         p->side[2 * c] = both ? (float)((positives + negatives) / (2 * negatives)) : 1;
         p->side[2 * c + 1] = both ? (float)((positives + negatives) / (2 * positives)) : 1;
-    }
-}
-
-/* For a block: a negative is taken with probability wanted / left. */
-static void draw_negatives(tnp_passes *p, const size_t *first, size_t n)
-{
-    size_t k = p->data.y->classes;
-    for (size_t t = 0; t < n; ++t) {
-        size_t at = first[t];
-        for (size_t c = 0; c < k; ++c) {
-            bool positive = at < first[t + 1] && p->cls[at] == c, take = positive;
-            at += positive;
-            if (!positive) {
-                take = tnp_rng_unit(&p->negatives) * (double)p->left[c] < (double)p->wanted[c];
-                --p->left[c];
-                p->wanted[c] -= take;
-            }
-            p->skip[t * k + c] = !take;
-        }
     }
 }
 
@@ -95,8 +53,8 @@ static void expect(const tnp_passes *p, size_t stretch)
     }
 }
 
-/* Nothing that was read is needed again in this pass. The whole file, not the runs of the last stretch: a fault maps pages
- * of neighbouring runs too, and left alone they add up to the file. */
+/* Nothing that was read is needed again in this pass. The whole file, not the runs of the last stretch: a fault maps
+ * pages of neighbouring runs too, and left alone they add up to the file. */
 static void forget(const tnp_passes *p)
 {
     for (size_t f = 0; f < p->data.feed_count; ++f)
@@ -136,7 +94,7 @@ static void learn_chunk(tn_ctx *ctx, tnp_passes *p, size_t n, tnp_online *const 
                                      .skip = p->skip,
                                      .side = p->side};
         if (p->skip)
-            draw_negatives(p, samples.first, samples.count);
+            tnp_negatives_draw(p->negatives, samples.first, p->cls, samples.count, p->skip);
         for (size_t i = 0; i < count; ++i)
             if (learners[i])
                 tnp_online_update(ctx, learners[i], &samples);
@@ -150,8 +108,8 @@ tn_status tnp_passes_run(tn_ctx *ctx, tnp_passes *p, size_t pass, tnp_online *co
     char stage[40];
     snprintf(stage, sizeof stage, "pass %zu", pass + 1);
     tnp_visit_order_draw(&p->order, p->seed, pass);
-    if (p->skip)
-        begin_negatives(p, pass);
+    if (p->negatives && p->negatives == p->own)
+        tnp_negatives_begin(p->own, pass);
     for (size_t start = 0, n, reached = SIZE_MAX; start < o->rows; start += n) {
         size_t stretch = start / o->stretch;
         n = tnp_min(p->chunk, o->rows - start);
@@ -170,15 +128,23 @@ done:
 
 /* ---- making ---- */
 
-/* The most labels that a chunk can have. */
+double tnp_negatives_share(const tn_online_options *options)
+{
+    return options->multiclass == TN_ONLINE_E_OVR   ? 1
+           : options->multiclass == TN_ONLINE_W_OVR ? options->ratio
+                                                    : INFINITY;
+}
+
+/* Rows and positives of a pass; returns the most labels that a chunk can have. */
 static size_t count_labels(tnp_passes *p)
 {
     const tnp_targets *y = p->data.y;
     size_t most = 0;
+    p->own->rows = y->rows;
     for (size_t row = 0; row < y->rows; ++row) {
         most = tnp_max(most, y->first[row + 1] - y->first[row]);
         for (size_t at = y->first[row]; at < y->first[row + 1]; ++at)
-            ++p->positives[y->cls[at]];
+            ++p->own->positives[y->cls[at]];
     }
     return most * p->chunk;
 }
@@ -187,7 +153,7 @@ static tn_status passes_alloc(tn_ctx *ctx, tnp_passes *p)
 {
     tn_status st = TN_OK;
     size_t k = p->data.y->classes, bytes = 0;
-    bool fewer = p->options->multiclass == TN_ONLINE_E_OVR || p->options->multiclass == TN_ONLINE_W_OVR;
+    double share = tnp_negatives_share(p->options);
     for (size_t f = 0; f < p->data.feed_count; ++f) {
         const tn_features *features = tn_feed_features(p->data.feeds[f]);
         p->dim += tn_feed_cols(p->data.feeds[f]);
@@ -198,12 +164,11 @@ static tn_status passes_alloc(tn_ctx *ctx, tnp_passes *p)
     TN_TRY(tnp_alloc_raw(ctx, p->chunk * p->dim, sizeof *p->x, &p->x));
     TN_TRY(tnp_alloc(ctx, p->chunk, sizeof *p->weight, &p->weight));
     TN_TRY(tnp_alloc(ctx, p->chunk + 1, sizeof *p->first, &p->first));
-    TN_TRY(tnp_alloc(ctx, k, sizeof *p->positives, &p->positives));
+    TN_TRY(tnp_negatives_new(ctx, k, share, p->seed, &p->own));
     TN_TRY(tnp_alloc(ctx, count_labels(p), sizeof *p->cls, &p->cls));
-    if (fewer) {
+    if (isfinite(share)) {
+        p->negatives = p->data.negatives ? p->data.negatives : p->own;
         TN_TRY(tnp_alloc(ctx, p->block * k, sizeof *p->skip, &p->skip));
-        TN_TRY(tnp_alloc(ctx, k, sizeof *p->wanted, &p->wanted));
-        TN_TRY(tnp_alloc(ctx, k, sizeof *p->left, &p->left));
     }
     if (p->data.balance) {
         TN_TRY(tnp_alloc(ctx, 2 * k, sizeof *p->side, &p->side));
@@ -235,7 +200,8 @@ void tnp_passes_free(tnp_passes *p)
 {
     if (!p)
         return;
-    void *all[] = {p->x, p->weight, p->first, p->cls, p->skip, p->positives, p->wanted, p->left, p->side};
+    void *all[] = {p->x, p->weight, p->first, p->cls, p->skip, p->side};
+    tnp_negatives_free(p->own);
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);
     tnp_visit_order_destroy(&p->order);

@@ -4,8 +4,8 @@
 #ifndef TNP_ONLINE_PASS_H
 #define TNP_ONLINE_PASS_H
 
+#include "learn/online/negatives.h"
 #include "learn/online/online.h"
-#include "matrix/moments.h"
 #include "tenon/learn.h"
 
 /* Rows and their classes. Everything is borrowed. */
@@ -13,9 +13,14 @@ typedef struct tnp_online_data {
     const tn_feed *const *feeds; /* side by side */
     size_t feed_count;
     const tnp_targets *y;
-    const float *weight; /* a row, or NULL */
+    const float *weight; /* one per row, or NULL */
     bool balance;        /* one-vs-rest: positives and negatives of a class weigh the same in all */
+    /* These rows are a part of the pass that was begun there, and go on with its draws; NULL: they are a whole pass. */
+    tnp_negatives *negatives;
 } tnp_online_data;
+
+/* Negatives per positive that the options ask for; INFINITY: all of them. */
+double tnp_negatives_share(const tn_online_options *options);
 
 typedef struct tnp_passes tnp_passes;
 

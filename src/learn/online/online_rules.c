@@ -15,11 +15,11 @@
  *   CW, SCW                                                        b = 2 / (-v + sqrt(v^2 + 4 v / (a^2 phi^2)))
  *                                                                    = (q + sqrt(q^2 + 4 q / v)) / 2, q = a^2 phi^2
  *
- * The second form of b has nothing to cancel: where labels contradict each other CW takes v to 0 and a to infinity. Below
- * EXHAUSTED a variance is used up and the sample is passed over.
+ * The second form of b has nothing to cancel: where labels contradict each other CW takes v to 0 and a to infinity.
+ * Below EXHAUSTED a variance is used up and the sample is passed over.
  *
- * The Perceptron moves at m = 0, or all-zero weights would never move. v = 0, l = 0 and a = 0 are passive; phi = 0 (eta =
- * 0.5) leaves b at 0. */
+ * The Perceptron moves at m = 0, or all-zero weights would never move. v = 0, l = 0 and a = 0 are passive; phi = 0 (eta
+ * = 0.5) leaves b at 0. */
 #include "learn/online/online_rules.h"
 
 #include <math.h>

@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Coarse scores of a block with proven bounds: they tell which classes can be the best wrong one, and where a margin is met.
+ * Coarse scores of a block with proven bounds: they tell which classes can be the best wrong one, and where a margin is
+ * met.
  *
- * A row r of D values is rounded to whole numbers of steps, r~ = step q, with the step so that |q_j| < 2^15 and |q| < 2^15.5.
- * Then no sum of products of two such rows leaves 32 bits, and no value is off by more than ROUND steps:
+ * A row r of D values is rounded to whole numbers of steps, r~ = step q, with the step so that |q_j| < 2^15 and |q| <
+ * 2^15.5. Then no sum of products of two such rows leaves 32 bits, and no value is off by more than ROUND steps:
  *
  *   |r - r~| <= off = ROUND step sqrt(D)
  *   |mu'x - mu~'x~| = |(mu - mu~)'x + mu~'(x - x~)| <= off_c |x| + |mu~| off_t
  *
- * The products of a block with all classes are sums of whole numbers, twice as fast as floats; 1000 classes leave a rival or two
- * for whom the full score is taken. So learners decide by full scores only: the same bits for any block and any number of
- * threads. Half-precision floats were refused: no more exact, and fewer processors have them. So were 8 bits, faster still: bounds
- * some 30 times as wide leave 8 rivals of 1000 (4096 columns behind a ReLU), and many more where few values are large.
+ * The products of a block with all classes are sums of whole numbers, twice as fast as floats; 1000 classes leave a
+ * rival or two for whom the full score is taken. So learners decide by full scores only: the same bits for any block
+ * and any number of threads. Half-precision floats were refused: no more exact, and fewer processors have them. So were
+ * 8 bits, faster still: bounds some 30 times as wide leave 8 rivals of 1000 (4096 columns behind a ReLU), and many more
+ * where few values are large.
  *
- * A move of a class inside the block, by a x_t, moves its coarse weights by a x~_t: off_c grows by |a| off_t, |mu~_c| by
- * |a| |x~_t|, and later guesses by a x~_t'x~_j. A move that is no multiple of a sample only widens off_c.
- * Rounding of floats, in guesses and in full scores, is in the bounds too: see slack_of.
+ * A move of a class inside the block, by a x_t, moves its coarse weights by a x~_t: off_c grows by |a| off_t, |mu~_c|
+ * by |a| |x~_t|, and later estimates by a x~_t'x~_j. A move that is no multiple of a sample only widens off_c. Rounding
+ * of floats, in estimates and in full scores, is in the bounds too: see slack_of.
+ *
  * Oracle: tests/unit/test_online_screen.c, bounds against double products; the learners against tests/ref/ref_online.c. */
 #include "learn/online/online_screen.h"
 #include "algebra/blas.h"
@@ -26,8 +29,8 @@
 enum { CLASSES = 16 }; /* that a thread multiplies at once: their coarse rows stay in its cache */
 enum { EASE = 8 };     /* coarse products in the time of an operation as tnp_threads_for counts them */
 
-/* ROUND: half a step, and the rounding of floats on the way there and back. Steps outside the other two would take scores or
- * their bounds out of the range of floats. */
+/* ROUND: half a step, and the rounding of floats on the way there and back. Steps outside the other two would take
+ * scores or their bounds out of the range of floats. */
 static const double ROUND = 0.506, MOST_VALUE = 32766, MOST_LENGTH = 46339, LEAST_STEP = 1e-18, MOST_STEP = 1e13;
 
 /* What a thread of a parallel loop sees. */
@@ -42,7 +45,8 @@ static size_t bundles_of(size_t rows)
     return (rows + TNP_BUNDLE - 1) / TNP_BUNDLE;
 }
 
-/* Rounding of a score, relative to |mu| |x|, units of 2^-24: sums of D products in at least 8 lanes, a correction a sample. */
+/* Rounding of a score, relative to |mu| |x|, units of 2^-24: sums of D products in at least 8 lanes, a correction per
+ * sample. */
 static double slack_of(const tnp_screen *s)
 {
     return 0x1p-24 * ((double)(s->dim / 8) + 2 * (double)s->rows + 64);
@@ -50,7 +54,8 @@ static double slack_of(const tnp_screen *s)
 
 /* ---- rounding ---- */
 
-/* Rounds a row of this squared length; returns its step. Rows too short, too long or not finite have none: they become 0. */
+/* Rounds a row of this squared length; returns its step. Rows too short, too long or not finite have none: they become
+ * 0. */
 static double round_row(const tnp_screen *s, const float *row, double squares, int16_t *out)
 {
     double largest = (double)s->kernels->largest_size(row, s->dim), root = sqrt((double)s->dim);
@@ -134,7 +139,7 @@ static void round_part(void *arg, size_t i)
 
 /* ---- products ---- */
 
-/* Guessed scores of all samples for a group of classes. */
+/* Estimated scores of all samples for a group of classes. */
 static void score_classes(const block *b, size_t from)
 {
     int32_t sums[CLASSES * TNP_BUNDLE];
@@ -153,7 +158,7 @@ static void score_classes(const block *b, size_t from)
     }
 }
 
-/* Guessed products of a bundle's samples with themselves and later ones. */
+/* Estimated products of a bundle's samples with themselves and later ones. */
 static void multiply_bundle(const block *b, size_t bundle)
 {
     int32_t sums[TNP_BUNDLE * TNP_BUNDLE];
@@ -192,7 +197,7 @@ void tnp_screen_lengths(tn_ctx *ctx, tnp_screen *s, const float *x, size_t n)
     tnp_parallel(ctx, tnp_threads_for(ctx, (double)n * (double)s->dim), n, measure_part, &b);
 }
 
-void tnp_screen_guess(tn_ctx *ctx, tnp_screen *s, const float *mu, size_t width, const float *x, size_t n)
+void tnp_screen_estimate(tn_ctx *ctx, tnp_screen *s, const float *mu, size_t width, const float *x, size_t n)
 {
     block b = {s, mu, x, width, n, bundles_of(n)};
     size_t groups = (s->classes + CLASSES - 1) / CLASSES;
@@ -207,10 +212,11 @@ void tnp_screen_guess(tn_ctx *ctx, tnp_screen *s, const float *mu, size_t width,
 size_t tnp_screen_rivals(tnp_screen *s, size_t t, size_t y, float *above)
 {
     float *row = s->s + t * s->classes, own = row[y], most = -HUGE_VALF;
-    const tnp_score_bounds guess = {row, s->off, s->reach, s->size[t], s->x_off[t]};
+    const tnp_score_bounds estimate = {row, s->off, s->reach, s->size[t], s->x_off[t]};
     size_t found = 0;
     row[y] = -HUGE_VALF;
-    size_t count = s->kernels->may_reach(&guess, s->kernels->highest_floor(&guess, s->classes), s->classes, s->rivals);
+    size_t count =
+        s->kernels->may_reach(&estimate, s->kernels->highest_floor(&estimate, s->classes), s->classes, s->rivals);
     row[y] = own;
     for (size_t i = 0; i < count; ++i) {
         size_t c = s->rivals[i];

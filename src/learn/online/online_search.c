@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Trials learn side by side, so that a grid of values costs one reading of the rows. A trial keeps the weights of the pass
- * that was best on the validation rows, and ends when `patience` passes brought nothing better. Whether it has ended follows
- * from what is in its state, so that a run that was killed goes on as if it had not been. */
+ * Trials learn side by side, so that a grid of values costs one reading of the rows. A trial keeps the weights of the
+ * pass that was best on the validation rows, and ends when `patience` passes brought nothing better. Whether it has
+ * ended follows from what is in its state, so that a run that was killed goes on as if it had not been. */
 #include "learn/online/online_search.h"
 #include "algebra/blas.h"
 
@@ -107,8 +107,8 @@ static bool has_ended(const tnp_online_plan *plan, const tnp_online_search *s, s
     return plan->measure && plan->patience > 0 && s->passes - s->trials[trial].best_pass >= plan->patience;
 }
 
-/* Weights after a pass: measured, and kept when they are the best so far. Of trials that are as good as each other the first
- * is best, whichever of them came there earlier: how many learn side by side must not decide. */
+/* Weights after a pass: measured, and kept when they are the best so far. Of trials that are as good as each other the
+ * first is best, whichever of them came there earlier: how many learn side by side must not decide. */
 static tn_status judge(tn_ctx *ctx, const tnp_online_plan *plan, tnp_online_search *s, size_t i, float *w)
 {
     tnp_online_trial *trial = &s->trials[s->first + i];

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Shuffled passes over rows on disk. Rows that fit STRETCH bytes together are shuffled plainly. More rows are cut into runs
- * of RUN bytes of neighbours; the runs are shuffled, gathered into stretches, and the rows of a stretch are shuffled: a
- * disk then reads a thousand long pieces from all over the file for every stretch, and a file sorted by class is as well
- * mixed as a thousand random places of it. Shuffling whole stretches of neighbours was refused (a sorted file would come
- * class by class), and so was a plain shuffle of everything (every row a disk access of its own). */
+ * Shuffled passes over rows on disk. Rows that fit STRETCH bytes together are shuffled plainly. More rows are cut into
+ * runs of RUN bytes of neighbours; the runs are shuffled, gathered into stretches, and the rows of a stretch are
+ * shuffled: a disk then reads a thousand long pieces from all over the file for every stretch, and a file sorted by
+ * class is as well mixed as a thousand random places of it. Shuffling whole stretches of neighbours was refused (a
+ * sorted file would come class by class), and so was a plain shuffle of everything (every row a disk access of its
+ * own). */
 #include "learn/online/visit_order.h"
 
 static const size_t STRETCH = (size_t)256 << 20, RUN = (size_t)256 << 10;

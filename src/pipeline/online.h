@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * What the options say of an online learner, for tn_fit and for learners that are given chunks. */
+#ifndef TNP_PIPELINE_ONLINE_H
+#define TNP_PIPELINE_ONLINE_H
+
+#include "learn/online/online_chunks.h"
+#include "pipeline/parts.h"
+
+tnp_online_rule tnp_online_rule_of(const tn_fit_options *options);
+tnp_online_shape tnp_online_shape_of(const tn_fit_options *options, tn_task task, size_t classes, size_t dim);
+/* Whether the head's classes are the first of the names. */
+bool tnp_begins_with(const char *const *names, size_t count, const tn_head *from);
+
+#endif
