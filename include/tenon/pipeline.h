@@ -79,15 +79,15 @@ TN_API void tn_fit_info_free(tn_fit_info *info);
  * everything is copied. With `from` the learner begins with the weights of that head, its representations, maps,
  * z-scores and centre, and its classes, which must be the first of `names` (NULL and 0: the head's alone). What can
  * only be known when all rows are is TN_ERR_ARG: class weight balanced, normalisation zscore without `from`, tune,
- * valid; so are a file of sample weights and a checkpoint, for which there are tn_online_update and tn_online_save.
+ * valid; so is a checkpoint, for which there is tn_online_save.
  * epochs, shuffle and patience do not matter: the caller owns the order of rows. Owned by the caller, free with
  * tn_online_free. */
 TN_API tn_status tn_online_new(tn_ctx *ctx, const tn_fit_options *options, tn_task task, const char *const *names,
                                size_t count, tn_online **out);
 
 /* One pass over these rows in their order. The first call tells names and columns of the representations, side by side
- * in the order given; later ones are matched by name. Classes are matched by name. weights: of every row, as sample
- * weights of tn_fit; or NULL. Rows without a label are left out, and bad ones with nan drop. Columns far from zero are
+ * in the order given; later ones are matched by name. Classes are matched by name. Rows have the weights of
+ * their labels (tn_labels_set_weights). Rows without a label are left out, and bad ones with nan drop. Columns far from zero are
  * not centred as in tn_fit, for that takes all rows to know, unless `from` has a centre: they lose digits, and a
  * warning says so.
  *
@@ -96,7 +96,7 @@ TN_API tn_status tn_online_new(tn_ctx *ctx, const tn_fit_options *options, tn_ta
  * away, memory or a cancelled context, cannot be undone: the object is spent, and every later call, tn_online_head and
  * tn_online_save too, returns the same failure. O(rows * classes * dim). */
 TN_API tn_status tn_online_update(tn_ctx *ctx, tn_online *online, const tn_features *const *features, size_t count,
-                                  const tn_labels *labels, const float *weights);
+                                  const tn_labels *labels);
 
 /* ---- transfer from other classifiers, for few rows: docs/math.md, section 5 ---- */
 

@@ -21,7 +21,7 @@ static tn_status check_options(tn_ctx *ctx, const tn_fit_options *o)
     if (o->learn.class_weight == TN_WEIGHT_BALANCED)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "online: class-weight balanced needs the size of every class before the first row, which "
-                        "chunks do not tell; give weights with the rows");
+                        "chunks do not tell; give the labels weights");
     if (strcmp(o->rank.normalize, "zscore") == 0 && !o->from)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "online: normalize zscore needs the means and deviations of all rows before the first one, "
@@ -31,10 +31,9 @@ static tn_status check_options(tn_ctx *ctx, const tn_fit_options *o)
                         o->rank.transform, o->rank.normalize);
     if (o->online.tune || o->valid)
         return tnp_fail(ctx, TN_ERR_ARG, "online: tune and valid choose between passes, and there is one here");
-    if (*o->learn.sample_weight || *o->online.checkpoint)
+    if (*o->online.checkpoint)
         return tnp_fail(ctx, TN_ERR_ARG,
-                        "online: a file of sample-weight or a checkpoint is for fit; give weights to tn_online_update, "
-                        "and call tn_online_save");
+                        "online: a checkpoint is for fit; call tn_online_save");
     return TN_OK;
 }
 
@@ -196,18 +195,6 @@ static tn_status check_chunk(tn_ctx *ctx, const tn_online *o, const tn_features 
     return tnp_check_names(ctx, features, count, labels);
 }
 
-static tn_status pick_weights(tn_ctx *ctx, const tnp_task *task, const float *weights, float **out)
-{
-    tn_status st = tnp_alloc_raw(ctx, task->y.rows, sizeof **out, out);
-    for (size_t i = 0; st == TN_OK && i < task->y.rows; ++i) {
-        (*out)[i] = weights[task->rows[i]];
-        if (!((*out)[i] >= 0) || !isfinite((*out)[i]))
-            st = tnp_fail(ctx, TN_ERR_DATA, "online: the weight of row %zu is %g, expected a number from 0 up",
-                          task->rows[i], (double)(*out)[i]);
-    }
-    return st;
-}
-
 /* The first rows tell which representations there are. */
 static tn_status add_reps(tn_ctx *ctx, const tn_online *o, const tn_features *const *features, size_t count,
                           tn_head **out)
@@ -273,7 +260,7 @@ done:
 }
 
 tn_status tn_online_update(tn_ctx *ctx, tn_online *o, const tn_features *const *features, size_t count,
-                           const tn_labels *labels, const float *weights)
+                           const tn_labels *labels)
 {
     tn_status st = TN_OK;
     tnp_task *task = NULL;
@@ -287,8 +274,7 @@ tn_status tn_online_update(tn_ctx *ctx, tn_online *o, const tn_features *const *
     TN_TRY(renumber(ctx, o->head, labels, task));
     if (task->y.rows == 0)
         goto done;
-    if (weights)
-        TN_TRY(pick_weights(ctx, task, weights, &weight));
+    TN_TRY(tnp_row_weights(ctx, task, &(tn_learn_options){.sample_weight = ""}, &weight));
     if (!o->learner) {
         TN_TRY(add_reps(ctx, o, features, count, &head));
         TN_TRY(tnp_online_learner(ctx, o, head->classes, head->dim, &learner));

@@ -127,7 +127,11 @@ static inline void expect_all(tn_online *o, const rows *r)
 
 static inline tn_status update(tn_online *o, const chunk *c, const float *weights)
 {
-    return tn_online_update(test_ctx, o, features_in(c), REPS, c->labels, weights ? weights + c->from : NULL);
+    double wide[ROWS];
+    for (size_t i = 0; weights && i < c->rows; ++i)
+        wide[i] = (double)weights[c->from + i];
+    assert_fine(test_ctx, tn_labels_set_weights(test_ctx, c->labels, weights ? wide : NULL, weights ? c->rows : 0));
+    return tn_online_update(test_ctx, o, features_in(c), REPS, c->labels);
 }
 
 #endif

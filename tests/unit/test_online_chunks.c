@@ -48,16 +48,13 @@ static fitted fit_all(const rows *r, tn_fit_options opt, const float *weights)
     fitted f = {.width = tnp_row_stride(WIDE + 1)};
     tn_fit_info *info = NULL;
     tnp_safetensors *file = NULL;
-    char path[700], weight_path[700];
+    char path[700];
     snprintf(path, sizeof path, "%s", file_path("fit.ckpt"));
     opt.online.checkpoint = path;
-    if (weights) {
-        double wide[ROWS];
-        for (size_t i = 0; i < ROWS; ++i)
-            wide[i] = (double)weights[i];
-        snprintf(weight_path, sizeof weight_path, "%s", write_matrix("weights.npy", wide, ROWS, 1, AS_F32));
-        opt.learn.sample_weight = weight_path;
-    }
+    double wide[ROWS];
+    for (size_t i = 0; weights && i < ROWS; ++i)
+        wide[i] = (double)weights[i];
+    assert_fine(test_ctx, tn_labels_set_weights(test_ctx, r->whole.labels, weights ? wide : NULL, weights ? ROWS : 0));
     unlink(path);
     assert_fine(test_ctx, tn_fit(test_ctx, features_in(&r->whole), REPS, r->whole.labels, &opt, &info, &f.head));
     tn_fit_info_free(info);

@@ -99,15 +99,15 @@ static void chunks_that_do_not_belong(void **state)
     assert_fails(test_ctx, TN_ERR_DATA, "no row was learned yet", tn_online_head(test_ctx, o, &head));
     assert_fails(test_ctx, TN_ERR_DATA, "multilabel labels", update(o, &other.whole, NULL));
     assert_fails(test_ctx, TN_ERR_SHAPE, "150 rows",
-                 tn_online_update(test_ctx, o, features_in(&r.whole), REPS, part.labels, NULL));
-    assert_fails(test_ctx, TN_ERR_ARG, "both named 'a'", tn_online_update(test_ctx, o, wrong, REPS, part.labels, NULL));
+                 tn_online_update(test_ctx, o, features_in(&r.whole), REPS, part.labels));
+    assert_fails(test_ctx, TN_ERR_ARG, "both named 'a'", tn_online_update(test_ctx, o, wrong, REPS, part.labels));
     weights[20] = -1;
     assert_fails(test_ctx, TN_ERR_DATA, "the weight of row 17 is -1", update(o, &part, weights));
     assert_int_equal(tn_online_samples(o), 0);
     assert_null(o->learner);
     assert_fine(test_ctx, update(o, &part, NULL));
     assert_fails(test_ctx, TN_ERR_ARG, "needs a representation named 'a'",
-                 tn_online_update(test_ctx, o, wide, 1, part.labels, NULL));
+                 tn_online_update(test_ctx, o, wide, 1, part.labels));
     assert_int_equal(tn_online_samples(o), 40);
     assert_fine(test_ctx, tn_online_head(test_ctx, o, &head));
     tn_head_free(head);
@@ -235,7 +235,7 @@ static broad broad_of(size_t bad_row)
 
 static tn_status learn_broad(tn_ctx *ctx, broad *b)
 {
-    return tn_online_update(ctx, b->online, (const tn_features *const *)&b->features, 1, b->labels, NULL);
+    return tn_online_update(ctx, b->online, (const tn_features *const *)&b->features, 1, b->labels);
 }
 
 static void broad_free(broad *b)
