@@ -15,10 +15,8 @@ static tn_status rank(tn_ctx *ctx, const char *folder, tn_ranking **ranking)
     static const char *const reps[REPS] = {"doodle", "mobilenetv2"};
     tn_features *features[REPS] = {NULL, NULL};
     tn_labels *labels = NULL;
-    tn_rank_options options;
     char path[PATH_SIZE];
     tn_status st = TN_OK;
-    tn_rank_options_default(&options);
     for (size_t i = 0; i < REPS && st == TN_OK; ++i) {
         snprintf(path, sizeof path, "%s/%s.train.npy", folder, reps[i]);
         st = tn_features_open(ctx, path, &features[i]);
@@ -27,7 +25,7 @@ static tn_status rank(tn_ctx *ctx, const char *folder, tn_ranking **ranking)
     if (st == TN_OK)
         st = tn_labels_open(ctx, path, TN_TASK_AUTO, &labels);
     if (st == TN_OK)
-        st = tn_rank(ctx, (const tn_features *const *)features, REPS, labels, &options, ranking);
+        st = tn_rank(ctx, (const tn_features *const *)features, REPS, labels, NULL, ranking);
     tn_labels_free(labels);
     for (size_t i = 0; i < REPS; ++i)
         tn_features_close(features[i]);

@@ -32,7 +32,7 @@ static void begin(weighted *v, size_t n, size_t d, bool intercept, int route)
 {
     const bool constant[K] = {false};
     const size_t member = 0;
-    tn_evidence_options opt;
+    tnp_evidence_options opt;
     tnp_ensemble *e = NULL;
     *v = (weighted){.p = ref_problem_of(REF_SIGNED, n, d, K, 5 * n + d)};
     for (size_t i = 0; i < n; ++i)
@@ -42,7 +42,7 @@ static void begin(weighted *v, size_t n, size_t d, bool intercept, int route)
     v->labels = labels_of(v->p.y, n, K, TN_TASK_MULTICLASS);
     v->y = targets_of(v->labels);
     v->y.weight = v->weight;
-    tn_evidence_options_default(&opt);
+    tnp_evidence_options_default(&opt);
     opt.intercept = intercept;
     const tn_feed *const *feeds = (const tn_feed *const *)&v->feed;
     if (route == 0) {
@@ -193,8 +193,8 @@ typedef struct fitted {
 static fitted fit_with(const scene *s, int method, int class_weight, const char *sample_weight)
 {
     fitted f = {0};
-    tn_fit_options opt;
-    tn_fit_options_default(&opt);
+    tnp_fit_options opt;
+    tnp_fit_options_default(&opt);
     opt.method = method;
     opt.learn.class_weight = class_weight;
     opt.learn.sample_weight = sample_weight;
@@ -218,7 +218,7 @@ static void same_head(const fitted *a, const fitted *b)
     assert_near(a->info->chosen.log_evidence, b->info->chosen.log_evidence, 1e-7);
 }
 
-static const int methods[] = {TN_METHOD_EVIDENCE, TN_METHOD_RIDGE_CV};
+static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV};
 
 /* Balanced is N / (K n_class) for the rows of a class; one weight for all rows is none. */
 static void balanced_classes_are_the_weights_they_say(void **state)
@@ -235,14 +235,15 @@ static void balanced_classes_are_the_weights_they_say(void **state)
     }
     const char *path = write_matrix("w.npy", weight, 70, 1, AS_F64);
     for (size_t m = 0; m < 2; ++m) {
-        fitted a = fit_with(&s, methods[m], TN_WEIGHT_BALANCED, ""), b = fit_with(&s, methods[m], TN_WEIGHT_NONE, path);
+        fitted a = fit_with(&s, methods[m], TNP_WEIGHT_BALANCED, ""),
+               b = fit_with(&s, methods[m], TNP_WEIGHT_NONE, path);
         same_head(&a, &b);
         fitted_free(&a);
         fitted_free(&b);
     }
     path = write_matrix("w.npy", same, 70, 1, AS_F64);
-    fitted a = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, ""),
-           b = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, path);
+    fitted a = fit_with(&s, TNP_METHOD_EVIDENCE, TNP_WEIGHT_NONE, ""),
+           b = fit_with(&s, TNP_METHOD_EVIDENCE, TNP_WEIGHT_NONE, path);
     assert_near(a.info->chosen.log_evidence / b.info->chosen.log_evidence, 1, 1e-6); /* the first in float products */
     assert_near(a.info->chosen.lambda_shared * 3 / b.info->chosen.lambda_shared, 1, 1e-4);
     fitted_free(&a);
@@ -262,7 +263,7 @@ static void rows_of_weight_zero_leave(void **state)
     }
     const char *path = write_matrix("w.npy", weight, 60, 1, AS_F32);
     for (size_t m = 0; m < 2; ++m) {
-        fitted a = fit_with(&s, methods[m], TN_WEIGHT_NONE, path), b = fit_with(&t, methods[m], TN_WEIGHT_NONE, path);
+        fitted a = fit_with(&s, methods[m], TNP_WEIGHT_NONE, path), b = fit_with(&t, methods[m], TNP_WEIGHT_NONE, path);
         assert_int_equal(a.info->ranking->rows, 48);
         assert_int_equal(a.info->ranking->rows_left_out, 12);
         same_head(&a, &b);
@@ -276,19 +277,19 @@ static void rows_of_weight_zero_leave(void **state)
 static void weights_that_least_squares_cannot_have(void **state)
 {
     (void)state;
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     double none[40] = {0};
     scene s = scene_of(40, 4, 5, TN_TASK_MULTILABEL, AS_F64), r = scene_of(40, 4, 5, TN_TASK_REGRESSION, AS_F64);
-    tn_fit_options_default(&opt);
-    opt.learn.class_weight = TN_WEIGHT_BALANCED;
+    tnp_fit_options_default(&opt);
+    opt.learn.class_weight = TNP_WEIGHT_BALANCED;
     for (size_t m = 0; m < 2; ++m) {
         opt.method = methods[m];
         assert_fails(test_ctx, TN_ERR_ARG, "use --method svm or logistic", fit(&s, &opt, &info, &head));
         assert_fails(test_ctx, TN_ERR_ARG, "needs classes", fit(&r, &opt, &info, &head));
     }
-    opt.learn.class_weight = TN_WEIGHT_NONE;
+    opt.learn.class_weight = TNP_WEIGHT_NONE;
     opt.learn.sample_weight = write_matrix("w.npy", none, 40, 1, AS_F32);
     assert_fails(test_ctx, TN_ERR_DATA, "0 labelled rows", fit(&s, &opt, &info, &head));
     opt.learn.sample_weight = file_path("missing.npy");

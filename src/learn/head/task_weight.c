@@ -7,9 +7,9 @@
 
 #include <string.h>
 
-static tn_status check(tn_ctx *ctx, const tnp_task *task, const tn_learn_options *options)
+static tn_status check(tn_ctx *ctx, const tnp_task *task, const tnp_learn_options *options)
 {
-    if (options->class_weight != TN_WEIGHT_BALANCED || task->kind == TN_TASK_MULTICLASS)
+    if (options->class_weight != TNP_WEIGHT_BALANCED || task->kind == TN_TASK_MULTICLASS)
         return TN_OK;
     if (task->kind == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG, "--class-weight balanced needs classes, but the task is a regression");
@@ -42,7 +42,7 @@ static void drop_weightless(tnp_task *task, const float *weight)
     task->y.rows = n;
 }
 
-tn_status tnp_task_weigh(tn_ctx *ctx, tnp_task *task, const tn_labels *labels, const tn_learn_options *options)
+tn_status tnp_task_weigh(tn_ctx *ctx, tnp_task *task, const tn_labels *labels, const tnp_learn_options *options)
 {
     tn_status st = TN_OK;
     float *weight = NULL;

@@ -17,7 +17,7 @@ enum { CHUNK_BYTES = 4 << 20 };
 
 struct tnp_passes {
     tnp_online_data data;
-    const tn_online_options *options;
+    const tnp_online_options *options;
     size_t seed, dim, block;
     size_t chunk; /* rows that are read at once: whole blocks, about CHUNK_BYTES */
     tnp_visit_order order;
@@ -36,7 +36,7 @@ struct tnp_passes {
 /* Negatives of class c that a pass visits. */
 static size_t visited_negatives(const tnp_passes *p, size_t c)
 {
-    double share = p->options->multiclass == TN_ONLINE_E_OVR ? 1 : p->options->ratio;
+    double share = p->options->multiclass == TNP_ONLINE_E_OVR ? 1 : p->options->ratio;
     size_t all = p->data.y->rows - p->positives[c];
     return p->skip ? tnp_min(all, (size_t)ceil(share * (double)p->positives[c])) : all;
 }
@@ -187,7 +187,7 @@ static tn_status passes_alloc(tn_ctx *ctx, tnp_passes *p)
 {
     tn_status st = TN_OK;
     size_t k = p->data.y->classes, bytes = 0;
-    bool fewer = p->options->multiclass == TN_ONLINE_E_OVR || p->options->multiclass == TN_ONLINE_W_OVR;
+    bool fewer = p->options->multiclass == TNP_ONLINE_E_OVR || p->options->multiclass == TNP_ONLINE_W_OVR;
     for (size_t f = 0; f < p->data.feed_count; ++f) {
         const tn_features *features = tn_feed_features(p->data.feeds[f]);
         p->dim += tn_feed_cols(p->data.feeds[f]);
@@ -213,7 +213,7 @@ done:
     return st;
 }
 
-tn_status tnp_passes_new(tn_ctx *ctx, const tnp_online_data *data, const tn_online_options *options, size_t seed,
+tn_status tnp_passes_new(tn_ctx *ctx, const tnp_online_data *data, const tnp_online_options *options, size_t seed,
                          size_t block, tnp_passes **out)
 {
     tn_status st = TN_OK;
