@@ -70,7 +70,7 @@ typedef struct tn_ranking {
     size_t single_classes; /* multi-class: classes of one row, which no row that is left out can judge */
     double null_log_evidence;
     size_t count;
-    tn_candidate *candidates; /* best first */
+    tn_candidate **candidates; /* best first */
     double seconds;
 } tn_ranking;
 
@@ -100,7 +100,7 @@ typedef struct tn_fit_info {
     size_t selected_count, step_count, classes;
     char **selected; /* candidate names in column order of the head */
     tn_fit_step *steps;
-    tn_candidate chosen;     /* figures of the chosen set, leave-one-out included */
+    tn_candidate *chosen;    /* figures of the chosen set, leave-one-out included */
     const char *method;      /* as on the command line */
     double *lambda;          /* classes; NULL unless a ridge head */
     const char *lambda_rule; /* word of the rule that was used; NULL unless a ridge head */

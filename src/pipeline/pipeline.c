@@ -84,15 +84,15 @@ static tn_status rank_all(tn_ctx *ctx, const tnp_selection *bench, tn_ranking *r
         tn_evidence *evidence = NULL;
         tn_status st = tnp_progress(ctx, bench->candidates->names[c], c, ranking->count);
         if (st == TN_OK && bench->ensemble)
-            st = tnp_measure_set(ctx, bench, &c, 1, &ranking->candidates[c], NULL, &evidence);
+            st = tnp_measure_set(ctx, bench, &c, 1, ranking->candidates[c], NULL, &evidence);
         else if (st == TN_OK)
-            st = measure_alone(ctx, bench, c, &ranking->candidates[c], NULL, &evidence);
+            st = measure_alone(ctx, bench, c, ranking->candidates[c], NULL, &evidence);
         if (st != TN_OK)
             return st;
         ranking->null_log_evidence = evidence->log_null;
         ranking->degenerate_classes = evidence->degenerate_classes;
         tn_evidence_free(evidence);
-        st = name_transform(ctx, bench->candidates, c, &ranking->candidates[c]);
+        st = name_transform(ctx, bench->candidates, c, ranking->candidates[c]);
         if (st != TN_OK)
             return st;
     }
@@ -180,7 +180,7 @@ static tn_status choose_set(tn_ctx *ctx, setting *s, tnp_search_kind how, tn_ran
     s->bench.ensemble = *ensemble;
     TN_TRY(rank_all(ctx, &s->bench, ranking));
     for (size_t c = 0; c < n; ++c)
-        singles[c] = ranking->candidates[c].log_evidence;
+        singles[c] = ranking->candidates[c]->log_evidence;
     TN_TRY(tnp_search_new(ctx, how, n, singles, tnp_set_evidence, &s->bench, search));
 done:
     tnp_free(singles);
@@ -192,12 +192,12 @@ static tn_status take_single(tn_ctx *ctx, setting *s, tn_fit_info *info, tnp_sea
                              tn_evidence **evidence)
 {
     tn_status st = TN_OK;
-    tn_candidate *only = info->ranking->candidates;
-    TN_TRY(measure_alone(ctx, &s->bench, 0, &info->chosen, ridge, evidence));
-    TN_TRY(tnp_search_new(ctx, TNP_SEARCH_BEST, 1, &info->chosen.log_evidence, tnp_set_evidence, &s->bench, search));
+    tn_candidate *only = info->ranking->candidates[0];
+    TN_TRY(measure_alone(ctx, &s->bench, 0, info->chosen, ridge, evidence));
+    TN_TRY(tnp_search_new(ctx, TNP_SEARCH_BEST, 1, &info->chosen->log_evidence, tnp_set_evidence, &s->bench, search));
     char *name = NULL;
-    TN_TRY(tnp_strdup(ctx, info->chosen.name, &name));
-    *only = info->chosen;
+    TN_TRY(tnp_strdup(ctx, info->chosen->name, &name));
+    *only = *info->chosen;
     only->name = name;
     TN_TRY(name_transform(ctx, s->candidates, 0, only));
     info->ranking->null_log_evidence = (*evidence)->log_null;
@@ -206,7 +206,7 @@ done:
     return st;
 }
 
-/* The set, by evidence where there is a choice; its figures go to info->chosen. The ridge problem and the evidence are made
+/* The set, by evidence where there is a choice; its figures go to info->chosen-> The ridge problem and the evidence are made
  * for the methods that train from them. */
 static tn_status choose(tn_ctx *ctx, setting *s, const tnp_fit_options *options, tn_fit_info *info,
                         tnp_ensemble **ensemble, tnp_search **search, tnp_ridge **ridge, tn_evidence **evidence)
@@ -220,9 +220,9 @@ static tn_status choose(tn_ctx *ctx, setting *s, const tnp_fit_options *options,
         return take_single(ctx, s, info, search, ridge, evidence);
     TN_TRY(choose_set(ctx, s, (tnp_search_kind)options->select, info->ranking, ensemble, search));
     if (*ensemble)
-        TN_TRY(tnp_measure_set(ctx, &s->bench, (*search)->members, (*search)->count, &info->chosen, ridge, evidence));
+        TN_TRY(tnp_measure_set(ctx, &s->bench, (*search)->members, (*search)->count, info->chosen, ridge, evidence));
     else
-        TN_TRY(measure_alone(ctx, &s->bench, (*search)->members[0], &info->chosen, ridge, evidence));
+        TN_TRY(measure_alone(ctx, &s->bench, (*search)->members[0], info->chosen, ridge, evidence));
 done:
     return st;
 }

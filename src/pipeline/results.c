@@ -70,11 +70,12 @@ tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ra
     tn_ranking *r = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *r, &r));
     TN_TRY(tnp_alloc(ctx, count, sizeof *r->candidates, &r->candidates));
+    for (; r->count < count; ++r->count)
+        TN_TRY(tnp_alloc(ctx, 1, sizeof **r->candidates, &r->candidates[r->count]));
     r->task = task->kind;
     r->rows = task->y.rows;
     r->rows_left_out = task->left_out;
     r->classes = task->y.classes;
-    r->count = count;
     TN_TRY(tnp_count_single(ctx, task, &r->single_classes));
     *out = r;
     r = NULL;
@@ -86,7 +87,7 @@ done:
 /* Best first; qsort is not stable, so equal evidence goes by name. */
 static int by_evidence(const void *a, const void *b)
 {
-    const tn_candidate *x = a, *y = b;
+    const tn_candidate *x = *(const tn_candidate *const *)a, *y = *(const tn_candidate *const *)b;
     if (x->log_evidence != y->log_evidence)
         return x->log_evidence < y->log_evidence ? 1 : -1;
     return strcmp(x->name, y->name);
@@ -97,14 +98,21 @@ void tnp_ranking_sort(tn_ranking *ranking)
     qsort(ranking->candidates, ranking->count, sizeof *ranking->candidates, by_evidence);
 }
 
+static void free_candidate(tn_candidate *candidate)
+{
+    if (!candidate)
+        return;
+    tnp_free(candidate->name);
+    tnp_free(candidate->transform);
+    tnp_free(candidate);
+}
+
 void tn_ranking_free(tn_ranking *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; r->candidates && i < r->count; ++i) {
-        tnp_free(r->candidates[i].name);
-        tnp_free(r->candidates[i].transform);
-    }
+    for (size_t i = 0; i < r->count; ++i)
+        free_candidate(r->candidates[i]);
     tnp_free(r->candidates);
     tnp_free(r);
 }
@@ -168,7 +176,7 @@ tn_status tnp_check_fit(tn_ctx *ctx, const tnp_fit_options *options)
 
 tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search, tn_fit_info *info)
 {
-    tn_candidate *c = &info->chosen;
+    tn_candidate *c = info->chosen;
     for (size_t i = 0; i < candidates->count; ++i)
         c->dim += tn_feed_cols(candidates->feeds[i]);
     c->log_evidence = c->log_evidence_shared = c->gain_per_label = c->lambda_median = c->lambda_shared = NAN;
@@ -182,6 +190,7 @@ tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates,
     tn_status st = TN_OK;
     tn_fit_info *info = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *info, &info));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *info->chosen, &info->chosen));
     TN_TRY(tnp_ranking_new(ctx, task, candidates, &info->ranking));
     info->classes = task->y.classes;
     info->cost = info->objective = info->gap = info->eta = NAN;
@@ -226,7 +235,7 @@ void tn_fit_info_free(tn_fit_info *info)
         tnp_free(info->steps[t].candidate);
     tnp_free(info->selected);
     tnp_free(info->steps);
-    tnp_free(info->chosen.name);
+    free_candidate(info->chosen);
     tnp_free(info->lambda);
     tnp_free(info->grid);
     tnp_free(info->grid_mean);

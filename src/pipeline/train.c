@@ -56,7 +56,7 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         used.online.eta = c->info->eta;
     used.online.average = !used.online.no_average;
     TN_TRY(tnp_options_json(ctx, &used, &head->options));
-    head->log_evidence = c->info->chosen.log_evidence;
+    head->log_evidence = c->info->chosen->log_evidence;
     *out = head;
     head = NULL;
 done:
@@ -297,7 +297,7 @@ static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
         TN_TRY(tnp_alloc_raw(ctx, c->bench->sample->count * head->classes, sizeof *wide, &wide));
         const tnp_left_out l = {c->bench, c->feeds, c->count, ridge, c->info->lambda, means, c->info->class_means};
         TN_TRY(tnp_left_out_scores(ctx, &l, c->bench->sample, wide));
-        TN_TRY(tnp_judge_left_out(ctx, c->bench, wide, &c->info->chosen));
+        TN_TRY(tnp_judge_left_out(ctx, c->bench, wide, c->info->chosen));
         if (calibrate)
             TN_TRY(loo_temperature(ctx, c, wide, head));
     }

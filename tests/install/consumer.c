@@ -44,10 +44,10 @@ int main(int argc, char **argv)
     if (rank(ctx, argv[1], &ranking) != TN_OK) {
         fprintf(stderr, "%s\n", tn_ctx_message(ctx));
     } else {
-        bad = ranking->count != REPS || strcmp(ranking->candidates[0].name, "mobilenetv2") != 0 ||
-              !isfinite(ranking->candidates[0].log_evidence);
+        bad = ranking->count != REPS || strcmp(ranking->candidates[0]->name, "mobilenetv2") != 0 ||
+              !isfinite(ranking->candidates[0]->log_evidence);
         for (size_t i = 0; i < ranking->count; ++i)
-            printf("%-12s %.2f\n", ranking->candidates[i].name, ranking->candidates[i].log_evidence);
+            printf("%-12s %.2f\n", ranking->candidates[i]->name, ranking->candidates[i]->log_evidence);
     }
     tn_ranking_free(ranking);
     tn_ctx_free(ctx);

@@ -102,7 +102,7 @@ static inline tn_head *fitted(const tn_features *features, const tn_labels *labe
     tn_head *head = NULL;
     assert_fine(test_ctx, fit_one(features, labels, opt, &info, &head));
     if (loo)
-        *loo = info->chosen.loo_accuracy;
+        *loo = info->chosen->loo_accuracy;
     tn_fit_info_free(info);
     return head;
 }

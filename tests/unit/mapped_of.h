@@ -42,8 +42,8 @@ static inline tn_candidate rank_file(const scene *s, const double *x, size_t col
     opt.normalize = normalize;
     opt.loo = TNP_ALL;
     assert_fine(test_ctx, tnp_rank(test_ctx, (const tn_features *const *)&features, 1, s->labels, &opt, &r));
-    assert_null(r->candidates[0].transform);
-    tn_candidate c = r->candidates[0];
+    assert_null(r->candidates[0]->transform);
+    tn_candidate c = *r->candidates[0];
     c.name = NULL;
     tn_ranking_free(r);
     tn_features_close(features);

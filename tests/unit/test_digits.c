@@ -276,7 +276,7 @@ static void outputs_that_float_cannot_hold_are_refused(void **state)
                 total += ((ref_real)y[i] - mean) * ((ref_real)y[i] - mean);
                 error += ((ref_real)y[i] - (ref_real)scores[i]) * ((ref_real)y[i] - (ref_real)scores[i]);
             }
-            assert_near(1 - (double)(error / total), info->chosen.loo_r2, 0.05);
+            assert_near(1 - (double)(error / total), info->chosen->loo_r2, 0.05);
             tn_scorer_free(scorer);
         }
         tn_fit_info_free(info);

@@ -161,7 +161,7 @@ static void one_row_a_class_named_class_0_for_everything(void **state)
             if (f.info->class_means == 1)
                 check_nearest(&s, f.head);
             assert_true(f.info->class_means == 1 || strcmp(rules[r], "per-class") == 0);
-            assert_true(isnan(f.info->chosen.loo_accuracy) && f.info->loo_note);
+            assert_true(isnan(f.info->chosen->loo_accuracy) && f.info->loo_note);
             assert_true(f.info->temperature == 0 && f.info->temperature_note);
             assert_non_null(strstr(f.json, "\"loo_accuracy\":null"));
             assert_non_null(strstr(f.json, "\"temperature\":null"));
@@ -276,7 +276,7 @@ static void leave_one_out_is_that_of_the_saved_head(void **state)
             opt.learn.grid = grid_of("500");
             fitted f = fit(&s, &opt);
             assert_true(f.info->class_means == 0);
-            seen[r] = f.info->chosen.loo_accuracy;
+            seen[r] = f.info->chosen->loo_accuracy;
             assert_near_at(r, seen[r], accuracy_by_refits(&s, alone, f.info->lambda), 1e-12);
             different += seen[r] != seen[0];
             fitted_free(&f);
@@ -299,7 +299,7 @@ static void small_classes_lose_a_row_each(void **state)
                 tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, own ? "per-class" : "0.7");
                 opt.rank.seed = 4;
                 fitted f = fit(&s, &opt);
-                assert_near(f.info->chosen.loo_accuracy, accuracy_by_refits(&s, group, f.info->lambda), 1e-12);
+                assert_near(f.info->chosen->loo_accuracy, accuracy_by_refits(&s, group, f.info->lambda), 1e-12);
                 assert_true(f.info->temperature > 0);
                 fitted_free(&f);
             }
@@ -379,7 +379,7 @@ static void few_rows_share_the_head_with_class_means(void **state)
                 best = ridge[c] + means[c] > ridge[best] + means[best] ? c : best;
             right += s.p.y[i * 5 + best] == 1;
         }
-        assert_near(f.info->chosen.loo_accuracy, (double)right / (double)rows, 1e-12);
+        assert_near(f.info->chosen->loo_accuracy, (double)right / (double)rows, 1e-12);
         tnp_free(group);
         fitted_free(&f);
         setting_free(&s);
@@ -406,7 +406,7 @@ static void class_means_that_harm_are_not_taken(void **state)
     tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, "auto");
     fitted f = fit(&s, &opt);
     assert_true(f.info->class_means == 0);
-    assert_true(f.info->chosen.loo_accuracy > 0.8);
+    assert_true(f.info->chosen->loo_accuracy > 0.8);
     fitted_free(&f);
     setting_free(&s);
     free(a);
@@ -425,7 +425,7 @@ static void single_rows_among_larger_classes(void **state)
     setting s = problem(cls, 29, 9, 5, 0.8, TN_TASK_MULTICLASS, 5);
     tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, "2");
     fitted f = fit(&s, &opt);
-    assert_near(f.info->chosen.loo_accuracy, accuracy_by_refits(&s, alone, f.info->lambda), 1e-12);
+    assert_near(f.info->chosen->loo_accuracy, accuracy_by_refits(&s, alone, f.info->lambda), 1e-12);
     assert_int_equal(f.info->ranking->single_classes, 2);
     assert_non_null(strstr(f.json, "\"single_row_classes\":2"));
     assert_non_null(strstr(f.text, "2 of 5 classes have one row"));

@@ -208,8 +208,8 @@ static void written_numbers_have_a_point(void **state)
     char buf[32], name[] = "one", *text = NULL, *names[] = {name};
     double value = 0.25;
     const tn_field real = {"value", TN_FIELD_REAL, 0, 0, 0.5, NULL, ""};
-    tn_candidate c = {.name = name, .gain_per_label = 0.25, .log_evidence = 0.25, .loo_accuracy = 0.25};
-    tn_ranking ranking = {.task = TN_TASK_MULTICLASS, .count = 1, .candidates = &c};
+    tn_candidate c = {.name = name, .gain_per_label = 0.25, .log_evidence = 0.25, .loo_accuracy = 0.25}, *list[] = {&c};
+    tn_ranking ranking = {.task = TN_TASK_MULTICLASS, .count = 1, .candidates = list};
     tn_head *head = NULL, *back = NULL;
     tn_ctx *ctx = NULL;
     use_comma();

@@ -66,11 +66,11 @@ static void legal_loo_texts(void **state)
         tnp_rank_options_default(&opt);
         opt.loo = loo_of(texts[i]);
         assert_fine(test_ctx, rank(&s, &opt, &r));
-        assert_int_equal(isnan(r->candidates[0].loo_accuracy) != 0, i == 0);
+        assert_int_equal(isnan(r->candidates[0]->loo_accuracy) != 0, i == 0);
         if (i == 5)
-            all = r->candidates[0].loo_accuracy;
+            all = r->candidates[0]->loo_accuracy;
         else if (i >= 3) /* more rows than there are: all of them */
-            assert_near(r->candidates[0].loo_accuracy, all, 1e-12);
+            assert_near(r->candidates[0]->loo_accuracy, all, 1e-12);
         tn_ranking_free(r);
     }
     scene_free(&s);
@@ -177,7 +177,7 @@ static void threads_change_nothing(void **state)
                 assert_near_at(i, info->steps[i].log_evidence, first->steps[i].log_evidence, 1e-10);
             }
             for (size_t i = 0; i < info->ranking->count; ++i) {
-                const tn_candidate *a = &info->ranking->candidates[i], *b = &first->ranking->candidates[i];
+                const tn_candidate *a = info->ranking->candidates[i], *b = first->ranking->candidates[i];
                 assert_string_equal(a->name, b->name);
                 assert_near_at(i, a->log_evidence, b->log_evidence, 1e-10);
                 assert_near_at(i, a->log_evidence_shared, b->log_evidence_shared, 1e-10);

@@ -39,7 +39,7 @@ static void check_rank(size_t n, size_t da, size_t db, stored as, bool split)
     assert_fine(test_ctx, rank(&s, &opt, &r));
     assert_int_equal(r->count, 30);
     for (size_t i = 0; i < r->count; ++i) {
-        const tn_candidate *c = &r->candidates[i];
+        const tn_candidate *c = r->candidates[i];
         size_t rep, width;
         int kind;
         const char *normalize;
@@ -53,7 +53,7 @@ static void check_rank(size_t n, size_t da, size_t db, stored as, bool split)
         assert_near_at(i, c->log_evidence / scale, want.log_evidence / scale, e);
         assert_near_at(i, c->loo_accuracy, want.loo_accuracy, 1e-9);
         for (size_t j = 0; j < i; ++j)
-            assert_string_not_equal(c->name, r->candidates[j].name);
+            assert_string_not_equal(c->name, r->candidates[j]->name);
         free(x);
     }
     tn_ranking_free(r);
@@ -85,10 +85,10 @@ static void one_transform_and_plain_names(void **state)
     assert_fine(test_ctx, rank(&s, &opt, &root));
     assert_int_equal(r->count, REPS);
     for (size_t i = 0; i < REPS; ++i) { /* the root of a row of any length, then l2, is the same */
-        assert_string_equal(r->candidates[i].name, root->candidates[i].name);
-        assert_string_equal(r->candidates[i].transform, "hellinger");
-        assert_null(root->candidates[i].transform);
-        assert_near(r->candidates[i].log_evidence, root->candidates[i].log_evidence, 1e-9);
+        assert_string_equal(r->candidates[i]->name, root->candidates[i]->name);
+        assert_string_equal(r->candidates[i]->transform, "hellinger");
+        assert_null(root->candidates[i]->transform);
+        assert_near(r->candidates[i]->log_evidence, root->candidates[i]->log_evidence, 1e-9);
     }
     tn_ranking_free(r);
     tn_ranking_free(root);
@@ -172,8 +172,8 @@ static void threads_change_nothing(void **state)
             continue;
         }
         for (size_t i = 0; i < info->ranking->count; ++i) {
-            assert_string_equal(info->ranking->candidates[i].name, first->ranking->candidates[i].name);
-            assert_near_at(i, info->ranking->candidates[i].log_evidence, first->ranking->candidates[i].log_evidence,
+            assert_string_equal(info->ranking->candidates[i]->name, first->ranking->candidates[i]->name);
+            assert_near_at(i, info->ranking->candidates[i]->log_evidence, first->ranking->candidates[i]->log_evidence,
                            1e-10);
         }
         assert_int_equal(tn_head_dim(head), tn_head_dim(head_first));

@@ -100,7 +100,7 @@ static void scores_equal_the_formula(void **state)
         assert_int_equal(tn_head_rep_count(head), 12);
         assert_string_equal(info->selected[0], "a+chi2+l2");
         assert_string_equal(info->selected[3], "a+zscore");
-        assert_int_equal(info->chosen.dim, tn_head_dim(head));
+        assert_int_equal(info->chosen->dim, tn_head_dim(head));
         double *x = columns_of(head, &s, split);
         float *scores = scores_of(head, &s);
         check_scores(head, x, s.n, scores);
@@ -279,7 +279,7 @@ static void a_kernel_file_is_a_transform(void **state)
     assert_fine(test_ctx, rank(&s, &opt.rank, &r));
     assert_int_equal(r->count, 4);
     for (size_t c = 0; c < 4; ++c) {
-        if (strcmp(r->candidates[c].name, "b+cnn") != 0)
+        if (strcmp(r->candidates[c]->name, "b+cnn") != 0)
             continue;
         for (size_t i = 0; i < 60; ++i) {
             ref_real sum = 0, values[RANK];
@@ -292,9 +292,9 @@ static void a_kernel_file_is_a_transform(void **state)
             }
         }
         tn_candidate want = rank_file(&s, x, DB * RANK, "l2");
-        assert_string_equal(r->candidates[c].transform, "cnn");
-        assert_int_equal(r->candidates[c].dim, DB * RANK);
-        assert_near(r->candidates[c].log_evidence / (60 * K), want.log_evidence / (60 * K), 2e-6);
+        assert_string_equal(r->candidates[c]->transform, "cnn");
+        assert_int_equal(r->candidates[c]->dim, DB * RANK);
+        assert_near(r->candidates[c]->log_evidence / (60 * K), want.log_evidence / (60 * K), 2e-6);
         x[0] = NAN; /* seen */
     }
     assert_true(isnan(x[0]));
