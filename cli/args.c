@@ -8,37 +8,62 @@
 
 #include <string.h>
 
-const tn_field *cli_table_fields(const cli_table *table, size_t *count)
+static const tn_field *own_field(const cli_command *command, size_t i, const char **title)
 {
-    if (table->library)
-        return table->library(count);
-    *count = table->count;
-    return table->fields;
+    for (const cli_table *t = command->tables; t->title; i -= t->count, ++t)
+        if (i < t->count) {
+            *title = t->title;
+            return &t->fields[i];
+        }
+    return NULL;
 }
 
-static const tn_field *find_field(const cli_command *command, const char *name, size_t length, const cli_table **table)
+static size_t count_own(const cli_command *command)
 {
-    for (const cli_table *t = command->tables; t->title; ++t) {
-        size_t count = 0;
-        const tn_field *fields = cli_table_fields(t, &count);
-        for (size_t i = 0; i < count; ++i)
-            if (strlen(fields[i].name) == length && strncmp(fields[i].name, name, length) == 0) {
-                *table = t;
-                return &fields[i];
-            }
+    size_t count = 0;
+    for (const cli_table *t = command->tables; t->title; ++t)
+        count += t->count;
+    return count;
+}
+
+static const tn_field *find_own(const cli_command *command, const char *name)
+{
+    const tn_field *field = NULL;
+    const char *title = NULL;
+    for (size_t i = 0; (field = own_field(command, i, &title)); ++i)
+        if (strcmp(field->name, name) == 0)
+            return field;
+    return NULL;
+}
+
+const tn_field *cli_field(const cli_command *command, const tn_options *library, size_t i, const char **title)
+{
+    size_t own = count_own(command), place = own;
+    if (i < own)
+        return own_field(command, i, title);
+    for (size_t l = 0; library && l < tn_options_count(library); ++l) {
+        const tn_field *field = tn_options_field(library, l);
+        if (!find_own(command, field->name) && place++ == i) {
+            *title = tn_options_group(library, field->name);
+            return field;
+        }
     }
     return NULL;
 }
 
-const tn_field *cli_find_field(const cli_command *command, const char *name, const cli_table **table)
+bool cli_is_own(const cli_command *command, const tn_field *field)
 {
-    return find_field(command, name, strlen(name), table);
+    return find_own(command, field->name) == field;
 }
 
-bool cli_field_is_first(const cli_command *command, const tn_field *field)
+static const tn_field *find_field(const cli_app *app, const char *name, size_t length)
 {
-    const cli_table *table = NULL;
-    return cli_find_field(command, field->name, &table) == field;
+    const tn_field *field = NULL;
+    const char *title = NULL;
+    for (size_t i = 0; (field = cli_field(app->command, app->library, i, &title)); ++i)
+        if (strlen(field->name) == length && strncmp(field->name, name, length) == 0)
+            return field;
+    return NULL;
 }
 
 enum { LONGEST = 40 };
@@ -73,21 +98,18 @@ bool cli_is_near(const char *word, size_t distance)
 }
 
 /* NULL when no option is near. */
-static const char *nearest_field(const cli_command *command, const char *name)
+static const char *nearest_field(const cli_app *app, const char *name)
 {
-    const char *best = NULL;
+    const tn_field *field = NULL;
+    const char *best = NULL, *title = NULL;
     size_t least = LONGEST;
-    for (const cli_table *t = command->tables; t->title; ++t) {
-        size_t count = 0;
-        const tn_field *fields = cli_table_fields(t, &count);
-        for (size_t i = 0; i < count; ++i) {
-            /* A beginning such as --norm is nearer than any edit of another name. */
-            bool begins = *name && strncmp(fields[i].name, name, strlen(name)) == 0;
-            size_t distance = begins ? 0 : cli_distance(fields[i].name, name);
-            if (distance < least) {
-                least = distance;
-                best = fields[i].name;
-            }
+    for (size_t i = 0; (field = cli_field(app->command, app->library, i, &title)); ++i) {
+        /* A beginning such as --norm is nearer than any edit of another name. */
+        bool begins = *name && strncmp(field->name, name, strlen(name)) == 0;
+        size_t distance = begins ? 0 : cli_distance(field->name, name);
+        if (distance < least) {
+            least = distance;
+            best = field->name;
         }
     }
     return cli_is_near(name, least) ? best : NULL;
@@ -97,26 +119,26 @@ static int unknown_option(cli_app *app, const char *name, size_t length)
 {
     char word[LONGEST + 1];
     snprintf(word, sizeof word, "%.*s", (int)(length < LONGEST ? length : LONGEST), name);
-    const char *near = nearest_field(app->command, word);
+    const char *near = nearest_field(app, word);
     if (!near)
         return cli_fail(app, EXIT_USAGE, "unknown option --%s; see tenon help %s", word, app->command->name);
     return cli_fail(app, EXIT_USAGE, "unknown option --%s; did you mean --%s?", word, near);
 }
 
-static int set_field(cli_app *app, const cli_table *table, const tn_field *field, const char *value)
+static int set_field(cli_app *app, const tn_field *field, const char *value)
 {
-    void *options = (char *)&app->options + table->offset;
-    tn_status status = tn_field_set(app->ctx, field, options, value);
+    if (field->kind == TN_FIELD_FLAG && value)
+        return cli_fail(app, EXIT_USAGE, "--%s: got %s, expected no value", field->name, value);
+    tn_status status = cli_is_own(app->command, field) ? tn_field_set(app->ctx, field, &app->options, value)
+                                                       : tn_options_set(app->ctx, app->library, field->name, value);
     if (status == TN_OK)
         return EXIT_FINE;
     return cli_fail(app, EXIT_USAGE, "--%s", tn_ctx_message(app->ctx));
 }
 
-static bool is_option_of(const cli_command *command, const char *word)
+static bool is_option_of(const cli_app *app, const char *word)
 {
-    const cli_table *table = NULL;
-    return strncmp(word, "--", 2) == 0 && word[2] &&
-           find_field(command, word + 2, strcspn(word + 2, "="), &table) != NULL;
+    return strncmp(word, "--", 2) == 0 && word[2] && find_field(app, word + 2, strcspn(word + 2, "="));
 }
 
 static bool is_option(const char *word)
@@ -136,9 +158,9 @@ static bool names_field(const char *word, const tn_field *field, const char **va
 
 /* All words up to the next option: --valid a.npy b.npy --quiet; or the one behind the sign: --valid=a.npy. An option that comes
  * again adds to its list: at its first time the rest of the line is looked through for the others. */
-static int take_words(cli_app *app, const cli_table *table, const tn_field *field, int left, char **word, int *used)
+static int take_words(cli_app *app, const tn_field *field, int left, char **word, int *used)
 {
-    tn_words *list = (tn_words *)(void *)((char *)&app->options + table->offset + field->offset);
+    tn_words *list = (tn_words *)(void *)((char *)&app->options + field->offset);
     const char *value = NULL;
     bool first = list->count == 0;
     names_field(word[0], field, &value);
@@ -181,31 +203,30 @@ static int take_option(cli_app *app, int left, char **word, int *used)
 {
     const char *name = word[0] + 2, *value = NULL;
     size_t length = strcspn(name, "=");
-    const cli_table *table = NULL;
     if (word[0][1] != '-') {
         name = long_name(word[0]);
         if (!name)
             return no_such_option(app, word[0]);
         length = strlen(name);
     }
-    const tn_field *field = find_field(app->command, name, length, &table);
+    const tn_field *field = find_field(app, name, length);
     if (!field)
         return word[0][1] == '-' ? unknown_option(app, name, length) : no_such_option(app, word[0]);
     *used = 1;
     if (!cli_was_given(app, field->name) && app->given_count < CLI_MOST_GIVEN)
         app->given[app->given_count++] = field;
     if (field->kind == TN_FIELD_WORDS)
-        return take_words(app, table, field, left, word, used);
+        return take_words(app, field, left, word, used);
     if (name[length] == '=') {
         value = name + length + 1;
     } else if (field->kind != TN_FIELD_FLAG) {
-        if (left < 2 || is_option_of(app->command, word[1]))
+        if (left < 2 || is_option_of(app, word[1]))
             return cli_fail(app, EXIT_USAGE, "--%s: no value given, expected %s", field->name,
                             field->choices ? field->choices : "one");
         value = word[1];
         *used = 2;
     }
-    return set_field(app, table, field, value);
+    return set_field(app, field, value);
 }
 
 static int check_arity(cli_app *app)

@@ -23,32 +23,35 @@ enum {
 
 /* ---- options ---- */
 
-/* Everything any command can be told. Tables hold offsets into it, so that a default is a value of this struct. */
+/* What any command can be told besides the options of the library's calls, which are a tn_options. Tables hold offsets into it,
+ * so that a default is a value of this struct. */
 typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
     const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive;
     tn_words valid, target, features, data;
-    int task, format, normalize;
+    int task, format, normalize, nan;
     size_t top;
     bool per_class, proba, force;
-    tn_fit_options fit;
-    tn_transfer_options transfer;
-    tn_pq_options pq;
-    tn_map_options map;
 } cli_options;
 
 void cli_options_default(cli_options *options);
+
+typedef struct cli_app cli_app;
+/* All options of app->command at their defaults; needs a context. Free app->library with tn_options_free. */
+int cli_options_new(cli_app *app);
 
 typedef struct cli_table {
     const char *title; /* heading in the help; NULL ends a list of tables */
     const tn_field *fields;
     size_t count;
-    const tn_field *(*library)(size_t *count); /* instead of fields: a table of the library */
-    size_t offset;                             /* of the table's struct in cli_options */
 } cli_table;
 
-typedef struct cli_app cli_app;
+/* Options that only some actions of a command have a use for: {"csv|picture", "show", "show"}. */
+typedef struct cli_use {
+    const char *options, *words; /* both joined by | */
+    const char *text;            /* the words as people read them */
+} cli_use;
 
 typedef struct cli_command {
     const char *name;
@@ -59,7 +62,8 @@ typedef struct cli_command {
     const char *actions;   /* "train|apply": words that the first argument must be one of; NULL: it is free */
     size_t min_args, max_args;
     const cli_table *tables;
-    const tn_use *(*uses)(size_t *count); /* options of some methods or actions only; NULL: none are */
+    const char *library; /* the call whose options come behind those of the tables; NULL: none */
+    const cli_use *uses; /* options of some actions only; the last has no words; NULL: none are */
     int (*run)(cli_app *app);
 } cli_command;
 
@@ -68,6 +72,7 @@ enum { CLI_MOST_GIVEN = 100 }; /* more than any command has */
 struct cli_app {
     const cli_command *command;
     cli_options options;
+    tn_options *library; /* options of the command's call */
     tn_ctx *ctx;
     const char **args; /* positional arguments */
     size_t arg_count;
@@ -105,12 +110,11 @@ const cli_command *cli_find_command(const char *name);
 /* Says so, with the nearest name there is. */
 int cli_no_such_command(const cli_app *app, const char *name);
 
-/* The fields of a table. */
-const tn_field *cli_table_fields(const cli_table *table, size_t *count);
-/* The field called `name` and the table it stands in; the first table that has the name counts. */
-const tn_field *cli_find_field(const cli_command *command, const char *name, const cli_table **table);
-/* True when the field is the one its name stands for: a later table may repeat a name. */
-bool cli_field_is_first(const cli_command *command, const tn_field *field);
+/* The i-th option of a command: those of its tables, then those of its call that the tables do not have, each with the heading it
+ * stands under, which may be NULL. NULL behind the last. */
+const tn_field *cli_field(const cli_command *command, const tn_options *library, size_t i, const char **title);
+/* Is it one of the tables, and its member in cli_options? Else the library has it. */
+bool cli_is_own(const cli_command *command, const tn_field *field);
 /* Reads argv after the command's name. app->args and app->words must have room for argc pointers each. */
 int cli_parse(cli_app *app, int argc, char **argv);
 /* True when `word` is one of `words`, joined by |. */
@@ -123,10 +127,12 @@ bool cli_is_near(const char *word, size_t distance);
 /* ---- which options are of use (uses.c) ---- */
 
 bool cli_was_given(const cli_app *app, const char *name);
+/* Does an option of the library have this value? */
+bool cli_has_value(const cli_app *app, const char *name, const char *value);
 /* Refuses an option that was given and that the chosen method or action has no use for. */
 int cli_check_uses(const cli_app *app);
-/* Which of them have a use for an option; NULL when all have. */
-const tn_use *cli_use_of(const cli_command *command, const char *option);
+/* The methods or actions that have a use for an option; NULL when all have. */
+const char *cli_users_of(const cli_command *command, const tn_options *library, const char *option);
 
 int cmd_rank(cli_app *app);
 int cmd_fit(cli_app *app);
@@ -144,8 +150,8 @@ int cmd_completion(cli_app *app);
 
 typedef enum cli_format { CLI_TEXT, CLI_MARKDOWN, CLI_MAN } cli_format;
 
-void cli_help_command(FILE *out, cli_format format, const cli_command *command);
-void cli_help_all(FILE *out, cli_format format);
+int cli_help_command(const cli_app *app, FILE *out, cli_format format, const cli_command *command);
+int cli_help_all(const cli_app *app, FILE *out, cli_format format);
 void cli_help_short(FILE *out);
 
 typedef struct cli_topic {

@@ -38,7 +38,7 @@ static int score_head(cli_app *app, const cli_features *features, measured *m)
     const tn_head *head = m->head;
     tn_scorer *scorer = NULL;
     cli_sources sources = {NULL, NULL, 0};
-    tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
+    tn_nan_policy nan = (tn_nan_policy)app->options.nan;
     CLI_TRY(cli_sources_open(app, &app->options.features, &sources));
     CLI_TRY(cli_check(app, tn_scorer_new_transfer(app->ctx, head, cli_features_view(features), features->count,
                                                   sources.list, sources.count, nan, &scorer)));
@@ -98,7 +98,7 @@ static int measure_scores(cli_app *app, measured *m)
     int code = EXIT_FINE;
     tn_features *features = NULL;
     const char *path = app->options.scores;
-    tn_nan_policy nan = (tn_nan_policy)app->options.fit.rank.nan;
+    tn_nan_policy nan = (tn_nan_policy)app->options.nan;
     CLI_TRY(cli_check(app, tn_features_open(app->ctx, path, &features)));
     CLI_TRY(open_labels(app, (tn_task)app->options.task, m));
     if (!app->options.positive)

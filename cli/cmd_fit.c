@@ -8,7 +8,6 @@ typedef struct inputs {
     cli_features features, valid_features;
     tn_labels *labels, *valid_labels;
     tn_head *from;
-    tn_valid valid;
 } inputs;
 
 static int check_line(const cli_app *app)
@@ -19,18 +18,17 @@ static int check_line(const cli_app *app)
         code = cli_fail(app, EXIT_USAGE, "--valid REP... and --valid-labels FILE go together, got one of them");
     if (code == 0)
         code = cli_need_output(app);
-    const char *checkpoint = options->fit.online.checkpoint;
+    const char *checkpoint = tn_options_text(app->library, "checkpoint");
     return code == 0 && *checkpoint ? cli_check(app, tn_output_check(app->ctx, checkpoint)) : code;
 }
 
 /* What the labels leave no room for. */
 static int check_task(const cli_app *app, const tn_labels *labels)
 {
-    const tn_fit_options *fit = &app->options.fit;
-    if (tn_labels_task(labels) == TN_TASK_REGRESSION && fit->learn.calibrate == TN_CALIBRATE_YES)
+    if (tn_labels_task(labels) == TN_TASK_REGRESSION && cli_has_value(app, "calibrate", "yes"))
         return cli_fail(app, EXIT_USAGE, "--calibrate yes: a regression has no classes, and so no probabilities");
     if (tn_labels_task(labels) == TN_TASK_MULTILABEL && cli_was_given(app, "multiclass") &&
-        fit->online.multiclass == TN_ONLINE_MUL)
+        cli_has_value(app, "multiclass", "mul"))
         return cli_fail(app, EXIT_USAGE,
                         "--multiclass mul: rows of %s have several classes, and are learned one against "
                         "the rest; expected u-ovr|e-ovr|w-ovr",
@@ -44,8 +42,9 @@ static int open_validation(cli_app *app, inputs *in)
     const cli_options *options = &app->options;
     CLI_TRY(cli_features_open(app, options->valid.items, options->valid.count, &in->valid_features));
     CLI_TRY(cli_labels_open(app, options->valid_labels, tn_labels_task(in->labels), &in->valid_labels));
-    in->valid = (tn_valid){cli_features_view(&in->valid_features), in->valid_features.count, in->valid_labels};
-    app->options.fit.valid = &in->valid;
+    CLI_TRY(cli_check(app, tn_options_set_features(app->ctx, app->library, "valid",
+                                                   cli_features_view(&in->valid_features), in->valid_features.count)));
+    CLI_TRY(cli_check(app, tn_options_set_labels(app->ctx, app->library, "valid-labels", in->valid_labels)));
 done:
     return code;
 }
@@ -55,18 +54,18 @@ static int open_all(cli_app *app, inputs *in)
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
     CLI_TRY(cli_features_open(app, app->args, app->arg_count, &in->features));
-    bool weighted = options->fit.learn.class_weight == TN_WEIGHT_BALANCED;
+    bool weighted = cli_has_value(app, "class-weight", "balanced");
     CLI_TRY(cli_labels_train(app, options->labels, weighted, &in->labels));
     CLI_TRY(check_task(app, in->labels));
     CLI_TRY(cli_rows_agree(app, &in->features, in->labels));
-    const char *weights = options->fit.learn.sample_weight;
+    const char *weights = tn_options_text(app->library, "sample-weight");
     if (*weights)
         CLI_TRY(cli_check(app, tn_labels_open_weights(app->ctx, in->labels, weights)));
     if (options->from) {
         CLI_TRY(cli_check(app, tn_head_load(app->ctx, options->from, &in->from)));
         CLI_TRY(cli_check(
             app, tn_labels_join(app->ctx, in->labels, tn_head_class_names(in->from), tn_head_classes(in->from))));
-        app->options.fit.from = in->from;
+        CLI_TRY(cli_check(app, tn_options_set_head(app->ctx, app->library, "from", in->from)));
     }
     if (options->valid.count != 0)
         CLI_TRY(open_validation(app, in));
@@ -93,13 +92,14 @@ int cmd_fit(cli_app *app)
     char *text = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(open_all(app, &in));
-    CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_features_view(&in.features), in.features.count, in.labels,
-                                  &options->fit, &info, &head)));
+    CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_features_view(&in.features), in.features.count, in.labels, app->library,
+                                  &info, &head)));
     CLI_TRY(cli_check(app, options->json ? tn_fit_json(app->ctx, info, options->output, &text)
                                          : tn_fit_table(app->ctx, info, options->output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));
-    if (*options->fit.online.checkpoint) /* the head is safe: what it could be made from again is not needed */
-        remove(options->fit.online.checkpoint);
+    const char *checkpoint = tn_options_text(app->library, "checkpoint");
+    if (*checkpoint) /* the head is safe: what it could be made from again is not needed */
+        remove(checkpoint);
     cli_print_result(app, text);
 done:
     tn_text_free(text);

@@ -13,7 +13,9 @@ static int open_kernel(cli_app *app, const char *word, tn_map **out)
     static const char *const names[] = {"hellinger", "chi2", "intersection", "js"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
         if (strcmp(word, names[i]) == 0)
-            return cli_check(app, tn_map_new_named(app->ctx, word, (tn_signed)app->options.map.sign, out));
+            return cli_check(
+                app, tn_map_new_named(app->ctx, word,
+                                      cli_has_value(app, "signed", "split") ? TN_SIGNED_SPLIT : TN_SIGNED_ODD, out));
     tn_status status = tn_map_load(app->ctx, word, out);
     if (status == TN_ERR_IO)
         return cli_fail(app, EXIT_INPUT, "%s; expected a kernel file or %s", tn_ctx_message(app->ctx), TN_MAP_WORDS);
@@ -64,7 +66,7 @@ static int learn(cli_app *app)
     if (!data)
         CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu data sets", count));
     CLI_TRY(open_data(app, count, data));
-    CLI_TRY(cli_check(app, tn_map_learn(app->ctx, data, count, &app->options.map, &info, &map)));
+    CLI_TRY(cli_check(app, tn_map_learn(app->ctx, data, count, app->library, &info, &map)));
     CLI_TRY(cli_check(app, app->options.json ? tn_map_learn_json(app->ctx, &info, map, output, &text)
                                              : tn_map_learn_text(app->ctx, &info, map, output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_map_save(app->ctx, map, app->line, output)));
@@ -88,7 +90,7 @@ static int check_apply(const cli_app *app)
     if (code == 0 && app->options.normalize == TN_NORM_ZSCORE)
         code = cli_fail(app, EXIT_USAGE,
                         "--normalize zscore: depends on all rows of a file; expected l2, root, l1 or none");
-    if (code == 0 && app->options.map.nan == TN_NAN_DROP)
+    if (code == 0 && cli_has_value(app, "nan", "drop"))
         code = cli_fail(app, EXIT_USAGE,
                         "--nan drop: rows would no longer be those of their labels; expected error or zero");
     return code != 0 ? code : cli_need_output(app);
@@ -105,7 +107,8 @@ static int apply(cli_app *app)
     CLI_TRY(open_kernel(app, app->args[1], &map));
     CLI_TRY(cli_check(app, tn_features_open(app->ctx, app->args[2], &features)));
     CLI_TRY(cli_check(app, tn_map_rows_save(app->ctx, map, features, (tn_normalize)options->normalize,
-                                            (tn_nan_policy)options->map.nan, options->output)));
+                                            cli_has_value(app, "nan", "zero") ? TN_NAN_ZERO : TN_NAN_ERROR,
+                                            options->output)));
     cli_progress_clear();
     size_t rows = tn_features_rows(features), cols = tn_features_cols(features), width = tn_map_width(map);
     if (options->json) {

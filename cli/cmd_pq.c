@@ -69,7 +69,7 @@ int cmd_pq(cli_app *app)
         CLI_TRY(cli_check(app, tn_pq_load(app->ctx, app->args[1], &pq)));
     CLI_TRY(cli_check(app, tn_features_open(app->ctx, app->args[app->arg_count - 1], &features)));
     if (train) {
-        CLI_TRY(cli_check(app, tn_pq_fit(app->ctx, features, &app->options.pq, &info, &pq)));
+        CLI_TRY(cli_check(app, tn_pq_fit(app->ctx, features, app->library, &info, &pq)));
         CLI_TRY(cli_check(app, tn_pq_save(app->ctx, pq, app->line, output)));
     } else {
         CLI_TRY(cli_check(app, tn_codes_save(app->ctx, pq, features, app->line, output, &info)));

@@ -250,9 +250,8 @@ int cmd_predict(cli_app *app)
     CLI_TRY(make_printer(app, head, &p));
     CLI_TRY(cli_features_open(app, app->args + 1, app->arg_count - 1, &features));
     CLI_TRY(cli_sources_open(app, &options->features, &sources));
-    CLI_TRY(cli_check(app,
-                      tn_scorer_new_transfer(app->ctx, head, cli_features_view(&features), features.count, sources.list,
-                                             sources.count, (tn_nan_policy)options->fit.rank.nan, &scorer)));
+    CLI_TRY(cli_check(app, tn_scorer_new_transfer(app->ctx, head, cli_features_view(&features), features.count,
+                                                  sources.list, sources.count, (tn_nan_policy)options->nan, &scorer)));
     if (options->scores)
         CLI_TRY(
             cli_check(app, tn_npy_writer_open(app->ctx, options->scores, tn_scorer_rows(scorer), p.classes, &writer)));

@@ -14,8 +14,8 @@ int cmd_rank(cli_app *app)
     CLI_TRY(cli_features_open(app, app->args, app->arg_count, &features));
     CLI_TRY(cli_labels_train(app, app->options.labels, false, &labels));
     CLI_TRY(cli_rows_agree(app, &features, labels));
-    CLI_TRY(cli_check(app, tn_rank(app->ctx, cli_features_view(&features), features.count, labels,
-                                   &app->options.fit.rank, &ranking)));
+    CLI_TRY(cli_check(app,
+                      tn_rank(app->ctx, cli_features_view(&features), features.count, labels, app->library, &ranking)));
     CLI_TRY(cli_check(app, app->options.json ? tn_ranking_json(app->ctx, ranking, &text)
                                              : tn_ranking_table(app->ctx, ranking, app->color, &text)));
     cli_print_result(app, text);

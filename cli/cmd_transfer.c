@@ -23,13 +23,13 @@ int cmd_transfer(cli_app *app)
     char *text = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(cli_features_open(app, options->target.items, options->target.count, &targets));
-    CLI_TRY(cli_labels_train(app, options->labels, options->transfer.class_weight == TN_WEIGHT_BALANCED, &labels));
+    CLI_TRY(cli_labels_train(app, options->labels, cli_has_value(app, "class-weight", "balanced"), &labels));
     CLI_TRY(cli_rows_agree(app, &targets, labels));
     if (options->positive)
         CLI_TRY(cli_check(app, tn_labels_against_rest(app->ctx, labels, options->positive)));
     CLI_TRY(cli_sources_open(app, &options->features, &sources));
     CLI_TRY(cli_check(app, tn_transfer(app->ctx, cli_features_view(&targets), targets.count, labels, sources.list,
-                                       sources.count, &options->transfer, &info, &head)));
+                                       sources.count, app->library, &info, &head)));
     CLI_TRY(cli_check(app, options->json ? tn_transfer_json(app->ctx, info, options->output, &text)
                                          : tn_transfer_table(app->ctx, info, options->output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));

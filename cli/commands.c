@@ -12,11 +12,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define LIST(heading, array)                                                                                           \
     {                                                                                                                  \
-        .title = (heading), .fields = (array), .count = COUNT(array), .offset = 0                                      \
-    }
-#define LIBRARY(heading, function, member)                                                                             \
-    {                                                                                                                  \
-        .title = (heading), .library = (function), .offset = AT(member)                                                \
+        .title = (heading), .fields = (array), .count = COUNT(array)                                                   \
     }
 #define END                                                                                                            \
     {                                                                                                                  \
@@ -27,10 +23,13 @@ void cli_options_default(cli_options *options)
 {
     memset(options, 0, sizeof *options);
     options->task = TN_TASK_AUTO;
-    tn_fit_options_default(&options->fit);
-    tn_transfer_options_default(&options->transfer);
-    tn_pq_options_default(&options->pq);
-    tn_map_options_default(&options->map);
+}
+
+int cli_options_new(cli_app *app)
+{
+    cli_options_default(&app->options);
+    return app->command->library ? cli_check(app, tn_options_new(app->ctx, app->command->library, &app->library))
+                                 : EXIT_FINE;
 }
 
 /* ---- options of the program itself ---- */
@@ -63,7 +62,7 @@ static const tn_field common_fields[] = {
     }
 #define NAN_POLICY                                                                                                     \
     {                                                                                                                  \
-        "nan", TN_FIELD_CHOICE, AT(fit.rank.nan), 0, 0, TN_NAN_WORDS,                                                  \
+        "nan", TN_FIELD_CHOICE, AT(nan), 0, 0, TN_NAN_WORDS,                                                           \
             "rows with NaN or infinity: refuse them, leave them out, or put zeros in their place"                      \
     }
 
@@ -144,68 +143,27 @@ static const tn_field help_fields[] = {
     {"format", TN_FIELD_CHOICE, AT(format), 0, 0, "text|markdown|man", "form of the text"},
 };
 
-/* The common options come first: where a library table repeats a name, such as seed, theirs is the one. */
 #define COMMON LIST("Common options", common_fields)
-static const cli_table rank_tables[] = {
-    COMMON,
-    LIST("Options", rank_fields),
-    LIBRARY("Candidates", tn_rank_fields, fit.rank),
-    LIBRARY("Evidence", tn_evidence_fields, fit.rank.evidence),
-    END,
-};
-static const cli_table fit_tables[] = {
-    COMMON,
-    LIST("Options", fit_fields),
-    LIBRARY("Choice and training", tn_fit_fields, fit),
-    LIBRARY("Methods other than evidence", tn_learn_fields, fit.learn),
-    LIBRARY("Online methods", tn_online_fields, fit.online),
-    LIBRARY("Candidates", tn_rank_fields, fit.rank),
-    LIBRARY("Evidence", tn_evidence_fields, fit.rank.evidence),
-    END,
-};
-static const cli_table transfer_tables[] = {
-    COMMON,
-    LIST("Options", transfer_fields),
-    LIBRARY("Transfer", tn_transfer_fields, transfer),
-    END,
-};
+static const cli_table rank_tables[] = {COMMON, LIST("Options", rank_fields), END};
+static const cli_table fit_tables[] = {COMMON, LIST("Options", fit_fields), END};
+static const cli_table transfer_tables[] = {COMMON, LIST("Options", transfer_fields), END};
 static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), END};
 static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), END};
-static const cli_table pq_tables[] = {
-    COMMON,
-    LIST("Options", pq_fields),
-    LIBRARY("Training", tn_pq_fields, pq),
-    END,
-};
-static const cli_table kernel_tables[] = {
-    COMMON,
-    LIST("Options", kernel_fields),
-    LIBRARY("Learning", tn_map_fields, map),
-    END,
-};
+static const cli_table pq_tables[] = {COMMON, LIST("Options", pq_fields), END};
+static const cli_table kernel_tables[] = {COMMON, LIST("Options", kernel_fields), END};
 static const cli_table info_tables[] = {COMMON, LIST("Options", info_fields), END};
 static const cli_table plain_tables[] = {COMMON, END};
 static const cli_table help_tables[] = {COMMON, LIST("Options", help_fields), END};
 
-static const tn_use *pq_uses(size_t *count)
-{
-    static const tn_use uses[] = {{"sub|centroids|sample|iterations", "train", "train"}};
-    *count = COUNT(uses);
-    return uses;
-}
-
-static const tn_use *kernel_uses(size_t *count)
-{
-    static const tn_use uses[] = {
-        {"data|classes|task|rank|rate|power|scale|basis|C|gap|max-passes", "learn", "learn"},
-        {"normalize", "apply", "apply"},
-        {"output|nan", "learn|apply", "learn, apply"},
-        {"force", "learn|apply|show", "learn, apply, show"},
-        {"csv|picture", "show", "show"},
-    };
-    *count = COUNT(uses);
-    return uses;
-}
+static const cli_use pq_uses[] = {{"sub|centroids|sample|iterations", "train", "train"}, {NULL, NULL, NULL}};
+static const cli_use kernel_uses[] = {
+    {"data|classes|task|rank|rate|power|scale|basis|C|gap|max-passes", "learn", "learn"},
+    {"normalize", "apply", "apply"},
+    {"output|nan", "learn|apply", "learn, apply"},
+    {"force", "learn|apply|show", "learn, apply, show"},
+    {"csv|picture", "show", "show"},
+    {NULL, NULL, NULL},
+};
 
 const cli_command cli_commands[] = {
     {.name = "rank",
@@ -228,6 +186,7 @@ const cli_command cli_commands[] = {
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = rank_tables,
+     .library = "rank",
      .run = cmd_rank},
     {.name = "fit",
      .summary = "chooses representations by evidence, trains a head on them and saves it",
@@ -275,7 +234,7 @@ const cli_command cli_commands[] = {
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = fit_tables,
-     .uses = tn_fit_uses,
+     .library = "fit",
      .run = cmd_fit},
     {.name = "transfer",
      .summary = "learns from few rows with the help of other people's classifiers",
@@ -315,7 +274,7 @@ const cli_command cli_commands[] = {
      .min_args = 0,
      .max_args = 0,
      .tables = transfer_tables,
-     .uses = tn_transfer_uses,
+     .library = "transfer",
      .run = cmd_transfer},
     {.name = "predict",
      .summary = "applies a head: one line a row",
@@ -373,6 +332,7 @@ const cli_command cli_commands[] = {
      .min_args = 2,
      .max_args = 3,
      .tables = pq_tables,
+     .library = "pq",
      .uses = pq_uses,
      .run = cmd_pq},
     {.name = "kernel",
@@ -401,6 +361,7 @@ const cli_command cli_commands[] = {
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = kernel_tables,
+     .library = "kernel",
      .uses = kernel_uses,
      .run = cmd_kernel},
     {.name = "info",

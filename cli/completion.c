@@ -8,15 +8,16 @@
 
 typedef void (*field_fn)(const cli_command *command, const tn_field *field);
 
-static void each_field(const cli_command *command, field_fn visit)
+static int each_field(const cli_app *app, const cli_command *command, field_fn visit)
 {
-    for (const cli_table *t = command->tables; t->title; ++t) {
-        size_t count = 0;
-        const tn_field *fields = cli_table_fields(t, &count);
-        for (size_t i = 0; i < count; ++i)
-            if (cli_field_is_first(command, &fields[i]))
-                visit(command, &fields[i]);
-    }
+    tn_options *library = NULL;
+    const tn_field *field = NULL;
+    const char *title = NULL;
+    int code = command->library ? cli_check(app, tn_options_new(app->ctx, command->library, &library)) : EXIT_FINE;
+    for (size_t i = 0; code == 0 && (field = cli_field(command, library, i, &title)); ++i)
+        visit(command, field);
+    tn_options_free(library);
+    return code;
 }
 
 static void print_words(const char *choices)
@@ -56,8 +57,9 @@ static void bash_choice(const cli_command *command, const tn_field *field)
     printf("' ;;\n");
 }
 
-static void bash_script(void)
+static int bash_script(const cli_app *app)
 {
+    int code = EXIT_FINE;
     printf("# bash completion of tenon; made by: tenon completion bash\n"
            "_tenon() {\n"
            "    local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=''\n"
@@ -67,8 +69,8 @@ static void bash_script(void)
     print_command_names();
     printf(" --version' -- \"$current\")\n        return\n    fi\n"
            "    case ${COMP_WORDS[1]}:$previous in\n");
-    for (const cli_command *c = cli_commands; c->name; ++c)
-        each_field(c, bash_choice);
+    for (const cli_command *c = cli_commands; code == 0 && c->name; ++c)
+        code = each_field(app, c, bash_choice);
     printf("    help:help) words='");
     print_command_names();
     printf("' ;;\n");
@@ -81,9 +83,9 @@ static void bash_script(void)
     printf("    esac\n"
            "    if [ -z \"$words\" ] && [[ $current == -* ]]; then\n"
            "        case ${COMP_WORDS[1]} in\n");
-    for (const cli_command *c = cli_commands; c->name; ++c) {
+    for (const cli_command *c = cli_commands; code == 0 && c->name; ++c) {
         printf("        %s) words='", c->name);
-        each_field(c, bash_name);
+        code = each_field(app, c, bash_name);
         printf("' ;;\n");
     }
     printf("        esac\n    fi\n"
@@ -91,6 +93,7 @@ static void bash_script(void)
            "        mapfile -t COMPREPLY < <(compgen -W \"$words\" -- \"$current\")\n"
            "    fi\n}\n"
            "complete -o default -F _tenon tenon\n");
+    return code;
 }
 
 /* ---- zsh ---- */
@@ -127,8 +130,9 @@ static void zsh_field(const cli_command *command, const tn_field *field)
     printf("'");
 }
 
-static void zsh_script(void)
+static int zsh_script(const cli_app *app)
 {
+    int code = EXIT_FINE;
     printf("#compdef tenon\n# zsh completion of tenon; made by: tenon completion zsh\n"
            "_tenon() {\n    local -a commands\n    commands=(\n");
     for (const cli_command *c = cli_commands; c->name; ++c) {
@@ -138,9 +142,9 @@ static void zsh_script(void)
     }
     printf("    )\n    if (( CURRENT == 2 )); then\n        _describe command commands\n        return\n    fi\n"
            "    local command=$words[2]\n    shift words\n    (( CURRENT-- ))\n    case $command in\n");
-    for (const cli_command *c = cli_commands; c->name; ++c) {
+    for (const cli_command *c = cli_commands; code == 0 && c->name; ++c) {
         printf("    %s)\n        _arguments", c->name);
-        each_field(c, zsh_field);
+        code = each_field(app, c, zsh_field);
         if (strcmp(c->name, "help") == 0) {
             printf(" \\\n            '1:command:(");
             print_command_names();
@@ -156,13 +160,10 @@ static void zsh_script(void)
         printf("\n        ;;\n");
     }
     printf("    esac\n}\n_tenon \"$@\"\n");
+    return code;
 }
 
 int cmd_completion(cli_app *app)
 {
-    if (strcmp(app->args[0], "bash") == 0)
-        bash_script();
-    else
-        zsh_script();
-    return EXIT_FINE;
+    return strcmp(app->args[0], "bash") == 0 ? bash_script(app) : zsh_script(app);
 }

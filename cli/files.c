@@ -69,6 +69,13 @@ typedef struct named {
     const char *option, *word; /* option "" for an argument */
 } named;
 
+/* A file of the library's options; NULL where there is none. */
+static const char *path_of(const cli_app *app, const char *name)
+{
+    const char *path = app->library ? tn_options_text(app->library, name) : NULL;
+    return path && *path ? path : NULL;
+}
+
 /* Every command has its own, and those it has not are empty. */
 enum { OUTPUTS = 5 };
 
@@ -77,7 +84,7 @@ static size_t outputs_of(const cli_app *app, named out[OUTPUTS])
     const cli_options *o = &app->options;
     bool scores = o->scores && app->command->run == cmd_predict; /* eval reads them */
     const named all[OUTPUTS] = {{"-o ", o->output},
-                                {"--checkpoint ", *o->fit.online.checkpoint ? o->fit.online.checkpoint : NULL},
+                                {"--checkpoint ", path_of(app, "checkpoint")},
                                 {"--scores ", scores ? o->scores : NULL},
                                 {"--csv ", o->csv},
                                 {"--picture ", o->picture}};
@@ -124,6 +131,7 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
 {
     const cli_options *o = &app->options;
     bool scores = app->command->run != cmd_predict;
+    const char *weights = path_of(app, "sample-weight"), *transform = path_of(app, "transform");
     const struct {
         const char *option;
         const char *const *words;
@@ -134,7 +142,7 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
                  {"--valid ", o->valid.items, o->valid.count},
                  {"--valid-labels ", &o->valid_labels, 1},
                  {"--from ", &o->from, 1},
-                 {"--sample-weight ", &o->fit.learn.sample_weight, 1},
+                 {"--sample-weight ", &weights, 1},
                  {"--target ", o->target.items, o->target.count},
                  {"--source ", o->features.items, o->features.count},
                  {"--data ", o->data.items, o->data.count},
@@ -142,7 +150,7 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)
         if (is_input(file, lists[i].option, lists[i].words, lists[i].count, found))
             return true;
-    return is_transform(file, o->fit.rank.transform, found);
+    return transform && is_transform(file, transform, found);
 }
 
 int cli_check_files(const cli_app *app)

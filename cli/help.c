@@ -149,44 +149,51 @@ static const char *placeholder(const tn_field *field)
     }
 }
 
-static void option(FILE *out, cli_format format, const cli_command *command, const tn_field *field,
-                   const void *defaults)
+/* A command and the options of its call, as they are before anything is set. */
+typedef struct described {
+    const cli_command *command;
+    const tn_options *library;
+    cli_options defaults;
+} described;
+
+static void option(FILE *out, cli_format format, const described *d, const tn_field *field)
 {
-    char term[160], text[600], value[120] = "";
-    const char *place = placeholder(field);
+    char term[160], text[600], buffer[120] = "";
+    const char *place = placeholder(field), *value = buffer;
     const char *letter = strcmp(field->name, "output") == 0 ? "-o, " : strcmp(field->name, "force") == 0 ? "-f, " : "";
     snprintf(term, sizeof term, "%s--%s%s%s", letter, field->name, place ? " " : "", place ? place : "");
-    if (place)
-        tn_field_text(field, defaults, value, sizeof value);
-    const tn_use *use = cli_use_of(command, field->name);
-    const char *who = use ? use->text : NULL;
+    if (place && cli_is_own(d->command, field))
+        tn_field_text(field, &d->defaults, buffer, sizeof buffer);
+    else if (place)
+        value = tn_options_text(d->library, field->name);
+    const char *who = cli_users_of(d->command, d->library, field->name);
     snprintf(text, sizeof text, "%s%s%s%s%s%s%s", field->help, who || *value ? " (" : "", who ? who : "",
              who && *value ? "; " : "", *value ? "default: " : "", value, who || *value ? ")" : "");
     item(out, format, term, strlen(term), text, strlen(text));
 }
 
-static void option_table(FILE *out, cli_format format, const cli_command *command, const cli_table *table)
+/* The options that all commands have, or all others. */
+static void option_list(FILE *out, cli_format format, const described *d, bool common)
 {
-    cli_options defaults;
-    cli_options_default(&defaults);
-    size_t count = 0;
-    const tn_field *fields = cli_table_fields(table, &count);
-    bool begun = false;
-    for (size_t i = 0; i < count; ++i) {
-        if (!cli_field_is_first(command, &fields[i]))
+    const tn_field *field = NULL;
+    const char *title = NULL, *before = "";
+    for (size_t i = 0; (field = cli_field(d->command, d->library, i, &title)); ++i) {
+        if ((i < d->command->tables->count) != common)
             continue;
-        if (!begun)
-            heading(out, format, 3, table->title);
-        begun = true;
-        option(out, format, command, &fields[i], (const char *)&defaults + table->offset);
+        if (strcmp(title, before) != 0)
+            heading(out, format, 3, title);
+        before = title;
+        option(out, format, d, field);
     }
 }
 
 /* ---- whole texts ---- */
 
-static void one_command(FILE *out, cli_format format, const cli_command *command, bool with_common)
+static int one_command(const cli_app *app, FILE *out, cli_format format, const cli_command *command, bool with_common)
 {
     char line[400];
+    described d = {.command = command};
+    tn_options *library = NULL;
     if (format == CLI_TEXT)
         fprintf(out, "tenon %s: %s\n", command->name, command->summary);
     snprintf(line, sizeof line, "tenon %s", command->name);
@@ -207,17 +214,23 @@ static void one_command(FILE *out, cli_format format, const cli_command *command
         body(out, format, command->details);
     }
     /* The common options stand first for the parser and last for the reader. */
-    for (const cli_table *t = command->tables + 1; t->title; ++t)
-        option_table(out, format, command, t);
+    int code = command->library ? cli_check(app, tn_options_new(app->ctx, command->library, &library)) : EXIT_FINE;
+    if (code != 0)
+        return code;
+    d.library = library;
+    cli_options_default(&d.defaults);
+    option_list(out, format, &d, false);
     if (with_common)
-        option_table(out, format, command, command->tables);
+        option_list(out, format, &d, true);
+    tn_options_free(library);
+    return EXIT_FINE;
 }
 
-void cli_help_command(FILE *out, cli_format format, const cli_command *command)
+int cli_help_command(const cli_app *app, FILE *out, cli_format format, const cli_command *command)
 {
     if (format == CLI_MAN)
         fprintf(out, ".TH TENON 1 \"\" \"tenon %s\"\n", tn_version());
-    one_command(out, format, command, true);
+    return one_command(app, out, format, command, true);
 }
 
 void cli_help_short(FILE *out)
@@ -243,35 +256,35 @@ static void all_head(FILE *out, cli_format format)
           out);
 }
 
-void cli_help_all(FILE *out, cli_format format)
+int cli_help_all(const cli_app *app, FILE *out, cli_format format)
 {
+    int code = EXIT_FINE;
     if (format == CLI_TEXT)
         cli_help_short(out);
     else
         all_head(out, format);
     if (format != CLI_TEXT)
-        for (const cli_command *c = cli_commands; c->name; ++c)
-            one_command(out, format, c, false);
-    const cli_command *any = cli_commands;
+        for (const cli_command *c = cli_commands; code == 0 && c->name; ++c)
+            code = one_command(app, out, format, c, false);
+    described any = {.command = cli_commands};
+    cli_options_default(&any.defaults);
     if (format != CLI_TEXT)
         heading(out, format, 2, "Options of every command");
-    option_table(out, format, any, any->tables);
+    option_list(out, format, &any, true);
     for (const cli_topic *t = cli_topics; t->title; ++t) {
         heading(out, format, 2, t->title);
         body(out, format, t->text);
     }
+    return code;
 }
 
 int cmd_help(cli_app *app)
 {
     cli_format format = (cli_format)app->options.format;
-    if (app->arg_count == 0) {
-        cli_help_all(stdout, format);
-        return EXIT_FINE;
-    }
+    if (app->arg_count == 0)
+        return cli_help_all(app, stdout, format);
     const cli_command *command = cli_find_command(app->args[0]);
     if (!command)
         return cli_no_such_command(app, app->args[0]);
-    cli_help_command(stdout, format, command);
-    return EXIT_FINE;
+    return cli_help_command(app, stdout, format, command);
 }

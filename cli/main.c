@@ -39,14 +39,11 @@ static char *join_words(int argc, char **argv)
 }
 
 /* Settings that every command shares. */
-static void apply_common(cli_app *app)
+static int apply_common(cli_app *app)
 {
     const cli_options *options = &app->options;
     const char *no_color = getenv("NO_COLOR");
     app->color = !options->no_color && !(no_color && *no_color) && isatty(STDOUT_FILENO);
-    app->options.fit.rank.seed = options->seed;
-    app->options.pq.seed = options->seed;
-    app->options.map.seed = options->seed;
     tn_ctx_set_threads(app->ctx, options->threads);
     size_t budget = options->mem;
     if (budget == 0) {
@@ -56,24 +53,31 @@ static void apply_common(cli_app *app)
     }
     tn_ctx_set_memory(app->ctx, budget);
     cli_progress_start(app->ctx, options);
+    bool seeded = app->library && tn_options_text(app->library, "seed");
+    return seeded ? cli_check(app, tn_options_set_number(app->ctx, app->library, "seed", (double)options->seed))
+                  : EXIT_FINE;
 }
 
 static int run_command(cli_app *app, int argc, char **argv)
 {
-    int code = cli_parse(app, argc - 2, argv + 2);
+    int code = cli_options_new(app);
+    if (code == 0)
+        code = cli_parse(app, argc - 2, argv + 2);
     if (code != 0)
         return code;
     if (app->options.help) {
-        cli_help_command(stdout, CLI_TEXT, app->command);
-        return cli_finish_output(app);
+        code = cli_help_command(app, stdout, CLI_TEXT, app->command);
+        int written = cli_finish_output(app);
+        return code != 0 ? code : written;
     }
     code = cli_check_files(app);
     if (code == 0)
         code = cli_check(app, tn_simd_check(app->ctx));
     if (code != 0)
         return code;
-    apply_common(app);
-    code = app->command->run(app);
+    code = apply_common(app);
+    if (code == 0)
+        code = app->command->run(app);
     cli_progress_clear();
     int written = cli_finish_output(app);
     return code != 0 ? code : written;
@@ -98,7 +102,6 @@ int main(int argc, char **argv)
     if (!app.command)
         return cli_no_such_command(&app, argv[1]);
     cli_use_best_kernels(argv);
-    cli_options_default(&app.options);
     int code = EXIT_FAILED;
     char *line = join_words(argc, argv);
     app.line = line;
@@ -112,6 +115,7 @@ int main(int argc, char **argv)
         code = run_command(&app, argc, argv);
     }
     cli_forget_warnings(&app);
+    tn_options_free(app.library);
     tn_ctx_free(app.ctx);
     free(app.args);
     free(app.words);

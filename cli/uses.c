@@ -14,21 +14,24 @@ bool cli_was_given(const cli_app *app, const char *name)
     return false;
 }
 
-const tn_use *cli_use_of(const cli_command *command, const char *option)
+bool cli_has_value(const cli_app *app, const char *name, const char *value)
 {
-    size_t count = 0;
-    const tn_use *uses = command->uses ? command->uses(&count) : NULL;
-    return tn_use_find(uses, count, option);
+    const char *text = app->library ? tn_options_text(app->library, name) : NULL;
+    return text && strcmp(text, value) == 0;
 }
 
-/* The word that was chosen. */
-static const char *chosen_word(const cli_app *app, char *buf, size_t size)
+static const cli_use *use_of(const cli_command *command, const char *option)
 {
-    const cli_table *table = NULL;
-    const tn_field *method = cli_find_field(app->command, "method", &table);
-    if (app->command->actions)
-        return app->args[0];
-    return method ? tn_field_text(method, (const char *)&app->options + table->offset, buf, size) : "";
+    for (const cli_use *use = command->uses; use && use->words; ++use)
+        if (cli_is_one_of(use->options, option))
+            return use;
+    return NULL;
+}
+
+const char *cli_users_of(const cli_command *command, const tn_options *library, const char *option)
+{
+    const cli_use *use = use_of(command, option);
+    return use ? use->text : library ? tn_options_methods(library, option) : NULL;
 }
 
 /* ---- options of use under a condition only ---- */
@@ -41,23 +44,29 @@ static size_t count_words(const char *list)
     return n;
 }
 
+static const char *value_of(const cli_app *app, const char *name)
+{
+    return tn_options_text(app->library, name);
+}
+
 /* Nothing asks for the evidence: the head is no ridge and there is one set to take. */
 static bool without_evidence(const cli_app *app)
 {
-    const tn_fit_options *fit = &app->options.fit;
-    size_t candidates = app->arg_count * count_words(fit->rank.transform) * count_words(fit->rank.normalize);
-    return fit->method >= TN_METHOD_SVM && (candidates < 2 || fit->select == TN_SEARCH_ALL || app->options.from);
+    size_t candidates =
+        app->arg_count * count_words(value_of(app, "transform")) * count_words(value_of(app, "normalize"));
+    return !tn_method_needs_evidence(value_of(app, "method")) &&
+           (candidates < 2 || cli_has_value(app, "select", "all") || app->options.from);
 }
 
 static bool without_loo(const cli_app *app)
 {
-    return without_evidence(app) && strcmp(app->options.fit.rank.loo, "0") != 0;
+    return without_evidence(app) && !cli_has_value(app, "loo", "0");
 }
 
 /* No word of the list is a map that goes by its name. */
 static bool without_named_map(const cli_app *app)
 {
-    const char *list = app->options.fit.rank.transform;
+    const char *list = value_of(app, "transform");
     for (size_t n; *list; list += n + (list[n] != 0)) {
         char word[16] = "";
         n = strcspn(list, ",");
@@ -71,14 +80,12 @@ static bool without_named_map(const cli_app *app)
 
 static bool without_folds(const cli_app *app)
 {
-    const tn_fit_options *fit = &app->options.fit;
-    bool one = fit->method == TN_METHOD_SVM || fit->method == TN_METHOD_LOGISTIC;
-    return one && fit->learn.calibrate != TN_CALIBRATE_YES;
+    return cli_is_one_of("svm|logistic", value_of(app, "method")) && !cli_has_value(app, "calibrate", "yes");
 }
 
 static bool without_ratio(const cli_app *app)
 {
-    return app->options.fit.online.multiclass != TN_ONLINE_W_OVR;
+    return !cli_has_value(app, "multiclass", "w-ovr");
 }
 
 static bool without_valid(const cli_app *app)
@@ -113,19 +120,19 @@ static int check_conditions(const cli_app *app)
 
 int cli_check_uses(const cli_app *app)
 {
-    char buf[64];
     const cli_command *command = app->command;
     if (app->options.help)
         return EXIT_FINE;
-    const char *word = chosen_word(app, buf, sizeof buf);
     for (size_t i = 0; i < app->given_count; ++i) {
         const char *option = app->given[i]->name;
-        const tn_use *use = cli_use_of(command, option);
-        if (!use || cli_is_one_of(use->words, word))
-            continue;
-        if (command->actions)
-            return cli_fail(app, EXIT_USAGE, "--%s is for tenon %s %s; got %s", option, command->name, use->text, word);
-        return cli_fail(app, EXIT_USAGE, "--%s is for --method %s; got --method %s", option, use->text, word);
+        const cli_use *use = use_of(command, option);
+        if (use && !cli_is_one_of(use->words, app->args[0]))
+            return cli_fail(app, EXIT_USAGE, "--%s is for tenon %s %s; got %s", option, command->name, use->text,
+                            app->args[0]);
+        const char *methods = app->library ? tn_options_methods(app->library, option) : NULL;
+        if (methods && !tn_options_of_use(app->library, option))
+            return cli_fail(app, EXIT_USAGE, "--%s is for --method %s; got --method %s", option, methods,
+                            value_of(app, "method"));
     }
     return check_conditions(app);
 }

@@ -30,6 +30,7 @@ _tenon() {
     transfer:--method) words='auto greedytl none average rls forward l1-logistic elastic-net multikt-l2 multikt-l1 dam' ;;
     transfer:--features) words='yes no' ;;
     transfer:--class-weight) words='none balanced' ;;
+    transfer:--normalize) words='l2 root l1 zscore none' ;;
     transfer:--nan) words='error drop zero' ;;
     predict:--nan) words='error drop zero' ;;
     eval:--task) words='auto multiclass multilabel regression' ;;

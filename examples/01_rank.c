@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which representation suits the task? Opens every representation of the demo, ranks them by evidence, prints the
- * table. Introduces tn_ctx_new, tn_features_open, tn_labels_open, tn_rank and tn_ranking_table.
+ * table; NULL stands for default options. Introduces tn_ctx_new, tn_features_open, tn_labels_open, tn_rank and tn_ranking_table.
  *
  *   01_rank data/demo */
 #include <tenon/tenon.h>
@@ -26,11 +26,9 @@ static tn_status open_all(tn_ctx *ctx, const char *folder, tn_features **feature
 
 static tn_status rank_and_print(tn_ctx *ctx, tn_features *const *features, const tn_labels *labels)
 {
-    tn_rank_options options;
     tn_ranking *ranking = NULL;
     char *table = NULL;
-    tn_rank_options_default(&options);
-    tn_status st = tn_rank(ctx, (const tn_features *const *)features, REPS, labels, &options, &ranking);
+    tn_status st = tn_rank(ctx, (const tn_features *const *)features, REPS, labels, NULL, &ranking);
     if (st == TN_OK)
         st = tn_ranking_table(ctx, ranking, false, &table);
     if (st == TN_OK)

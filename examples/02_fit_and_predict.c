@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Chooses an ensemble, trains and saves a head, loads it again and names the class of the first test pictures.
- * Introduces tn_fit, tn_head_save, tn_head_load, tn_scorer_new and tn_scorer_read.
+ * Introduces tn_options_new, tn_options_set, tn_fit, tn_head_save, tn_head_load, tn_scorer_new and tn_scorer_read.
  *
  *   02_fit_and_predict data/demo FOLDER_FOR_THE_HEAD */
 #include <tenon/tenon.h>
@@ -35,15 +35,20 @@ static tn_status fit_and_save(tn_ctx *ctx, const char *folder, const char *head_
     tn_labels *labels = NULL;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    tn_fit_options options;
+    tn_options *options = NULL;
     char path[PATH_SIZE];
-    tn_fit_options_default(&options);
     snprintf(path, sizeof path, "%s/labels.train.txt", folder);
     tn_status st = open_all(ctx, folder, "train", features);
     if (st == TN_OK)
         st = tn_labels_open(ctx, path, TN_TASK_AUTO, &labels);
     if (st == TN_OK)
-        st = tn_fit(ctx, (const tn_features *const *)features, REPS, labels, &options, &info, &head);
+        st = tn_options_new(ctx, "fit", &options);
+    if (st == TN_OK)
+        st = tn_options_set(ctx, options, "select", "forward");
+    if (st == TN_OK)
+        st = tn_options_set_number(ctx, options, "loo", 500);
+    if (st == TN_OK)
+        st = tn_fit(ctx, (const tn_features *const *)features, REPS, labels, options, &info, &head);
     for (size_t i = 0; st == TN_OK && i < info->selected_count; ++i)
         printf("selected %s\n", info->selected[i]);
     if (st == TN_OK)
@@ -51,6 +56,7 @@ static tn_status fit_and_save(tn_ctx *ctx, const char *folder, const char *head_
     tn_head_free(head);
     tn_fit_info_free(info);
     tn_labels_free(labels);
+    tn_options_free(options);
     close_all(features);
     return st;
 }

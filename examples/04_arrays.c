@@ -91,11 +91,9 @@ static tn_status fit(tn_ctx *ctx, const char *folder, tn_head **head)
     tn_features *features[REPS] = {NULL};
     tn_labels *labels = NULL;
     tn_fit_info *info = NULL;
-    tn_fit_options options;
-    tn_fit_options_default(&options);
     tn_status st = open_part(ctx, folder, "train", arrays, features, &labels);
     if (st == TN_OK)
-        st = tn_fit(ctx, (const tn_features *const *)features, REPS, labels, &options, &info, head);
+        st = tn_fit(ctx, (const tn_features *const *)features, REPS, labels, NULL, &info, head);
     for (size_t i = 0; st == TN_OK && i < info->selected_count; ++i)
         printf("selected %s\n", info->selected[i]);
     tn_fit_info_free(info);

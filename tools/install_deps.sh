@@ -35,6 +35,7 @@ test | full | bench)
     need libvlfeat-dev test -f /usr/include/vl/homkermap.h
     need python3 has_program python3
     need binutils has_program nm
+    need abigail-tools has_program abidiff
     ;;
 *)
     echo "install_deps.sh: unknown level '$level', expected build, test, full or bench" >&2

@@ -80,7 +80,7 @@ TN_API const char *tn_status_name(tn_status status);
 /* Version of the library, e.g. "0.1.0". */
 TN_API const char *tn_version(void);
 
-/* ---- option fields: one table an options struct; flags, help, manual and bindings are made from it ---- */
+/* ---- options: set by name, described by the tables that make the command line ---- */
 
 typedef enum tn_field_kind {
     TN_FIELD_FLAG,   /* bool, true when named: --json */
@@ -90,7 +90,14 @@ typedef enum tn_field_kind {
     TN_FIELD_BYTES,  /* size_t with optional suffix K, M, G, T (powers of 1024) */
     TN_FIELD_CHOICE, /* int: index into the words of `choices`, joined by | */
     TN_FIELD_TEXT,   /* const char *, borrowed; `choices` names its form for the help text */
-    TN_FIELD_WORDS   /* tn_words, borrowed: --valid a.npy b.npy. Set by whoever has the words, not by tn_field_set */
+    TN_FIELD_WORDS,  /* tn_words, borrowed: --valid a.npy b.npy. Set by whoever has the words, not by tn_field_set */
+    /* Of tn_options only: */
+    TN_FIELD_INT_OR_WORD,  /* a whole number or one of the words of `choices`, where a capital stands for the number */
+    TN_FIELD_REAL_OR_WORD, /* the same with a real number */
+    TN_FIELD_REALS,        /* real numbers, each within [lo, hi] */
+    TN_FIELD_FEATURES,     /* objects: see tn_options_set_features, tn_options_set_labels, tn_options_set_head */
+    TN_FIELD_LABELS,
+    TN_FIELD_HEAD
 } tn_field_kind;
 
 typedef struct tn_words {
@@ -101,26 +108,48 @@ typedef struct tn_words {
 typedef struct tn_field {
     const char *name; /* as on the command line, without the dashes */
     tn_field_kind kind;
-    size_t offset;       /* of the member in its struct */
-    double lo, hi;       /* bounds of INT and REAL */
-    const char *choices; /* "aitken|mackay": words of CHOICE; placeholder of TEXT, INT, REAL in help: "FILE" */
+    size_t offset;       /* of the member in its struct; in fields of tn_options of no meaning to callers */
+    double lo, hi;       /* bounds of numbers; none when both are 0 */
+    const char *choices; /* "aitken|mackay": words of CHOICE; else a placeholder for the help: "FILE" */
     const char *help;    /* one sentence, lower case, no full stop */
 } tn_field;
 
-/* Sets one member from its text. TN_ERR_ARG with a message that names the field, what came and what was
- * expected. FLAG takes text NULL. */
+/* What a call can be told: made by tn_options_new (tenon/pipeline.h) for that call, with all defaults. Options are set and asked
+ * for by name; texts, numbers and lists are copied. Not to be changed while a call uses them. A name that is none of the
+ * call's is TN_ERR_ARG when it is set, NULL or false when it is asked for. NULL is legal for tn_options_free, and as the
+ * options of a call: all defaults. */
+typedef struct tn_options tn_options;
+TN_API void tn_options_free(tn_options *options);
+
+/* From text, as on the command line; flags take "yes", "no" or NULL. TN_ERR_ARG with a message that names the option, what came and
+ * what was expected; the value is then as it was. */
+TN_API tn_status tn_options_set(tn_ctx *ctx, tn_options *options, const char *name, const char *text);
+TN_API tn_status tn_options_set_number(tn_ctx *ctx, tn_options *options, const char *name, double value);
+TN_API tn_status tn_options_set_numbers(tn_ctx *ctx, tn_options *options, const char *name, const double *values,
+                                        size_t count);
+/* FLAG and YESNO. */
+TN_API tn_status tn_options_set_flag(tn_ctx *ctx, tn_options *options, const char *name, bool value);
+
+/* The value as text, of fresh options the default; "" for objects. Borrowed until it is set again. */
+TN_API const char *tn_options_text(const tn_options *options, const char *name);
+/* The value as a number; false when it is something else: a word, a text, a list. */
+TN_API bool tn_options_number(const tn_options *options, const char *name, double *value);
+/* Was it set? What was set and is of no use to the method that was chosen is refused by the call. */
+TN_API bool tn_options_given(const tn_options *options, const char *name);
+TN_API bool tn_options_of_use(const tn_options *options, const char *name);
+/* The methods that have a use for it, as people read them: "svm, svm-cv"; NULL when all have. */
+TN_API const char *tn_options_methods(const tn_options *options, const char *name);
+/* Heading that it stands under in a help text. */
+TN_API const char *tn_options_group(const tn_options *options, const char *name);
+/* All of them, in the order of the help text. NULL from tn_options_count on. */
+TN_API size_t tn_options_count(const tn_options *options);
+TN_API const tn_field *tn_options_field(const tn_options *options, size_t i);
+
+/* For tables of your own, as the program has them. Sets one member of your struct from its text. TN_ERR_ARG with a message that
+ * names the field, what came and what was expected. FLAG takes text NULL; TEXT is borrowed. */
 TN_API tn_status tn_field_set(tn_ctx *ctx, const tn_field *field, void *options, const char *text);
 /* Writes a member's value as text into buf, e.g. for help ("default: l2"); returns buf. */
 TN_API const char *tn_field_text(const tn_field *field, const void *options, char *buf, size_t size);
-
-/* Options that only some words of a choice have a use for: {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"}. */
-typedef struct tn_use {
-    const char *options, *words; /* both joined by | */
-    const char *text;            /* the words as people read them */
-} tn_use;
-
-/* The row that names the option; NULL when there is none: all words have a use for it. */
-TN_API const tn_use *tn_use_find(const tn_use *uses, size_t count, const char *option);
 
 /* ---- texts ---- */
 

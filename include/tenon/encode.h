@@ -14,18 +14,6 @@ extern "C" {
 
 typedef struct tn_pq tn_pq;
 
-typedef struct tn_pq_options {
-    size_t sub;        /* columns of a code; 8: the paper's, 32 bytes become one */
-    size_t centroids;  /* of a group, 1 to 256; 256: all that a byte can name; never more than rows */
-    size_t sample;     /* rows trained on, drawn by the seed; 20000, 78 a centroid; 0: all */
-    size_t iterations; /* of k-means at most; 25: few groups need more for the rule below */
-    size_t seed;       /* 0 */
-} tn_pq_options;
-
-TN_API void tn_pq_options_default(tn_pq_options *options);
-/* Option table for command lines and bindings; *count is set. */
-TN_API const tn_field *tn_pq_fields(size_t *count);
-
 typedef struct tn_pq_info {
     size_t rows;       /* trained on, or encoded */
     size_t iterations; /* of the group that took most; training only */
@@ -36,10 +24,10 @@ typedef struct tn_pq_info {
 } tn_pq_info;
 
 /* Trains a quantiser on a sample of the rows of src, as they are stored, group by group: Lloyd's k-means until an iteration
- * lowers the error by less than 1e-4 of it. src is borrowed until return; info may be NULL. Owned by the caller, free with
+ * lowers the error by less than 1e-4 of it. options: of "pq". features are borrowed until return; info may be NULL. Owned by the caller, free with
  * tn_pq_free. TN_ERR_ARG; TN_ERR_DATA for a row with NaN or infinity; TN_ERR_IO, TN_ERR_MEMORY, TN_ERR_BUDGET.
  * O(iterations * sample * centroids * columns), the memory of about 4 million values. The same for every number of threads. */
-TN_API tn_status tn_pq_fit(tn_ctx *ctx, const tn_features *features, const tn_pq_options *options, tn_pq_info *info,
+TN_API tn_status tn_pq_fit(tn_ctx *ctx, const tn_features *features, const tn_options *options, tn_pq_info *info,
                            tn_pq **out);
 TN_API void tn_pq_free(tn_pq *pq);
 

@@ -11,22 +11,6 @@
 extern "C" {
 #endif
 
-/* How the maximum over lambda is found. All are safeguarded: started from a scan, kept inside a bracket. */
-typedef enum tn_optimizer { TN_OPT_AITKEN, TN_OPT_MACKAY, TN_OPT_EM, TN_OPT_NEWTON } tn_optimizer;
-#define TN_OPTIMIZER_WORDS "aitken|mackay|em|newton"
-
-typedef struct tn_evidence_options {
-    int optimizer;  /* tn_optimizer; aitken: fewest of the paper's three on real features */
-    bool intercept; /* unpenalised intercept; yes: features of today's networks are not centred */
-    double
-        tolerance; /* stop when lambda is this close to the optimum, relatively; 1e-6: costs a step over the paper's 1e-5 */
-    size_t max_iterations; /* evaluations a class; 500: only em comes near */
-    double start;          /* first lambda; 0: from a coarse scan, which also finds a second maximum */
-} tn_evidence_options;
-
-TN_API void tn_evidence_options_default(tn_evidence_options *options);
-TN_API const tn_field *tn_evidence_fields(size_t *count);
-
 typedef enum tn_class_state {
     TN_CLASS_FITTED,    /* 0 < lambda < infinity */
     TN_CLASS_NULL,      /* no features is the better model: lambda infinite, weights 0 */
@@ -56,33 +40,10 @@ typedef struct tn_evidence {
 
 TN_API void tn_evidence_free(tn_evidence *evidence);
 
-/* Evidence of the rows behind the statistics. TN_ERR_DATA when every class is constant, or when there are not more rows
+/* Evidence of the rows behind the statistics; options: of "evidence". TN_ERR_DATA when every class is constant, or when there are not more rows
  * than columns: the labels can then be interpolated, which second moments cannot tell from noise. 4/3 D^3 flops. */
-TN_API tn_status tn_moments_evidence(tn_ctx *ctx, const tn_moments *moments, const tn_evidence_options *options,
+TN_API tn_status tn_moments_evidence(tn_ctx *ctx, const tn_moments *moments, const tn_options *options,
                                      tn_evidence **out);
-
-/* How representations are put together: the best one; the paper's greedy pass; forward selection; all subsets
- * (at most 12 candidates); everything. */
-typedef enum tn_search {
-    TN_SEARCH_BEST,
-    TN_SEARCH_GREEDY,
-    TN_SEARCH_FORWARD,
-    TN_SEARCH_EXHAUSTIVE,
-    TN_SEARCH_ALL
-} tn_search;
-#define TN_SEARCH_WORDS "best|greedy|forward|exhaustive|all"
-
-/* Which lambda a ridge head is trained with. */
-typedef enum tn_lambda_rule {
-    TN_LAMBDA_AUTO,      /* shared for multi-class, per-class for multi-label and regression */
-    TN_LAMBDA_SHARED,    /* maximises the summed evidence: scores of classes stay comparable */
-    TN_LAMBDA_PER_CLASS, /* each class its own, as in the paper */
-    TN_LAMBDA_GCV,       /* minimises generalised cross-validation; one lambda */
-    TN_LAMBDA_LOO,       /* minimises leave-one-out squared error over the --loo rows; one lambda */
-    TN_LAMBDA_FIXED      /* a number given by the user */
-} tn_lambda_rule;
-/* Reads "auto", "shared", "per-class", "gcv", "loo" or a positive number. TN_ERR_ARG. */
-TN_API tn_status tn_lambda_parse(tn_ctx *ctx, const char *text, tn_lambda_rule *rule, double *value);
 
 /* ---- results: made and freed by tenon/pipeline.h, printed by tenon/report.h ---- */
 
@@ -109,7 +70,7 @@ typedef struct tn_ranking {
     size_t single_classes; /* multi-class: classes of one row, which no row that is left out can judge */
     double null_log_evidence;
     size_t count;
-    tn_candidate *candidates; /* best first */
+    tn_candidate **candidates; /* best first */
     double seconds;
 } tn_ranking;
 
@@ -139,7 +100,7 @@ typedef struct tn_fit_info {
     size_t selected_count, step_count, classes;
     char **selected; /* candidate names in column order of the head */
     tn_fit_step *steps;
-    tn_candidate chosen;     /* figures of the chosen set, leave-one-out included */
+    tn_candidate *chosen;    /* figures of the chosen set, leave-one-out included */
     const char *method;      /* as on the command line */
     double *lambda;          /* classes; NULL unless a ridge head */
     const char *lambda_rule; /* word of the rule that was used; NULL unless a ridge head */

@@ -68,10 +68,30 @@ void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *
 
 /* ---- option fields (fields.c) ---- */
 
-/* Every number and choice of an options struct within its field's bounds, for callers who filled it themselves: TN_ERR_ARG
- * naming the first that is not. */
+/* Members of the kinds that callers of the library do not have. word: place among the choices, the number's being that of its
+ * letter: lambda "auto|shared|X". */
+typedef struct tnp_real_or_word {
+    int word;
+    double value; /* 0 when a word was given */
+} tnp_real_or_word;
+
+typedef struct tnp_reals {
+    const double *items;
+    size_t count;
+} tnp_reals;
+
 /* Index of `word` among the words of `choices` joined by |, or -1. */
 int tnp_find_choice(const char *choices, const char *word);
+/* A list of numbers from its text; *owned, which *out points into, is the caller's: free with tnp_free. */
+tn_status tnp_reals_parse(tn_ctx *ctx, const tn_field *field, const char *text, tnp_reals *out, void **owned);
+/* A flag from "yes" or "no". */
+tn_status tnp_flag_parse(tn_ctx *ctx, const tn_field *field, const char *text, void *member);
+/* tn_field_text of any length. Free with tnp_free. */
+tn_status tnp_field_value(tn_ctx *ctx, const tn_field *field, const void *options, char **out);
+/* The number that a member is; false when it is something else. */
+bool tnp_field_number(const tn_field *field, const void *member, double *value);
+/* Every value of an options struct is one that its field allows: TN_ERR_ARG naming the first that is not. For structs that were
+ * filled by hand; what came by name was checked when it was set. */
 tn_status tnp_fields_check(tn_ctx *ctx, const tn_field *fields, size_t count, const void *options);
 
 /* ---- random streams (rng.c) ---- */

@@ -201,12 +201,15 @@ void tnp_text_number(tnp_text *text, double value)
 
 void tnp_text_fields(tnp_text *text, const tn_field *fields, size_t count, const void *options, bool first)
 {
-    char buffer[256];
     for (size_t i = 0; i < count; ++i) {
+        char *value = NULL;
+        if (text->status == TN_OK)
+            text->status = tnp_field_value(text->ctx, &fields[i], options, &value);
         tnp_text_add(text, first && i == 0 ? "" : ",");
         tnp_text_quote(text, fields[i].name);
         tnp_text_add(text, ":");
-        tnp_text_quote(text, tn_field_text(&fields[i], options, buffer, sizeof buffer));
+        tnp_text_quote(text, value ? value : "");
+        tnp_free(value);
     }
 }
 

@@ -23,26 +23,35 @@
 
 enum { BLOCK = 64, BAND = 1 << 22 };
 
-void tn_pq_options_default(tn_pq_options *options)
+void tnp_pq_options_default(tnp_pq_options *options)
 {
-    *options = (tn_pq_options){.sub = 8, .centroids = TNP_CODES, .sample = 20000, .iterations = 25, .seed = 0};
+    *options = (tnp_pq_options){.sub = 8, .centroids = TNP_CODES, .sample = 20000, .iterations = 25, .seed = 0};
 }
 
-const tn_field *tn_pq_fields(size_t *count)
+const tn_field *tnp_pq_fields(size_t *count)
 {
     static const tn_field fields[] = {
-        {"sub", TN_FIELD_INT, offsetof(tn_pq_options, sub), 1, 1 << 20, "N", "columns that one code stands for"},
-        {"centroids", TN_FIELD_INT, offsetof(tn_pq_options, centroids), 1, TNP_CODES, "N",
+        {"sub", TN_FIELD_INT, offsetof(tnp_pq_options, sub), 1, 1 << 20, "N", "columns that one code stands for"},
+        {"centroids", TN_FIELD_INT, offsetof(tnp_pq_options, centroids), 1, TNP_CODES, "N",
          "centroids of a group of columns, at most one a row"},
-        {"sample", TN_FIELD_INT, offsetof(tn_pq_options, sample), 0, 1e12, "N",
+        {"sample", TN_FIELD_INT, offsetof(tnp_pq_options, sample), 0, 1e12, "N",
          "rows to train on, drawn by the seed; 0: all"},
-        {"iterations", TN_FIELD_INT, offsetof(tn_pq_options, iterations), 0, 1e6, "N", "iterations of k-means at most"},
-        {"seed", TN_FIELD_INT, offsetof(tn_pq_options, seed), 0, 9007199254740992.0, "N",
+        {"iterations", TN_FIELD_INT, offsetof(tnp_pq_options, iterations), 0, 1e6, "N",
+         "iterations of k-means at most"},
+        {"seed", TN_FIELD_INT, offsetof(tnp_pq_options, seed), 0, 9007199254740992.0, "N",
          "seed of the sample and the start"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
 }
+
+static void defaults(void *values)
+{
+    tnp_pq_options_default(values);
+}
+
+static const tnp_options_table tables[] = {{"Training", tnp_pq_fields, 0}, {NULL, NULL, 0}};
+const tnp_options_kind tnp_pq_kind = {"pq", sizeof(tnp_pq_options), defaults, tables, NULL, 0, NULL};
 
 /* ---- the object ---- */
 
@@ -113,7 +122,7 @@ typedef struct training {
     bool *finished;
 } training;
 
-static tn_status draw_sample(tn_ctx *ctx, const tn_pq_options *opt, training *t)
+static tn_status draw_sample(tn_ctx *ctx, const tnp_pq_options *opt, training *t)
 {
     size_t all = tn_features_rows(t->features), taken = 0;
     tnp_rng rng;
@@ -217,15 +226,15 @@ static tn_status train_band(tn_ctx *ctx, training *t, tn_pq_info *info)
     return TN_OK;
 }
 
-static tn_status check(tn_ctx *ctx, const tn_pq_options *options)
+static tn_status check(tn_ctx *ctx, const tnp_pq_options *options)
 {
     size_t count = 0;
-    const tn_field *fields = tn_pq_fields(&count);
+    const tn_field *fields = tnp_pq_fields(&count);
     return tnp_fields_check(ctx, fields, count, options);
 }
 
-tn_status tn_pq_fit(tn_ctx *ctx, const tn_features *features, const tn_pq_options *options, tn_pq_info *info,
-                    tn_pq **out)
+tn_status tnp_pq_fit(tn_ctx *ctx, const tn_features *features, const tnp_pq_options *options, tn_pq_info *info,
+                     tn_pq **out)
 {
     tn_status st = TN_OK;
     double begin = tnp_seconds();
@@ -255,6 +264,13 @@ done:
     tn_pq_free(t.pq);
     free_room(&t);
     return st;
+}
+
+tn_status tn_pq_fit(tn_ctx *ctx, const tn_features *features, const tn_options *options, tn_pq_info *info, tn_pq **out)
+{
+    tnp_pq_options values;
+    tn_status st = tnp_options_read(ctx, options, &tnp_pq_kind, &values);
+    return st == TN_OK ? tnp_pq_fit(ctx, features, &values, info, out) : st;
 }
 
 /* ---- applying ---- */

@@ -19,7 +19,7 @@
 
 static bool is_taken(const char *word)
 {
-    return tnp_find_choice(TN_TRANSFORM_WORDS, word) >= 0;
+    return tnp_find_choice(TNP_TRANSFORM_WORDS, word) >= 0;
 }
 
 /* A learned kernel goes by the name of its file. A word that is neither the name of a map nor a file is a slip of either: what
@@ -30,7 +30,7 @@ static tn_status load_kernel(tn_ctx *ctx, const char *path, tnp_transform *out)
     if (access(path, F_OK) != 0)
         TN_TRY(tnp_fail(ctx, strpbrk(path, "./") ? TN_ERR_IO : TN_ERR_ARG,
                         "--transform: got '%s', expected %s or a kernel file; there is no such file", path,
-                        TN_TRANSFORM_WORDS));
+                        TNP_TRANSFORM_WORDS));
     TN_TRY(tnp_default_name(ctx, path, &out->name));
     if (is_taken(out->name))
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "--transform: %s would go by the name '%s', which is taken; rename the file",
@@ -99,7 +99,7 @@ done:
 }
 
 tn_status tnp_candidates_new(tn_ctx *ctx, const tn_features *const *features, size_t count, const tnp_task *task,
-                             const tn_rank_options *options, tnp_candidates **out)
+                             const tnp_rank_options *options, tnp_candidates **out)
 {
     tn_status st = TN_OK;
     tnp_candidates *c = NULL;

@@ -47,11 +47,11 @@ static tn_status choose_cost(tn_ctx *ctx, linear_job *job)
     double *grid = NULL;
     float *w = NULL, *alpha = NULL;
     size_t count = 0, columns, rows = c->bench->task->y.rows;
-    tn_learn_options loose = c->options->learn;
+    tnp_learn_options loose = c->options->learn;
     loose.gap =
         fmax(loose.gap, 1e-3); /* a tenth of a per cent of the objective moves no accuracy that folds can tell apart */
     job->linear.options = &loose;
-    TN_TRY(tnp_grid_new(ctx, c->options->learn.grid, standard, sizeof standard / sizeof *standard, &grid, &count));
+    TN_TRY(tnp_grid_new(ctx, &c->options->learn.grid, standard, sizeof standard / sizeof *standard, &grid, &count));
     TN_TRY(with_folds(ctx, job));
     columns = job->linear.folds * c->bench->task->y.classes;
     TN_TRY(tnp_cross_new(ctx, grid, count, job->linear.folds, &cross));
@@ -133,14 +133,14 @@ static tn_status train(tn_ctx *ctx, linear_job *job)
 {
     tn_status st = TN_OK;
     tn_fit_info *info = job->chosen->info;
-    const tn_learn_options *learn = &job->chosen->options->learn;
+    const tnp_learn_options *learn = &job->chosen->options->learn;
     tnp_training training = {0};
     info->cost = learn->cost;
-    if (info->folds > 0 && job->chosen->options->method == TN_METHOD_SVM_CV)
+    if (info->folds > 0 && tnp_method_of(job->chosen->options->method)->cross_validates)
         TN_TRY(choose_cost(ctx, job));
     else if (info->folds > 0)
         TN_TRY(score_held_out(ctx, job));
-    if (job->held_out && learn->calibrate == TN_CALIBRATE_NO) {
+    if (job->held_out && learn->calibrate == TNP_CALIBRATE_NO) {
         tnp_free(job->held_out);
         job->held_out = NULL;
     }
@@ -160,8 +160,8 @@ done:
  * weights, multipliers and held-out scores. Decides whether the solver works by products of rows. */
 static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
 {
-    const tn_learn_options *learn = &c->options->learn;
-    bool logistic = c->options->method == TN_METHOD_LOGISTIC, cv = c->options->method == TN_METHOD_SVM_CV;
+    const tnp_learn_options *learn = &c->options->learn;
+    bool logistic = c->options->method == TNP_METHOD_LOGISTIC, cv = tnp_method_of(c->options->method)->cross_validates;
     tnp_linear_method method =
         tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->bench->task->kind);
     size_t folds = c->info->folds, rows = c->bench->task->y.rows, k = c->info->classes;
@@ -184,14 +184,14 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         dim += tn_feed_cols(c->feeds[m]);
     job.width = dim + 1;
     TN_TRY(check(ctx, c));
-    if (c->options->method == TN_METHOD_SVM_CV || c->options->learn.calibrate == TN_CALIBRATE_YES)
+    if (tnp_method_of(c->options->method)->cross_validates || c->options->learn.calibrate == TNP_CALIBRATE_YES)
         TN_TRY(tnp_plan_folds(ctx, c));
     TN_TRY(tnp_row_weights(ctx, c->bench->task, &c->options->learn, &job.row_weight));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, reserve(ctx, c, dim, &gram), &design));
     job.linear = (tnp_linear){.design = design,
                               .task = c->bench->task,
                               .options = &c->options->learn,
-                              .logistic = c->options->method == TN_METHOD_LOGISTIC,
+                              .logistic = c->options->method == TNP_METHOD_LOGISTIC,
                               .bias = c->options->rank.evidence.intercept,
                               .gram = gram,
                               .seed = c->options->rank.seed,

@@ -12,40 +12,46 @@
 #include "learn/linear/linear.h"
 #include "learn/map/map_learn.h"
 #include "learn/map/map_moments.h"
-#include "tenon/pipeline.h"
+#include "pipeline/options.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double QUANTILE = 0.9999, LEFT_OUT = 1e-9;
 enum { M = TN_BASIS_SIZE };
+enum { SCALE_GIVEN, SCALE_AUTO }; /* S|auto */
 
-void tn_map_options_default(tn_map_options *options)
+void tnp_map_options_default(tnp_map_options *options)
 {
-    *options = (tn_map_options){
-        .rank = 6, .power = 0.5, .scale = "auto", .cost = 1, .gap = 1e-4, .max_passes = 1000, .nan = TN_NAN_ERROR};
+    *options = (tnp_map_options){.rank = 6,
+                                 .power = 0.5,
+                                 .scale = {SCALE_AUTO, 0},
+                                 .cost = 1,
+                                 .gap = 1e-4,
+                                 .max_passes = 1000,
+                                 .nan = TN_NAN_ERROR};
 }
 
-const tn_field *tn_map_fields(size_t *count)
+const tn_field *tnp_map_fields(size_t *count)
 {
     static const tn_field fields[] = {
-        {"rank", TN_FIELD_INT, offsetof(tn_map_options, rank), 1, M, "K", "values that an entry becomes"},
-        {"rate", TN_FIELD_REAL, offsetof(tn_map_options, rate), 0, 1, "X",
+        {"rank", TN_FIELD_INT, offsetof(tnp_map_options, rank), 1, M, "K", "values that an entry becomes"},
+        {"rate", TN_FIELD_REAL, offsetof(tnp_map_options, rate), 0, 1, "X",
          "take the fewest values with this contributing rate instead; 0: take --rank"},
-        {"power", TN_FIELD_REAL, offsetof(tn_map_options, power), 0, 1, "P",
+        {"power", TN_FIELD_REAL, offsetof(tnp_map_options, power), 0, 1, "P",
          "power of the singular values in the weights of the map"},
-        {"scale", TN_FIELD_TEXT, offsetof(tn_map_options, scale), 0, 0, "S|auto",
+        {"scale", TN_FIELD_REAL_OR_WORD, offsetof(tnp_map_options, scale), 1e-30, 1e30, "S|auto",
          "what L1-normalised rows are multiplied with; auto: 1 over the 99.99 % quantile of their entries"},
-        {"basis", TN_FIELD_CHOICE, offsetof(tn_map_options, basis), 0, 0, TN_BASIS_WORDS,
+        {"basis", TN_FIELD_CHOICE, offsetof(tnp_map_options, basis), 0, 0, TN_BASIS_WORDS,
          "functions that the map is made of"},
-        {"signed", TN_FIELD_CHOICE, offsetof(tn_map_options, sign), 0, 0, TN_SIGNED_WORDS,
+        {"signed", TN_FIELD_CHOICE, offsetof(tnp_map_options, sign), 0, 0, TN_SIGNED_WORDS,
          "entries below zero: an odd map, or twice as many values"},
-        {"C", TN_FIELD_REAL, offsetof(tn_map_options, cost), 1e-30, 1e30, "X",
+        {"C", TN_FIELD_REAL, offsetof(tnp_map_options, cost), 1e-30, 1e30, "X",
          "weight of the losses of the support vector machines"},
-        {"gap", TN_FIELD_REAL, offsetof(tn_map_options, gap), 1e-12, 1, "X",
+        {"gap", TN_FIELD_REAL, offsetof(tnp_map_options, gap), 1e-12, 1, "X",
          "stop the machines when they are certainly this close to the optimum, relatively"},
-        {"max-passes", TN_FIELD_INT, offsetof(tn_map_options, max_passes), 1, 1e9, "N", "most passes over the rows"},
-        {"nan", TN_FIELD_CHOICE, offsetof(tn_map_options, nan), 0, 0, TN_NAN_WORDS,
+        {"max-passes", TN_FIELD_INT, offsetof(tnp_map_options, max_passes), 1, 1e9, "N", "most passes over the rows"},
+        {"nan", TN_FIELD_CHOICE, offsetof(tnp_map_options, nan), 0, 0, TN_NAN_WORDS,
          "rows with NaN or infinity: refuse, leave out, or take zeros"},
     };
     *count = sizeof fields / sizeof *fields;
@@ -55,8 +61,7 @@ const tn_field *tn_map_fields(size_t *count)
 typedef struct job {
     const tn_map_data *data;
     size_t count;
-    const tn_map_options *options;
-    double given; /* scale, or 0: auto */
+    const tnp_map_options *options;
     tnp_task **tasks;
     tnp_entries entries;
     double b[M * M], a[M * M]; /* (M, functions), (functions, functions) */
@@ -67,14 +72,10 @@ static tn_status check(tn_ctx *ctx, job *j)
 {
     tn_status st = TN_OK;
     size_t count = 0;
-    const tn_field *fields = tn_map_fields(&count);
-    const char *scale = j->options->scale;
+    const tn_field *fields = tnp_map_fields(&count);
     TN_TRY(tnp_fields_check(ctx, fields, count, j->options));
     if (j->count == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "kernel: no data sets, expected at least one"));
-    if (strcmp(scale, "auto") != 0 &&
-        (!tnp_number((tnp_span){scale, strlen(scale)}, &j->given) || !(j->given >= 1e-30 && j->given <= 1e30)))
-        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "--scale: got '%.40s', expected auto or a number from 1e-30 to 1e30", scale));
     for (size_t d = 0; d < j->count; ++d)
         if (j->data[d].labels->task == TN_TASK_REGRESSION)
             TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: real numbers, but a kernel is learned from classes",
@@ -115,7 +116,7 @@ static tn_status find_directions(tn_ctx *ctx, job *j)
     if (j->entries.zeros == j->entries.total)
         return tnp_fail(ctx, TN_ERR_DATA, "%s: every entry of the labelled rows is 0, there is nothing to learn from",
                         tn_features_path(j->data[0].features));
-    j->info.scale = j->given > 0 ? j->given : 1 / typical;
+    j->info.scale = j->options->scale.word == SCALE_GIVEN ? j->options->scale.value : 1 / typical;
     return tnp_entries_directions(ctx, &j->entries, (tn_basis)j->options->basis, j->info.scale, LEFT_OUT, j->b,
                                   &j->info.functions);
 }
@@ -128,10 +129,10 @@ static tn_status train(tn_ctx *ctx, job *j, size_t d, const tn_feed *feed, float
     tn_status st = TN_OK;
     tnp_design *design = NULL;
     const tnp_task *task = j->tasks[d];
-    tn_learn_options learn;
+    tnp_learn_options learn;
     size_t rows = task->y.rows, dim = tn_feed_cols(feed), k = task->y.classes, weights = 4 * k * (dim + 1);
-    tn_learn_options_default(&learn);
-    learn.loss = TN_SVM_HINGE;
+    tnp_learn_options_default(&learn);
+    learn.loss = TNP_SVM_HINGE;
     learn.cost = j->options->cost;
     learn.gap = j->options->gap;
     learn.max_passes = j->options->max_passes;
@@ -201,7 +202,7 @@ done:
 /* ---- the map ---- */
 
 /* Values an entry that the options ask for. */
-static size_t wanted_rank(const tn_map_options *options, const double *rates)
+static size_t wanted_rank(const tnp_map_options *options, const double *rates)
 {
     size_t rank = options->rank;
     if (options->rate > 0)
@@ -240,8 +241,8 @@ static tn_status make_map(tn_ctx *ctx, job *j, tn_map **out)
     return tn_map_new_learned(ctx, &spec, out);
 }
 
-tn_status tn_map_learn(tn_ctx *ctx, const tn_map_data *data, size_t count, const tn_map_options *options,
-                       tn_map_info *info, tn_map **out)
+tn_status tnp_map_learn(tn_ctx *ctx, const tn_map_data *data, size_t count, const tnp_map_options *options,
+                        tn_map_info *info, tn_map **out)
 {
     tn_status st = TN_OK;
     job *j = NULL;

@@ -152,7 +152,7 @@ tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
 {
     const tnp_task *task = c->bench->task;
     tn_fit_info *info = c->info;
-    bool cv = c->options->method == TN_METHOD_SVM_CV || c->options->method == TN_METHOD_RIDGE_CV;
+    bool cv = tnp_method_of(c->options->method)->cross_validates;
     tn_status st = tnp_folds_for(ctx, &task->y, task->kind, c->options->learn.folds, &info->folds);
     if (st != TN_OK)
         return st;
@@ -184,9 +184,9 @@ tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *c, double temp
     static const char why[] = "too few rows of a class to leave one out and see how sure the head is";
     if (temperature > 0 || c->bench->task->kind == TN_TASK_REGRESSION)
         return TN_OK;
-    if (c->options->learn.calibrate == TN_CALIBRATE_YES)
+    if (c->options->learn.calibrate == TNP_CALIBRATE_YES)
         return tnp_fail(ctx, TN_ERR_DATA, "--calibrate yes: %s", why);
-    if (c->options->learn.calibrate == TN_CALIBRATE_AUTO)
+    if (c->options->learn.calibrate == TNP_CALIBRATE_AUTO)
         c->info->temperature_note = why;
     return TN_OK;
 }

@@ -26,16 +26,10 @@ typedef struct online_job {
     tnp_online_search *search;
 } online_job;
 
-/* Both lists are in one order. */
-tnp_online_rule tnp_online_rule_of(const tn_fit_options *options)
-{
-    return (tnp_online_rule)(options->method - TN_METHOD_PERCEPTRON);
-}
-
 /* One class against the rest, each by the sign of its score; of labels there is no single best wrong one. */
-tnp_online_shape tnp_online_shape_of(const tn_fit_options *o, tn_task task, size_t classes, size_t dim)
+tnp_online_shape tnp_online_shape_of(const tnp_fit_options *o, tn_task task, size_t classes, size_t dim)
 {
-    bool ovr = o->online.multiclass != TN_ONLINE_MUL || task == TN_TASK_MULTILABEL;
+    bool ovr = o->online.multiclass != TNP_ONLINE_MUL || task == TN_TASK_MULTILABEL;
     return (tnp_online_shape){ovr ? TNP_OVR : TNP_MUL, !o->online.no_average, o->rank.evidence.intercept, classes, dim,
                               TNP_ONLINE_BLOCK};
 }
@@ -85,15 +79,15 @@ static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c, const tnp_online_s
 
 static tn_status check(tn_ctx *ctx, const tnp_chosen *c, const tnp_online_shape *shape)
 {
-    const tn_fit_options *o = c->options;
+    const tnp_fit_options *o = c->options;
     if (c->bench->task->kind == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG, "--method %s needs classes, but the task is a regression", c->info->method);
-    if (o->learn.calibrate == TN_CALIBRATE_YES)
+    if (o->learn.calibrate == TNP_CALIBRATE_YES)
         return tnp_fail(ctx, TN_ERR_ARG, "--calibrate yes: --method %s has no held-out scores to fit to",
                         c->info->method);
-    if (o->online.tune && !o->valid)
+    if (o->online.tune && o->valid.count == 0)
         return tnp_fail(ctx, TN_ERR_ARG, "--tune needs rows to choose by: --valid REP... --valid-labels FILE");
-    if (o->online.tune && tnp_online_rule_of(o) == TNP_PERCEPTRON)
+    if (o->online.tune && o->method == TNP_METHOD_PERCEPTRON)
         return tnp_fail(ctx, TN_ERR_ARG, "--tune: the perceptron has nothing to tune, its C is a scale only");
     return o->from ? check_from(ctx, c, shape) : TN_OK;
 }
@@ -103,7 +97,7 @@ static tn_status make_trials(tn_ctx *ctx, online_job *job)
 {
     static const double costs[] = {0.0625, 0.25, 1, 4, 16}, etas[] = {0.5, 0.6, 0.7, 0.8, 0.9};
     tn_status st = TN_OK;
-    const tn_fit_options *o = job->chosen->options;
+    const tnp_fit_options *o = job->chosen->options;
     tnp_online_plan *plan = &job->plan;
     size_t c_count = o->online.tune && uses_cost(plan->rule) ? 5 : 1,
            e_count = o->online.tune && uses_eta(plan->rule) ? 5 : 1;
@@ -173,7 +167,7 @@ static tn_status measure(tn_ctx *ctx, void *arg, const float *w, double *value)
 {
     tn_status st = TN_OK;
     online_job *job = arg;
-    const tn_labels *labels = job->chosen->options->valid->labels;
+    const tn_labels *labels = job->chosen->options->valid.labels;
     size_t rows = tn_scorer_rows(job->scorer), k = job->plan.shape.classes, right = 0, all = 0;
     bool multilabel = job->chosen->bench->task->kind == TN_TASK_MULTILABEL;
     tn_metrics *metrics = NULL;
@@ -198,7 +192,7 @@ static tn_status open_validation(tn_ctx *ctx, online_job *job)
 {
     tn_status st = TN_OK;
     const tnp_chosen *c = job->chosen;
-    const tn_valid *valid = c->options->valid;
+    const tnp_valid *valid = &c->options->valid;
     size_t k = c->labels->classes;
     TN_TRY(tn_rows_agree(ctx, valid->features, valid->count, valid->labels));
     if (valid->labels->task != c->bench->task->kind)
@@ -254,7 +248,7 @@ static tn_status describe_run(tn_ctx *ctx, online_job *job, const float *row_wei
 {
     tn_status st = TN_OK;
     const tnp_chosen *c = job->chosen;
-    tn_fit_options used = *c->options;
+    tnp_fit_options used = *c->options;
     uint64_t hash = 0;
     char *options = NULL;
     tnp_text text;
@@ -284,7 +278,7 @@ static tn_status train(tn_ctx *ctx, online_job *job)
 {
     tn_status st = TN_OK;
     const tnp_chosen *c = job->chosen;
-    const tn_fit_options *o = c->options;
+    const tnp_fit_options *o = c->options;
     float *row_weight = NULL;
     tnp_passes *passes = NULL;
     bool found = false;
@@ -296,7 +290,7 @@ static tn_status train(tn_ctx *ctx, online_job *job)
         TN_TRY(tnp_checkpoint_load(ctx, o->online.checkpoint, job->run, &job->plan, job->search, &found));
         job->plan.after_pass = save_checkpoint;
     }
-    bool balance = o->learn.class_weight == TN_WEIGHT_BALANCED && c->bench->task->kind == TN_TASK_MULTILABEL;
+    bool balance = o->learn.class_weight == TNP_WEIGHT_BALANCED && c->bench->task->kind == TN_TASK_MULTILABEL;
     const tnp_online_data data = {c->feeds, c->count, &c->bench->task->y, row_weight, balance, NULL};
     TN_TRY(tnp_passes_new(ctx, &data, &o->online, o->rank.seed, job->plan.shape.block, &passes));
     TN_TRY(tnp_online_search_run(ctx, &job->plan, passes, job->search));
@@ -341,14 +335,14 @@ done:
 tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
 {
     tn_status st = TN_OK;
-    const tn_online_options *online = &c->options->online;
+    const tnp_online_options *online = &c->options->online;
     tn_head *head = NULL;
     online_job job = {.chosen = c};
     size_t dim = 0;
     for (size_t m = 0; m < c->count; ++m)
         dim += tn_feed_cols(c->feeds[m]);
     job.plan = (tnp_online_plan){
-        .rule = tnp_online_rule_of(c->options),
+        .rule = tnp_method_of(c->options->method)->rule,
         .shape = tnp_online_shape_of(c->options, c->bench->task->kind, c->labels->classes, dim),
         .epochs = online->epochs,
         .patience = online->patience,
@@ -359,7 +353,7 @@ tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     TN_TRY(tnp_begin_head(ctx, c, &job.probe));
     TN_TRY(make_trials(ctx, &job));
     TN_TRY(make_start(ctx, &job));
-    if (c->options->valid)
+    if (c->options->valid.count > 0)
         TN_TRY(open_validation(ctx, &job));
     TN_TRY(train(ctx, &job));
     TN_TRY(keep_account(ctx, &job));

@@ -7,8 +7,10 @@
 #include "learn/online/online_chunks.h"
 #include "pipeline/parts.h"
 
-tnp_online_rule tnp_online_rule_of(const tn_fit_options *options);
-tnp_online_shape tnp_online_shape_of(const tn_fit_options *options, tn_task task, size_t classes, size_t dim);
+tnp_online_shape tnp_online_shape_of(const tnp_fit_options *options, tn_task task, size_t classes, size_t dim);
+/* tn_online_new by a struct of options. */
+tn_status tnp_online_begin(tn_ctx *ctx, const tnp_fit_options *options, tn_task task, const char *const *names,
+                           size_t count, tn_online **out);
 /* Whether the head's classes are the first of the names. */
 bool tnp_begins_with(const char *const *names, size_t count, const tn_head *from);
 

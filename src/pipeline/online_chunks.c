@@ -13,12 +13,12 @@
 /* ---- making ---- */
 
 /* What takes all rows to know, and what is done in another way here. */
-static tn_status check_options(tn_ctx *ctx, const tn_fit_options *o)
+static tn_status check_options(tn_ctx *ctx, const tnp_fit_options *o)
 {
-    if (o->method < TN_METHOD_PERCEPTRON)
+    if (o->method < TNP_METHOD_PERCEPTRON)
         return tnp_fail(ctx, TN_ERR_ARG, "online: method %s learns from all rows at once, expected perceptron to scw2",
-                        tnp_method_name(o->method));
-    if (o->learn.class_weight == TN_WEIGHT_BALANCED)
+                        tnp_method_of(o->method)->uses.word);
+    if (o->learn.class_weight == TNP_WEIGHT_BALANCED)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "online: class-weight balanced needs the size of every class before the first row, which "
                         "chunks do not tell; give the labels weights");
@@ -29,15 +29,14 @@ static tn_status check_options(tn_ctx *ctx, const tn_fit_options *o)
     if (strchr(o->rank.normalize, ',') || strchr(o->rank.transform, ','))
         return tnp_fail(ctx, TN_ERR_ARG, "online: got transform %s and normalize %s, expected one word each",
                         o->rank.transform, o->rank.normalize);
-    if (o->online.tune || o->valid)
+    if (o->online.tune || o->valid.count != 0)
         return tnp_fail(ctx, TN_ERR_ARG, "online: tune and valid choose between passes, and there is one here");
     if (*o->online.checkpoint)
-        return tnp_fail(ctx, TN_ERR_ARG,
-                        "online: a checkpoint is for fit; call tn_online_save");
+        return tnp_fail(ctx, TN_ERR_ARG, "online: a checkpoint is for fit; call tn_online_save");
     return TN_OK;
 }
 
-static tn_status check_classes(tn_ctx *ctx, const tn_fit_options *o, tn_task task, const char *const *names,
+static tn_status check_classes(tn_ctx *ctx, const tnp_fit_options *o, tn_task task, const char *const *names,
                                size_t count)
 {
     if (task != TN_TASK_MULTICLASS && task != TN_TASK_MULTILABEL)
@@ -51,11 +50,11 @@ static tn_status check_classes(tn_ctx *ctx, const tn_fit_options *o, tn_task tas
 }
 
 /* The head without its numbers: as far as it is known before the first rows, or as the one to go on from has it. */
-static tn_status describe(tn_ctx *ctx, const tn_fit_options *o, tn_task task, const char *const *names, size_t count,
+static tn_status describe(tn_ctx *ctx, const tnp_fit_options *o, tn_task task, const char *const *names, size_t count,
                           tn_head **out)
 {
     tn_status st = TN_OK;
-    tn_fit_options used = *o;
+    tnp_fit_options used = *o;
     tn_head *head = NULL;
     used.online.average = !used.online.no_average;
     used.online.shuffle = false;
@@ -71,7 +70,7 @@ static tn_status describe(tn_ctx *ctx, const tn_fit_options *o, tn_task task, co
     tnp_free(head->method);
     tnp_free(head->options);
     head->method = head->options = NULL;
-    TN_TRY(tnp_strdup(ctx, tnp_method_name(o->method), &head->method));
+    TN_TRY(tnp_strdup(ctx, tnp_method_of(o->method)->uses.word, &head->method));
     TN_TRY(tnp_options_json(ctx, &used, &head->options));
     *out = head;
     head = NULL;
@@ -81,7 +80,7 @@ done:
 }
 
 /* How representations will be prepared. */
-static tn_status plan_preparation(tn_ctx *ctx, const tn_fit_options *o, tnp_rep *out)
+static tn_status plan_preparation(tn_ctx *ctx, const tnp_fit_options *o, tnp_rep *out)
 {
     tn_status st = TN_OK;
     tnp_transform transform = {0};
@@ -104,8 +103,8 @@ done:
     return st;
 }
 
-tn_status tn_online_new(tn_ctx *ctx, const tn_fit_options *options, tn_task task, const char *const *names,
-                        size_t count, tn_online **out)
+tn_status tnp_online_begin(tn_ctx *ctx, const tnp_fit_options *options, tn_task task, const char *const *names,
+                           size_t count, tn_online **out)
 {
     tn_status st = TN_OK;
     tn_online *o = NULL;
@@ -121,9 +120,9 @@ tn_status tn_online_new(tn_ctx *ctx, const tn_fit_options *options, tn_task task
                                       options->rank.evidence.intercept));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *o, &o));
     o->eta = options->online.eta;
-    o->rule = tnp_rule_new(tnp_online_rule_of(options), options->learn.cost, o->eta);
+    o->rule = tnp_rule_new(tnp_method_of(options->method)->rule, options->learn.cost, o->eta);
     o->shape = tnp_online_shape_of(options, task, 0, 0);
-    tn_online_options_default(&o->options);
+    tnp_online_options_default(&o->options);
     o->options.multiclass = options->online.multiclass;
     o->options.ratio = options->online.ratio;
     o->options.shuffle = false;
@@ -274,7 +273,7 @@ tn_status tn_online_update(tn_ctx *ctx, tn_online *o, const tn_features *const *
     TN_TRY(renumber(ctx, o->head, labels, task));
     if (task->y.rows == 0)
         goto done;
-    TN_TRY(tnp_row_weights(ctx, task, &(tn_learn_options){.sample_weight = ""}, &weight));
+    TN_TRY(tnp_row_weights(ctx, task, &(tnp_learn_options){.sample_weight = ""}, &weight));
     if (!o->learner) {
         TN_TRY(add_reps(ctx, o, features, count, &head));
         TN_TRY(tnp_online_learner(ctx, o, head->classes, head->dim, &learner));

@@ -19,15 +19,6 @@ tn_status tnp_join_names(tn_ctx *ctx, const tnp_candidates *candidates, const si
     return tnp_text_take(&text, out);
 }
 
-tn_status tnp_parse_loo(tn_ctx *ctx, const char *text, size_t *rows)
-{
-    if (strcmp(text, "all") == 0)
-        *rows = SIZE_MAX;
-    else if (!tnp_digits(text, rows))
-        return tnp_fail(ctx, TN_ERR_ARG, "--loo: got '%.40s', expected a number of rows, all or 0", text);
-    return TN_OK;
-}
-
 tn_status tnp_check_names(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels)
 {
     if (count == 0)

@@ -12,7 +12,7 @@
 #include "select/ensemble.h"
 #include "select/evidence.h"
 #include "select/search.h"
-#include "tenon/pipeline.h"
+#include "pipeline/options.h"
 
 /* What --transform says: a map, or none, and what it is called. */
 typedef struct tnp_transform {
@@ -34,7 +34,7 @@ typedef struct tnp_candidates {
 } tnp_candidates;
 
 tn_status tnp_candidates_new(tn_ctx *ctx, const tn_features *const *features, size_t count, const tnp_task *task,
-                             const tn_rank_options *options, tnp_candidates **out);
+                             const tnp_rank_options *options, tnp_candidates **out);
 /* Centres of their columns from `far` deviations on (transform/feed.h; INFINITY: none), and the largest value they may have. */
 tn_status tnp_candidates_survey(tn_ctx *ctx, tnp_candidates *candidates, double far, double limit);
 void tnp_candidates_free(tnp_candidates *candidates);
@@ -44,7 +44,7 @@ typedef struct tnp_selection {
     const tnp_task *task;
     const tnp_candidates *candidates;
     tnp_ensemble *ensemble;
-    const tn_rank_options *options;
+    const tnp_rank_options *options;
     const tnp_sample *sample; /* NULL: no leave-one-out */
     bool loo_off;             /* it was not asked for */
 } tnp_selection;
@@ -97,19 +97,20 @@ double tnp_shared_or_null(const tn_evidence *evidence);
 tn_status tnp_judge_left_out(tn_ctx *ctx, const tnp_selection *bench, const double *predicted, tn_candidate *out);
 
 /* A set that was chosen, and what its training may look at; figures go to info. */
-typedef struct tnp_chosen {
+struct tnp_chosen {
     const tnp_selection *bench;
     const tn_labels *labels;
-    const tn_fit_options *options;
+    const tnp_fit_options *options;
     const size_t *members;
     size_t count;
     const tn_feed **feeds;
+    const tnp_ridge *ridge;      /* of the set, and */
+    const tn_evidence *evidence; /* where they were measured */
     tn_fit_info *info;
-} tnp_chosen;
+};
 
 /* Methods evidence and ridge-cv: the ridge head of the set, lambda by rule or by cross-validation. */
-tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_ridge *ridge, const tn_evidence *evidence,
-                          tn_head **out);
+tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods svm, svm-cv and logistic. */
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods perceptron to scw2. */
@@ -131,24 +132,21 @@ tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *chosen, double
 /* Moves the grid and its figures into the info. */
 void tnp_keep_cross(const tnp_chosen *chosen, tnp_cross *cross);
 /* How a head is made, from the same tables as the command line. Free with tn_text_free. */
-tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **out);
+tn_status tnp_options_json(tn_ctx *ctx, const tnp_fit_options *options, char **out);
 /* A head with everything but its numbers. */
 tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 
 /* Multi-class tasks: how many classes have one row; else 0. */
 tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count);
 
-/* The word of a method. */
-const char *tnp_method_name(int method);
-
 /* Results under construction. */
 tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out);
 void tnp_ranking_sort(tn_ranking *ranking);
-tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tn_fit_options *options,
+tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tnp_fit_options *options,
                            tn_fit_info **out);
 /* Options out of bounds or that contradict each other: TN_ERR_ARG before any file is read. */
-tn_status tnp_check_rank(tn_ctx *ctx, const tn_rank_options *options);
-tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options);
+tn_status tnp_check_rank(tn_ctx *ctx, const tnp_rank_options *options);
+tn_status tnp_check_fit(tn_ctx *ctx, const tnp_fit_options *options);
 /* Figures of a set that was taken without asking for its evidence: all NaN. */
 tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search, tn_fit_info *info);
 tn_status tnp_fit_info_steps(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search,
@@ -156,8 +154,6 @@ tn_status tnp_fit_info_steps(tn_ctx *ctx, const tnp_candidates *candidates, cons
 
 /* At least one source, no two of one name, none the labels themselves: TN_ERR_ARG. */
 tn_status tnp_check_names(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels);
-/* Reads --loo: a number of rows, "all" (SIZE_MAX) or "0". */
-tn_status tnp_parse_loo(tn_ctx *ctx, const char *text, size_t *rows);
 /* Names of a set joined by " + ". */
 tn_status tnp_join_names(tn_ctx *ctx, const tnp_candidates *candidates, const size_t *members, size_t count,
                          char **out);

@@ -23,23 +23,21 @@ typedef struct setting {
 
 /* part: the rows go on from others, and need not have two classes of their own. weights: of the rows in least squares, or NULL. */
 static tn_status set_up(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
-                        const tn_rank_options *options, const tn_learn_options *weights, bool part, setting *s)
+                        const tnp_rank_options *options, const tnp_learn_options *weights, bool part, setting *s)
 {
     tn_status st = TN_OK;
-    size_t loo_rows = 0;
     TN_TRY(tnp_check_names(ctx, features, count, labels));
-    TN_TRY(tnp_parse_loo(ctx, options->loo, &loo_rows));
     tn_nan_policy nan = (tn_nan_policy)options->nan;
     TN_TRY(part ? tnp_task_rows(ctx, features, count, labels, nan, &s->task)
                 : tnp_task_new(ctx, features, count, labels, nan, options->evidence.intercept, &s->task));
     if (weights)
         TN_TRY(tnp_task_weigh(ctx, s->task, weights));
     TN_TRY(tnp_candidates_new(ctx, features, count, s->task, options, &s->candidates));
-    if (loo_rows > 0)
-        TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, loo_rows, options->seed, &s->sample));
+    if (options->loo > 0)
+        TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, options->loo, options->seed, &s->sample));
     if (s->sample)
         TN_TRY(tnp_sample_judged(ctx, &s->task->y, s->task->kind, &s->sample));
-    s->bench = (tnp_selection){s->task, s->candidates, NULL, options, s->sample, loo_rows == 0};
+    s->bench = (tnp_selection){s->task, s->candidates, NULL, options, s->sample, options->loo == 0};
 done:
     return st;
 }
@@ -86,30 +84,30 @@ static tn_status rank_all(tn_ctx *ctx, const tnp_selection *bench, tn_ranking *r
         tn_evidence *evidence = NULL;
         tn_status st = tnp_progress(ctx, bench->candidates->names[c], c, ranking->count);
         if (st == TN_OK && bench->ensemble)
-            st = tnp_measure_set(ctx, bench, &c, 1, &ranking->candidates[c], NULL, &evidence);
+            st = tnp_measure_set(ctx, bench, &c, 1, ranking->candidates[c], NULL, &evidence);
         else if (st == TN_OK)
-            st = measure_alone(ctx, bench, c, &ranking->candidates[c], NULL, &evidence);
+            st = measure_alone(ctx, bench, c, ranking->candidates[c], NULL, &evidence);
         if (st != TN_OK)
             return st;
         ranking->null_log_evidence = evidence->log_null;
         ranking->degenerate_classes = evidence->degenerate_classes;
         tn_evidence_free(evidence);
-        st = name_transform(ctx, bench->candidates, c, &ranking->candidates[c]);
+        st = name_transform(ctx, bench->candidates, c, ranking->candidates[c]);
         if (st != TN_OK)
             return st;
     }
     return tnp_progress(ctx, "ranked", ranking->count, ranking->count);
 }
 
-tn_status tn_rank(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
-                  const tn_rank_options *options, tn_ranking **out)
+tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                   const tnp_rank_options *options, tn_ranking **out)
 {
     tn_status st = TN_OK;
     setting s = {0};
     tn_ranking *ranking = NULL;
-    tn_learn_options weights; /* those of the labels, if they have any */
+    tnp_learn_options weights; /* those of the labels, if they have any */
     double begin = tnp_seconds();
-    tn_learn_options_default(&weights);
+    tnp_learn_options_default(&weights);
     TN_TRY(tnp_check_rank(ctx, options));
     TN_TRY(set_up(ctx, features, count, labels, options, &weights, false, &s));
     TN_TRY(tnp_candidates_survey(ctx, s.candidates, options->evidence.intercept ? TNP_FEED_FAR : INFINITY,
@@ -126,16 +124,16 @@ done:
     return st;
 }
 
-static bool is_ridge(const tn_fit_options *options)
+static bool is_ridge(const tnp_fit_options *options)
 {
-    return options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
+    return tnp_method_of(options->method)->evidence;
 }
 
 /* Rows far from zero and brought to one length differ by next to nothing: a cost C or a grid of lambda that goes by that length
  * leaves no weights, and every row gets the most frequent class. The evidence finds its lambda at any size. */
-static void warn_of_constant_rows(tn_ctx *ctx, const tn_fit_options *o, const tnp_candidates *candidates)
+static void warn_of_constant_rows(tn_ctx *ctx, const tnp_fit_options *o, const tnp_candidates *candidates)
 {
-    for (size_t c = 0; c < candidates->count && o->method != TN_METHOD_EVIDENCE; ++c) {
+    for (size_t c = 0; c < candidates->count && o->method != TNP_METHOD_EVIDENCE; ++c) {
         const tn_feed *feed = candidates->feeds[c];
         if (feed->normalize != TN_NORM_NONE && feed->spread < 1 / TNP_FEED_FAR)
             tnp_warn(ctx,
@@ -147,7 +145,7 @@ static void warn_of_constant_rows(tn_ctx *ctx, const tn_fit_options *o, const tn
 
 /* Centres for what will be trained. Without an intercept a centre would be another model: a ridge has its moments in double and
  * does without, the others refuse columns whose digits a float has no room for. */
-static tn_status survey(tn_ctx *ctx, const tn_fit_options *o, const setting *s)
+static tn_status survey(tn_ctx *ctx, const tnp_fit_options *o, const setting *s)
 {
     bool intercept = o->rank.evidence.intercept;
     if (is_ridge(o))
@@ -164,27 +162,27 @@ static tn_status survey(tn_ctx *ctx, const tn_fit_options *o, const setting *s)
 }
 
 /* Evidence is needed to choose among several candidates, and by the ridge heads. A head to go on from has chosen. */
-static bool needs_evidence(const tn_fit_options *options, size_t candidates)
+static bool needs_evidence(const tnp_fit_options *options, size_t candidates)
 {
-    return is_ridge(options) || (candidates > 1 && options->select != TN_SEARCH_ALL && !options->from);
+    return is_ridge(options) || (candidates > 1 && options->select != TNP_SEARCH_ALL && !options->from);
 }
 
 /* Chooses a set by its evidence; the moments of all candidates stay in *ensemble for the head that follows. A single
  * candidate, and --select best, need no joint moments. */
-static tn_status choose_set(tn_ctx *ctx, setting *s, tn_search how, tn_ranking *ranking, tnp_ensemble **ensemble,
+static tn_status choose_set(tn_ctx *ctx, setting *s, tnp_search_kind how, tn_ranking *ranking, tnp_ensemble **ensemble,
                             tnp_search **search)
 {
     tn_status st = TN_OK;
     double *singles = NULL;
     size_t n = s->candidates->count;
     TN_TRY(tnp_alloc(ctx, n, sizeof *singles, &singles));
-    if (n > 1 && how != TN_SEARCH_BEST)
+    if (n > 1 && how != TNP_SEARCH_BEST)
         TN_TRY(tnp_ensemble_new(ctx, (const tn_feed *const *)s->candidates->feeds, n, &s->task->y,
                                 s->bench.options->evidence.intercept, true, ensemble));
     s->bench.ensemble = *ensemble;
     TN_TRY(rank_all(ctx, &s->bench, ranking));
     for (size_t c = 0; c < n; ++c)
-        singles[c] = ranking->candidates[c].log_evidence;
+        singles[c] = ranking->candidates[c]->log_evidence;
     TN_TRY(tnp_search_new(ctx, how, n, singles, tnp_set_evidence, &s->bench, search));
 done:
     tnp_free(singles);
@@ -196,12 +194,12 @@ static tn_status take_single(tn_ctx *ctx, setting *s, tn_fit_info *info, tnp_sea
                              tn_evidence **evidence)
 {
     tn_status st = TN_OK;
-    tn_candidate *only = info->ranking->candidates;
-    TN_TRY(measure_alone(ctx, &s->bench, 0, &info->chosen, ridge, evidence));
-    TN_TRY(tnp_search_new(ctx, TN_SEARCH_BEST, 1, &info->chosen.log_evidence, tnp_set_evidence, &s->bench, search));
+    tn_candidate *only = info->ranking->candidates[0];
+    TN_TRY(measure_alone(ctx, &s->bench, 0, info->chosen, ridge, evidence));
+    TN_TRY(tnp_search_new(ctx, TNP_SEARCH_BEST, 1, &info->chosen->log_evidence, tnp_set_evidence, &s->bench, search));
     char *name = NULL;
-    TN_TRY(tnp_strdup(ctx, info->chosen.name, &name));
-    *only = info->chosen;
+    TN_TRY(tnp_strdup(ctx, info->chosen->name, &name));
+    *only = *info->chosen;
     only->name = name;
     TN_TRY(name_transform(ctx, s->candidates, 0, only));
     info->ranking->null_log_evidence = (*evidence)->log_null;
@@ -210,9 +208,9 @@ done:
     return st;
 }
 
-/* The set, by evidence where there is a choice; its figures go to info->chosen. The ridge problem and the evidence are made
+/* The set, by evidence where there is a choice; its figures go to info->chosen-> The ridge problem and the evidence are made
  * for the methods that train from them. */
-static tn_status choose(tn_ctx *ctx, setting *s, const tn_fit_options *options, tn_fit_info *info,
+static tn_status choose(tn_ctx *ctx, setting *s, const tnp_fit_options *options, tn_fit_info *info,
                         tnp_ensemble **ensemble, tnp_search **search, tnp_ridge **ridge, tn_evidence **evidence)
 {
     tn_status st = TN_OK;
@@ -222,11 +220,11 @@ static tn_status choose(tn_ctx *ctx, setting *s, const tn_fit_options *options, 
     }
     if (s->candidates->count == 1)
         return take_single(ctx, s, info, search, ridge, evidence);
-    TN_TRY(choose_set(ctx, s, (tn_search)options->select, info->ranking, ensemble, search));
+    TN_TRY(choose_set(ctx, s, (tnp_search_kind)options->select, info->ranking, ensemble, search));
     if (*ensemble)
-        TN_TRY(tnp_measure_set(ctx, &s->bench, (*search)->members, (*search)->count, &info->chosen, ridge, evidence));
+        TN_TRY(tnp_measure_set(ctx, &s->bench, (*search)->members, (*search)->count, info->chosen, ridge, evidence));
     else
-        TN_TRY(measure_alone(ctx, &s->bench, (*search)->members[0], &info->chosen, ridge, evidence));
+        TN_TRY(measure_alone(ctx, &s->bench, (*search)->members[0], info->chosen, ridge, evidence));
 done:
     return st;
 }
@@ -253,8 +251,8 @@ static tn_status check_outputs(tn_ctx *ctx, const tnp_task *task, const tn_label
     return TN_OK;
 }
 
-tn_status tn_fit(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
-                 const tn_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
+tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                  const tnp_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
 {
     tn_status st = TN_OK;
     setting s = {0};
@@ -278,13 +276,8 @@ tn_status tn_fit(tn_ctx *ctx, const tn_features *const *features, size_t count, 
         info->loo_note = "every class has one row: left out, its class is unseen";
     TN_TRY(choose(ctx, &s, options, info, &ensemble, &search, &ridge, &evidence));
     TN_TRY(tnp_pick_feeds(ctx, s.candidates, search->members, search->count, &feeds));
-    const tnp_chosen chosen = {&s.bench, labels, options, search->members, search->count, feeds, info};
-    if (is_ridge(options))
-        TN_TRY(tnp_train_ridge(ctx, &chosen, ridge, evidence, &head));
-    else if (options->method >= TN_METHOD_PERCEPTRON)
-        TN_TRY(tnp_train_online(ctx, &chosen, &head));
-    else
-        TN_TRY(tnp_train_linear(ctx, &chosen, &head));
+    const tnp_chosen chosen = {&s.bench, labels, options, search->members, search->count, feeds, ridge, evidence, info};
+    TN_TRY(tnp_method_of(options->method)->train(ctx, &chosen, &head));
     TN_TRY(tnp_head_check(ctx, head));
     TN_TRY(tnp_fit_info_steps(ctx, s.candidates, search, info));
     tnp_ranking_sort(info->ranking);

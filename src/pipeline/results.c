@@ -3,82 +3,65 @@
  * The pipeline's option tables, and its results as objects. */
 #include "pipeline/parts.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-void tn_rank_options_default(tn_rank_options *options)
+void tnp_rank_options_default(tnp_rank_options *options)
 {
-    tn_evidence_options_default(&options->evidence);
+    tnp_evidence_options_default(&options->evidence);
     options->transform = "none";
     options->sign = TN_SIGNED_ODD;
     options->normalize = "l2";
     options->nan = TN_NAN_ERROR;
-    options->loo = "2000";
+    options->loo = 2000;
     options->seed = 0;
 }
 
-const tn_field *tn_rank_fields(size_t *count)
+const tn_field *tnp_rank_fields(size_t *count)
 {
     static const tn_field fields[] = {
-        {"transform", TN_FIELD_TEXT, offsetof(tn_rank_options, transform), 0, 0, TN_TRANSFORM_WORDS "|KERNEL[,...]",
+        {"transform", TN_FIELD_TEXT, offsetof(tnp_rank_options, transform), 0, 0, TNP_TRANSFORM_WORDS "|KERNEL[,...]",
          "map that every entry goes through before rows are normalised; several, joined by commas, make each pair with "
          "a "
          "representation a candidate"},
-        {"signed", TN_FIELD_CHOICE, offsetof(tn_rank_options, sign), 0, 0, TN_SIGNED_WORDS,
+        {"signed", TN_FIELD_CHOICE, offsetof(tnp_rank_options, sign), 0, 0, TN_SIGNED_WORDS,
          "entries below zero in a map that is no file: mirrored, or in columns of their own"},
-        {"normalize", TN_FIELD_TEXT, offsetof(tn_rank_options, normalize), 0, 0, TN_NORMALIZE_WORDS "[,...]",
+        {"normalize", TN_FIELD_TEXT, offsetof(tnp_rank_options, normalize), 0, 0, TN_NORMALIZE_WORDS "[,...]",
          "how rows are prepared; several, joined by commas, make each pair with a representation a candidate"},
-        {"nan", TN_FIELD_CHOICE, offsetof(tn_rank_options, nan), 0, 0, TN_NAN_WORDS, "rows that hold NaN or infinity"},
-        {"loo", TN_FIELD_TEXT, offsetof(tn_rank_options, loo), 0, 0, "N|all|0",
+        {"nan", TN_FIELD_CHOICE, offsetof(tnp_rank_options, nan), 0, 0, TN_NAN_WORDS, "rows that hold NaN or infinity"},
+        {"loo", TN_FIELD_INT_OR_WORD, offsetof(tnp_rank_options, loo), 0, 1e15, "N|all|0",
          "rows of the leave-one-out sample, class-balanced and seeded; 0 switches it off"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
 }
 
-void tn_fit_options_default(tn_fit_options *options)
+void tnp_fit_options_default(tnp_fit_options *options)
 {
-    tn_rank_options_default(&options->rank);
-    tn_learn_options_default(&options->learn);
-    tn_online_options_default(&options->online);
-    options->valid = NULL;
+    tnp_rank_options_default(&options->rank);
+    tnp_learn_options_default(&options->learn);
+    tnp_online_options_default(&options->online);
+    options->valid = (tnp_valid){NULL, 0, NULL};
     options->from = NULL;
-    options->method = TN_METHOD_EVIDENCE;
-    options->select = TN_SEARCH_GREEDY;
-    options->lambda = "auto";
+    options->method = TNP_METHOD_EVIDENCE;
+    options->select = TNP_SEARCH_GREEDY;
+    options->lambda = (tnp_real_or_word){TNP_LAMBDA_AUTO, 0};
 }
 
-const tn_field *tn_fit_fields(size_t *count)
+const tn_field *tnp_fit_fields(size_t *count)
 {
     static const tn_field fields[] = {
-        {"method", TN_FIELD_CHOICE, offsetof(tn_fit_options, method), 0, 0, TN_METHOD_WORDS, "how the head is trained"},
-        {"select", TN_FIELD_CHOICE, offsetof(tn_fit_options, select), 0, 0, TN_SEARCH_WORDS,
+        {"method", TN_FIELD_CHOICE, offsetof(tnp_fit_options, method), 0, 0, TNP_METHOD_WORDS,
+         "how the head is trained"},
+        {"select", TN_FIELD_CHOICE, offsetof(tnp_fit_options, select), 0, 0, TNP_SEARCH_WORDS,
          "how the set of representations is found, by evidence"},
-        {"lambda", TN_FIELD_TEXT, offsetof(tn_fit_options, lambda), 0, 0, "auto|shared|per-class|gcv|loo|X",
+        {"lambda", TN_FIELD_REAL_OR_WORD, offsetof(tnp_fit_options, lambda), DBL_TRUE_MIN, DBL_MAX, TNP_LAMBDA_WORDS,
          "regularisation of an evidence head; auto is shared for multi-class, per-class otherwise"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
-}
-
-const tn_use *tn_fit_uses(size_t *count)
-{
-#define ONLINE TN_METHOD_ONLINE_WORDS
-#define ONLINE_TEXT "perceptron to scw2"
-    static const tn_use uses[] = {
-        {"lambda", "evidence", "evidence"},
-        {"C", "svm|logistic|" ONLINE, "svm, logistic, " ONLINE_TEXT},
-        {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"},
-        {"mean-cost|gap|max-passes", "svm|svm-cv|logistic", "svm, svm-cv, logistic"},
-        {"folds", "ridge-cv|svm|svm-cv|logistic", "ridge-cv, svm-cv, with --calibrate yes also svm, logistic"},
-        {"grid", "ridge-cv|svm-cv", "ridge-cv, svm-cv"},
-        {"calibrate", "evidence|ridge-cv|svm|svm-cv|logistic", "evidence, ridge-cv, svm, svm-cv, logistic"},
-        {"valid|valid-labels|from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint",
-         ONLINE, ONLINE_TEXT},
-    };
-    *count = sizeof uses / sizeof *uses;
-    return uses;
 }
 
 tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out)
@@ -87,11 +70,12 @@ tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ra
     tn_ranking *r = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *r, &r));
     TN_TRY(tnp_alloc(ctx, count, sizeof *r->candidates, &r->candidates));
+    for (; r->count < count; ++r->count)
+        TN_TRY(tnp_alloc(ctx, 1, sizeof **r->candidates, &r->candidates[r->count]));
     r->task = task->kind;
     r->rows = task->y.rows;
     r->rows_left_out = task->left_out;
     r->classes = task->y.classes;
-    r->count = count;
     TN_TRY(tnp_count_single(ctx, task, &r->single_classes));
     *out = r;
     r = NULL;
@@ -103,7 +87,7 @@ done:
 /* Best first; qsort is not stable, so equal evidence goes by name. */
 static int by_evidence(const void *a, const void *b)
 {
-    const tn_candidate *x = a, *y = b;
+    const tn_candidate *x = *(const tn_candidate *const *)a, *y = *(const tn_candidate *const *)b;
     if (x->log_evidence != y->log_evidence)
         return x->log_evidence < y->log_evidence ? 1 : -1;
     return strcmp(x->name, y->name);
@@ -114,84 +98,85 @@ void tnp_ranking_sort(tn_ranking *ranking)
     qsort(ranking->candidates, ranking->count, sizeof *ranking->candidates, by_evidence);
 }
 
+static void free_candidate(tn_candidate *candidate)
+{
+    if (!candidate)
+        return;
+    tnp_free(candidate->name);
+    tnp_free(candidate->transform);
+    tnp_free(candidate);
+}
+
 void tn_ranking_free(tn_ranking *r)
 {
     if (!r)
         return;
-    for (size_t i = 0; r->candidates && i < r->count; ++i) {
-        tnp_free(r->candidates[i].name);
-        tnp_free(r->candidates[i].transform);
-    }
+    for (size_t i = 0; i < r->count; ++i)
+        free_candidate(r->candidates[i]);
     tnp_free(r->candidates);
     tnp_free(r);
 }
 
-tn_status tnp_check_rank(tn_ctx *ctx, const tn_rank_options *options)
-{
-    size_t count = 0, loo = 0;
-    const tn_field *fields = tn_rank_fields(&count);
-    tn_status st = tnp_fields_check(ctx, fields, count, options);
-    fields = tn_evidence_fields(&count);
-    if (st == TN_OK)
-        st = tnp_fields_check(ctx, fields, count, &options->evidence);
-    return st == TN_OK ? tnp_parse_loo(ctx, options->loo, &loo) : st;
-}
-
-/* Numbers and choices of all tables within their bounds. */
-static tn_status check_fields(tn_ctx *ctx, const tn_fit_options *options)
+tn_status tnp_check_rank(tn_ctx *ctx, const tnp_rank_options *options)
 {
     size_t count = 0;
-    const tn_field *fields = tn_fit_fields(&count);
+    const tn_field *fields = tnp_rank_fields(&count);
     tn_status st = tnp_fields_check(ctx, fields, count, options);
-    fields = tn_learn_fields(&count);
+    fields = tnp_evidence_fields(&count);
+    return st == TN_OK ? tnp_fields_check(ctx, fields, count, &options->evidence) : st;
+}
+
+/* Values of all tables within their bounds. */
+static tn_status check_fields(tn_ctx *ctx, const tnp_fit_options *options)
+{
+    size_t count = 0;
+    const tn_field *fields = tnp_fit_fields(&count);
+    tn_status st = tnp_fields_check(ctx, fields, count, options);
+    fields = tnp_learn_fields(&count);
     if (st == TN_OK)
         st = tnp_fields_check(ctx, fields, count, &options->learn);
-    fields = tn_online_fields(&count);
+    fields = tnp_online_fields(&count);
     if (st == TN_OK)
         st = tnp_fields_check(ctx, fields, count, &options->online);
     return st == TN_OK ? tnp_check_rank(ctx, &options->rank) : st;
 }
 
 /* What only online methods can do, and what contradicts itself. */
-static tn_status check_online(tn_ctx *ctx, const tn_fit_options *options)
+static tn_status check_online(tn_ctx *ctx, const tnp_fit_options *options)
 {
-    const tn_online_options *online = &options->online;
-    bool is_online = options->method >= TN_METHOD_PERCEPTRON;
-    const char *asked = options->valid        ? "valid"
-                        : options->from       ? "from"
-                        : online->tune        ? "tune"
-                        : *online->checkpoint ? "checkpoint"
-                                              : NULL;
-    if (asked && !is_online)
+    const tnp_online_options *online = &options->online;
+    const char *asked = options->valid.count > 0 ? "valid"
+                        : options->from          ? "from"
+                        : online->tune           ? "tune"
+                        : *online->checkpoint    ? "checkpoint"
+                                                 : NULL;
+    if (asked && tnp_method_of(options->method)->uses.family != TNP_FAMILY_ONLINE)
         return tnp_fail(ctx, TN_ERR_ARG, "--%s is for the online methods, perceptron to scw2", asked);
+    if ((options->valid.count > 0) != (options->valid.labels != NULL))
+        return tnp_fail(ctx, TN_ERR_ARG, "--valid and --valid-labels go together, got one of them");
     if (online->average && online->no_average)
         return tnp_fail(ctx, TN_ERR_ARG, "--average and --no-average: got both, expected one of them");
     return TN_OK;
 }
 
-tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options)
+tn_status tnp_check_fit(tn_ctx *ctx, const tnp_fit_options *options)
 {
-    tn_lambda_rule rule = TN_LAMBDA_AUTO;
-    double value = 0;
-    size_t loo = 0;
     tn_status st = check_fields(ctx, options);
     if (st == TN_OK)
-        st = tn_lambda_parse(ctx, options->lambda, &rule, &value);
-    if (st == TN_OK)
-        st = tnp_parse_loo(ctx, options->rank.loo, &loo);
-    if (st == TN_OK)
         st = check_online(ctx, options);
-    bool ridge = options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
-    if (st == TN_OK && loo == 0 && options->method == TN_METHOD_EVIDENCE && rule == TN_LAMBDA_LOO)
-        st = tnp_fail(ctx, TN_ERR_ARG, "--lambda loo needs leave-one-out rows, but --loo is 0");
-    if (st == TN_OK && loo == 0 && ridge && options->learn.calibrate == TN_CALIBRATE_YES)
-        st = tnp_fail(ctx, TN_ERR_ARG, "--calibrate yes needs leave-one-out rows, but --loo is 0");
-    return st;
+    if (st != TN_OK || options->rank.loo > 0)
+        return st;
+    bool by_loo = options->method == TNP_METHOD_EVIDENCE && options->lambda.word == TNP_LAMBDA_LOO;
+    if (by_loo)
+        return tnp_fail(ctx, TN_ERR_ARG, "--lambda loo needs leave-one-out rows, but --loo is 0");
+    if (tnp_method_of(options->method)->evidence && options->learn.calibrate == TNP_CALIBRATE_YES)
+        return tnp_fail(ctx, TN_ERR_ARG, "--calibrate yes needs leave-one-out rows, but --loo is 0");
+    return TN_OK;
 }
 
 tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search, tn_fit_info *info)
 {
-    tn_candidate *c = &info->chosen;
+    tn_candidate *c = info->chosen;
     for (size_t i = 0; i < candidates->count; ++i)
         c->dim += tn_feed_cols(candidates->feeds[i]);
     c->log_evidence = c->log_evidence_shared = c->gain_per_label = c->lambda_median = c->lambda_shared = NAN;
@@ -199,24 +184,18 @@ tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tn
     return tnp_join_names(ctx, candidates, search->members, search->count, &c->name);
 }
 
-const char *tnp_method_name(int method)
-{
-    static const char *const methods[] = {"evidence", "ridge-cv", "svm", "svm-cv", "logistic", "perceptron", "sgd",
-                                          "pa",       "pa2",      "cw",  "arow",   "nherd",    "scw",        "scw2"};
-    return methods[method];
-}
-
-tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tn_fit_options *options,
+tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tnp_fit_options *options,
                            tn_fit_info **out)
 {
     tn_status st = TN_OK;
     tn_fit_info *info = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *info, &info));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *info->chosen, &info->chosen));
     TN_TRY(tnp_ranking_new(ctx, task, candidates, &info->ranking));
     info->classes = task->y.classes;
     info->cost = info->objective = info->gap = info->eta = NAN;
     info->converged = true;
-    info->method = tnp_method_name(options->method);
+    info->method = tnp_method_of(options->method)->uses.word;
     *out = info;
     info = NULL;
 done:
@@ -256,7 +235,7 @@ void tn_fit_info_free(tn_fit_info *info)
         tnp_free(info->steps[t].candidate);
     tnp_free(info->selected);
     tnp_free(info->steps);
-    tnp_free(info->chosen.name);
+    free_candidate(info->chosen);
     tnp_free(info->lambda);
     tnp_free(info->grid);
     tnp_free(info->grid_mean);

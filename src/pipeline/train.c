@@ -12,20 +12,26 @@
 #include <math.h>
 #include <string.h>
 
-tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **out)
+tn_status tnp_options_json(tn_ctx *ctx, const tnp_fit_options *options, char **out)
 {
-    enum { TABLES = 5 };
+    const struct {
+        const tn_field *(*fields)(size_t *count);
+        const void *base;
+    } tables[] = {{tnp_fit_fields, options},
+                  {tnp_learn_fields, &options->learn},
+                  {tnp_rank_fields, &options->rank},
+                  {tnp_evidence_fields, &options->rank.evidence},
+                  {tnp_online_fields, &options->online},
+                  {tnp_seed_fields, &options->rank.seed}};
     tnp_text text;
-    size_t counts[TABLES];
-    const tn_field *tables[TABLES] = {tn_fit_fields(&counts[0]), tn_learn_fields(&counts[1]),
-                                      tn_rank_fields(&counts[2]), tn_evidence_fields(&counts[3]),
-                                      tn_online_fields(&counts[4])};
-    const void *bases[TABLES] = {options, &options->learn, &options->rank, &options->rank.evidence, &options->online};
     tnp_text_init(&text, ctx);
     tnp_text_add(&text, "{");
-    for (size_t t = 0; t < TABLES; ++t)
-        tnp_text_fields(&text, tables[t], counts[t], bases[t], t == 0);
-    tnp_text_add(&text, ",\"seed\":\"%zu\"}", options->rank.seed);
+    for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t) {
+        size_t count = 0;
+        const tn_field *fields = tables[t].fields(&count);
+        tnp_text_fields(&text, fields, count, tables[t].base, t == 0);
+    }
+    tnp_text_add(&text, "}");
     return tnp_text_take(&text, out);
 }
 
@@ -43,7 +49,7 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     for (size_t m = 0; m < c->count; ++m)
         if (head->reps[m].map)
             TN_TRY(tnp_strdup(ctx, c->bench->candidates->transform_names[c->members[m]], &head->reps[m].transform));
-    tn_fit_options used = *c->options;
+    tnp_fit_options used = *c->options;
     if (c->labels->weights)
         used.learn.sample_weight = c->labels->weights_path;
     if (!isnan(c->info->cost)) /* what a cross-validation chose */
@@ -52,7 +58,7 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         used.online.eta = c->info->eta;
     used.online.average = !used.online.no_average;
     TN_TRY(tnp_options_json(ctx, &used, &head->options));
-    head->log_evidence = c->info->chosen.log_evidence;
+    head->log_evidence = c->info->chosen->log_evidence;
     *out = head;
     head = NULL;
 done:
@@ -105,22 +111,22 @@ static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
 static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
 {
     static const char *const words[] = {"auto", "shared", "per-class", "gcv", "loo", "fixed"};
-    tn_lambda_rule rule = TN_LAMBDA_AUTO;
     const tnp_task *task = c->bench->task;
-    double one = 0;
-    tn_status st = tn_lambda_parse(ctx, c->options->lambda, &rule, &one);
-    if (rule == TN_LAMBDA_AUTO)
-        rule = task->kind == TN_TASK_MULTICLASS ? TN_LAMBDA_SHARED : TN_LAMBDA_PER_CLASS;
-    if (rule == TN_LAMBDA_SHARED)
+    double one = c->options->lambda.value;
+    tnp_lambda_rule rule = (tnp_lambda_rule)c->options->lambda.word;
+    tn_status st = TN_OK;
+    if (rule == TNP_LAMBDA_AUTO)
+        rule = task->kind == TN_TASK_MULTICLASS ? TNP_LAMBDA_SHARED : TNP_LAMBDA_PER_CLASS;
+    if (rule == TNP_LAMBDA_SHARED)
         one = tnp_shared_or_null(evidence);
-    if (st == TN_OK && rule == TN_LAMBDA_GCV)
+    if (st == TN_OK && rule == TNP_LAMBDA_GCV)
         st = tnp_gcv_lambda(ctx, ridge->spectrum, ridge->rows, ridge->intercept, task->constant, &one);
-    if (st == TN_OK && rule == TN_LAMBDA_LOO)
+    if (st == TN_OK && rule == TNP_LAMBDA_LOO)
         st = loo_lambda(ctx, c, ridge, &one);
     for (size_t k = 0; st == TN_OK && k < ridge->classes; ++k)
-        c->info->lambda[k] = task->constant[k]             ? INFINITY
-                             : rule == TN_LAMBDA_PER_CLASS ? own_lambda(task, evidence, k)
-                                                           : one;
+        c->info->lambda[k] = task->constant[k]              ? INFINITY
+                             : rule == TNP_LAMBDA_PER_CLASS ? own_lambda(task, evidence, k)
+                                                            : one;
     c->info->lambda_rule = words[rule];
     return st;
 }
@@ -130,7 +136,7 @@ static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge 
 {
     tn_status st = TN_OK;
     const tnp_task *task = c->bench->task;
-    const tn_learn_options *learn = &c->options->learn;
+    const tnp_learn_options *learn = &c->options->learn;
     double standard[21], *grid = NULL;
     size_t count = 0;
     uint32_t *fold = NULL;
@@ -138,7 +144,7 @@ static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge 
     tnp_design *design = NULL;
     for (int i = 0; i < 21; ++i)
         standard[i] = ldexp(1, i - 10); /* the paper's: 2^-10 .. 2^10 */
-    TN_TRY(tnp_grid_new(ctx, learn->grid, standard, 21, &grid, &count));
+    TN_TRY(tnp_grid_new(ctx, &learn->grid, standard, 21, &grid, &count));
     TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, c->info->folds, c->options->rank.seed, &fold));
     TN_TRY(tnp_cross_new(ctx, grid, count, c->info->folds, &cross));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, 0, &design));
@@ -165,7 +171,7 @@ static tn_status choose_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge
     tn_status st = TN_OK;
     bool found = false;
     TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
-    if (c->options->method == TN_METHOD_RIDGE_CV) {
+    if (tnp_method_of(c->options->method)->cross_validates) {
         TN_TRY(tnp_plan_folds(ctx, c));
         if (c->info->folds > 0)
             TN_TRY(lambda_by_cv(ctx, c, ridge, &found));
@@ -181,7 +187,7 @@ done:
 static tn_status choose_means(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_class_means **means)
 {
     tn_status st = TN_OK;
-    bool ours = c->options->method == TN_METHOD_EVIDENCE && strcmp(c->options->lambda, "auto") == 0;
+    bool ours = c->options->method == TNP_METHOD_EVIDENCE && c->options->lambda.word == TNP_LAMBDA_AUTO;
     TN_TRY(tnp_means_of_null(ctx, c->bench, c->feeds, c->count, ridge, c->info->lambda, means));
     c->info->class_means = *means ? 1 : 0;
     if (ours && !*means)
@@ -288,12 +294,12 @@ static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
 {
     tn_status st = TN_OK;
     double *wide = NULL;
-    bool calibrate = c->options->learn.calibrate != TN_CALIBRATE_NO && head->task != TN_TASK_REGRESSION;
+    bool calibrate = c->options->learn.calibrate != TNP_CALIBRATE_NO && head->task != TN_TASK_REGRESSION;
     if (c->bench->sample) {
         TN_TRY(tnp_alloc_raw(ctx, c->bench->sample->count * head->classes, sizeof *wide, &wide));
         const tnp_left_out l = {c->bench, c->feeds, c->count, ridge, c->info->lambda, means, c->info->class_means};
         TN_TRY(tnp_left_out_scores(ctx, &l, c->bench->sample, wide));
-        TN_TRY(tnp_judge_left_out(ctx, c->bench, wide, &c->info->chosen));
+        TN_TRY(tnp_judge_left_out(ctx, c->bench, wide, c->info->chosen));
         if (calibrate)
             TN_TRY(loo_temperature(ctx, c, wide, head));
     }
@@ -304,14 +310,14 @@ done:
     return st;
 }
 
-tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence,
-                          tn_head **out)
+tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
     tnp_class_means *means = NULL;
+    const tnp_ridge *ridge = c->ridge;
     tnp_ridge centred = *ridge;
-    TN_TRY(choose_lambda(ctx, c, ridge, evidence));
+    TN_TRY(choose_lambda(ctx, c, ridge, c->evidence));
     TN_TRY(choose_means(ctx, c, ridge, &means));
     TN_TRY(tnp_begin_head(ctx, c, &head));
     TN_TRY(tnp_head_add_ridge(ctx, head));

@@ -16,41 +16,31 @@
 
 static const double PAPER_LAMBDA = 1; /* of one class against the rest, on columns of unit variance */
 
-void tn_transfer_options_default(tn_transfer_options *options)
+void tnp_transfer_options_default(tnp_transfer_options *options)
 {
-    *options = (tn_transfer_options){
-        .lambda = 0, .k = "all", .delta = 1e-4, .features = true, .normalize = "l2", .nan = TN_NAN_ERROR};
+    *options = (tnp_transfer_options){
+        .k = TNP_ALL, .delta = 1e-4, .features = true, .normalize = TN_NORM_L2, .nan = TN_NAN_ERROR};
 }
 
-const tn_use *tn_transfer_uses(size_t *count)
-{
-    static const tn_use uses[] = {
-        {"lambda", "auto|greedytl", "auto, greedytl"},
-        {"k|delta", "auto|greedytl|forward", "auto, greedytl, forward"},
-    };
-    *count = sizeof uses / sizeof *uses;
-    return uses;
-}
-
-const tn_field *tn_transfer_fields(size_t *count)
+const tn_field *tnp_transfer_fields(size_t *count)
 {
     static const tn_field fields[] = {
-        {"method", TN_FIELD_CHOICE, offsetof(tn_transfer_options, method), 0, 0, TN_TRANSFER_METHOD_WORDS,
+        {"method", TN_FIELD_CHOICE, offsetof(tnp_transfer_options, method), 0, 0, TNP_TRANSFER_WORDS,
          "how; auto: two classes take the one of none, rls and greedytl with the lowest leave-one-out error, more take "
          "greedytl unless none or rls is better by more than a standard error"},
-        {"lambda", TN_FIELD_REAL, offsetof(tn_transfer_options, lambda), 0, 1e9, "X",
+        {"lambda", TN_FIELD_REAL, offsetof(tnp_transfer_options, lambda), 0, 1e9, "X",
          "regularisation of greedytl; 0: 1 for one class against the rest, else what leave-one-out of rls prefers"},
-        {"k", TN_FIELD_TEXT, offsetof(tn_transfer_options, k), 0, 0, "N|all|loo",
+        {"k", TN_FIELD_INT_OR_WORD, offsetof(tnp_transfer_options, k), 1, 1e15, "N|all|loo",
          "columns that greedytl and forward pick at most; loo: as many as leave-one-out finds best"},
-        {"delta", TN_FIELD_REAL, offsetof(tn_transfer_options, delta), 0, 1, "X",
+        {"delta", TN_FIELD_REAL, offsetof(tnp_transfer_options, delta), 0, 1, "X",
          "they stop when a further column gains less"},
-        {"features", TN_FIELD_YESNO, offsetof(tn_transfer_options, features), 0, 0, "yes|no",
+        {"features", TN_FIELD_YESNO, offsetof(tnp_transfer_options, features), 0, 0, "yes|no",
          "use the target's own columns beside the sources"},
-        {"class-weight", TN_FIELD_CHOICE, offsetof(tn_transfer_options, class_weight), 0, 0, "none|balanced",
+        {"class-weight", TN_FIELD_CHOICE, offsetof(tnp_transfer_options, class_weight), 0, 0, "none|balanced",
          "balanced: all classes count the same, of several labels both sides of each"},
-        {"normalize", TN_FIELD_TEXT, offsetof(tn_transfer_options, normalize), 0, 0, TN_NORMALIZE_WORDS,
+        {"normalize", TN_FIELD_CHOICE, offsetof(tnp_transfer_options, normalize), 0, 0, TN_NORMALIZE_WORDS,
          "how rows of the target are prepared; sources are taken as they are"},
-        {"nan", TN_FIELD_CHOICE, offsetof(tn_transfer_options, nan), 0, 0, TN_NAN_WORDS,
+        {"nan", TN_FIELD_CHOICE, offsetof(tnp_transfer_options, nan), 0, 0, TN_NAN_WORDS,
          "rows that hold NaN or infinity, in the target or in a file of scores"},
     };
     *count = sizeof fields / sizeof *fields;
@@ -61,24 +51,17 @@ const tn_field *tn_transfer_fields(size_t *count)
 
 static tn_status check_options(tn_ctx *ctx, transfer_job *job)
 {
-    const tn_transfer_options *o = job->options;
+    const tnp_transfer_options *o = job->options;
     size_t count = 0;
-    const tn_field *fields = tn_transfer_fields(&count);
+    const tn_field *fields = tnp_transfer_fields(&count);
     tn_status st = tnp_fields_check(ctx, fields, count, o);
-    if (st == TN_OK)
-        st = tn_normalize_parse(ctx, o->normalize, &job->normalize, &count);
     if (st != TN_OK)
         return st;
-    if (strchr(o->normalize, ','))
-        return tnp_fail(ctx, TN_ERR_ARG, "--normalize: got %s, expected one word", o->normalize);
-    job->by_loo = strcmp(o->k, "loo") == 0;
-    job->most = SIZE_MAX;
-    if (strcmp(o->k, "all") != 0 && !job->by_loo && (!tnp_digits(o->k, &job->most) || job->most == 0))
-        return tnp_fail(ctx, TN_ERR_ARG, "--k: got %s, expected all, loo or a number from 1 up", o->k);
-    if (job->source_count == 0 && o->method != TN_TRANSFER_NONE)
+    job->by_loo = o->k == TNP_BY_LOO;
+    job->most = job->by_loo ? SIZE_MAX : o->k;
+    if (job->source_count == 0 && o->method != TNP_TRANSFER_BY_NONE)
         return tnp_fail(ctx, TN_ERR_ARG, "there is no source to transfer from; --method none does without");
-    if (!o->features && (o->method == TN_TRANSFER_NONE || o->method == TN_TRANSFER_DAM ||
-                         o->method == TN_TRANSFER_MULTIKT_L1 || o->method == TN_TRANSFER_MULTIKT_L2))
+    if (!o->features && tnp_transfer_method_of(o->method)->features)
         return tnp_fail(ctx, TN_ERR_ARG, "--features no: the method has nothing to learn but features");
     return TN_OK;
 }
@@ -255,8 +238,8 @@ static tn_status open_targets(tn_ctx *ctx, transfer_job *job)
     job->joint = job->task->kind == TN_TASK_MULTICLASS && job->labels->classes > 2;
     TN_TRY(tnp_alloc(ctx, job->target_count, sizeof *job->feeds, &job->feeds));
     for (size_t t = 0; job->options->features && t < job->target_count; ++t) {
-        TN_TRY(
-            tn_feed_new(ctx, job->targets[t], job->task->rows, job->rows, job->normalize, nan, NULL, &job->feeds[t]));
+        TN_TRY(tn_feed_new(ctx, job->targets[t], job->task->rows, job->rows, (tn_normalize)job->options->normalize, nan,
+                           NULL, &job->feeds[t]));
         TN_TRY(tnp_feed_learn_centre(ctx, job->feeds[t], TNP_FEED_FAR));
         job->features += tn_feed_cols(job->feeds[t]);
     }
@@ -316,10 +299,10 @@ done:
     return st;
 }
 
-static tn_status options_json(tn_ctx *ctx, const tn_transfer_options *options, char **out)
+static tn_status options_json(tn_ctx *ctx, const tnp_transfer_options *options, char **out)
 {
     size_t count = 0;
-    const tn_field *fields = tn_transfer_fields(&count);
+    const tn_field *fields = tnp_transfer_fields(&count);
     tnp_text text;
     tnp_text_init(&text, ctx);
     tnp_text_add(&text, "{");
@@ -433,12 +416,12 @@ void tn_transfer_info_free(tn_transfer_info *info)
     tnp_free(info);
 }
 
-tn_status tn_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t count, const tn_labels *labels,
-                      const tn_source *sources, size_t source_count, const tn_transfer_options *options,
-                      tn_transfer_info **info_out, tn_head **head_out)
+tn_status tnp_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t count, const tn_labels *labels,
+                       const tn_source *sources, size_t source_count, const tnp_transfer_options *options,
+                       tn_transfer_info **info_out, tn_head **head_out)
 {
     tn_status st = TN_OK;
-    tn_transfer_options own = *options;
+    tnp_transfer_options own = *options;
     transfer_job job = {.targets = targets,
                         .target_count = count,
                         .labels = labels,

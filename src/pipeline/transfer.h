@@ -8,7 +8,7 @@
 #include "learn/head/task.h"
 #include "transfer/greedy.h"
 #include "transfer/ridge.h"
-#include "tenon/pipeline.h"
+#include "pipeline/options.h"
 
 typedef struct transfer_job {
     const tn_features *const *targets;
@@ -16,8 +16,7 @@ typedef struct transfer_job {
     const tn_labels *labels;
     const tn_source *sources;
     size_t source_count;
-    const tn_transfer_options *options;
-    tn_normalize normalize;
+    const tnp_transfer_options *options;
     size_t most; /* picks of the greedy methods */
     bool by_loo; /* their number by leave-one-out */
     bool joint;  /* several classes, of which one is right */

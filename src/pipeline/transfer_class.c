@@ -15,8 +15,6 @@
 #include <string.h>
 
 static const double ELASTIC_MIX = 0.5;
-static const char *const words[] = {"auto",        "greedytl",    "none",       "average",    "rls", "forward",
-                                    "l1-logistic", "elastic-net", "multikt-l2", "multikt-l1", "dam"};
 
 void tnp_transfer_found_destroy(transfer_found *f)
 {
@@ -45,7 +43,7 @@ tn_status tnp_transfer_constant(tn_ctx *ctx, const transfer_job *job, size_t k)
 static tn_status set_problem(tn_ctx *ctx, transfer_job *job, size_t k)
 {
     tn_status st = TN_OK;
-    bool balanced = job->options->class_weight == TN_WEIGHT_BALANCED;
+    bool balanced = job->options->class_weight == TNP_WEIGHT_BALANCED;
     double *y = NULL, *weights = NULL;
     TN_TRY(tnp_alloc(ctx, job->rows, sizeof *y, &y));
     TN_TRY(tnp_alloc(ctx, job->rows, sizeof *weights, &weights));
@@ -71,7 +69,7 @@ done:
 
 static tnp_leaving leaving_of(const transfer_job *job)
 {
-    return (tnp_leaving){job->columns, job->problem->y, job->options->class_weight == TN_WEIGHT_BALANCED};
+    return (tnp_leaving){job->columns, job->problem->y, job->options->class_weight == TNP_WEIGHT_BALANCED};
 }
 
 static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, transfer_found *f)
@@ -80,7 +78,7 @@ static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, transfer_found
     const tnp_transfer_problem *problem = job->problem;
     tnp_leaving leaving = leaving_of(job);
     double *w = NULL, *predicted = NULL, delta = job->options->delta;
-    f->lambda = f->method == TN_TRANSFER_FORWARD ? 0 : job->options->lambda;
+    f->lambda = f->method == TNP_TRANSFER_BY_FORWARD ? 0 : job->options->lambda;
     TN_TRY(tnp_greedy_path_new(ctx, problem, f->lambda, delta, job->most, &f->path));
     size_t count = f->path->count;
     TN_TRY(tnp_alloc_raw(ctx, (count + 1) * job->rows, sizeof *predicted, &predicted));
@@ -105,25 +103,27 @@ tn_status tnp_transfer_run(tn_ctx *ctx, transfer_job *job, const tnp_transfer_ch
     const tnp_transfer_problem *problem = job->problem;
     tnp_transfer_model *m = NULL;
     switch (f->method) {
-    case TN_TRANSFER_NONE:
+    case TNP_TRANSFER_BY_NONE:
         st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_NONE, &job->of_features, choice, &m);
         break;
-    case TN_TRANSFER_RLS:
+    case TNP_TRANSFER_BY_RLS:
         st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_RLS, &job->of_all, choice, &m);
         break;
-    case TN_TRANSFER_DAM:
+    case TNP_TRANSFER_BY_DAM:
         st = tnp_transfer_ridge(ctx, problem, job->features, TNP_TRANSFER_DAM, &job->of_features, choice, &m);
         break;
-    case TN_TRANSFER_AVERAGE:
+    case TNP_TRANSFER_BY_AVERAGE:
         st = tnp_transfer_average(ctx, problem, job->features, &m);
         break;
-    case TN_TRANSFER_MULTIKT_L1:
-    case TN_TRANSFER_MULTIKT_L2:
-        st = tnp_multikt(ctx, problem, job->features, f->method == TN_TRANSFER_MULTIKT_L1 ? TNP_BALL_L1 : TNP_BALL_L2,
-                         &job->of_features, choice, &m);
+    case TNP_TRANSFER_BY_MULTIKT_L1:
+    case TNP_TRANSFER_BY_MULTIKT_L2:
+        st = tnp_multikt(ctx, problem, job->features,
+                         f->method == TNP_TRANSFER_BY_MULTIKT_L1 ? TNP_BALL_L1 : TNP_BALL_L2, &job->of_features, choice,
+                         &m);
         break;
     default:
-        st = tnp_transfer_logistic(ctx, problem, f->method == TN_TRANSFER_L1_LOGISTIC ? 1 : ELASTIC_MIX, choice, &m);
+        st =
+            tnp_transfer_logistic(ctx, problem, f->method == TNP_TRANSFER_BY_L1_LOGISTIC ? 1 : ELASTIC_MIX, choice, &m);
         break;
     }
     if (!m)
@@ -142,7 +142,7 @@ tn_status tnp_transfer_run(tn_ctx *ctx, transfer_job *job, const tnp_transfer_ch
 static tn_status run_method(tn_ctx *ctx, transfer_job *job, transfer_found *f)
 {
     memset(f->w, 0, job->cols * sizeof *f->w);
-    bool greedy = f->method == TN_TRANSFER_GREEDYTL || f->method == TN_TRANSFER_FORWARD;
+    bool greedy = tnp_transfer_method_of(f->method)->uses.family == TNP_TRANSFER_GREEDY;
     return greedy ? run_greedy(ctx, job, f) : tnp_transfer_run(ctx, job, NULL, f);
 }
 
@@ -152,7 +152,7 @@ static tn_status judge(tn_ctx *ctx, const transfer_job *job, transfer_found *f)
 {
     tn_status st = TN_OK;
     tnp_leaving leaving = leaving_of(job);
-    tnp_ridge_method method = f->method == TN_TRANSFER_RLS ? TNP_TRANSFER_RLS : TNP_TRANSFER_NONE;
+    tnp_ridge_method method = f->method == TNP_TRANSFER_BY_RLS ? TNP_TRANSFER_RLS : TNP_TRANSFER_NONE;
     double *predicted = NULL;
     if (f->path || job->rows > TNP_LEAVE_SINGLY)
         return TN_OK;
@@ -166,15 +166,15 @@ done:
 /* The candidate of the lowest leave-one-out error, the simpler of equals; errors go to out. */
 static tn_status choose(tn_ctx *ctx, transfer_job *job, transfer_found *best, tn_transfer_class *out)
 {
-    static const int candidates[] = {TN_TRANSFER_NONE, TN_TRANSFER_RLS, TN_TRANSFER_GREEDYTL};
+    static const int candidates[] = {TNP_TRANSFER_BY_NONE, TNP_TRANSFER_BY_RLS, TNP_TRANSFER_BY_GREEDYTL};
     double *const errors[] = {&out->none, &out->rls, &out->greedy};
     tn_status st = TN_OK;
     double *w = NULL;
-    transfer_found trial = {.method = TN_TRANSFER_AUTO};
+    transfer_found trial = {.method = TNP_TRANSFER_BY_AUTO};
     bool any = false;
     TN_TRY(tnp_alloc(ctx, job->cols, sizeof *w, &w));
     for (size_t i = 0; i < sizeof candidates / sizeof *candidates; ++i) {
-        if (candidates[i] == TN_TRANSFER_NONE && job->features == 0)
+        if (candidates[i] == TNP_TRANSFER_BY_NONE && job->features == 0)
             continue;
         trial = (transfer_found){.method = candidates[i], .w = w};
         TN_TRY(run_method(ctx, job, &trial));
@@ -226,8 +226,8 @@ done:
 /* Features of a dense method are not a choice: its picks are the sources. */
 static bool is_dense(int method)
 {
-    return method != TN_TRANSFER_GREEDYTL && method != TN_TRANSFER_FORWARD && method != TN_TRANSFER_L1_LOGISTIC &&
-           method != TN_TRANSFER_ELASTIC_NET;
+    int family = tnp_transfer_method_of(method)->uses.family;
+    return family != TNP_TRANSFER_GREEDY && family != TNP_TRANSFER_LOGISTIC;
 }
 
 static tn_status list_picks(tn_ctx *ctx, const transfer_job *job, const transfer_found *f, tn_transfer_class *out)
@@ -268,7 +268,7 @@ done:
 tn_status tnp_transfer_account(tn_ctx *ctx, const transfer_job *job, const transfer_found *f, tn_transfer_class *out)
 {
     tn_status st = TN_OK;
-    out->method = words[f->method];
+    out->method = tnp_transfer_method_of(f->method)->uses.word;
     out->loo_error = f->score.error;
     out->lambda = f->lambda;
     out->tau = f->tau;
@@ -284,7 +284,7 @@ tn_status tnp_transfer_class(tn_ctx *ctx, transfer_job *job, size_t k, size_t r,
     transfer_found f = {.method = job->options->method, .w = job->weights + r * job->cols};
     out->none = out->rls = out->greedy = NAN;
     TN_TRY(set_problem(ctx, job, k));
-    if (f.method == TN_TRANSFER_AUTO)
+    if (f.method == TNP_TRANSFER_BY_AUTO)
         TN_TRY(choose(ctx, job, &f, out));
     else
         TN_TRY(run_method(ctx, job, &f));

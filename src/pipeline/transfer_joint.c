@@ -74,7 +74,7 @@ static tn_status joint_job_init(tn_ctx *ctx, transfer_job *job, joint_job *j)
     j->counts = j->weights + rows;
     j->y = j->counts + rows;
     j->joint = (tnp_joint){job->columns, job->features, classes, j->class_of,
-                           job->options->class_weight == TN_WEIGHT_BALANCED};
+                           job->options->class_weight == TNP_WEIGHT_BALANCED};
     for (size_t k = 0; k < classes; ++k) {
         if (job->task->constant[k])
             TN_TRY(tnp_transfer_constant(ctx, job, k));
@@ -103,14 +103,14 @@ static tn_status set_class(tn_ctx *ctx, joint_job *j, size_t k)
 
 static bool is_greedy(int method)
 {
-    return method == TN_TRANSFER_GREEDYTL || method == TN_TRANSFER_FORWARD;
+    return tnp_transfer_method_of(method)->uses.family == TNP_TRANSFER_GREEDY;
 }
 
 /* ---- class means ---- */
 
 static bool may_share(const joint_job *j, int method)
 {
-    return j->few && (is_greedy(method) || method == TN_TRANSFER_NONE || method == TN_TRANSFER_RLS);
+    return j->few && (is_greedy(method) || method == TNP_TRANSFER_BY_NONE || method == TNP_TRANSFER_BY_RLS);
 }
 
 /* m->left becomes `mixed`, which is emptied, unless the rows that were left out prefer it as it is. */
@@ -138,7 +138,7 @@ static tn_status share_heads(tn_ctx *ctx, joint_job *j, const judged *m, tn_tran
     transfer_job *job = j->job;
     tn_status st = TN_OK;
     tnp_joint_means *means = NULL;
-    size_t *picks = NULL, all = m->method == TN_TRANSFER_NONE ? job->features : job->cols;
+    size_t *picks = NULL, all = m->method == TNP_TRANSFER_BY_NONE ? job->features : job->cols;
     bool greedy = is_greedy(m->method);
     double squares = 0;
     TN_TRY(tnp_alloc(ctx, job->cols, sizeof *picks, &picks));
@@ -179,7 +179,7 @@ static tn_status add_losses(tn_ctx *ctx, void *arg, const tnp_transfer_choice *c
 static size_t value_without(int method)
 {
     enum { ONE = 4, TAU_ONE = 3 };
-    bool multikt = method == TN_TRANSFER_MULTIKT_L1 || method == TN_TRANSFER_MULTIKT_L2;
+    bool multikt = tnp_transfer_method_of(method)->uses.family == TNP_TRANSFER_MULTIKT;
     return multikt ? ONE * TNP_TAUS + TAU_ONE : ONE;
 }
 
@@ -212,7 +212,7 @@ done:
 /* MultiKT fits the weights of its sources to leave-one-out predictions. */
 static tn_status need_counting_rows(tn_ctx *ctx, const joint_job *j, int method)
 {
-    bool multikt = method == TN_TRANSFER_MULTIKT_L1 || method == TN_TRANSFER_MULTIKT_L2;
+    bool multikt = tnp_transfer_method_of(method)->uses.family == TNP_TRANSFER_MULTIKT;
     for (size_t i = 0; i < j->job->rows; ++i)
         if (j->counts[i] > 0)
             return TN_OK;
@@ -227,11 +227,11 @@ static tn_status judge_ridge(tn_ctx *ctx, joint_job *j, judged *m)
     transfer_job *job = j->job;
     tn_status st = TN_OK;
     tnp_joint_left mixed = {0};
-    tnp_joint_model model = {.method = m->method == TN_TRANSFER_RLS   ? TNP_TRANSFER_RLS
-                                       : m->method == TN_TRANSFER_DAM ? TNP_TRANSFER_DAM
-                                                                      : TNP_TRANSFER_NONE};
+    tnp_joint_model model = {.method = m->method == TNP_TRANSFER_BY_RLS   ? TNP_TRANSFER_RLS
+                                       : m->method == TNP_TRANSFER_BY_DAM ? TNP_TRANSFER_DAM
+                                                                          : TNP_TRANSFER_NONE};
     TN_TRY(tnp_joint_ridge(ctx, &j->joint, job->problem, j->weights, model.method,
-                           m->method == TN_TRANSFER_RLS ? &job->of_all : &job->of_features, &m->at));
+                           m->method == TNP_TRANSFER_BY_RLS ? &job->of_all : &job->of_features, &m->at));
     TN_TRY(tnp_joint_leave(ctx, &j->joint, &model, &m->left, may_share(j, m->method) ? &mixed : NULL));
     share_left(j, m, &mixed);
 done:
@@ -245,7 +245,7 @@ static tn_status judge_model(tn_ctx *ctx, joint_job *j, judged *m)
     transfer_found f = {.method = m->method, .w = j->job->weights};
     adding a = {j, &f};
     TN_TRY(need_counting_rows(ctx, j, m->method));
-    if (m->method != TN_TRANSFER_AVERAGE)
+    if (m->method != TNP_TRANSFER_BY_AVERAGE)
         TN_TRY(tnp_joint_choose(ctx, &j->joint, j->job->problem, j->weights, add_losses, &a, value_without(m->method),
                                 &m->at));
     TN_TRY(predict_chosen(ctx, j, m));
@@ -261,8 +261,8 @@ static tn_status greedy_lambda(tn_ctx *ctx, joint_job *j, judged *m)
     transfer_job *job = j->job;
     tn_status st = TN_OK;
     size_t at = 0;
-    m->lambda = m->method == TN_TRANSFER_FORWARD ? 0 : job->options->lambda;
-    if (m->method == TN_TRANSFER_FORWARD || m->lambda > 0)
+    m->lambda = m->method == TNP_TRANSFER_BY_FORWARD ? 0 : job->options->lambda;
+    if (m->method == TNP_TRANSFER_BY_FORWARD || m->lambda > 0)
         return TN_OK;
     TN_TRY(tnp_joint_ridge(ctx, &j->joint, job->problem, j->weights, TNP_TRANSFER_RLS, &job->of_all, &at));
     m->lambda = tnp_ridge_lambda(job->problem, job->of_all, at);
@@ -290,7 +290,7 @@ done:
 /* Every class makes m->picks at most. */
 static tn_status leave_with(tn_ctx *ctx, joint_job *j, const judged *m, tnp_joint_left *out, tnp_joint_left *mixed)
 {
-    bool again = m->method == TN_TRANSFER_GREEDYTL && !(j->job->options->lambda > 0);
+    bool again = m->method == TNP_TRANSFER_BY_GREEDYTL && !(j->job->options->lambda > 0);
     const tnp_joint_model model = {
         .greedy = true, .lambda = again ? -1 : m->lambda, .delta = j->job->options->delta, .most = j->most};
     for (size_t k = 0; k < j->joint.classes; ++k)
@@ -356,7 +356,7 @@ static tn_status judge(tn_ctx *ctx, joint_job *j, int method, judged *m)
     *m = (judged){.method = method, .picks = SIZE_MAX};
     if (is_greedy(method))
         return judge_greedy(ctx, j, m);
-    bool ridge = method == TN_TRANSFER_NONE || method == TN_TRANSFER_RLS || method == TN_TRANSFER_DAM;
+    bool ridge = tnp_transfer_method_of(method)->uses.family == TNP_TRANSFER_RIDGE;
     return ridge ? judge_ridge(ctx, j, m) : judge_model(ctx, j, m);
 }
 
@@ -371,10 +371,10 @@ static double error_of(const judged *m, size_t k)
 static tn_status choose(tn_ctx *ctx, joint_job *j, tn_transfer_info *info, judged *m)
 {
     tn_status st = TN_OK;
-    judged rivals[2] = {{.method = TN_TRANSFER_NONE}, {.method = TN_TRANSFER_RLS}};
+    judged rivals[2] = {{.method = TNP_TRANSFER_BY_NONE}, {.method = TNP_TRANSFER_BY_RLS}};
     double *const errors[2] = {&info->none, &info->rls};
     size_t taken = 2;
-    TN_TRY(judge(ctx, j, TN_TRANSFER_GREEDYTL, m));
+    TN_TRY(judge(ctx, j, TNP_TRANSFER_BY_GREEDYTL, m));
     tnp_joint_score greedy = tnp_joint_score_of(&j->joint, j->counts, m->left.predicted);
     info->greedy = greedy.error;
     for (size_t r = j->job->features ? 0 : 1; r < 2; ++r) {
@@ -436,7 +436,7 @@ tn_status tnp_transfer_joint(tn_ctx *ctx, transfer_job *job, tn_transfer_info *i
     for (size_t k = 0; k < info->count; ++k)
         info->results[k].none = info->results[k].rls = info->results[k].greedy = NAN;
     TN_TRY(joint_job_init(ctx, job, &j));
-    TN_TRY(m.method == TN_TRANSFER_AUTO ? choose(ctx, &j, info, &m) : judge(ctx, &j, m.method, &m));
+    TN_TRY(m.method == TNP_TRANSFER_BY_AUTO ? choose(ctx, &j, info, &m) : judge(ctx, &j, m.method, &m));
     TN_TRY(finish(ctx, &j, &m, info));
 done:
     tnp_joint_left_destroy(&m.left);

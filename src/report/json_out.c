@@ -49,7 +49,7 @@ static void add_ranking(tnp_text *text, const tn_ranking *ranking)
     tnp_text_value(text, "null_log_evidence", ranking->count ? ranking->null_log_evidence : (double)NAN);
     tnp_text_add(text, ",\"candidates\":[");
     for (size_t i = 0; i < ranking->count; ++i) {
-        const tn_candidate *c = &ranking->candidates[i];
+        const tn_candidate *c = ranking->candidates[i];
         tnp_text_add(text, "%s{\"name\":", i ? "," : "");
         tnp_text_quote(text, c->name);
         if (c->transform)
@@ -188,7 +188,7 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
     tnp_text_add(&text, "{\"command\":\"fit\",\"selected\":");
     tnp_text_quotes(&text, (const char *const *)info->selected, info->selected_count);
     add_steps(&text, info);
-    add_figures(&text, &info->chosen);
+    add_figures(&text, info->chosen);
     add_lambda(&text, info);
     tnp_text_value(&text, "seconds", info->seconds);
     tnp_text_add(&text, ",\"model\":");
@@ -203,7 +203,7 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
         add_epochs(&text, info);
     tnp_text_value(&text, "temperature", info->temperature > 0 ? info->temperature : (double)NAN);
     add_notes(&text, info);
-    add_count(&text, "dim", info->chosen.dim);
+    add_count(&text, "dim", info->chosen->dim);
     add_ranking(&text, info->ranking);
     tnp_text_add(&text, "}");
     return tnp_text_take(&text, out);

@@ -54,7 +54,7 @@ static void add_candidates(tnp_text *text, const tn_ranking *ranking, bool color
     tnp_table_cell(&table, "lambda");
     tnp_table_cell(&table, "seconds");
     for (size_t i = 0; i < ranking->count; ++i) {
-        const tn_candidate *c = &ranking->candidates[i];
+        const tn_candidate *c = ranking->candidates[i];
         tnp_table_cell(&table, "%zu", i + 1);
         tnp_table_cell(&table, "%s", c->name);
         tnp_table_cell(&table, "%zu", c->dim);
@@ -75,10 +75,10 @@ static double loo_of(const tn_candidate *c)
 /* The second opinion: says so when leave-one-out would have chosen another candidate. */
 static void add_disagreement(tnp_text *text, const tn_ranking *ranking)
 {
-    const tn_candidate *first = &ranking->candidates[0], *best = first;
+    const tn_candidate *first = ranking->candidates[0], *best = first;
     for (size_t i = 1; i < ranking->count; ++i)
-        if (loo_of(&ranking->candidates[i]) > loo_of(best))
-            best = &ranking->candidates[i];
+        if (loo_of(ranking->candidates[i]) > loo_of(best))
+            best = ranking->candidates[i];
     if (best == first || isnan(loo_of(first)))
         return;
     double lead = loo_of(best) - loo_of(first);
@@ -119,7 +119,7 @@ static void add_remarks(tnp_text *text, const tn_ranking *ranking, const tn_cand
 
 static void add_verdict(tnp_text *text, const tn_ranking *ranking, bool color)
 {
-    const tn_candidate *c = &ranking->candidates[0];
+    const tn_candidate *c = ranking->candidates[0];
     if (!(c->gain_per_label > LEAST_GAIN)) {
         tnp_text_add(text,
                      "No candidate tells anything about these labels: without features the evidence is as good.\n");
@@ -130,7 +130,7 @@ static void add_verdict(tnp_text *text, const tn_ranking *ranking, bool color)
         tnp_text_add(text, " explains the labels better than no features by %.4f nats a label.\n", c->gain_per_label);
         return;
     }
-    const tn_candidate *second = &ranking->candidates[1];
+    const tn_candidate *second = ranking->candidates[1];
     tnp_text_strong(text, color, c->name);
     tnp_text_add(text, " suits this task best: it gains %.4f nats a label over no features, %.4f more than %s.\n",
                  c->gain_per_label, c->gain_per_label - second->gain_per_label, second->name);
@@ -145,7 +145,7 @@ tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool color, c
         tnp_text_add(&text, "\n");
         add_verdict(&text, ranking, color);
         add_disagreement(&text, ranking);
-        add_remarks(&text, ranking, &ranking->candidates[0]);
+        add_remarks(&text, ranking, ranking->candidates[0]);
     }
     return tnp_text_take(&text, out);
 }
@@ -155,7 +155,7 @@ tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool color, c
 /* Without evidence there was no choice to make: svm and logistic on one candidate, or on all. */
 static bool has_evidence(const tn_fit_info *info)
 {
-    return !isnan(info->chosen.log_evidence);
+    return !isnan(info->chosen->log_evidence);
 }
 
 static void add_steps(tnp_text *text, const tn_fit_info *info, bool color)
@@ -300,7 +300,7 @@ static void add_trials(tnp_text *text, const tn_fit_info *info, bool color)
 /* Leave-one-out is in closed form for the ridge only: beside another head it speaks for the representations. */
 static void add_loo(tnp_text *text, const tn_fit_info *info)
 {
-    const tn_candidate *c = &info->chosen;
+    const tn_candidate *c = info->chosen;
     const char *whose = info->lambda ? "" : " (of a ridge head)";
     if (c->loo_mean_ap > 0)
         tnp_text_add(text, "LOO mean AP   %.3f%s\n", c->loo_mean_ap, whose);
@@ -315,7 +315,7 @@ static void add_loo(tnp_text *text, const tn_fit_info *info)
 
 static void add_choice(tnp_text *text, const tn_fit_info *info, const char *model, bool color)
 {
-    const tn_candidate *c = &info->chosen;
+    const tn_candidate *c = info->chosen;
     tnp_text_add(text, "selected      ");
     tnp_text_raw(text, tnp_bold(color));
     for (size_t i = 0; i < info->selected_count; ++i)
@@ -369,16 +369,16 @@ static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
         add_class_means(text, info);
         return;
     }
-    if (!(info->chosen.gain_per_label > LEAST_GAIN) || has_no_weights(info)) {
+    if (!(info->chosen->gain_per_label > LEAST_GAIN) || has_no_weights(info)) {
         tnp_text_add(text, "The head is of little use: without features the evidence is as good.\n");
         return;
     }
     if (ranking->count == 0 || all_single(ranking))
         return;
-    const tn_candidate *best = &ranking->candidates[0];
+    const tn_candidate *best = ranking->candidates[0];
     if (info->selected_count > 1)
         tnp_text_add(text, "Together they gain %.4f nats a label more than the best single one, %s.\n",
-                     info->chosen.gain_per_label - best->gain_per_label, best->name);
+                     info->chosen->gain_per_label - best->gain_per_label, best->name);
     else if (info->step_count > 1)
         tnp_text_add(text, "%s alone is enough: nothing that was tried beside it raised the evidence.\n",
                      info->selected_count ? info->selected[0] : best->name);
@@ -423,6 +423,6 @@ tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, 
     tnp_text_add(&text, "\n");
     add_fit_verdict(&text, info);
     add_training_remarks(&text, info);
-    add_remarks(&text, info->ranking, &info->chosen);
+    add_remarks(&text, info->ranking, info->chosen);
     return tnp_text_take(&text, out);
 }

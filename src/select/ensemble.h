@@ -5,7 +5,7 @@
 #define TNP_ENSEMBLE_H
 
 #include "learn/ridge/ridge.h"
-#include "tenon/select.h"
+#include "select/options.h"
 
 typedef struct tnp_ensemble tnp_ensemble;
 
@@ -32,7 +32,7 @@ bool tnp_ensemble_has_room(const tn_ctx *ctx, const tnp_ensemble *ensemble, size
 /* The ridge problem and the evidence of a set, with as many digits as the set needs; refine.c. constant: as
  * tnp_evidence_new. Both are the caller's. */
 tn_status tnp_ensemble_evidence(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count,
-                                const bool *constant, const tn_evidence_options *options, tnp_ridge **ridge,
+                                const bool *constant, const tnp_evidence_options *options, tnp_ridge **ridge,
                                 tn_evidence **evidence);
 /* The same problem from the rows, by singular values; and what that takes. */
 tn_status tnp_ensemble_root(tn_ctx *ctx, const tnp_ensemble *ensemble, const size_t *members, size_t count,

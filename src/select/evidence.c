@@ -25,7 +25,7 @@ enum { GOLDEN_STEPS = 60, WATCH = 8 };
 typedef struct evidence_job {
     const tnp_spectrum *s;
     const tnp_simd *k;
-    const tn_evidence_options *opt;
+    const tnp_evidence_options *opt;
     const bool *constant;
     double dim;
     tnp_scan scan;
@@ -103,17 +103,17 @@ static double propose(const evidence_job *job, class_lane *lane, const point *p,
 {
     const tnp_spectrum *s = job->s;
     double fixed = log(p->gamma * p->r / (s->dof * p->ww)), next = fixed;
-    switch ((tn_optimizer)job->opt->optimizer) {
-    case TN_OPT_AITKEN:
+    switch ((tnp_optimizer)job->opt->optimizer) {
+    case TNP_OPT_AITKEN:
         return aitken_target(lane, lane->x, fixed, error);
-    case TN_OPT_NEWTON:
+    case TNP_OPT_NEWTON:
         next = newton_target(s, lane->x, p);
         *error = fabs(next - lane->x);
         return next;
-    case TN_OPT_MACKAY:
+    case TNP_OPT_MACKAY:
         next = log(p->gamma * p->residual / ((s->dof - p->gamma) * p->ww));
         break;
-    case TN_OPT_EM:
+    case TNP_OPT_EM:
         next = em_target(s, job->dim, lane, p->ww, p->residual);
         break;
     }
@@ -127,7 +127,7 @@ static double propose(const evidence_job *job, class_lane *lane, const point *p,
 static void advance(const evidence_job *job, class_lane *lane, const point *p)
 {
     double slope = p->gamma - job->s->dof * exp(lane->x) * p->ww / p->r, error = INFINITY, next;
-    bool fast = job->opt->optimizer == TN_OPT_AITKEN || job->opt->optimizer == TN_OPT_NEWTON, slow;
+    bool fast = job->opt->optimizer == TNP_OPT_AITKEN || job->opt->optimizer == TNP_OPT_NEWTON, slow;
     ++lane->iterations;
     if (slope > 0)
         lane->lo = lane->x;
@@ -298,7 +298,7 @@ static void optimise_tile(void *arg, size_t tile, double *scratch)
     for (bool first = true; any; first = false) {
         any = false;
         eval_lanes(job, tile, lanes, scratch, &v);
-        if (job->opt->optimizer == TN_OPT_NEWTON)
+        if (job->opt->optimizer == TNP_OPT_NEWTON)
             eval_cubic(job, lanes, scratch, cubic, uu);
         for (size_t l = 0; l < TNP_LANES; ++l) {
             if (!lanes[l].active)
@@ -405,7 +405,7 @@ static size_t count_unbounded(const evidence_job *job)
 }
 
 tn_status tnp_evidence_new(tn_ctx *ctx, const tnp_spectrum *s, size_t rows, size_t dim, const bool *constant,
-                           const tn_evidence_options *options, tn_evidence **out)
+                           const tnp_evidence_options *options, tn_evidence **out)
 {
     tn_status st = TN_OK;
     tn_evidence *e = NULL;
@@ -442,29 +442,37 @@ done:
     return st;
 }
 
-void tn_evidence_options_default(tn_evidence_options *options)
+void tnp_evidence_options_default(tnp_evidence_options *options)
 {
-    options->optimizer = TN_OPT_AITKEN;
+    options->optimizer = TNP_OPT_AITKEN;
     options->intercept = true;
     options->tolerance = 1e-6;
     options->max_iterations = 500;
     options->start = 0;
 }
 
-const tn_field *tn_evidence_fields(size_t *count)
+const tn_field *tnp_evidence_fields(size_t *count)
 {
     static const tn_field fields[] = {
-        {"optimizer", TN_FIELD_CHOICE, offsetof(tn_evidence_options, optimizer), 0, 0, TN_OPTIMIZER_WORDS,
+        {"optimizer", TN_FIELD_CHOICE, offsetof(tnp_evidence_options, optimizer), 0, 0, TNP_OPTIMIZER_WORDS,
          "how the evidence is maximised over lambda; all are safeguarded"},
-        {"intercept", TN_FIELD_YESNO, offsetof(tn_evidence_options, intercept), 0, 0, "yes|no",
+        {"intercept", TN_FIELD_YESNO, offsetof(tnp_evidence_options, intercept), 0, 0, "yes|no",
          "add an unpenalised intercept"},
-        {"tolerance", TN_FIELD_REAL, offsetof(tn_evidence_options, tolerance), 1e-14, 1, "X",
+        {"tolerance", TN_FIELD_REAL, offsetof(tnp_evidence_options, tolerance), 1e-14, 1, "X",
          "stop when an update would change lambda by less than this fraction"},
-        {"max-iterations", TN_FIELD_INT, offsetof(tn_evidence_options, max_iterations), 1, 1000000, "N",
+        {"max-iterations", TN_FIELD_INT, offsetof(tnp_evidence_options, max_iterations), 1, 1000000, "N",
          "most evaluations of a class"},
-        {"start", TN_FIELD_REAL, offsetof(tn_evidence_options, start), 0, 1e300, "X",
+        {"start", TN_FIELD_REAL, offsetof(tnp_evidence_options, start), 0, 1e300, "X",
          "first lambda; 0 starts from a coarse scan"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
 }
+
+static void defaults(void *values)
+{
+    tnp_evidence_options_default(values);
+}
+
+static const tnp_options_table tables[] = {{"Evidence", tnp_evidence_fields, 0}, {NULL, NULL, 0}};
+const tnp_options_kind tnp_evidence_kind = {"evidence", sizeof(tnp_evidence_options), defaults, tables, NULL, 0, NULL};

@@ -5,12 +5,12 @@
 #define TNP_EVIDENCE_H
 
 #include "learn/ridge/loo.h"
-#include "tenon/select.h"
+#include "select/options.h"
 
 /* rows, dim: of the problem, for the record and for EM. constant (classes): targets that never change, left out.
  * Owned by the caller, free with tn_evidence_free. */
 tn_status tnp_evidence_new(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t rows, size_t dim, const bool *constant,
-                           const tn_evidence_options *options, tn_evidence **out);
+                           const tnp_evidence_options *options, tn_evidence **out);
 
 /* Estimates how far rounding of the moments may have moved the log evidence, relative to it: out->error. */
 tn_status tnp_evidence_error(tn_ctx *ctx, const tnp_spectrum *spectrum, tn_evidence *out);

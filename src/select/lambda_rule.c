@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * One lambda for all classes by other rules than the evidence: generalised cross-validation here, leave-one-out in
- * evaluate/loo.c; and the words by which a user names a rule.
+ * learn/ridge/loo.c.
  *
  *   GCV(lambda) = N sum_k |y_k - X w_k|^2 / (N - gamma - 1)^2        (the 1 is the intercept's)
  *
@@ -117,24 +117,6 @@ tn_status tnp_gcv_lambda(tn_ctx *ctx, const tnp_spectrum *s, size_t rows, bool i
 done:
     tnp_free(job.residual);
     return st;
-}
-
-tn_status tn_lambda_parse(tn_ctx *ctx, const char *text, tn_lambda_rule *rule, double *value)
-{
-    static const char *const words[] = {"auto", "shared", "per-class", "gcv", "loo"};
-    for (int i = 0; i < 5; ++i)
-        if (strcmp(text, words[i]) == 0) {
-            *rule = (tn_lambda_rule)i;
-            *value = 0;
-            return TN_OK;
-        }
-    double x = 0;
-    if (!tnp_number((tnp_span){text, strlen(text)}, &x) || !(x > 0) || !isfinite(x))
-        return tnp_fail(ctx, TN_ERR_ARG,
-                        "--lambda: got '%.40s', expected shared, per-class, gcv, loo or a positive number", text);
-    *rule = TN_LAMBDA_FIXED;
-    *value = x;
-    return TN_OK;
 }
 
 tn_status tnp_loo_lambda(tn_ctx *ctx, tnp_loo *loo, const tnp_spectrum *spectrum, double *lambda)

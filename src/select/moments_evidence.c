@@ -17,8 +17,8 @@ static size_t find_constant(const tn_moments *moments, bool *constant)
     return useful;
 }
 
-tn_status tn_moments_evidence(tn_ctx *ctx, const tn_moments *moments, const tn_evidence_options *options,
-                              tn_evidence **out)
+tn_status tnp_moments_evidence(tn_ctx *ctx, const tn_moments *moments, const tnp_evidence_options *options,
+                               tn_evidence **out)
 {
     tn_status st = TN_OK;
     bool *constant = NULL;
@@ -36,4 +36,11 @@ done:
     tnp_ridge_free(ridge);
     tnp_free(constant);
     return st;
+}
+
+tn_status tn_moments_evidence(tn_ctx *ctx, const tn_moments *moments, const tn_options *options, tn_evidence **out)
+{
+    tnp_evidence_options values;
+    tn_status st = tnp_options_read(ctx, options, &tnp_evidence_kind, &values);
+    return st == TN_OK ? tnp_moments_evidence(ctx, moments, &values, out) : st;
 }

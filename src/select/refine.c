@@ -54,7 +54,7 @@ static bool wants_root(const tn_ctx *ctx, const tnp_ensemble *ensemble, const si
 }
 
 tn_status tnp_ensemble_evidence(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count,
-                                const bool *constant, const tn_evidence_options *options, tnp_ridge **ridge,
+                                const bool *constant, const tnp_evidence_options *options, tnp_ridge **ridge,
                                 tn_evidence **evidence)
 {
     tn_status st = TN_OK;

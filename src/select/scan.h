@@ -5,7 +5,7 @@
 #define TNP_SCAN_H
 
 #include "learn/ridge/spectrum.h"
-#include "tenon/select.h"
+#include "select/options.h"
 
 enum { TNP_SCAN = 37, TNP_SCAN_MOST = 129 };
 

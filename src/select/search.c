@@ -170,12 +170,12 @@ static tn_status take_all(tn_ctx *ctx, state *s)
     return TN_OK;
 }
 
-tn_status tnp_search_new(tn_ctx *ctx, tn_search how, size_t candidates, const double *singles, tnp_set_fn evidence,
-                         void *arg, tnp_search **out)
+tn_status tnp_search_new(tn_ctx *ctx, tnp_search_kind how, size_t candidates, const double *singles,
+                         tnp_set_fn evidence, void *arg, tnp_search **out)
 {
     tn_status st = TN_OK;
     state s = {NULL, candidates, 0, singles, evidence, arg, NULL};
-    if (how == TN_SEARCH_EXHAUSTIVE && candidates > TNP_EXHAUSTIVE_MOST)
+    if (how == TNP_SEARCH_EXHAUSTIVE && candidates > TNP_EXHAUSTIVE_MOST)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "--select exhaustive: %zu candidates, expected at most %d; forward takes any number",
                         candidates, TNP_EXHAUSTIVE_MOST);
@@ -183,19 +183,19 @@ tn_status tnp_search_new(tn_ctx *ctx, tn_search how, size_t candidates, const do
     TN_TRY(tnp_alloc(ctx, candidates, sizeof *s.out->members, &s.out->members));
     TN_TRY(tnp_alloc(ctx, candidates, sizeof *s.set, &s.set));
     switch (how) {
-    case TN_SEARCH_BEST:
+    case TNP_SEARCH_BEST:
         TN_TRY(greedy(ctx, &s, 1));
         break;
-    case TN_SEARCH_GREEDY:
+    case TNP_SEARCH_GREEDY:
         TN_TRY(greedy(ctx, &s, candidates));
         break;
-    case TN_SEARCH_FORWARD:
+    case TNP_SEARCH_FORWARD:
         TN_TRY(forward(ctx, &s));
         break;
-    case TN_SEARCH_EXHAUSTIVE:
+    case TNP_SEARCH_EXHAUSTIVE:
         TN_TRY(exhaustive(ctx, &s));
         break;
-    case TN_SEARCH_ALL:
+    case TNP_SEARCH_ALL:
         TN_TRY(take_all(ctx, &s));
         break;
     }

@@ -6,7 +6,7 @@
 #define TNP_SEARCH_H
 
 #include "base/base.h"
-#include "tenon/select.h"
+#include "select/options.h"
 
 enum { TNP_EXHAUSTIVE_MOST = 12 };
 
@@ -31,8 +31,8 @@ typedef struct tnp_search {
 
 /* singles: log evidence of each of `candidates` alone. Ties go to the lower index. TN_ERR_ARG for an exhaustive
  * search over more than TNP_EXHAUSTIVE_MOST. */
-tn_status tnp_search_new(tn_ctx *ctx, tn_search how, size_t candidates, const double *singles, tnp_set_fn evidence,
-                         void *arg, tnp_search **out);
+tn_status tnp_search_new(tn_ctx *ctx, tnp_search_kind how, size_t candidates, const double *singles,
+                         tnp_set_fn evidence, void *arg, tnp_search **out);
 /* The full set without asking: no trials, log evidence NaN. */
 tn_status tnp_search_all(tn_ctx *ctx, size_t candidates, tnp_search **out);
 void tnp_search_free(tnp_search *search);

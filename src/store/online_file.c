@@ -155,14 +155,14 @@ static tn_status damaged(tn_ctx *ctx, const char *path, const char *what)
 static tn_status give_settings(tn_ctx *ctx, const char *path, const double *s, tn_online *o)
 {
     size_t count = 0;
-    const tn_field *fields = tn_online_fields(&count);
-    bool ovr = s[1] != TN_ONLINE_MUL || o->head->task == TN_TASK_MULTILABEL;
-    bool whole = tnp_whole_below(s[0], TNP_SCW2 + 1) && tnp_whole_below(s[1], TN_ONLINE_W_OVR + 1) &&
+    const tn_field *fields = tnp_online_fields(&count);
+    bool ovr = s[1] != TNP_ONLINE_MUL || o->head->task == TN_TASK_MULTILABEL;
+    bool whole = tnp_whole_below(s[0], TNP_SCW2 + 1) && tnp_whole_below(s[1], TNP_ONLINE_W_OVR + 1) &&
                  tnp_whole_below(s[2], 2) && tnp_whole_below(s[3], 2) && tnp_whole_below(s[4], TN_NAN_ZERO + 1) &&
                  tnp_whole_below(s[8], exact);
     if (!whole || !(s[5] > 0))
         return damaged(ctx, path, "its settings are out of bounds");
-    tn_online_options_default(&o->options);
+    tnp_online_options_default(&o->options);
     o->options.multiclass = (int)s[1];
     o->options.eta = o->eta = s[6];
     o->options.ratio = s[7];

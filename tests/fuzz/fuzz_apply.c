@@ -3,7 +3,7 @@
  * Applies a loaded head: scores and probabilities of three rows, the sources of a transfer head given as a file of scores or as a
  * second head, and an online learner that goes on from it, which it must refuse where there are sources. Three parts: the head, the source's head, values of the rows. */
 #include "fuzz.h"
-#include "tenon/pipeline.h"
+#include "pipeline/options.h"
 #include "tenon/store.h"
 
 enum { ROWS = 3, MOST_COLS = 64, MOST_REPS = 4, MOST_CLASSES = 16 };
@@ -50,21 +50,21 @@ static void remove_rows(const char *end)
 static void go_on(tn_ctx *ctx, const tn_head *head, const tn_features *const *features, size_t count)
 {
     char path[FUZZ_PATH];
-    tn_fit_options options;
+    tnp_fit_options options;
     tn_fit_info *info = NULL;
     tn_head *next = NULL;
     tn_labels *labels = NULL;
     static const char lines[] = "a\nb\na\n";
     fuzz_path(path, ".txt");
     fuzz_store(path, (const uint8_t *)lines, sizeof lines - 1);
-    tn_fit_options_default(&options);
-    options.method = TN_METHOD_PA;
-    options.select = TN_SEARCH_ALL;
+    tnp_fit_options_default(&options);
+    options.method = TNP_METHOD_PA;
+    options.select = TNP_SEARCH_ALL;
     options.online.epochs = 1;
     options.from = head;
     if (tn_labels_open(ctx, path, TN_TASK_AUTO, &labels) == TN_OK &&
         tn_labels_join(ctx, labels, tn_head_class_names(head), tn_head_classes(head)) == TN_OK)
-        if (tn_fit(ctx, features, count, labels, &options, &info, &next) == TN_OK && tn_head_source_count(head) != 0)
+        if (tnp_fit(ctx, features, count, labels, &options, &info, &next) == TN_OK && tn_head_source_count(head) != 0)
             abort(); /* weights of sources have no columns to stand in */
     tn_head_free(next);
     tn_fit_info_free(info);

@@ -35,7 +35,8 @@ static inline void fuzz_be_quiet(void)
 static inline void fuzz_program_begin(fuzz_program *p, tn_ctx *ctx, const char *command)
 {
     *p = (fuzz_program){.app = {.ctx = ctx, .command = cli_find_command(command), .line = "fuzz"}, .kept = stdout};
-    cli_options_default(&p->app.options);
+    if (cli_options_new(&p->app) != EXIT_FINE)
+        abort();
     p->app.args = p->args;
     fuzz_be_quiet();
     stdout = open_memstream(&p->text, &p->size);
@@ -99,6 +100,7 @@ static inline void fuzz_program_end(fuzz_program *p, int code)
     if (fclose(caught) != 0)
         abort();
     fuzz_judge(p, code);
+    tn_options_free(p->app.library);
     free(p->text);
 }
 

@@ -21,7 +21,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options->proba = (how & 2) != 0;
     options->per_class = (how & 4) != 0;
     options->task = how >> 4 & 3;
-    options->fit.rank.nan = (how >> 6) % 3;
+    options->nan = (how >> 6) % 3;
     fuzz_program_end(&program, cmd_eval(&program.app));
     unlink(scores);
     fuzz_end(ctx, labels);

@@ -3,7 +3,7 @@
  * Any bytes as a file of sample weights, for every method that may take one; the first byte chooses the method and, in bit 7,
  * balanced classes. What is trained has finite weights. */
 #include "fuzz.h"
-#include "tenon/pipeline.h"
+#include "pipeline/options.h"
 
 #include <math.h>
 
@@ -25,19 +25,20 @@ static void check(const tn_head *head)
 
 static void train(tn_ctx *ctx, const tn_features *features, const tn_labels *labels, uint8_t how)
 {
-    static const int methods[] = {TN_METHOD_SVM,  TN_METHOD_LOGISTIC, TN_METHOD_PA,    TN_METHOD_EVIDENCE,
-                                  TN_METHOD_AROW, TN_METHOD_RIDGE_CV, TN_METHOD_SVM_CV};
-    tn_fit_options options;
+    static const int methods[] = {TNP_METHOD_SVM,  TNP_METHOD_LOGISTIC, TNP_METHOD_PA,    TNP_METHOD_EVIDENCE,
+                                  TNP_METHOD_AROW, TNP_METHOD_RIDGE_CV, TNP_METHOD_SVM_CV};
+    tnp_fit_options options;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    tn_fit_options_default(&options);
+    tnp_fit_options_default(&options);
     options.method = methods[(how & 0x7f) % (sizeof methods / sizeof *methods)];
-    options.learn.class_weight = how & 0x80 ? TN_WEIGHT_BALANCED : TN_WEIGHT_NONE;
+    options.learn.class_weight = how & 0x80 ? TNP_WEIGHT_BALANCED : TNP_WEIGHT_NONE;
     options.learn.max_passes = 20;
     options.learn.folds = 2;
-    options.learn.grid = options.method == TN_METHOD_SVM_CV || options.method == TN_METHOD_RIDGE_CV ? "1" : "";
+    static const double one[] = {1};
+    options.learn.grid = (tnp_reals){one, 1};
     options.online.epochs = 2;
-    if (tn_fit(ctx, &features, 1, labels, &options, &info, &head) == TN_OK)
+    if (tnp_fit(ctx, &features, 1, labels, &options, &info, &head) == TN_OK)
         check(head);
     tn_head_free(head);
     tn_fit_info_free(info);

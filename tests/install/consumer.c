@@ -15,10 +15,8 @@ static tn_status rank(tn_ctx *ctx, const char *folder, tn_ranking **ranking)
     static const char *const reps[REPS] = {"doodle", "mobilenetv2"};
     tn_features *features[REPS] = {NULL, NULL};
     tn_labels *labels = NULL;
-    tn_rank_options options;
     char path[PATH_SIZE];
     tn_status st = TN_OK;
-    tn_rank_options_default(&options);
     for (size_t i = 0; i < REPS && st == TN_OK; ++i) {
         snprintf(path, sizeof path, "%s/%s.train.npy", folder, reps[i]);
         st = tn_features_open(ctx, path, &features[i]);
@@ -27,7 +25,7 @@ static tn_status rank(tn_ctx *ctx, const char *folder, tn_ranking **ranking)
     if (st == TN_OK)
         st = tn_labels_open(ctx, path, TN_TASK_AUTO, &labels);
     if (st == TN_OK)
-        st = tn_rank(ctx, (const tn_features *const *)features, REPS, labels, &options, ranking);
+        st = tn_rank(ctx, (const tn_features *const *)features, REPS, labels, NULL, ranking);
     tn_labels_free(labels);
     for (size_t i = 0; i < REPS; ++i)
         tn_features_close(features[i]);
@@ -46,10 +44,10 @@ int main(int argc, char **argv)
     if (rank(ctx, argv[1], &ranking) != TN_OK) {
         fprintf(stderr, "%s\n", tn_ctx_message(ctx));
     } else {
-        bad = ranking->count != REPS || strcmp(ranking->candidates[0].name, "mobilenetv2") != 0 ||
-              !isfinite(ranking->candidates[0].log_evidence);
+        bad = ranking->count != REPS || strcmp(ranking->candidates[0]->name, "mobilenetv2") != 0 ||
+              !isfinite(ranking->candidates[0]->log_evidence);
         for (size_t i = 0; i < ranking->count; ++i)
-            printf("%-12s %.2f\n", ranking->candidates[i].name, ranking->candidates[i].log_evidence);
+            printf("%-12s %.2f\n", ranking->candidates[i]->name, ranking->candidates[i]->log_evidence);
     }
     tn_ranking_free(ranking);
     tn_ctx_free(ctx);

@@ -15,7 +15,7 @@
 #include "learn/linear/exact.h"
 #include "learn/linear/svm_dual.h"
 #include "ref_map_learn.h"
-#include "tenon/pipeline.h"
+#include "pipeline/options.h"
 
 #include <linear.h>
 
@@ -340,12 +340,12 @@ static void kernel_learning(void **state)
     tn_features *features = features_of("kernel", x, N, D, AS_F32);
     tn_labels *labels = labels_of(y, N, K, TN_TASK_MULTICLASS);
     tn_map_data set = {features, labels};
-    tn_map_options opt;
+    tnp_map_options opt;
     tn_map_info info;
     tn_map *map = NULL;
-    tn_map_options_default(&opt);
+    tnp_map_options_default(&opt);
     opt.gap = 2e-5;
-    assert_fine(test_ctx, tn_map_learn(test_ctx, &set, 1, &opt, &info, &map));
+    assert_fine(test_ctx, tnp_map_learn(test_ctx, &set, 1, &opt, &info, &map));
     assert_true(info.converged);
     ref_map_features(0, 0, info.scale, x, N, D, a.x);
     fill_rows(&a, true);

@@ -7,6 +7,9 @@
 #include "fixtures/problems.h"
 #include "tenon/store.h"
 #include "tenon/tenon.h"
+#include "pipeline/methods.h"
+#include "pipeline/online.h"
+#include "pipeline/options.h"
 
 enum { ROWS = 150, LEFT = 7, RIGHT = 6, WIDE = LEFT + RIGHT, CLASSES = 5, REPS = 2 };
 
@@ -92,12 +95,12 @@ static inline void cut_free(chunk *list, size_t count)
     free(list);
 }
 
-static inline tn_fit_options online_of(int method, int multiclass)
+static inline tnp_fit_options online_of(int method, int multiclass)
 {
-    tn_fit_options opt;
-    tn_fit_options_default(&opt);
+    tnp_fit_options opt;
+    tnp_fit_options_default(&opt);
     opt.method = method;
-    opt.select = TN_SEARCH_ALL;
+    opt.select = TNP_SEARCH_ALL;
     opt.online.multiclass = multiclass;
     opt.online.shuffle = false;
     opt.online.epochs = 1;
@@ -108,11 +111,11 @@ static inline tn_fit_options online_of(int method, int multiclass)
     return opt;
 }
 
-static inline tn_online *learner_of(const rows *r, const tn_fit_options *opt)
+static inline tn_online *learner_of(const rows *r, const tnp_fit_options *opt)
 {
     tn_online *o = NULL;
     assert_fine(test_ctx,
-                tn_online_new(test_ctx, opt, r->task, (const char *const *)r->whole.labels->names, CLASSES, &o));
+                tnp_online_begin(test_ctx, opt, r->task, (const char *const *)r->whole.labels->names, CLASSES, &o));
     return o;
 }
 

@@ -7,8 +7,8 @@
 
 #include "fixtures/problems.h"
 #include "learn/head/head.h"
-#include "tenon/pipeline.h"
 #include "tenon/report.h"
+#include "options_of.h"
 
 enum { ROWS = 240, COLS = 6, CLASSES = 3 };
 
@@ -75,32 +75,34 @@ static inline tn_features *file_of(const char *name, const ref_real *rows)
     return features;
 }
 
-static inline tn_fit_options digits_options(int method, const char *normalize)
+static inline tnp_fit_options digits_options(int method, const char *normalize)
 {
-    tn_fit_options opt;
-    tn_fit_options_default(&opt);
+    tnp_fit_options opt;
+    tnp_fit_options_default(&opt);
     opt.method = method;
     opt.rank.normalize = normalize;
     opt.learn.folds = 3;
-    opt.learn.grid = method == TN_METHOD_RIDGE_CV ? "0.1,1,10" : method == TN_METHOD_SVM_CV ? "0.05,0.5" : "";
+    opt.learn.grid = grid_of(method == TNP_METHOD_RIDGE_CV ? "0.1,1,10"
+                             : method == TNP_METHOD_SVM_CV ? "0.05,0.5"
+                                                           : "");
     opt.online.epochs = 4;
     return opt;
 }
 
-static inline tn_status fit_one(const tn_features *features, const tn_labels *labels, const tn_fit_options *opt,
+static inline tn_status fit_one(const tn_features *features, const tn_labels *labels, const tnp_fit_options *opt,
                                 tn_fit_info **info, tn_head **head)
 {
-    return tn_fit(test_ctx, &features, 1, labels, opt, info, head);
+    return tnp_fit(test_ctx, &features, 1, labels, opt, info, head);
 }
 
-static inline tn_head *fitted(const tn_features *features, const tn_labels *labels, const tn_fit_options *opt,
+static inline tn_head *fitted(const tn_features *features, const tn_labels *labels, const tnp_fit_options *opt,
                               double *loo)
 {
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     assert_fine(test_ctx, fit_one(features, labels, opt, &info, &head));
     if (loo)
-        *loo = info->chosen.loo_accuracy;
+        *loo = info->chosen->loo_accuracy;
     tn_fit_info_free(info);
     return head;
 }

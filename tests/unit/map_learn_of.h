@@ -7,7 +7,7 @@
 #include "fixtures/problems.h"
 #include "ref_map_learn.h"
 #include "ref_svm.h"
-#include "tenon/pipeline.h"
+#include "pipeline/options.h"
 
 enum { M = TN_BASIS_SIZE };
 
@@ -39,7 +39,7 @@ typedef struct literal {
     ref_real a[M * M];
 } literal;
 
-static inline void add_literal(const set *s, const tn_map_options *opt, double scale, literal *out)
+static inline void add_literal(const set *s, const tnp_map_options *opt, double scale, literal *out)
 {
     size_t n = s->p.n, k = s->p.k, entries = s->p.d * (opt->sign == TN_SIGNED_SPLIT ? 2 : 1), width = entries * M;
     double *x = ref_alloc(n * width, sizeof *x), *y = ref_alloc(n, sizeof *y), *c = ref_alloc(n, sizeof *c);

@@ -36,14 +36,14 @@ static inline double *mapped(const double *x, size_t n, size_t d, int kind, bool
 static inline tn_candidate rank_file(const scene *s, const double *x, size_t cols, const char *normalize)
 {
     tn_features *features = array_of("mapped", x, s->n, cols, AS_F64);
-    tn_rank_options opt;
+    tnp_rank_options opt;
     tn_ranking *r = NULL;
-    tn_rank_options_default(&opt);
+    tnp_rank_options_default(&opt);
     opt.normalize = normalize;
-    opt.loo = "all";
-    assert_fine(test_ctx, tn_rank(test_ctx, (const tn_features *const *)&features, 1, s->labels, &opt, &r));
-    assert_null(r->candidates[0].transform);
-    tn_candidate c = r->candidates[0];
+    opt.loo = TNP_ALL;
+    assert_fine(test_ctx, tnp_rank(test_ctx, (const tn_features *const *)&features, 1, s->labels, &opt, &r));
+    assert_null(r->candidates[0]->transform);
+    tn_candidate c = *r->candidates[0];
     c.name = NULL;
     tn_ranking_free(r);
     tn_features_close(features);

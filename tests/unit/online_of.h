@@ -54,10 +54,10 @@ static inline tnp_online_data tally_data(const tally *t)
     return (tnp_online_data){(const tn_feed *const *)&t->feed, 1, &t->targets, NULL, false, NULL};
 }
 
-static inline tn_online_options online_options_of(int multiclass)
+static inline tnp_online_options online_options_of(int multiclass)
 {
-    tn_online_options o;
-    tn_online_options_default(&o);
+    tnp_online_options o;
+    tnp_online_options_default(&o);
     o.multiclass = multiclass;
     return o;
 }

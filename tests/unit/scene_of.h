@@ -5,7 +5,7 @@
 #define TN_TESTS_SCENE_OF_H
 
 #include "fixtures/problems.h"
-#include "tenon/pipeline.h"
+#include "pipeline/options.h"
 
 enum { REPS = 2, K = 3 };
 
@@ -42,14 +42,14 @@ static inline void scene_free(scene *s)
     labels_done(s->labels);
 }
 
-static inline tn_status rank(const scene *s, const tn_rank_options *opt, tn_ranking **out)
+static inline tn_status rank(const scene *s, const tnp_rank_options *opt, tn_ranking **out)
 {
-    return tn_rank(test_ctx, (const tn_features *const *)s->features, REPS, s->labels, opt, out);
+    return tnp_rank(test_ctx, (const tn_features *const *)s->features, REPS, s->labels, opt, out);
 }
 
-static inline tn_status fit(const scene *s, const tn_fit_options *opt, tn_fit_info **info, tn_head **head)
+static inline tn_status fit(const scene *s, const tnp_fit_options *opt, tn_fit_info **info, tn_head **head)
 {
-    return tn_fit(test_ctx, (const tn_features *const *)s->features, REPS, s->labels, opt, info, head);
+    return tnp_fit(test_ctx, (const tn_features *const *)s->features, REPS, s->labels, opt, info, head);
 }
 
 #endif

@@ -165,9 +165,9 @@ done:
 static tn_status make_evidence(tn_ctx *ctx, const inputs *in, void **out)
 {
     bool constant[8] = {false};
-    tn_evidence_options opt;
+    tnp_evidence_options opt;
     tn_evidence *e = NULL;
-    tn_evidence_options_default(&opt);
+    tnp_evidence_options_default(&opt);
     tn_status st = tnp_evidence_new(ctx, in->s, in->p.n, in->p.d, constant, &opt, &e);
     if (st == TN_OK)
         *out = e;

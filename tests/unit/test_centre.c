@@ -103,8 +103,8 @@ static void first_bad_row_is_named(void **state)
     tn_labels *labels = labels_of(y, N, 2, TN_TASK_MULTICLASS);
     for (size_t b = 0; b < 2; ++b)
         for (size_t m = 0; m < 3; ++m) {
-            tn_fit_options opt =
-                digits_options((const int[]){TN_METHOD_EVIDENCE, TN_METHOD_SVM, TN_METHOD_PA}[m], "none");
+            tnp_fit_options opt =
+                digits_options((const int[]){TNP_METHOD_EVIDENCE, TNP_METHOD_SVM, TNP_METHOD_PA}[m], "none");
             tn_fit_info *info = NULL;
             tn_head *head = NULL;
             for (size_t i = 0; i < N; ++i)
@@ -192,7 +192,7 @@ static void every_allocation_may_fail(void **state)
 
 static tn_head *far_head(const ref_problem *p, const tn_labels *labels, int method)
 {
-    tn_fit_options opt = digits_options(method, "none");
+    tnp_fit_options opt = digits_options(method, "none");
     tn_features *features = placed("x", p->x, 1e8, 1, AS_F64);
     tn_head *head = fitted(features, labels, &opt, NULL);
     tn_features_close(features);
@@ -218,7 +218,7 @@ static void file_has_centre_and_plain_bias(void **state)
     (void)state;
     ref_problem p = units_of(2);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
-    tn_head *head = far_head(&p, labels, TN_METHOD_LOGISTIC), *copy = NULL;
+    tn_head *head = far_head(&p, labels, TNP_METHOD_LOGISTIC), *copy = NULL;
     const char *path = file_path("h.safetensors");
     size_t size = 0;
     assert_fine(test_ctx, tn_head_save(test_ctx, head, "tenon fit", path));
@@ -251,7 +251,7 @@ static void damaged_centres_are_refused(void **state)
     (void)state;
     ref_problem p = units_of(2);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
-    tn_head *head = far_head(&p, labels, TN_METHOD_LOGISTIC), *loaded = NULL;
+    tn_head *head = far_head(&p, labels, TNP_METHOD_LOGISTIC), *loaded = NULL;
     const char *path = file_path("h.safetensors");
     static const char *const names[] = {"centre", "centre_bias"};
     size_t size = 0;
@@ -302,16 +302,16 @@ static void going_on_from_a_head_with_centre(void **state)
     ref_problem p = units_of(10);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
     tn_features *features[2] = {placed("far", p.x, 1e8, 1, AS_F64), NULL};
-    tn_fit_options opt = digits_options(TN_METHOD_AROW, "none");
+    tnp_fit_options opt = digits_options(TNP_METHOD_AROW, "none");
     tn_head *head[2] = {fitted(features[0], labels, &opt, NULL), NULL}, *next[2];
     ref_real *rows = prepared(p.x, 1e8, 1, TN_NORM_NONE, tn_head_centre(head[0]));
     features[1] = file_of("near", rows);
     head[1] = fitted(features[1], labels, &opt, NULL);
     for (size_t i = 0; i < 2; ++i) {
-        tn_valid valid = {(const tn_features *const *)&features[i], 1, NULL};
+        tnp_valid valid = {(const tn_features *const *)&features[i], 1, NULL};
         assert_fine(test_ctx, tn_labels_open(test_ctx, write_labels(&p), TN_TASK_MULTICLASS, &valid.labels));
         opt.from = head[i];
-        opt.valid = &valid;
+        opt.valid = valid;
         next[i] = fitted(features[i], labels, &opt, NULL);
         tn_labels_free(valid.labels);
     }
@@ -336,7 +336,7 @@ static void going_on_from_a_head_without_centre(void **state)
     const double offset = 4096;
     ref_problem p = units_of(11);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
-    tn_fit_options opt = digits_options(TN_METHOD_PA, "none");
+    tnp_fit_options opt = digits_options(TNP_METHOD_PA, "none");
     tn_features *base = placed("x", p.x, 0, 1, AS_F64);
     tn_head *from = fitted(base, labels, &opt, NULL);
     tn_features_close(base);
@@ -373,7 +373,7 @@ static void checkpoints_of_far_columns(void **state)
     ref_problem p = units_of(12);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
     tn_features *features = placed("x", p.x, 1e6, 1, AS_F32);
-    tn_fit_options opt = digits_options(TN_METHOD_SCW, "none");
+    tnp_fit_options opt = digits_options(TNP_METHOD_SCW, "none");
     char checkpoint[512];
     snprintf(checkpoint, sizeof checkpoint, "%s", file_path("run.ckpt"));
     tn_head *want = fitted(features, labels, &opt, NULL);
@@ -412,20 +412,20 @@ static void transfer_of_far_columns(void **state)
     (void)state;
     ref_problem p = units_of(13);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
-    tn_fit_options opt = digits_options(TN_METHOD_LOGISTIC, "none");
-    tn_transfer_options how;
+    tnp_fit_options opt = digits_options(TNP_METHOD_LOGISTIC, "none");
+    tnp_transfer_options how;
     float *scores[2];
-    tn_transfer_options_default(&how);
-    how.method = TN_TRANSFER_RLS;
-    how.normalize = "none";
+    tnp_transfer_options_default(&how);
+    how.method = TNP_TRANSFER_BY_RLS;
+    how.normalize = TN_NORM_NONE;
     for (size_t i = 0; i < 2; ++i) {
         tn_features *features = placed("x", p.x, i == 0 ? 1e8 : 0, 1, AS_F64);
         tn_head *source = fitted(features, labels, &opt, NULL), *head = NULL;
         const tn_source sources[] = {{"source", NULL, source}};
         tn_transfer_info *info = NULL;
         tn_scorer *scorer = NULL;
-        assert_fine(test_ctx, tn_transfer(test_ctx, (const tn_features *const *)&features, 1, labels, sources, 1, &how,
-                                          &info, &head));
+        assert_fine(test_ctx, tnp_transfer(test_ctx, (const tn_features *const *)&features, 1, labels, sources, 1, &how,
+                                           &info, &head));
         assert_true((tn_head_centre(head) != NULL) == (i == 0));
         scores[i] = ref_alloc(ROWS * CLASSES, sizeof(float));
         assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, (const tn_features *const *)&features, 1, sources,

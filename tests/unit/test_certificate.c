@@ -55,7 +55,7 @@ typedef struct job {
     bool bias;
     tnp_task *task;
     tnp_design *x;
-    tn_learn_options options;
+    tnp_learn_options options;
     tnp_linear linear;
     float *w;
     tnp_training out;
@@ -70,8 +70,8 @@ static job *job_of(shape z, form f, bool bias, uint64_t seed)
     assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)j->s.features, 2, j->s.labels,
                                        TN_NAN_ERROR, true, &j->task));
     j->x = design_of(&j->s);
-    tn_learn_options_default(&j->options);
-    j->options.loss = f == HINGE ? TN_SVM_HINGE : TN_SVM_SQUARED_HINGE;
+    tnp_learn_options_default(&j->options);
+    j->options.loss = f == HINGE ? TNP_SVM_HINGE : TNP_SVM_SQUARED_HINGE;
     j->options.penalise_bias = f != SQUARED_FREE;
     j->linear = (tnp_linear){.design = j->x,
                              .task = j->task,

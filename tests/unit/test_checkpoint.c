@@ -22,7 +22,7 @@ typedef struct job {
     tn_feed *feed;
     tn_labels *labels;
     tnp_targets y;
-    tn_online_options options;
+    tnp_online_options options;
     tnp_passes *passes;
     tnp_online_plan plan;
     double cost[TRIALS], eta[TRIALS];
@@ -68,8 +68,8 @@ static job *job_of(tnp_online_rule rule, tnp_online_scheme scheme, bool average,
     j->feed = feed_of(j->features, TN_NORM_NONE);
     j->labels = labels_of(j->p.y, N, K, TN_TASK_MULTICLASS);
     j->y = targets_of(j->labels);
-    tn_online_options_default(&j->options);
-    j->options.multiclass = scheme == TNP_MUL ? TN_ONLINE_MUL : TN_ONLINE_E_OVR;
+    tnp_online_options_default(&j->options);
+    j->options.multiclass = scheme == TNP_MUL ? TNP_ONLINE_MUL : TNP_ONLINE_E_OVR;
     for (size_t i = 0; i < TRIALS; ++i) {
         j->cost[i] = 0.01 * pow(7, (double)i);
         j->eta[i] = 0.6 + 0.1 * (double)i;

@@ -6,6 +6,7 @@
 #include "fixtures/tensors.h"
 #include "ref_pq.h"
 #include "tenon/store.h"
+#include "encode/pq.h"
 
 /* 4 rows of 5 columns, 2 a code: 3 groups, 3 centroids. Centroid c is 10 c + column. */
 enum { ROWS = 4, COLS = 5, SUB = 2, GROUPS = 3, COUNT = 3, BYTES = COUNT * COLS * 4 + ROWS * GROUPS };
@@ -102,12 +103,12 @@ static void a_quantiser_and_its_codes_as_files(void **state)
         ref_problem p = ref_problem_of(REF_SIGNED, 150, widths[t], 1, t);
         tn_features *features = features_of("x", p.x, p.n, p.d, AS_F32), *coded = NULL;
         size_t d = p.d, groups = (d + 7) / 8;
-        tn_pq_options opt;
+        tnp_pq_options opt;
         tn_pq_info info = {0};
         tn_pq *pq = NULL, *back = NULL;
-        tn_pq_options_default(&opt);
+        tnp_pq_options_default(&opt);
         opt.centroids = t == 0 ? 256 : 60;
-        assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
+        assert_fine(test_ctx, tnp_pq_fit(test_ctx, features, &opt, NULL, &pq));
         assert_fine(test_ctx, tn_pq_save(test_ctx, pq, "a test", file_path("q.safetensors")));
         assert_fine(test_ctx, tn_pq_load(test_ctx, file_path("q.safetensors"), &back));
         assert_fine(test_ctx, tn_codes_save(test_ctx, back, features, "a test", file_path("k.safetensors"), &info));

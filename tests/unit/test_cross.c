@@ -54,7 +54,7 @@ typedef struct scene {
     setting s;
     tnp_task *task;
     tnp_design *x;
-    tn_learn_options options;
+    tnp_learn_options options;
     uint32_t fold[N];
     float *alpha, *w;
     tnp_linear linear;
@@ -68,7 +68,7 @@ static scene *scene_of(tn_task kind)
     assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)e->s.features, 2, e->s.labels,
                                        TN_NAN_ERROR, true, &e->task));
     e->x = design_of(&e->s);
-    tn_learn_options_default(&e->options);
+    tnp_learn_options_default(&e->options);
     e->options.gap = 1e-5;
     e->options.max_passes = 20000;
     for (size_t i = 0; i < N; ++i)
@@ -153,7 +153,7 @@ static void values_along_the_grid(void **state)
         tnp_cross *cross = cross_of(grid, 3, FOLDS);
         float scores[N * K];
         size_t best = 0;
-        e->options.loss = form & 1 ? TN_SVM_HINGE : TN_SVM_SQUARED_HINGE;
+        e->options.loss = form & 1 ? TNP_SVM_HINGE : TNP_SVM_SQUARED_HINGE;
         if (form & 2)
             cut(e->x, 13, false);
         assert_fine(test_ctx, tnp_svm_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores));

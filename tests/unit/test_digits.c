@@ -5,9 +5,10 @@
  * centre, written as they are and trained on without a normalisation. */
 #include "digits_of.h"
 #include "ref_ridge.h"
+#include "options_of.h"
 
-static const int methods[] = {TN_METHOD_EVIDENCE, TN_METHOD_RIDGE_CV, TN_METHOD_SVM,  TN_METHOD_SVM_CV,
-                              TN_METHOD_LOGISTIC, TN_METHOD_PA,       TN_METHOD_AROW, TN_METHOD_SCW};
+static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_SVM,  TNP_METHOD_SVM_CV,
+                              TNP_METHOD_LOGISTIC, TNP_METHOD_PA,       TNP_METHOD_AROW, TNP_METHOD_SCW};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 typedef struct place {
@@ -55,8 +56,8 @@ static double same_decisions(const float *a, const float *b)
 /* One fit on far columns against the one on the rows moved to zero. */
 static void check_one(const ref_problem *p, const tn_labels *labels, place at, tn_normalize kind, int method)
 {
-    tn_fit_options opt = digits_options(method, tn_normalize_name(kind)), plain = digits_options(method, "none");
-    bool ridge = method == TN_METHOD_EVIDENCE || method == TN_METHOD_RIDGE_CV;
+    tnp_fit_options opt = digits_options(method, tn_normalize_name(kind)), plain = digits_options(method, "none");
+    bool ridge = method == TNP_METHOD_EVIDENCE || method == TNP_METHOD_RIDGE_CV;
     tn_features *far = placed("far", p->x, at.offset, 1, at.as);
     double loo = NAN;
     tn_head *head = fitted(far, labels, &opt, &loo);
@@ -82,7 +83,7 @@ static void check_one(const ref_problem *p, const tn_labels *labels, place at, t
     double right = right_rows(got_scores, p->y);
     if (kind == TN_NORM_NONE || kind == TN_NORM_ZSCORE)
         assert_true(right > 0.7);
-    if (method == TN_METHOD_EVIDENCE)
+    if (method == TNP_METHOD_EVIDENCE)
         assert_true(fabs(right - loo) < 0.05);
     free(got_scores);
     free(want_scores);
@@ -114,7 +115,7 @@ static void ordinary_heads_keep_their_bytes(void **state)
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
     for (int kind = TN_NORM_L2; kind <= TN_NORM_NONE; ++kind)
         for (size_t m = 2; m < METHODS; ++m) {
-            tn_fit_options opt = digits_options(methods[m], tn_normalize_name((tn_normalize)kind));
+            tnp_fit_options opt = digits_options(methods[m], tn_normalize_name((tn_normalize)kind));
             tn_features *wide = placed("x", p.x, 3, 1, AS_F64);
             tn_head *a = fitted(wide, labels, &opt, NULL);
             tn_features_close(wide);
@@ -138,7 +139,7 @@ static const double factors[] = {0x1p122, 0x1p996, 0x1p-1030, 0x1p-333};
 
 static void check_range(const ref_problem *p, const tn_labels *labels, double factor, tn_normalize kind, int method)
 {
-    tn_fit_options opt = digits_options(method, tn_normalize_name(kind));
+    tnp_fit_options opt = digits_options(method, tn_normalize_name(kind));
     tn_features *base = placed("x", p->x, 0, 1, AS_F64);
     tn_head *usual = fitted(base, labels, &opt, NULL);
     float *want = scored(usual, base);
@@ -189,7 +190,7 @@ static void prediction_refuses_what_training_refuses(void **state)
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
     for (size_t k = 0; k < 2; ++k)
         for (size_t f = 0; f < sizeof factors / sizeof *factors; ++f) {
-            tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, tn_normalize_name(kinds[k]));
+            tnp_fit_options opt = digits_options(TNP_METHOD_EVIDENCE, tn_normalize_name(kinds[k]));
             tn_features *base = placed("x", p.x, 0, 1, AS_F64);
             tn_head *head = fitted(base, labels, &opt, NULL);
             tn_features_close(base);
@@ -221,15 +222,15 @@ static void float_learners_refuse_squares_beyond_float(void **state)
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
     tn_features *features = placed("x", p.x, 0, 0x1p60, AS_F64);
     for (size_t m = 0; m < METHODS; ++m) {
-        tn_fit_options opt = digits_options(methods[m], "none");
+        tnp_fit_options opt = digits_options(methods[m], "none");
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
-        if (methods[m] == TN_METHOD_EVIDENCE) {
+        if (methods[m] == TNP_METHOD_EVIDENCE) {
             head = fitted(features, labels, &opt, NULL);
             float *scores = scored(head, features);
             assert_true(right_rows(scores, p.y) > 0.7);
             free(scores);
-        } else if (methods[m] != TN_METHOD_RIDGE_CV) {
+        } else if (methods[m] != TNP_METHOD_RIDGE_CV) {
             assert_fails(test_ctx, TN_ERR_DATA, "expected at most 1.13e+15",
                          fit_one(features, labels, &opt, &info, &head));
         }
@@ -247,7 +248,7 @@ static void outputs_that_float_cannot_hold_are_refused(void **state)
     (void)state;
     ref_problem p = units_of(14);
     tn_features *features = placed("x", p.x, 0, 1, AS_F64);
-    tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, "none");
+    tnp_fit_options opt = digits_options(TNP_METHOD_EVIDENCE, "none");
     double y[ROWS];
     ref_rng rng = ref_rng_of(14);
     for (size_t i = 0; i < ROWS; ++i)
@@ -275,7 +276,7 @@ static void outputs_that_float_cannot_hold_are_refused(void **state)
                 total += ((ref_real)y[i] - mean) * ((ref_real)y[i] - mean);
                 error += ((ref_real)y[i] - (ref_real)scores[i]) * ((ref_real)y[i] - (ref_real)scores[i]);
             }
-            assert_near(1 - (double)(error / total), info->chosen.loo_r2, 0.05);
+            assert_near(1 - (double)(error / total), info->chosen->loo_r2, 0.05);
             tn_scorer_free(scorer);
         }
         tn_fit_info_free(info);
@@ -297,9 +298,9 @@ static void ridge_without_intercept_keeps_its_digits(void **state)
     ref_problem p = units_of(8);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
     tn_features *features = placed("x", p.x, offset, 1, AS_F64);
-    tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, "none");
+    tnp_fit_options opt = digits_options(TNP_METHOD_EVIDENCE, "none");
     opt.rank.evidence.intercept = false;
-    opt.lambda = "10";
+    opt.lambda = lambda_of("10");
     tn_head *head = fitted(features, labels, &opt, NULL);
     assert_non_null(tn_head_centre(head));
     float *scores = scored(head, features);
@@ -328,7 +329,7 @@ static void float_learners_without_intercept_refuse_far_columns(void **state)
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
     tn_features *features = placed("x", p.x, 1e6, 1, AS_F32);
     for (size_t m = 2; m < METHODS; ++m) {
-        tn_fit_options opt = digits_options(methods[m], "none");
+        tnp_fit_options opt = digits_options(methods[m], "none");
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         opt.rank.evidence.intercept = false;
@@ -355,7 +356,7 @@ static void a_ridge_of_large_weights_keeps_its_bias(void **state)
     }
     tn_features *features = features_of("difference", x, ROWS, 2, AS_F64);
     tn_labels *labels = labels_of(y, ROWS, 1, TN_TASK_REGRESSION);
-    tn_fit_options opt = digits_options(TN_METHOD_EVIDENCE, "none");
+    tnp_fit_options opt = digits_options(TNP_METHOD_EVIDENCE, "none");
     tn_head *head = fitted(features, labels, &opt, NULL);
     tn_scorer *scorer = NULL;
     float scores[ROWS];
@@ -389,13 +390,13 @@ static void rows_that_a_normalisation_makes_alike_are_told_of(void **state)
         for (int kind = TN_NORM_L2; kind <= TN_NORM_NONE; ++kind)
             for (size_t m = 0; m < METHODS; ++m) {
                 size_t told = 0;
-                tn_fit_options opt = digits_options(methods[m], tn_normalize_name((tn_normalize)kind));
+                tnp_fit_options opt = digits_options(methods[m], tn_normalize_name((tn_normalize)kind));
                 tn_features *features = placed("rows", p.x, far ? 1e6 : 0, 1, AS_F32);
                 tn_ctx_set_warning(test_ctx, count_alike, &told);
                 tn_head_free(fitted(features, labels, &opt, NULL));
                 tn_ctx_set_warning(test_ctx, NULL, NULL);
                 bool alike = far && kind != TN_NORM_NONE && kind != TN_NORM_ZSCORE;
-                assert_int_equal(told, alike && methods[m] != TN_METHOD_EVIDENCE);
+                assert_int_equal(told, alike && methods[m] != TNP_METHOD_EVIDENCE);
                 tn_features_close(features);
             }
     labels_done(labels);

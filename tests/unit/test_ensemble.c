@@ -107,10 +107,10 @@ static tn_status evidence_of(const quartet *q, tnp_ensemble *e, const size_t *me
     tn_status st = TN_OK;
     tnp_ridge *ridge = NULL;
     tn_evidence *v = NULL;
-    tn_evidence_options opt;
+    tnp_evidence_options opt;
     const bool constant[K] = {false};
     size_t dim = 0;
-    tn_evidence_options_default(&opt);
+    tnp_evidence_options_default(&opt);
     opt.intercept = intercept;
     for (size_t m = 0; m < count; ++m)
         dim += q->cols[members[m]];
@@ -153,8 +153,8 @@ static void sets_that_float_moments_do_not_hold(void **state)
     const size_t cols[][FEEDS] = {{3, 5, 4, 6}, {12, 15, 20, 11}, {5, 30, 4, 7}};
     const size_t rows[] = {60, 14, 30};
     const bool constant[K] = {false};
-    tn_evidence_options opt;
-    tn_evidence_options_default(&opt);
+    tnp_evidence_options opt;
+    tnp_evidence_options_default(&opt);
     for (size_t z = 0; z < 3; ++z) {
         quartet q = quartet_of(rows[z], cols[z], AS_F64);
         ref_rng rng = ref_rng_of(9);

@@ -31,10 +31,10 @@ typedef struct solved {
     char name[96];
 } solved;
 
-static tn_evidence_options defaults(void)
+static tnp_evidence_options defaults(void)
 {
-    tn_evidence_options opt;
-    tn_evidence_options_default(&opt);
+    tnp_evidence_options opt;
+    tnp_evidence_options_default(&opt);
     return opt;
 }
 
@@ -47,7 +47,7 @@ static bool is_constant(const ref_problem *p, size_t c)
 }
 
 static tn_evidence *evidence_of(tn_ctx *ctx, const ref_problem *p, const tnp_spectrum *s,
-                                const tn_evidence_options *opt)
+                                const tnp_evidence_options *opt)
 {
     bool constant[160] = {false};
     tn_evidence *e = NULL;
@@ -58,7 +58,7 @@ static tn_evidence *evidence_of(tn_ctx *ctx, const ref_problem *p, const tnp_spe
     return e;
 }
 
-static solved solve(tn_ctx *ctx, ref_problem p, bool dual, bool intercept, const tn_evidence_options *opt)
+static solved solve(tn_ctx *ctx, ref_problem p, bool dual, bool intercept, const tnp_evidence_options *opt)
 {
     solved v = {.p = p, .dual = dual, .intercept = intercept};
     v.q = ref_eigen_of(&p, intercept);
@@ -161,7 +161,7 @@ static void test_kind(void **state)
 {
     ref_kind kind = *(const ref_kind *)*state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     size_t both = 0;
     for (size_t i = 0; i < SIZES; ++i)
         for (int intercept = 0; intercept < 2; ++intercept) {
@@ -200,7 +200,7 @@ static void test_sweep(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     ref_rng rng = ref_rng_of(1);
     for (int t = 0; t < 250; ++t) {
         size_t n = 4 + ref_below(&rng, 34), d = 1 + ref_below(&rng, 50), k = 3, near = ref_below(&rng, 8);
@@ -245,18 +245,18 @@ static void test_optimisers_agree(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     opt.max_iterations = 20000;
     size_t agreed = 0;
     for (size_t i = 0; i < SIZES; ++i)
         for (int kind = REF_SIGNED; kind <= REF_LOW_RANK; ++kind) {
             size_t n = sizes[i].n, d = sizes[i].d, k = sizes[i].k;
-            opt.optimizer = TN_OPT_AITKEN;
+            opt.optimizer = TNP_OPT_AITKEN;
             solved v = solve(ctx, ref_problem_of((ref_kind)kind, n, d, k, 7 * i), n < d, true, &opt);
-            for (int other = TN_OPT_MACKAY; other <= TN_OPT_NEWTON; ++other) {
+            for (int other = TNP_OPT_MACKAY; other <= TNP_OPT_NEWTON; ++other) {
                 opt.optimizer = other;
                 tn_evidence *e = evidence_of(ctx, &v.p, v.s, &opt);
-                assert_true(e->converged || other != TN_OPT_NEWTON);
+                assert_true(e->converged || other != TNP_OPT_NEWTON);
                 for (size_t c = 0; c < k && e->converged; ++c)
                     expect(&v, c, "another optimiser", e->log_class[c], v.e->log_class[c], 1e-7);
                 agreed += e->converged;
@@ -274,15 +274,15 @@ static void test_start(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     size_t tried = 0;
     for (size_t i = 0; i < SIZES; ++i) {
         opt.start = 0;
         solved v = solve(ctx, ref_problem_of(REF_SIGNED, sizes[i].n, sizes[i].d, sizes[i].k, i),
                          sizes[i].n < sizes[i].d, true, &opt);
         for (int power = -9; power <= 5; power += 7)
-            for (int optimizer = TN_OPT_AITKEN; optimizer <= TN_OPT_NEWTON; ++optimizer) {
-                if (optimizer == TN_OPT_EM && power != -2)
+            for (int optimizer = TNP_OPT_AITKEN; optimizer <= TNP_OPT_NEWTON; ++optimizer) {
+                if (optimizer == TNP_OPT_EM && power != -2)
                     continue;
                 opt.start = (double)v.q.largest * pow(10, power);
                 opt.optimizer = optimizer;
@@ -307,7 +307,7 @@ static void test_scaling(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     for (size_t i = 0; i < SIZES; ++i)
         for (int up = 0; up < 2; ++up) {
             size_t n = sizes[i].n, d = sizes[i].d, k = sizes[i].k;
@@ -333,7 +333,7 @@ static void test_rotation(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     for (size_t i = 1; i < SIZES; ++i) {
         size_t n = sizes[i].n, d = sizes[i].d, k = sizes[i].k;
         solved v = solve(ctx, ref_problem_of(REF_NONNEG, n, d, k, i), n < d, true, &opt);
@@ -366,7 +366,7 @@ static void test_class_order(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     enum { K = 11 };
     for (int dual = 0; dual < 2; ++dual) {
         ref_problem p = ref_problem_of(REF_SIGNED, 40, dual ? 60 : 20, K, 5),
@@ -391,8 +391,8 @@ static void test_lanes(void **state)
     (void)state;
     tn_ctx *ctx = ctx_of(1);
     enum { K = 11, ORDER = 20 };
-    for (int optimizer = TN_OPT_AITKEN; optimizer <= TN_OPT_NEWTON; ++optimizer) {
-        tn_evidence_options opt = defaults();
+    for (int optimizer = TNP_OPT_AITKEN; optimizer <= TNP_OPT_NEWTON; ++optimizer) {
+        tnp_evidence_options opt = defaults();
         opt.optimizer = optimizer;
         solved v = solve(ctx, ref_problem_of(REF_SIGNED, 40, ORDER, K, 5), false, true, &opt);
         double h[2 * TNP_LANES * ORDER] = {0}, yy[K];
@@ -430,7 +430,7 @@ static void test_threads(void **state)
     static const size_t counts[] = {2, 3, 7};
     enum { K = 160 };
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     ref_problem p = ref_problem_of(REF_SIGNED, 600, 12, K, 3);
     tnp_spectrum *s = spectrum_of(ctx, &p, true, true);
     tn_evidence *one = evidence_of(ctx, &p, s, &opt);
@@ -460,7 +460,7 @@ static void test_null(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     size_t null_classes = 0, fitted = 0;
     for (size_t seed = 0; seed < 40; ++seed) {
         solved v = solve(ctx, ref_problem_of(REF_NOISE, 50, 12, 3, seed), seed % 2, true, &opt);
@@ -492,7 +492,7 @@ static void test_degenerate(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     for (int intercept = 0; intercept < 2; ++intercept) {
         ref_problem p = ref_problem_of(REF_SIGNED, 40, 10, 4, 9);
         for (size_t i = 0; i < p.n; ++i) {
@@ -521,7 +521,7 @@ static void test_all_degenerate(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tn_evidence_options opt = defaults();
+    tnp_evidence_options opt = defaults();
     ref_problem p = ref_problem_of(REF_SIGNED, 10, 3, 1, 1);
     tnp_spectrum *s = spectrum_of(ctx, &p, false, true);
     tn_evidence *e = evidence_of(ctx, &p, s, &opt);
@@ -549,8 +549,8 @@ static void test_two_maxima(void **state)
                  {3, 3, 20, 5.39, 11.5, 153}};
     tn_ctx *ctx = ctx_of(1);
     for (size_t t = 0; t < sizeof cases / sizeof *cases; ++t)
-        for (int optimizer = TN_OPT_AITKEN; optimizer <= TN_OPT_NEWTON; ++optimizer) {
-            tn_evidence_options opt = defaults();
+        for (int optimizer = TNP_OPT_AITKEN; optimizer <= TNP_OPT_NEWTON; ++optimizer) {
+            tnp_evidence_options opt = defaults();
             size_t first = cases[t].na, second = first + cases[t].nb, n = second + cases[t].nc;
             ref_problem p = {n, n, 1, ref_alloc(n * n, sizeof(double)), ref_alloc(n, sizeof(double))};
             for (size_t i = 0; i < n; ++i) {

@@ -6,8 +6,8 @@
 #include "learn/head/folds.h"
 #include "learn/head/head.h"
 #include "ref_ridge.h"
-#include "tenon/pipeline.h"
 #include "tenon/report.h"
+#include "options_of.h"
 
 /* A problem of the given class of each row. Class centres lie `apart` from each other in units of the noise. */
 static setting problem(const size_t *cls, size_t n, size_t d, size_t k, double apart, tn_task task, uint64_t seed)
@@ -46,15 +46,15 @@ static setting even(size_t n, size_t d, size_t k, double apart, uint64_t seed)
     return problem(cls, n * k, d, k, apart, TN_TASK_MULTICLASS, seed);
 }
 
-static tn_fit_options options_of(int method, const char *lambda)
+static tnp_fit_options options_of(int method, const char *lambda)
 {
-    tn_fit_options opt;
-    tn_fit_options_default(&opt);
+    tnp_fit_options opt;
+    tnp_fit_options_default(&opt);
     opt.method = method;
-    opt.lambda = lambda;
-    opt.select = TN_SEARCH_ALL;
+    opt.lambda = lambda_of(lambda);
+    opt.select = TNP_SEARCH_ALL;
     opt.rank.normalize = "none";
-    opt.rank.loo = "all";
+    opt.rank.loo = TNP_ALL;
     return opt;
 }
 
@@ -64,11 +64,11 @@ typedef struct fitted {
     char *text, *json;
 } fitted;
 
-static fitted fit(const setting *s, const tn_fit_options *opt)
+static fitted fit(const setting *s, const tnp_fit_options *opt)
 {
     fitted f = {0};
     assert_fine(test_ctx,
-                tn_fit(test_ctx, (const tn_features *const *)s->features, 2, s->labels, opt, &f.info, &f.head));
+                tnp_fit(test_ctx, (const tn_features *const *)s->features, 2, s->labels, opt, &f.info, &f.head));
     assert_fine(test_ctx, tn_fit_table(test_ctx, f.info, NULL, false, &f.text));
     assert_fine(test_ctx, tn_fit_json(test_ctx, f.info, NULL, &f.json));
     for (size_t i = 0; i < s->p.k * s->p.d; ++i)
@@ -152,7 +152,7 @@ static void one_row_a_class_named_class_0_for_everything(void **state)
     for (size_t z = 0; z < 4; ++z)
         for (size_t r = 0; r < sizeof rules / sizeof *rules; ++r) {
             setting s = even(1, shapes[z][1], shapes[z][0], 1, 7 + z);
-            tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, rules[r]);
+            tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, rules[r]);
             fitted f = fit(&s, &opt);
             double lead;
             for (size_t i = 0; i < s.p.n; ++i)
@@ -161,7 +161,7 @@ static void one_row_a_class_named_class_0_for_everything(void **state)
             if (f.info->class_means == 1)
                 check_nearest(&s, f.head);
             assert_true(f.info->class_means == 1 || strcmp(rules[r], "per-class") == 0);
-            assert_true(isnan(f.info->chosen.loo_accuracy) && f.info->loo_note);
+            assert_true(isnan(f.info->chosen->loo_accuracy) && f.info->loo_note);
             assert_true(f.info->temperature == 0 && f.info->temperature_note);
             assert_non_null(strstr(f.json, "\"loo_accuracy\":null"));
             assert_non_null(strstr(f.json, "\"temperature\":null"));
@@ -182,25 +182,25 @@ static void cross_validation_of_single_rows(void **state)
 {
     (void)state;
     setting s = even(1, 12, 8, 1, 3);
-    for (int m = TN_METHOD_RIDGE_CV; m <= TN_METHOD_SVM_CV; ++m) {
-        tn_fit_options opt = options_of(m, "auto");
+    for (int m = TNP_METHOD_RIDGE_CV; m <= TNP_METHOD_SVM_CV; ++m) {
+        tnp_fit_options opt = options_of(m, "auto");
         double lead;
         opt.learn.cost = 3;
         fitted f = fit(&s, &opt);
         assert_int_equal(f.info->grid_count, 0);
         assert_true(f.info->temperature == 0);
-        assert_true(m == TN_METHOD_SVM || f.info->grid_note);
-        assert_true(m != TN_METHOD_SVM_CV || f.info->cost == 3);
-        assert_true(m != TN_METHOD_RIDGE_CV || f.info->class_means == 1);
-        assert_true(m == TN_METHOD_SVM || strstr(f.json, "\"cross_validation\":null"));
+        assert_true(m == TNP_METHOD_SVM || f.info->grid_note);
+        assert_true(m != TNP_METHOD_SVM_CV || f.info->cost == 3);
+        assert_true(m != TNP_METHOD_RIDGE_CV || f.info->class_means == 1);
+        assert_true(m == TNP_METHOD_SVM || strstr(f.json, "\"cross_validation\":null"));
         for (size_t i = 0; i < 8; ++i)
             assert_true(s.p.y[i * 8 + best_of(f.head, s.p.x + i * 12, &lead)] == 1);
         fitted_free(&f);
-        opt.learn.calibrate = TN_CALIBRATE_YES; /* what cannot be is refused when it is asked for */
+        opt.learn.calibrate = TNP_CALIBRATE_YES; /* what cannot be is refused when it is asked for */
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         assert_fails(test_ctx, TN_ERR_DATA, "--calibrate yes",
-                     tn_fit(test_ctx, (const tn_features *const *)s.features, 2, s.labels, &opt, &info, &head));
+                     tnp_fit(test_ctx, (const tn_features *const *)s.features, 2, s.labels, &opt, &info, &head));
     }
     setting_free(&s);
 }
@@ -272,11 +272,11 @@ static void leave_one_out_is_that_of_the_saved_head(void **state)
             alone[i] = (uint32_t)i;
         for (size_t r = 0; r < 6; ++r) {
             bool cv = strcmp(rules[r], "cv") == 0;
-            tn_fit_options opt = options_of(cv ? TN_METHOD_RIDGE_CV : TN_METHOD_EVIDENCE, cv ? "auto" : rules[r]);
-            opt.learn.grid = "500";
+            tnp_fit_options opt = options_of(cv ? TNP_METHOD_RIDGE_CV : TNP_METHOD_EVIDENCE, cv ? "auto" : rules[r]);
+            opt.learn.grid = grid_of("500");
             fitted f = fit(&s, &opt);
             assert_true(f.info->class_means == 0);
-            seen[r] = f.info->chosen.loo_accuracy;
+            seen[r] = f.info->chosen->loo_accuracy;
             assert_near_at(r, seen[r], accuracy_by_refits(&s, alone, f.info->lambda), 1e-12);
             different += seen[r] != seen[0];
             fitted_free(&f);
@@ -296,10 +296,10 @@ static void small_classes_lose_a_row_each(void **state)
             uint32_t *group = NULL;
             assert_fine(test_ctx, tnp_folds_new(test_ctx, &s.y, TN_TASK_MULTICLASS, n, 4, &group));
             for (int own = 0; own < 2; ++own) {
-                tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, own ? "per-class" : "0.7");
+                tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, own ? "per-class" : "0.7");
                 opt.rank.seed = 4;
                 fitted f = fit(&s, &opt);
-                assert_near(f.info->chosen.loo_accuracy, accuracy_by_refits(&s, group, f.info->lambda), 1e-12);
+                assert_near(f.info->chosen->loo_accuracy, accuracy_by_refits(&s, group, f.info->lambda), 1e-12);
                 assert_true(f.info->temperature > 0);
                 fitted_free(&f);
             }
@@ -350,11 +350,11 @@ static void few_rows_share_the_head_with_class_means(void **state)
         size_t rows = s.p.n, right = 0;
         bool none[64] = {0};
         uint32_t *group = NULL;
-        tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, "shared");
+        tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, "shared");
         fitted f = fit(&s, &opt);
         assert_true(f.info->class_means == 0);
         fitted_free(&f);
-        opt = options_of(TN_METHOD_EVIDENCE, "auto");
+        opt = options_of(TNP_METHOD_EVIDENCE, "auto");
         f = fit(&s, &opt);
         assert_true(f.info->class_means == 0.5 && isfinite(f.info->lambda[0]));
         assert_non_null(strstr(f.json, "\"class_means\":0.5"));
@@ -379,7 +379,7 @@ static void few_rows_share_the_head_with_class_means(void **state)
                 best = ridge[c] + means[c] > ridge[best] + means[best] ? c : best;
             right += s.p.y[i * 5 + best] == 1;
         }
-        assert_near(f.info->chosen.loo_accuracy, (double)right / (double)rows, 1e-12);
+        assert_near(f.info->chosen->loo_accuracy, (double)right / (double)rows, 1e-12);
         tnp_free(group);
         fitted_free(&f);
         setting_free(&s);
@@ -403,10 +403,10 @@ static void class_means_that_harm_are_not_taken(void **state)
     tn_features_close(s.features[0]);
     s.features[0] = array_of("a", a, n * k, 3, AS_F32);
     s.feed[0] = feed_of(s.features[0], TN_NORM_NONE);
-    tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, "auto");
+    tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, "auto");
     fitted f = fit(&s, &opt);
     assert_true(f.info->class_means == 0);
-    assert_true(f.info->chosen.loo_accuracy > 0.8);
+    assert_true(f.info->chosen->loo_accuracy > 0.8);
     fitted_free(&f);
     setting_free(&s);
     free(a);
@@ -423,14 +423,14 @@ static void single_rows_among_larger_classes(void **state)
         alone[i] = (uint32_t)i;
     }
     setting s = problem(cls, 29, 9, 5, 0.8, TN_TASK_MULTICLASS, 5);
-    tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, "2");
+    tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, "2");
     fitted f = fit(&s, &opt);
-    assert_near(f.info->chosen.loo_accuracy, accuracy_by_refits(&s, alone, f.info->lambda), 1e-12);
+    assert_near(f.info->chosen->loo_accuracy, accuracy_by_refits(&s, alone, f.info->lambda), 1e-12);
     assert_int_equal(f.info->ranking->single_classes, 2);
     assert_non_null(strstr(f.json, "\"single_row_classes\":2"));
     assert_non_null(strstr(f.text, "2 of 5 classes have one row"));
     fitted_free(&f);
-    for (int m = TN_METHOD_RIDGE_CV; m <= TN_METHOD_SVM_CV; m += TN_METHOD_SVM_CV - TN_METHOD_RIDGE_CV) {
+    for (int m = TNP_METHOD_RIDGE_CV; m <= TNP_METHOD_SVM_CV; m += TNP_METHOD_SVM_CV - TNP_METHOD_RIDGE_CV) {
         opt = options_of(m, "auto");
         f = fit(&s, &opt);
         assert_true(f.info->grid_count > 0 && f.info->grid_best < f.info->grid_count);
@@ -450,7 +450,7 @@ static void noise_still_names_the_largest_class(void **state)
     for (size_t i = 0; i < 300; ++i)
         cls[i] = i % 10 != 3;
     setting s = problem(cls, 300, 6, 2, 0, TN_TASK_MULTICLASS, 8);
-    tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, "1e15");
+    tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, "1e15");
     fitted f = fit(&s, &opt);
     assert_true(f.info->class_means == 0);
     for (size_t j = 0; j < 12; ++j)
@@ -470,7 +470,7 @@ static void two_rows_in_all(void **state)
     static const char *const rules[] = {"auto", "gcv", "per-class"};
     for (size_t r = 0; r < 3; ++r) {
         setting s = even(1, 7, 2, 1, 40 + r);
-        tn_fit_options opt = options_of(TN_METHOD_EVIDENCE, rules[r]);
+        tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE, rules[r]);
         fitted f = fit(&s, &opt);
         double lead;
         assert_int_equal(best_of(f.head, s.p.x, &lead), s.p.y[1] == 1);
@@ -490,9 +490,9 @@ static void few_rows_of_other_tasks(void **state)
         for (size_t r = 0; r < 5; ++r)
             for (int task = TN_TASK_MULTILABEL; task <= TN_TASK_REGRESSION; ++task)
                 for (int cv = 0; cv < (task == TN_TASK_REGRESSION ? 2 : 3); ++cv) {
-                    const int methods[] = {TN_METHOD_EVIDENCE, TN_METHOD_RIDGE_CV, TN_METHOD_SVM_CV};
+                    const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_SVM_CV};
                     setting s = problem(cls, n, 6, 2, 1, (tn_task)task, n);
-                    tn_fit_options opt = options_of(methods[cv], rules[r]);
+                    tnp_fit_options opt = options_of(methods[cv], rules[r]);
                     fitted f = fit(&s, &opt);
                     assert_true(f.info->temperature >= 0 && f.info->temperature < 1e3);
                     assert_true(cv == 0 || f.info->grid_count > 0 || f.info->grid_note);
@@ -525,14 +525,14 @@ static void an_absent_class_distorted_temperatures(void **state)
     for (size_t i = 0; i < 48; ++i)
         cls[i] = i % 3;
     for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_MULTILABEL; ++task)
-        for (int m = TN_METHOD_EVIDENCE; m <= TN_METHOD_SVM_CV; ++m) {
+        for (int m = TNP_METHOD_EVIDENCE; m <= TNP_METHOD_SVM_CV; ++m) {
             double temperature[2];
             for (size_t absent = 0; absent < 2; ++absent) {
                 setting s = problem(cls, 48, 5, 3, 0.7, TN_TASK_MULTICLASS, 9);
                 relabel(&s, 3 + absent, (tn_task)task);
-                tn_fit_options opt = options_of(m, "0.9");
-                opt.learn.calibrate = TN_CALIBRATE_YES;
-                opt.learn.grid = "0.5";
+                tnp_fit_options opt = options_of(m, "0.9");
+                opt.learn.calibrate = TNP_CALIBRATE_YES;
+                opt.learn.grid = grid_of("0.5");
                 opt.learn.gap = 1e-6;
                 fitted f = fit(&s, &opt);
                 temperature[absent] = f.info->temperature;

@@ -4,8 +4,6 @@
 #include "ctx_state.h"
 #include "near.h"
 
-#include "tenon/pipeline.h"
-
 #include <stddef.h>
 
 typedef struct options {
@@ -142,69 +140,6 @@ static void text_reads_back(void **state)
     assert_string_equal(tn_field_text(field("flag"), &none, buf, sizeof buf), "no");
 }
 
-static void finds_who_has_a_use(void **state)
-{
-    (void)state;
-    static const tn_use uses[] = {{"loss|bias", "svm|svm-cv", "svm, svm-cv"}, {"grid", "svm-cv", "svm-cv"}};
-    assert_ptr_equal(tn_use_find(uses, 2, "bias"), &uses[0]);
-    assert_ptr_equal(tn_use_find(uses, 2, "grid"), &uses[1]);
-    assert_null(tn_use_find(uses, 2, "los"));
-    assert_null(tn_use_find(uses, 2, "loss|bias"));
-    assert_null(tn_use_find(NULL, 0, "loss"));
-}
-
-/* Every word of a list must be known. */
-static void each_word(const char *list, const char *choices, bool (*known)(const char *word, const char *choices))
-{
-    while (*list) {
-        char word[40];
-        size_t n = strcspn(list, "|");
-        snprintf(word, sizeof word, "%.*s", (int)n, list);
-        if (!known(word, choices))
-            fail_msg("nothing is called '%s'", word);
-        list += n + (list[n] != 0);
-    }
-}
-
-static bool is_choice(const char *word, const char *choices)
-{
-    return tnp_find_choice(choices, word) >= 0;
-}
-
-static bool is_field(const char *word, const char *choices)
-{
-    static const tn_field *(*const tables[])(size_t *) = {tn_fit_fields, tn_learn_fields, tn_online_fields,
-                                                          tn_transfer_fields};
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t) {
-        size_t count = 0;
-        const tn_field *list = tables[t](&count);
-        for (size_t i = 0; i < count; ++i)
-            if (strcmp(list[i].name, word) == 0)
-                return true;
-    }
-    return is_choice(word, choices);
-}
-
-/* The tables of uses name options and methods that there are. */
-static void uses_name_what_there_is(void **state)
-{
-    (void)state;
-    static const struct {
-        const tn_use *(*uses)(size_t *);
-        const char *methods, *others; /* others: options that are no fields of the library */
-    } tables[] = {{tn_fit_uses, TN_METHOD_WORDS, "valid|valid-labels|from"},
-                  {tn_transfer_uses, TN_TRANSFER_METHOD_WORDS, ""}};
-    for (size_t t = 0; t < 2; ++t) {
-        size_t count = 0;
-        const tn_use *uses = tables[t].uses(&count);
-        for (size_t i = 0; i < count; ++i) {
-            each_word(uses[i].words, tables[t].methods, is_choice);
-            each_word(uses[i].options, tables[t].others, is_field);
-        }
-        assert_true(count > 0);
-    }
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -212,8 +147,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(takes_sizes, make, drop),
         cmocka_unit_test_setup_teardown(refuses_with_a_reason, make, drop),
         cmocka_unit_test_setup_teardown(text_reads_back, make, drop),
-        cmocka_unit_test(finds_who_has_a_use),
-        cmocka_unit_test(uses_name_what_there_is),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

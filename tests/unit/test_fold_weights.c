@@ -14,7 +14,7 @@ typedef struct job {
     tnp_task *task;
     tnp_design *x;
     float *row_weight, *w;
-    tn_learn_options options;
+    tnp_learn_options options;
     tnp_linear linear;
     tnp_training out;
 } job;
@@ -42,7 +42,7 @@ static setting part_of(const setting *s, const bool *keep, tn_task task)
     return p;
 }
 
-static job *job_of(const setting *s, const tn_learn_options *options, bool logistic)
+static job *job_of(const setting *s, const tnp_learn_options *options, bool logistic)
 {
     job *j = ref_alloc(1, sizeof *j);
     assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)s->features, 2, s->labels, TN_NAN_ERROR,
@@ -87,7 +87,7 @@ static setting uneven(tn_task task, uint32_t *fold)
 }
 
 /* The models of all folds against those of the rows outside each. Returns by how much they would differ by weights of all rows. */
-static void check(tn_task task, const tn_learn_options *options, bool logistic)
+static void check(tn_task task, const tnp_learn_options *options, bool logistic)
 {
     uint32_t fold[N];
     setting s = uneven(task, fold);
@@ -122,11 +122,11 @@ static void folds_counted_all_rows(void **state)
     for (int weights = 1; weights < 4; ++weights)
         for (int multilabel = 0; multilabel < 2; ++multilabel)
             for (int way = 0; way < 3; ++way) { /* dual, Newton with a free intercept, logistic */
-                tn_learn_options options;
-                tn_learn_options_default(&options);
+                tnp_learn_options options;
+                tnp_learn_options_default(&options);
                 options.gap = 1e-8;
                 options.max_passes = 20000;
-                options.class_weight = weights & 1 ? TN_WEIGHT_BALANCED : TN_WEIGHT_NONE;
+                options.class_weight = weights & 1 ? TNP_WEIGHT_BALANCED : TNP_WEIGHT_NONE;
                 options.mean_cost = weights & 2;
                 options.penalise_bias = way != 1;
                 check(multilabel ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS, &options, way == 2);

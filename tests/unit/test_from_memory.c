@@ -10,6 +10,11 @@
 #include "tenon/evaluate.h"
 #include "tenon/pipeline.h"
 #include "tenon/store.h"
+#include "pipeline/methods.h"
+#include "pipeline/online.h"
+#include "pipeline/options.h"
+#include "pipeline/transfer.h"
+#include "encode/pq.h"
 
 enum { N = 72, D = 6, K = 3 };
 
@@ -53,15 +58,15 @@ static void assert_same_files(const char *a, const char *b)
     free(data[1]);
 }
 
-static tn_head *fit_by(const tn_features *features, tn_method method)
+static tn_head *fit_by(const tn_features *features, int method)
 {
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    tn_fit_options_default(&opt);
+    tnp_fit_options_default(&opt);
     opt.method = method;
     opt.online.epochs = 2;
-    assert_fine(test_ctx, tn_fit(test_ctx, &features, 1, labels, &opt, &info, &head));
+    assert_fine(test_ctx, tnp_fit(test_ctx, &features, 1, labels, &opt, &info, &head));
     tn_fit_info_free(info);
     return head;
 }
@@ -76,7 +81,7 @@ static void score(const tn_features *features, const tn_head *head, float out[N 
 
 static void same_heads_and_scores(const tn_features *file, const tn_features *held)
 {
-    static const tn_method methods[] = {TN_METHOD_EVIDENCE, TN_METHOD_SVM, TN_METHOD_LOGISTIC, TN_METHOD_AROW};
+    static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_SVM, TNP_METHOD_LOGISTIC, TNP_METHOD_AROW};
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         float want[N * K], got[N * K];
         tn_head *a = fit_by(file, methods[m]), *b = fit_by(held, methods[m]);
@@ -93,7 +98,7 @@ static void same_heads_and_scores(const tn_features *file, const tn_features *he
 
 static void save_head(const tn_features *features, const char *name)
 {
-    tn_head *head = fit_by(features, TN_METHOD_EVIDENCE);
+    tn_head *head = fit_by(features, TNP_METHOD_EVIDENCE);
     assert_fine(test_ctx, tn_head_save(test_ctx, head, "", file_path(name)));
     tn_head_free(head);
 }
@@ -108,12 +113,12 @@ static void save_moments(const tn_features *features, const char *name)
 
 static void save_codes(const tn_features *features, const char *name)
 {
-    tn_pq_options opt;
+    tnp_pq_options opt;
     tn_pq *pq = NULL;
-    tn_pq_options_default(&opt);
+    tnp_pq_options_default(&opt);
     opt.sub = 4;
     opt.centroids = 9;
-    assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
+    assert_fine(test_ctx, tnp_pq_fit(test_ctx, features, &opt, NULL, &pq));
     assert_fine(test_ctx, tn_codes_save(test_ctx, pq, features, "", file_path(name), NULL));
     tn_pq_free(pq);
 }
@@ -121,11 +126,11 @@ static void save_codes(const tn_features *features, const char *name)
 static void save_map(const tn_features *features, const char *name)
 {
     const tn_map_data data = {features, labels};
-    tn_map_options opt;
+    tnp_map_options opt;
     tn_map *map = NULL;
-    tn_map_options_default(&opt);
+    tnp_map_options_default(&opt);
     opt.gap = 0.1;
-    assert_fine(test_ctx, tn_map_learn(test_ctx, &data, 1, &opt, NULL, &map));
+    assert_fine(test_ctx, tnp_map_learn(test_ctx, &data, 1, &opt, NULL, &map));
     assert_fine(test_ctx, tn_map_save(test_ctx, map, "", file_path(name)));
     tn_map_free(map);
 }
@@ -134,12 +139,12 @@ static void save_map(const tn_features *features, const char *name)
 static void save_transfer(const tn_features *features, const char *name)
 {
     const tn_source source = {"told", features, NULL};
-    tn_transfer_options opt;
+    tnp_transfer_options opt;
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
-    tn_transfer_options_default(&opt);
-    opt.method = TN_TRANSFER_RLS;
-    assert_fine(test_ctx, tn_transfer(test_ctx, &features, 1, labels, &source, 1, &opt, &info, &head));
+    tnp_transfer_options_default(&opt);
+    opt.method = TNP_TRANSFER_BY_RLS;
+    assert_fine(test_ctx, tnp_transfer(test_ctx, &features, 1, labels, &source, 1, &opt, &info, &head));
     assert_fine(test_ctx, tn_head_save(test_ctx, head, "", file_path(name)));
     tn_transfer_info_free(info);
     tn_head_free(head);
@@ -147,11 +152,11 @@ static void save_transfer(const tn_features *features, const char *name)
 
 static double evidence_of(const tn_features *features)
 {
-    tn_rank_options opt;
+    tnp_rank_options opt;
     tn_ranking *ranking = NULL;
-    tn_rank_options_default(&opt);
-    assert_fine(test_ctx, tn_rank(test_ctx, &features, 1, labels, &opt, &ranking));
-    double figure = ranking->candidates[0].log_evidence;
+    tnp_rank_options_default(&opt);
+    assert_fine(test_ctx, tnp_rank(test_ctx, &features, 1, labels, &opt, &ranking));
+    double figure = ranking->candidates[0]->log_evidence;
     tn_ranking_free(ranking);
     return figure;
 }
@@ -249,14 +254,14 @@ static void a_fit_fails_as_its_producer_does(void **state)
     (void)state;
     const tn_producer producer = {NULL, N, D, TN_F32, 0, refuse, NULL};
     tn_features *features = NULL;
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    tn_fit_options_default(&opt);
+    tnp_fit_options_default(&opt);
     assert_fine(test_ctx, tn_features_from_producer(test_ctx, "net", &producer, &features));
     size_t blocks = tnp_live_blocks(test_ctx);
     assert_fails(test_ctx, TN_ERR_IO, "net: the network has no weights",
-                 tn_fit(test_ctx, (const tn_features *const *)&features, 1, labels, &opt, &info, &head));
+                 tnp_fit(test_ctx, (const tn_features *const *)&features, 1, labels, &opt, &info, &head));
     assert_null(head);
     assert_int_equal(tnp_live_blocks(test_ctx), blocks);
     tn_features_close(features);

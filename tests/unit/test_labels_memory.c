@@ -5,6 +5,9 @@
 #include "labels_of.h"
 #include "ref_random.h"
 #include "tenon/pipeline.h"
+#include "pipeline/methods.h"
+#include "pipeline/online.h"
+#include "pipeline/options.h"
 
 static const char *const animals[] = {"zebra", "ape", "cow"};
 
@@ -317,14 +320,14 @@ static void a_head_from_labels_in_memory(void **state)
     const char *const names[] = {"low", "high"};
     tn_features *features = NULL;
     tn_labels *l = NULL;
-    tn_fit_options options;
+    tnp_fit_options options;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     assert_fine(test_ctx, tn_features_open(test_ctx, write_text("f.csv", "1,0\n1,0.5\n1,0.3\n0,1\n0.2,1\n0.1,1\n9,9\n"),
                                            &features));
     assert_fine(test_ctx, tn_labels_from_numbers(test_ctx, numbers, 7, names, 2, &l));
-    tn_fit_options_default(&options);
-    assert_fine(test_ctx, tn_fit(test_ctx, (const tn_features *const *)&features, 1, l, &options, &info, &head));
+    tnp_fit_options_default(&options);
+    assert_fine(test_ctx, tnp_fit(test_ctx, (const tn_features *const *)&features, 1, l, &options, &info, &head));
     assert_string_equal(tn_head_class_names(head)[0], "low");
     assert_string_equal(tn_head_class_names(head)[1], "high");
     assert_true(tn_head_weight(head)[0] > 0 && tn_head_weight(head)[2] < 0); /* column 0 speaks for "low" */

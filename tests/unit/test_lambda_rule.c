@@ -5,6 +5,7 @@
 #include "ref_evidence.h"
 #include "select/evidence.h"
 #include "spectrum_of.h"
+#include "options_of.h"
 
 #include <stdlib.h>
 
@@ -151,26 +152,26 @@ static void test_parse(void **state)
     tn_ctx *ctx = ctx_of(1);
     static const struct {
         const char *text;
-        tn_lambda_rule rule;
+        tnp_lambda_rule rule;
         double value;
-    } good[] = {{"auto", TN_LAMBDA_AUTO, 0},     {"shared", TN_LAMBDA_SHARED, 0}, {"per-class", TN_LAMBDA_PER_CLASS, 0},
-                {"gcv", TN_LAMBDA_GCV, 0},       {"loo", TN_LAMBDA_LOO, 0},       {"0.25", TN_LAMBDA_FIXED, 0.25},
-                {"1e-9", TN_LAMBDA_FIXED, 1e-9}, {"3", TN_LAMBDA_FIXED, 3},       {"+2.5", TN_LAMBDA_FIXED, 2.5}};
-    static const char *const bad[] = {"",   "0",   "-1",   "nan", "inf",   "Shared", "shared ",  "per_class",
-                                      "1e", "1,5", "0.5x", "1 2", "1e999", "-inf",   "auto,loo", "gc"};
-    tn_lambda_rule rule = TN_LAMBDA_AUTO;
-    double value = 0;
+    } good[] = {
+        {"auto", TNP_LAMBDA_AUTO, 0},     {"shared", TNP_LAMBDA_SHARED, 0}, {"per-class", TNP_LAMBDA_PER_CLASS, 0},
+        {"gcv", TNP_LAMBDA_GCV, 0},       {"loo", TNP_LAMBDA_LOO, 0},       {"0.25", TNP_LAMBDA_FIXED, 0.25},
+        {"1e-9", TNP_LAMBDA_FIXED, 1e-9}, {"3", TNP_LAMBDA_FIXED, 3},       {"+2.5", TNP_LAMBDA_FIXED, 2.5}};
+    static const char *const bad[] = {"0",   "-1",   "nan", "inf",   "Shared", "shared ",  "per_class", "1e",
+                                      "1,5", "0.5x", "1 2", "1e999", "-inf",   "auto,loo", "gc"};
+    const tn_field *field = field_called(tnp_fit_fields, "lambda");
+    tnp_fit_options opt;
     for (size_t i = 0; i < sizeof good / sizeof *good; ++i) {
-        assert_fine(ctx, tn_lambda_parse(ctx, good[i].text, &rule, &value));
-        assert_int_equal(rule, good[i].rule);
-        assert_true(value == good[i].value);
+        assert_fine(ctx, tn_field_set(ctx, field, &opt, good[i].text));
+        assert_int_equal(opt.lambda.word, good[i].rule);
+        assert_true(opt.lambda.value == good[i].value);
     }
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        rule = TN_LAMBDA_LOO;
-        value = 42;
-        assert_fails(ctx, TN_ERR_ARG, bad[i], tn_lambda_parse(ctx, bad[i], &rule, &value));
-        assert_fails(ctx, TN_ERR_ARG, "per-class", tn_lambda_parse(ctx, bad[i], &rule, &value));
-        assert_true(rule == TN_LAMBDA_LOO && value == 42);
+        opt.lambda = (tnp_real_or_word){TNP_LAMBDA_LOO, 42};
+        assert_fails(ctx, TN_ERR_ARG, bad[i], tn_field_set(ctx, field, &opt, bad[i]));
+        assert_fails(ctx, TN_ERR_ARG, "per-class", tn_field_set(ctx, field, &opt, bad[i]));
+        assert_true(opt.lambda.word == TNP_LAMBDA_LOO && opt.lambda.value == 42);
     }
     ctx_done(ctx);
 }

@@ -6,34 +6,34 @@
 #include "learn/head/calibrate.h"
 #include "learn/head/folds.h"
 #include "learn/head/head.h"
-#include "tenon/pipeline.h"
 #include "tenon/store.h"
 #include "interrupt.h"
+#include "options_of.h"
 
 static void *const untouched = (void *)test_folder;
-static const int methods[] = {TN_METHOD_RIDGE_CV, TN_METHOD_SVM, TN_METHOD_SVM_CV, TN_METHOD_LOGISTIC};
+static const int methods[] = {TNP_METHOD_RIDGE_CV, TNP_METHOD_SVM, TNP_METHOD_SVM_CV, TNP_METHOD_LOGISTIC};
 static const char *const words[] = {"ridge-cv", "svm", "svm-cv", "logistic"};
 
 /* Both representations, as they are, so that the literal problem is the setting's own. */
-static tn_fit_options options_of(int method)
+static tnp_fit_options options_of(int method)
 {
-    tn_fit_options opt;
-    tn_fit_options_default(&opt);
+    tnp_fit_options opt;
+    tnp_fit_options_default(&opt);
     opt.method = method;
-    opt.select = TN_SEARCH_ALL;
+    opt.select = TNP_SEARCH_ALL;
     opt.rank.normalize = "none";
     opt.learn.gap = 1e-5;
     opt.learn.folds = 3;
-    opt.learn.grid = method == TN_METHOD_RIDGE_CV ? "0.1,1,10" : "0.05,0.5";
+    opt.learn.grid = grid_of(method == TNP_METHOD_RIDGE_CV ? "0.1,1,10" : "0.05,0.5");
     return opt;
 }
 
-static tn_status fit(const setting *s, const tn_fit_options *opt, tn_fit_info **info, tn_head **head)
+static tn_status fit(const setting *s, const tnp_fit_options *opt, tn_fit_info **info, tn_head **head)
 {
-    return tn_fit(test_ctx, (const tn_features *const *)s->features, 2, s->labels, opt, info, head);
+    return tnp_fit(test_ctx, (const tn_features *const *)s->features, 2, s->labels, opt, info, head);
 }
 
-static void fit_fails(const setting *s, const tn_fit_options *opt, tn_status status, const char *part)
+static void fit_fails(const setting *s, const tnp_fit_options *opt, tn_status status, const char *part)
 {
     tn_fit_info *info = untouched;
     tn_head *head = untouched;
@@ -125,8 +125,8 @@ static double objective_of(const setting *s, const tn_head *head, const tn_fit_i
 
 static void check_info(const tn_fit_info *info, const tn_head *head, int m, bool probabilities)
 {
-    bool linear = methods[m] != TN_METHOD_RIDGE_CV,
-         grid = methods[m] == TN_METHOD_RIDGE_CV || methods[m] == TN_METHOD_SVM_CV;
+    bool linear = methods[m] != TNP_METHOD_RIDGE_CV,
+         grid = methods[m] == TNP_METHOD_RIDGE_CV || methods[m] == TNP_METHOD_SVM_CV;
     assert_string_equal(info->method, words[m]);
     assert_string_equal(tn_head_method(head), words[m]);
     assert_int_equal(info->selected_count, 2);
@@ -135,14 +135,14 @@ static void check_info(const tn_fit_info *info, const tn_head *head, int m, bool
     assert_int_equal(info->lambda == NULL, linear);
     assert_int_equal(tn_head_lambda(head) == NULL, linear);
     assert_true(info->converged);
-    assert_int_equal(info->grid_count, !grid ? 0 : methods[m] == TN_METHOD_RIDGE_CV ? 3 : 2);
+    assert_int_equal(info->grid_count, !grid ? 0 : methods[m] == TNP_METHOD_RIDGE_CV ? 3 : 2);
     for (size_t g = 0; g < info->grid_count; ++g) {
         assert_true(g == 0 || info->grid[g] > info->grid[g - 1]);
         assert_true(info->grid_mean[g] <= info->grid_mean[info->grid_best] && info->grid_se[g] >= 0);
     }
-    if (methods[m] == TN_METHOD_SVM_CV)
+    if (methods[m] == TNP_METHOD_SVM_CV)
         assert_true(info->cost == info->grid[info->grid_best]);
-    if (methods[m] == TN_METHOD_RIDGE_CV)
+    if (methods[m] == TNP_METHOD_RIDGE_CV)
         assert_true(info->lambda[0] == info->grid[info->grid_best]);
     assert_true(info->temperature == tn_head_temperature(head));
     assert_int_equal(info->temperature > 0, probabilities);
@@ -155,13 +155,13 @@ static void every_method_and_task(void **state)
         for (int form = 0; form < 4; ++form) { /* multi-class, multi-label; intercept */
             bool bias = form & 1;
             setting s = setting_of(REF_SIGNED, 60, 8, 3, form & 2 ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS, AS_F32);
-            tn_fit_options opt = options_of(methods[m]);
+            tnp_fit_options opt = options_of(methods[m]);
             tn_fit_info *info = NULL;
             tn_head *head = NULL;
             opt.rank.evidence.intercept = bias;
             opt.learn.max_passes = 5000;
             assert_fine(test_ctx, fit(&s, &opt, &info, &head));
-            check_info(info, head, m, methods[m] != TN_METHOD_SVM);
+            check_info(info, head, m, methods[m] != TNP_METHOD_SVM);
             float *scores = scores_of(&s, head);
             assert_true(right(&s, head, scores) > 0.6);
             if (m > 0) {
@@ -190,7 +190,7 @@ static void regression(void **state)
     (void)state;
     setting s = setting_of(REF_SIGNED, 60, 8, 3, TN_TASK_REGRESSION, AS_F32);
     for (int m = 0; m < 4; ++m) {
-        tn_fit_options opt = options_of(methods[m]);
+        tnp_fit_options opt = options_of(methods[m]);
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         if (m > 0) {
@@ -216,7 +216,7 @@ static void arguments_without_sense(void **state)
     size_t wrong = 0;
     for (int m = 1; m < 4; m += 2)
         for (size_t i = 0; i < 5; ++i) {
-            tn_fit_options opt = options_of(methods[m]);
+            tnp_fit_options opt = options_of(methods[m]);
             tn_fit_info *info = NULL;
             tn_head *head = NULL;
             opt.learn.cost = bad_costs[i];
@@ -232,21 +232,21 @@ static void arguments_without_sense(void **state)
             tn_head_free(head);
         }
     for (int m = 0; m < 3; m += 2) {
-        tn_fit_options opt = options_of(methods[m]);
+        tnp_fit_options opt = options_of(methods[m]);
         opt.learn.folds = 1;
         fit_fails(&s, &opt, TN_ERR_ARG, "--folds");
         opt.learn.folds = 21;
         fit_fails(&s, &opt, TN_ERR_DATA, "20 rows for 21 folds");
         opt.learn.folds = 3;
-        opt.learn.grid = "1,-2";
-        fit_fails(&s, &opt, TN_ERR_ARG, "--grid: got '-2'");
+        opt.learn.grid = grid_of("1,-2");
+        fit_fails(&s, &opt, TN_ERR_ARG, "--grid: got a value");
     }
-    tn_fit_options opt = options_of(TN_METHOD_SVM);
-    opt.learn.loss = TN_SVM_HINGE;
+    tnp_fit_options opt = options_of(TNP_METHOD_SVM);
+    opt.learn.loss = TNP_SVM_HINGE;
     opt.learn.penalise_bias = false;
     fit_fails(&s, &opt, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes");
-    opt = options_of(TN_METHOD_SVM);
-    opt.learn.calibrate = TN_CALIBRATE_YES;
+    opt = options_of(TNP_METHOD_SVM);
+    opt.learn.calibrate = TNP_CALIBRATE_YES;
     opt.learn.folds = 21;
     fit_fails(&s, &opt, TN_ERR_DATA, "20 rows for 21 folds");
     for (size_t i = 0; i < 20; ++i)
@@ -269,7 +269,7 @@ static void awkward_data(void **state)
             for (int form = 0; form < 3; ++form) {
                 setting s = form == 2 ? setting_of(kinds[z], 24, 6, 2, TN_TASK_MULTICLASS, AS_F32)
                                       : setting_of(kinds[z], 24, 6, 4, TN_TASK_MULTICLASS, AS_F32);
-                tn_fit_options opt = options_of(methods[m]);
+                tnp_fit_options opt = options_of(methods[m]);
                 tn_fit_info *info = NULL;
                 tn_head *head = NULL;
                 for (size_t i = 0; form < 2 && i < 24; ++i) /* class 3: once (form 0), never (form 1); class 2: twice */
@@ -303,7 +303,7 @@ static void labels_of_one_side(void **state)
         labels_done(s.labels);
         s.labels = labels_of(y, 30, 3, TN_TASK_MULTILABEL);
         memcpy(s.p.y, y, sizeof y);
-        tn_fit_options opt = options_of(methods[m]);
+        tnp_fit_options opt = options_of(methods[m]);
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         assert_fine(test_ctx, fit(&s, &opt, &info, &head));
@@ -329,13 +329,13 @@ static void calibration_when_asked(void **state)
     setting s = setting_of(REF_SIGNED, 60, 8, 3, TN_TASK_MULTICLASS, AS_F32);
     for (int m = 0; m < 4; ++m)
         for (int c = 0; c < 3; ++c) {
-            tn_fit_options opt = options_of(methods[m]);
+            tnp_fit_options opt = options_of(methods[m]);
             tn_fit_info *info = NULL;
             tn_head *head = NULL;
             opt.learn.calibrate = c;
             assert_fine(test_ctx, fit(&s, &opt, &info, &head));
             assert_int_equal(tn_head_temperature(head) > 0, want[c][m]);
-            if (methods[m] == TN_METHOD_LOGISTIC && c != TN_CALIBRATE_YES)
+            if (methods[m] == TNP_METHOD_LOGISTIC && c != TNP_CALIBRATE_YES)
                 assert_true(tn_head_temperature(head) == 1);
             tn_fit_info_free(info);
             tn_head_free(head);
@@ -374,13 +374,13 @@ static void logistic_temperature_by_folds(void **state)
     for (int multilabel = 0; multilabel < 2; ++multilabel) {
         tn_task task = multilabel ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS;
         setting s = setting_of(REF_SIGNED, 60, 4, 3, task, AS_F32);
-        tn_fit_options opt = options_of(TN_METHOD_LOGISTIC);
+        tnp_fit_options opt = options_of(TNP_METHOD_LOGISTIC);
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         uint32_t *fold = NULL;
         float scores[60 * 3];
         double want = 0;
-        opt.learn.calibrate = TN_CALIBRATE_YES;
+        opt.learn.calibrate = TNP_CALIBRATE_YES;
         opt.learn.gap = 1e-7;
         opt.rank.seed = 5;
         assert_fine(test_ctx, fit(&s, &opt, &info, &head));
@@ -407,7 +407,7 @@ static void threads_change_no_decision(void **state)
         size_t first[400];
         double temperature = 0, cost = 0;
         for (size_t t = 0; t < 4; ++t) {
-            tn_fit_options opt = options_of(methods[m]);
+            tnp_fit_options opt = options_of(methods[m]);
             tn_fit_info *info = NULL;
             tn_head *head = NULL;
             tn_ctx_set_threads(test_ctx, threads[t]);
@@ -445,9 +445,9 @@ static void every_allocation_may_fail(void **state)
         if (m)
             assert_fine(test_ctx, tn_labels_set_weights(test_ctx, s.labels, weight, 18));
         size_t blocks = tnp_live_blocks(test_ctx), k = 1;
-        tn_fit_options opt = options_of(methods[m]);
+        tnp_fit_options opt = options_of(methods[m]);
         opt.learn.gap = 1e-2;
-        opt.learn.calibrate = TN_CALIBRATE_YES;
+        opt.learn.calibrate = TNP_CALIBRATE_YES;
         for (;; ++k) {
             tn_fit_info *info = untouched;
             tn_head *head = untouched;
@@ -481,7 +481,7 @@ static void an_interrupt_at_any_moment(void **state)
         size_t n = 1;
         for (bool stopped = true; stopped; ++n) {
             interrupt i = {NULL, 0, n};
-            tn_fit_options opt = options_of(methods[m]);
+            tnp_fit_options opt = options_of(methods[m]);
             tn_fit_info *info = untouched;
             tn_head *head = untouched;
             opt.learn.gap = 1e-2;
@@ -516,7 +516,7 @@ static void budgets(void **state)
         setting s = setting_of(REF_SIGNED, 700, 60, 3, TN_TASK_MULTICLASS, AS_F32);
         size_t refused = 0, blocks = tnp_live_blocks(test_ctx), now = tn_ctx_memory_now(test_ctx);
         for (size_t room = 1 << 12; room < (size_t)64 << 20; room *= 2) {
-            tn_fit_options opt = options_of(methods[m]);
+            tnp_fit_options opt = options_of(methods[m]);
             tn_fit_info *info = NULL;
             tn_head *head = NULL;
             opt.learn.gap = 1e-2;

@@ -9,25 +9,26 @@
 #include "map_learn_of.h"
 #include "interrupt.h"
 #include "learn/map/map_learn.h"
+#include "options_of.h"
 
 static const double EXTRA = 1e-5;
 
-static tn_map_options options_of(void)
+static tnp_map_options options_of(void)
 {
-    tn_map_options opt;
-    tn_map_options_default(&opt);
+    tnp_map_options opt;
+    tnp_map_options_default(&opt);
     opt.gap = 2e-6;
     opt.max_passes = 20000;
     return opt;
 }
 
-static tn_map *learn(const set *sets, size_t count, const tn_map_options *opt, tn_map_info *info)
+static tn_map *learn(const set *sets, size_t count, const tnp_map_options *opt, tn_map_info *info)
 {
     tn_map_data data[4];
     tn_map *map = NULL;
     for (size_t d = 0; d < count; ++d)
         data[d] = (tn_map_data){sets[d].features, sets[d].labels};
-    assert_fine(test_ctx, tn_map_learn(test_ctx, data, count, opt, info, &map));
+    assert_fine(test_ctx, tnp_map_learn(test_ctx, data, count, opt, info, &map));
     return map;
 }
 
@@ -38,7 +39,7 @@ static double slack_of(const literal *want, double gap)
 }
 
 /* What the map carries is the decomposition of A, and W is made of it as the options say. */
-static void check_map(const tn_map *map, const tn_map_options *opt, const tn_map_info *info, const literal *want,
+static void check_map(const tn_map *map, const tnp_map_options *opt, const tn_map_info *info, const literal *want,
                       double slack)
 {
     const tn_map_spec *made = tn_map_made_of(map);
@@ -78,7 +79,7 @@ static void check_map(const tn_map *map, const tn_map_options *opt, const tn_map
             assert_near(made->weight[m * made->rank + k], p[m * M + k] * pow(values[k], opt->power), 1e-14);
 }
 
-static void check_case(const set *sets, size_t count, const tn_map_options *opt)
+static void check_case(const set *sets, size_t count, const tnp_map_options *opt)
 {
     tn_map_info info;
     literal *want = ref_alloc(1, sizeof *want);
@@ -89,8 +90,8 @@ static void check_case(const set *sets, size_t count, const tn_map_options *opt)
         rows += sets[d].p.n;
     }
     if (!info.converged)
-        print_error("basis %d, signed %d, scale %s: gap %g of %g after %zu passes\n", opt->basis, opt->sign, opt->scale,
-                    info.gap, info.objective, info.passes);
+        print_error("basis %d, signed %d, scale %g: gap %g of %g after %zu passes\n", opt->basis, opt->sign,
+                    opt->scale.value, info.gap, info.objective, info.passes);
     assert_true(info.converged);
     assert_int_equal(info.rows, rows);
     assert_int_equal(info.sets, count);
@@ -111,17 +112,17 @@ static void against_all_functions(void **state)
                 set_of("b", REF_SIGNED, 30, 4, 2, TN_TASK_MULTILABEL),
                 set_of("c", REF_ZERO_ROWS, 28, 6, 3, TN_TASK_MULTICLASS)};
     for (int form = 0; form < 8; ++form) {
-        tn_map_options opt = options_of();
+        tnp_map_options opt = options_of();
         opt.basis = form & 1;
         opt.gap = form & 1 ? 2e-5 : 2e-6; /* the plain basis has long rows of nearly the same direction */
         opt.sign = form & 2 ? TN_SIGNED_SPLIT : TN_SIGNED_ODD;
-        opt.scale = scales[form >> 2];
+        opt.scale = scale_of(scales[form >> 2]);
         opt.cost = form & 4 ? 0.05 : 1;
         opt.power = 0.25 * form / 2;
         for (size_t d = 0; d < 3; ++d)
             check_case(&s[d], 1, &opt);
     }
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     check_case(s, 3, &opt); /* 5, 4 and 6 columns together */
     for (size_t d = 0; d < 3; ++d)
         set_free(&s[d]);
@@ -133,7 +134,7 @@ static void within_a_budget(void **state)
     (void)state;
     enum { N = 2000, D = 100 };
     set s = set_of("tight", REF_NONNEG, N, D, 3, TN_TASK_MULTICLASS);
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     tn_map_info free_info, tight_info;
     opt.gap = 1e-4;
     opt.rank = M;
@@ -167,7 +168,7 @@ static void threads(void **state)
 {
     (void)state;
     set s = set_of("threads", REF_NONNEG, 200, 12, 4, TN_TASK_MULTICLASS);
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     tn_map_info one, info;
     size_t before = tn_ctx_threads(test_ctx);
     tn_ctx_set_threads(test_ctx, 1);
@@ -194,7 +195,7 @@ static void rotations_change_no_kernel(void **state)
 {
     (void)state;
     set s = set_of("turn", REF_SIGNED, 40, 5, 3, TN_TASK_MULTICLASS);
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     tn_map_info info;
     opt.rank = 4;
     tn_map *map = learn(&s, 1, &opt, &info), *turned = NULL;
@@ -228,14 +229,14 @@ static void ranks_and_rates(void **state)
 {
     (void)state;
     set s = set_of("ranks", REF_NONNEG, 40, 5, 3, TN_TASK_MULTICLASS);
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     tn_map_info info, other;
     tn_map_data data = {s.features, s.labels};
     tn_map *const untouched = (tn_map *)(void *)test_folder, *map = untouched;
     opt.rank = M + 1;
-    assert_fails(test_ctx, TN_ERR_ARG, "rank", tn_map_learn(test_ctx, &data, 1, &opt, &info, &map));
+    assert_fails(test_ctx, TN_ERR_ARG, "rank", tnp_map_learn(test_ctx, &data, 1, &opt, &info, &map));
     opt.rank = 0;
-    assert_fails(test_ctx, TN_ERR_ARG, "rank", tn_map_learn(test_ctx, &data, 1, &opt, &info, &map));
+    assert_fails(test_ctx, TN_ERR_ARG, "rank", tnp_map_learn(test_ctx, &data, 1, &opt, &info, &map));
     assert_ptr_equal(map, untouched);
     opt.rank = M; /* more than the data hold: lowered, and told */
     tn_map_free(learn(&s, 1, &opt, &info));
@@ -253,7 +254,7 @@ static void ranks_and_rates(void **state)
 static void scales(void **state)
 {
     (void)state;
-    static const char *const bad[] = {"", "0", "-1", "automatic", "1x", "inf", "nan", "1e31"};
+    static const double bad[] = {0, -1, INFINITY, NAN, 1e31};
     double x[40 * 2]; /* sizes 1/101 and 100/101, and rows of zeros */
     double y[40 * 2] = {0};
     for (size_t i = 0; i < 40; ++i) {
@@ -264,22 +265,22 @@ static void scales(void **state)
     tn_features *features = features_of("scales", x, 40, 2, AS_F32);
     tn_labels *labels = labels_of(y, 40, 2, TN_TASK_MULTICLASS);
     tn_map_data data = {features, labels};
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     tn_map_info info;
     tn_map *map = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        opt.scale = bad[i];
-        assert_fails(test_ctx, TN_ERR_ARG, "--scale", tn_map_learn(test_ctx, &data, 1, &opt, &info, &map));
+        opt.scale = (tnp_real_or_word){0, bad[i]};
+        assert_fails(test_ctx, TN_ERR_ARG, "--scale", tnp_map_learn(test_ctx, &data, 1, &opt, &info, &map));
     }
-    opt.scale = "auto"; /* to the bin of the count */
-    assert_fine(test_ctx, tn_map_learn(test_ctx, &data, 1, &opt, &info, &map));
+    opt.scale = scale_of("auto"); /* to the bin of the count */
+    assert_fine(test_ctx, tnp_map_learn(test_ctx, &data, 1, &opt, &info, &map));
     assert_true(fabs(info.scale * 100 / 101 - 1) <= 0x1p-10);
     assert_near(info.zeros, 0.25, 1e-15);
     assert_int_equal(info.rank, 2); /* two sizes are all there is */
     assert_int_equal(info.wanted, 6);
     tn_map_free(map);
-    opt.scale = "2";
-    assert_fine(test_ctx, tn_map_learn(test_ctx, &data, 1, &opt, &info, &map));
+    opt.scale = scale_of("2");
+    assert_fine(test_ctx, tnp_map_learn(test_ctx, &data, 1, &opt, &info, &map));
     assert_true(info.scale == 2);
     assert_near(info.beyond, 0.375, 1e-15); /* 1.98 in 30 rows of 80 entries */
     assert_near(tn_map_made_of(map)->histogram[TN_MAP_BINS - 1], 30, 1e-15);
@@ -308,18 +309,18 @@ static void rows_that_do_not_count(void **state)
     tn_features *features = features_of("dirty", x, 50, 5, AS_F32);
     tn_labels *labels = labels_of(y, 50, 3, TN_TASK_MULTICLASS);
     tn_map_data data = {features, labels};
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     tn_map_info clean, dirty;
     tn_map *a = learn(&s, 1, &opt, &clean), *b = NULL;
-    assert_fails(test_ctx, TN_ERR_DATA, "NaN", tn_map_learn(test_ctx, &data, 1, &opt, &dirty, &b));
+    assert_fails(test_ctx, TN_ERR_DATA, "NaN", tnp_map_learn(test_ctx, &data, 1, &opt, &dirty, &b));
     opt.nan = TN_NAN_DROP;
-    assert_fine(test_ctx, tn_map_learn(test_ctx, &data, 1, &opt, &dirty, &b));
+    assert_fine(test_ctx, tnp_map_learn(test_ctx, &data, 1, &opt, &dirty, &b));
     assert_int_equal(dirty.rows, 40);
     assert_true(dirty.objective == clean.objective && dirty.scale == clean.scale);
     assert_memory_equal(tn_map_made_of(a)->weight, tn_map_made_of(b)->weight, M * clean.rank * sizeof(double));
     tn_map_free(b);
     opt.nan = TN_NAN_ZERO;
-    assert_fine(test_ctx, tn_map_learn(test_ctx, &data, 1, &opt, &dirty, &b));
+    assert_fine(test_ctx, tnp_map_learn(test_ctx, &data, 1, &opt, &dirty, &b));
     assert_int_equal(dirty.rows, 45);
     tn_map_free(a);
     tn_map_free(b);
@@ -336,7 +337,7 @@ static void odd_but_fine(void **state)
     (void)state;
     set single = set_of("single", REF_SIGNED, 30, 4, 1, TN_TASK_MULTILABEL);
     set fixed = set_of("fixed", REF_CONSTANT, 30, 6, 3, TN_TASK_MULTICLASS);
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     tn_map_info info;
     check_case(&single, 1, &opt);
     check_case(&fixed, 1, &opt);
@@ -365,18 +366,18 @@ static void refusals(void **state)
     tn_features *empty = features_of("zeros", zeros, 20, 4, AS_F32);
     tn_labels *constant = labels_of(one, 20, 2, TN_TASK_MULTICLASS);
     tn_features *longer = features_of("longer", zeros, 40, 2, AS_F32);
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     tn_map *map = NULL;
     const tn_map_data bad[] = {
         {real.features, real.labels}, {empty, s.labels}, {s.features, constant}, {longer, s.labels}};
     const tn_status status[] = {TN_ERR_DATA, TN_ERR_DATA, TN_ERR_DATA, TN_ERR_SHAPE};
     const char *const text[] = {"real numbers", "every entry", "one class only", "longer: "};
     for (size_t i = 0; i < 4; ++i)
-        assert_fails(test_ctx, status[i], text[i], tn_map_learn(test_ctx, &bad[i], 1, &opt, NULL, &map));
-    assert_fails(test_ctx, TN_ERR_ARG, "no data sets", tn_map_learn(test_ctx, NULL, 0, &opt, NULL, &map));
+        assert_fails(test_ctx, status[i], text[i], tnp_map_learn(test_ctx, &bad[i], 1, &opt, NULL, &map));
+    assert_fails(test_ctx, TN_ERR_ARG, "no data sets", tnp_map_learn(test_ctx, NULL, 0, &opt, NULL, &map));
     opt.power = 1.5;
     tn_map_data good = {s.features, s.labels};
-    assert_fails(test_ctx, TN_ERR_ARG, "power", tn_map_learn(test_ctx, &good, 1, &opt, NULL, &map));
+    assert_fails(test_ctx, TN_ERR_ARG, "power", tnp_map_learn(test_ctx, &good, 1, &opt, NULL, &map));
     assert_null(map);
     tn_features_close(empty);
     tn_features_close(longer);
@@ -392,14 +393,14 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     set s = set_of("fail", REF_NONNEG, 20, 3, 2, TN_TASK_MULTICLASS);
     tn_map_data data[2] = {{s.features, s.labels}, {s.features, s.labels}};
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     tn_map_info info = {.rows = 77};
     tn_map *map = NULL;
     size_t blocks = tnp_live_blocks(test_ctx), k = 1;
     opt.gap = 1e-2;
     for (;; ++k) {
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = tn_map_learn(test_ctx, data, 2, &opt, &info, &map);
+        tn_status st = tnp_map_learn(test_ctx, data, 2, &opt, &info, &map);
         tnp_fail_allocation(test_ctx, 0);
         if (st == TN_OK)
             break;
@@ -417,7 +418,7 @@ static void interrupted_anywhere(void **state)
     (void)state;
     set s = set_of("stop", REF_NONNEG, 20, 3, 2, TN_TASK_MULTICLASS);
     tn_map_data data = {s.features, s.labels};
-    tn_map_options opt = options_of();
+    tnp_map_options opt = options_of();
     opt.gap = 1e-2; /* a progress call a pass: few passes are enough */
     tn_status st = TN_ERR_INTERRUPTED;
     size_t at = 1;
@@ -427,7 +428,7 @@ static void interrupted_anywhere(void **state)
         assert_int_equal(tn_ctx_new(&ctx), TN_OK);
         interrupt user = {ctx, 0, at};
         tn_ctx_set_progress(ctx, cancel_at, &user);
-        st = tn_map_learn(ctx, &data, 1, &opt, NULL, &map);
+        st = tnp_map_learn(ctx, &data, 1, &opt, NULL, &map);
         assert_true(st == TN_OK || (st == TN_ERR_INTERRUPTED && !map));
         tn_map_free(map);
         assert_int_equal(tnp_live_blocks(ctx), 0);

@@ -3,7 +3,7 @@
  * Memory does not grow with the rows: features are mapped and streamed, what is kept of a row is its place and its label.
  * Files are sparse, a few hundred rows written and holes between them, so that the test is quick and needs no disk. */
 #include "fixtures/problems.h"
-#include "tenon/pipeline.h"
+#include "options_of.h"
 
 #include <fcntl.h>
 #include <pthread.h>
@@ -76,15 +76,15 @@ static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *nor
     tn_features *features = sparse_file("m.npy", rows, cols);
     tn_labels *labels = cyclic_labels(rows);
     tn_ctx *ctx = NULL;
-    tn_rank_options opt;
+    tnp_rank_options opt;
     tn_ranking *r = NULL;
     assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     tn_ctx_set_threads(ctx, threads);
-    tn_rank_options_default(&opt);
-    opt.loo = loo;
+    tnp_rank_options_default(&opt);
+    opt.loo = loo_of(loo);
     opt.normalize = normalize;
     opt.transform = transform;
-    assert_fine(ctx, tn_rank(ctx, (const tn_features *const *)&features, 1, labels, &opt, &r));
+    assert_fine(ctx, tnp_rank(ctx, (const tn_features *const *)&features, 1, labels, &opt, &r));
     assert_int_equal(r->rows, rows);
     size_t peak = tn_ctx_memory_peak(ctx);
     tn_ranking_free(r);
@@ -201,16 +201,16 @@ static void an_online_pass_holds_two_stretches_of_its_file(void **state)
     tn_features *features = sparse_file("m.npy", rows, 1024);
     tn_labels *labels = cyclic_labels(rows);
     tn_ctx *ctx = NULL;
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     tn_ctx_set_memory(ctx, (size_t)32 << 20);
-    tn_fit_options_default(&opt);
-    opt.method = TN_METHOD_PA;
-    opt.select = TN_SEARCH_ALL;
+    tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_PA;
+    opt.select = TNP_SEARCH_ALL;
     opt.online.epochs = 1;
-    assert_fine(ctx, tn_fit(ctx, (const tn_features *const *)&features, 1, labels, &opt, &info, &head));
+    assert_fine(ctx, tnp_fit(ctx, (const tn_features *const *)&features, 1, labels, &opt, &info, &head));
     meter_stop(&m);
     assert_true(info->epochs[0].updates > 0);
     if (!SANITIZED) {

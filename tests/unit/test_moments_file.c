@@ -5,7 +5,7 @@
 #include "fixtures/tensors.h"
 #include "ref_evidence.h"
 #include "tenon/store.h"
-#include "tenon/select.h"
+#include "select/options.h"
 
 enum { N = 90, D = 8, K = 3, SHARDS = 3 };
 
@@ -66,11 +66,11 @@ static tn_moments *through_a_file(tn_moments *s)
 
 static double evidence_of(const tn_moments *s, bool intercept)
 {
-    tn_evidence_options opt;
+    tnp_evidence_options opt;
     tn_evidence *e = NULL;
-    tn_evidence_options_default(&opt);
+    tnp_evidence_options_default(&opt);
     opt.intercept = intercept;
-    assert_fine(test_ctx, tn_moments_evidence(test_ctx, s, &opt, &e));
+    assert_fine(test_ctx, tnp_moments_evidence(test_ctx, s, &opt, &e));
     double value = e->log_evidence;
     tn_evidence_free(e);
     return value;
@@ -144,8 +144,8 @@ static void what_cannot_be_gathered_or_merged(void **state)
     tn_labels *labels = labels_of(y, 4, 2, TN_TASK_MULTICLASS);
     tn_moments *s = NULL, *big = gather(0, N, AS_F64, TN_TASK_MULTICLASS);
     tn_evidence *e = NULL;
-    tn_evidence_options opt;
-    tn_evidence_options_default(&opt);
+    tnp_evidence_options opt;
+    tnp_evidence_options_default(&opt);
     assert_fails(test_ctx, TN_ERR_ARG, "z-scores",
                  tn_moments_gather(test_ctx, features, labels, TN_NORM_ZSCORE, TN_NAN_ERROR, &s));
     assert_null(s);
@@ -153,15 +153,15 @@ static void what_cannot_be_gathered_or_merged(void **state)
     double before = evidence_of(big, true);
     assert_fails(test_ctx, TN_ERR_SHAPE, "", tn_moments_merge(test_ctx, big, s));
     assert_true(evidence_of(big, true) == before);
-    assert_fine(test_ctx, tn_moments_evidence(test_ctx, s, &opt, &e));
+    assert_fine(test_ctx, tnp_moments_evidence(test_ctx, s, &opt, &e));
     tn_evidence_free(e);
     e = NULL;
     tn_moments_free(s);
     labels->known[0] = false; /* 3 rows of 2 columns with an intercept: not enough */
     assert_fine(test_ctx, tn_moments_gather(test_ctx, features, labels, TN_NORM_L2, TN_NAN_ERROR, &s));
-    assert_fails(test_ctx, TN_ERR_DATA, "3 rows of 2 columns", tn_moments_evidence(test_ctx, s, &opt, &e));
+    assert_fails(test_ctx, TN_ERR_DATA, "3 rows of 2 columns", tnp_moments_evidence(test_ctx, s, &opt, &e));
     opt.intercept = false;
-    assert_fine(test_ctx, tn_moments_evidence(test_ctx, s, &opt, &e));
+    assert_fine(test_ctx, tnp_moments_evidence(test_ctx, s, &opt, &e));
     tn_evidence_free(e);
     e = NULL;
     tn_moments_free(s);
@@ -170,7 +170,7 @@ static void what_cannot_be_gathered_or_merged(void **state)
         labels->cls[i] = 1;
     }
     assert_fine(test_ctx, tn_moments_gather(test_ctx, features, labels, TN_NORM_L2, TN_NAN_ERROR, &s));
-    assert_fails(test_ctx, TN_ERR_DATA, "constant", tn_moments_evidence(test_ctx, s, &opt, &e));
+    assert_fails(test_ctx, TN_ERR_DATA, "constant", tnp_moments_evidence(test_ctx, s, &opt, &e));
     assert_null(e);
     tn_moments_free(s);
     tn_moments_free(big);
@@ -318,12 +318,12 @@ static void numbers_without_sense(void **state)
     for (size_t v = 0; v < 2; ++v) {
         tn_moments *s = gather(0, N, AS_F64, TN_TASK_MULTICLASS);
         tn_evidence *e = NULL;
-        tn_evidence_options opt;
-        tn_evidence_options_default(&opt);
+        tnp_evidence_options opt;
+        tnp_evidence_options_default(&opt);
         for (size_t i = 0; i < D * D; ++i)
             s->gram[i] = values[v];
         s = through_a_file(s);
-        tn_status st = tn_moments_evidence(test_ctx, s, &opt, &e);
+        tn_status st = tnp_moments_evidence(test_ctx, s, &opt, &e);
         if (st == TN_OK)
             assert_true(!isnan(e->log_evidence));
         tn_evidence_free(e);
@@ -341,13 +341,13 @@ static void every_allocation_may_fail(void **state)
     for (;; ++k) {
         tn_moments *back = NULL;
         tn_evidence *e = NULL;
-        tn_evidence_options opt;
-        tn_evidence_options_default(&opt);
+        tnp_evidence_options opt;
+        tnp_evidence_options_default(&opt);
         tnp_fail_allocation(test_ctx, k);
         tn_status st = tn_moments_load(test_ctx, path, &back);
         assert_true((st == TN_OK) == (back != NULL));
         if (st == TN_OK)
-            st = tn_moments_evidence(test_ctx, back, &opt, &e);
+            st = tnp_moments_evidence(test_ctx, back, &opt, &e);
         tnp_fail_allocation(test_ctx, 0);
         assert_true((st == TN_OK) == (e != NULL));
         tn_evidence_free(e);

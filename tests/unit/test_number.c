@@ -10,7 +10,7 @@
 #include "near.h"
 #include "tenon/report.h"
 #include "tenon/store.h"
-#include "tenon/select.h"
+#include "options_of.h"
 
 #include <locale.h>
 #include <stdlib.h>
@@ -171,7 +171,8 @@ static void numbers_do_not_depend_on_the_locale(void **state)
 {
     (void)state;
     double got = 0;
-    tn_lambda_rule rule;
+    tnp_fit_options opt;
+    const tn_field *lambda = field_called(tnp_fit_fields, "lambda");
     struct {
         double value;
         size_t bytes;
@@ -188,9 +189,9 @@ static void numbers_do_not_depend_on_the_locale(void **state)
     assert_fails(ctx, TN_ERR_ARG, "got 2,5", tn_field_set(ctx, &real, &o, "2,5"));
     assert_fine(ctx, tn_field_set(ctx, &bytes, &o, "1.5K"));
     assert_int_equal(o.bytes, 1536);
-    assert_fine(ctx, tn_lambda_parse(ctx, "0.25", &rule, &got));
-    assert_true(got == 0.25);
-    assert_fails(ctx, TN_ERR_ARG, "0,25", tn_lambda_parse(ctx, "0,25", &rule, &got));
+    assert_fine(ctx, tn_field_set(ctx, lambda, &opt, "0.25"));
+    assert_true(opt.lambda.value == 0.25);
+    assert_fails(ctx, TN_ERR_ARG, "0,25", tn_field_set(ctx, lambda, &opt, "0,25"));
     tn_ctx_free(ctx);
 }
 
@@ -207,8 +208,8 @@ static void written_numbers_have_a_point(void **state)
     char buf[32], name[] = "one", *text = NULL, *names[] = {name};
     double value = 0.25;
     const tn_field real = {"value", TN_FIELD_REAL, 0, 0, 0.5, NULL, ""};
-    tn_candidate c = {.name = name, .gain_per_label = 0.25, .log_evidence = 0.25, .loo_accuracy = 0.25};
-    tn_ranking ranking = {.task = TN_TASK_MULTICLASS, .count = 1, .candidates = &c};
+    tn_candidate c = {.name = name, .gain_per_label = 0.25, .log_evidence = 0.25, .loo_accuracy = 0.25}, *list[] = {&c};
+    tn_ranking ranking = {.task = TN_TASK_MULTICLASS, .count = 1, .candidates = list};
     tn_head *head = NULL, *back = NULL;
     tn_ctx *ctx = NULL;
     use_comma();

@@ -3,6 +3,9 @@
  * Online learners that are given chunks: the same bytes as tn_fit for any chunking, weights, averages and variances;
  * the literal loop over samples; further classes; a head to go on from; rows that take no part. */
 #include "chunks_of.h"
+#include "pipeline/methods.h"
+#include "pipeline/online.h"
+#include "pipeline/options.h"
 
 #include "algebra/blas.h"
 #include "learn/online/online_chunks.h"
@@ -42,7 +45,7 @@ typedef struct fitted {
     size_t width;
 } fitted;
 
-static fitted fit_all(const rows *r, tn_fit_options opt, const float *weights)
+static fitted fit_all(const rows *r, tnp_fit_options opt, const float *weights)
 {
     static const char *const names[] = {"mu.0", "u.0", "sigma.0"};
     fitted f = {.width = tnp_row_stride(WIDE + 1)};
@@ -56,7 +59,7 @@ static fitted fit_all(const rows *r, tn_fit_options opt, const float *weights)
         wide[i] = (double)weights[i];
     assert_fine(test_ctx, tn_labels_set_weights(test_ctx, r->whole.labels, weights ? wide : NULL, weights ? ROWS : 0));
     unlink(path);
-    assert_fine(test_ctx, tn_fit(test_ctx, features_in(&r->whole), REPS, r->whole.labels, &opt, &info, &f.head));
+    assert_fine(test_ctx, tnp_fit(test_ctx, features_in(&r->whole), REPS, r->whole.labels, &opt, &info, &f.head));
     tn_fit_info_free(info);
     assert_fine(test_ctx, tnp_safetensors_load(test_ctx, path, &file));
     for (int i = 0; i < 3; ++i)
@@ -104,12 +107,12 @@ static void check_state(const tn_online *o, const fitted *f)
     assert_true((double)tn_online_mistakes(o) == f->counts[2]);
 }
 
-static void check_chunking(const rows *r, const tn_fit_options *opt, const fitted *want, const chunk *list,
+static void check_chunking(const rows *r, const tnp_fit_options *opt, const fitted *want, const chunk *list,
                            size_t count, const float *weights)
 {
     tn_online *o = learner_of(r, opt);
     tn_head *head = NULL;
-    if (opt->online.multiclass >= TN_ONLINE_E_OVR)
+    if (opt->online.multiclass >= TNP_ONLINE_E_OVR)
         expect_all(o, r);
     for (size_t i = 0; i < count; ++i)
         assert_fine(test_ctx, update(o, &list[i], weights));
@@ -124,9 +127,9 @@ static void check_all(tn_task task, bool average, const char *normalize, const f
 {
     rows r = rows_of(task);
     cuts c = cuts_of(&r);
-    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method)
-        for (int multiclass = TN_ONLINE_MUL; multiclass <= TN_ONLINE_W_OVR; ++multiclass) {
-            tn_fit_options opt = online_of(method, multiclass);
+    for (int method = TNP_METHOD_PERCEPTRON; method <= TNP_METHOD_SCW2; ++method)
+        for (int multiclass = TNP_ONLINE_MUL; multiclass <= TNP_ONLINE_W_OVR; ++multiclass) {
+            tnp_fit_options opt = online_of(method, multiclass);
             opt.online.no_average = !average;
             opt.rank.normalize = normalize;
             opt.rank.evidence.intercept = average;
@@ -165,14 +168,14 @@ static void the_file_of_the_head_is_that_of_fit(void **state)
 {
     (void)state;
     rows r = rows_of(TN_TASK_MULTICLASS);
-    tn_fit_options opt = online_of(TN_METHOD_AROW, TN_ONLINE_MUL);
+    tnp_fit_options opt = online_of(TNP_METHOD_AROW, TNP_ONLINE_MUL);
     tn_fit_info *info = NULL;
     tn_head *want = NULL, *got = NULL;
     size_t count = 0, sizes[2];
     opt.rank.transform = "hellinger";
     opt.rank.normalize = "l1";
     chunk *list = cut(&r, 40, 33, &count);
-    assert_fine(test_ctx, tn_fit(test_ctx, features_in(&r.whole), REPS, r.whole.labels, &opt, &info, &want));
+    assert_fine(test_ctx, tnp_fit(test_ctx, features_in(&r.whole), REPS, r.whole.labels, &opt, &info, &want));
     opt.online.epochs = 10; /* what the learner has no use for does not matter */
     opt.online.shuffle = true;
     tn_online *o = learner_of(&r, &opt);
@@ -200,18 +203,19 @@ static void the_file_of_the_head_is_that_of_fit(void **state)
 
 /* ---- the literal loop ---- */
 
-static double *literal(const rows *r, const tn_fit_options *opt, const double *x, const bool *skip, const double *start)
+static double *literal(const rows *r, const tnp_fit_options *opt, const double *x, const bool *skip,
+                       const double *start)
 {
     double *w = ref_alloc(CLASSES * (WIDE + 1), sizeof *w);
     bool *positive = ref_alloc(ROWS * CLASSES, sizeof *positive);
     size_t close = 0;
-    int rule = opt->method - TN_METHOD_PERCEPTRON;
+    int rule = opt->method - TNP_METHOD_PERCEPTRON;
     for (size_t i = 0; i < ROWS * CLASSES; ++i)
         positive[i] = r->y[i] > 0.5;
     const ref_online_job job = {.rule = (ref_rule)rule,
                                 .cost = opt->learn.cost,
                                 .phi = tnp_rule_new((tnp_online_rule)rule, 1, opt->online.eta).phi,
-                                .ovr = opt->online.multiclass != TN_ONLINE_MUL,
+                                .ovr = opt->online.multiclass != TNP_ONLINE_MUL,
                                 .average = !opt->online.no_average,
                                 .bias = true,
                                 .n = ROWS,
@@ -256,9 +260,9 @@ static void chunks_are_the_literal_loop(void **state)
     size_t count = 0;
     chunk *list = cut(&r, 70, 9, &count);
     double *x = side_by_side(&r);
-    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method)
-        for (int multiclass = TN_ONLINE_MUL; multiclass <= TN_ONLINE_U_OVR; ++multiclass) {
-            tn_fit_options opt = online_of(method, multiclass);
+    for (int method = TNP_METHOD_PERCEPTRON; method <= TNP_METHOD_SCW2; ++method)
+        for (int multiclass = TNP_ONLINE_MUL; multiclass <= TNP_ONLINE_U_OVR; ++multiclass) {
+            tnp_fit_options opt = online_of(method, multiclass);
             opt.rank.normalize = "none";
             tn_online *o = learner_of(&r, &opt);
             double *want = literal(&r, &opt, x, NULL, NULL);
@@ -293,11 +297,11 @@ static void a_class_that_is_added_begins_at_zero(void **state)
     bool skip[ROWS * CLASSES] = {false};
     for (size_t i = 0; i < BEFORE; ++i)
         skip[i * CLASSES + CLASSES - 1] = true;
-    for (int method = TN_METHOD_SGD; method <= TN_METHOD_SCW2; ++method) {
-        tn_fit_options opt = online_of(method, TN_ONLINE_U_OVR);
+    for (int method = TNP_METHOD_SGD; method <= TNP_METHOD_SCW2; ++method) {
+        tnp_fit_options opt = online_of(method, TNP_ONLINE_U_OVR);
         tn_online *o = NULL;
         opt.rank.normalize = "none";
-        assert_fine(test_ctx, tn_online_new(test_ctx, &opt, r.task, names, 2, &o));
+        assert_fine(test_ctx, tnp_online_begin(test_ctx, &opt, r.task, names, 2, &o));
         assert_fine(test_ctx, tn_online_add_classes(test_ctx, o, names + 2, CLASSES - 3)); /* before the first row */
         double *want = literal(&r, &opt, x, skip, NULL);
         assert_fine(test_ctx, update(o, &list[0], NULL));
@@ -326,7 +330,7 @@ static void classes_go_by_name(void **state)
         rows r = rows_of((tn_task)task);
         size_t count = 0;
         chunk *list = cut(&r, 20, 31, &count);
-        tn_fit_options opt = online_of(TN_METHOD_PA, TN_ONLINE_E_OVR); /* draws go by the order of a row's classes */
+        tnp_fit_options opt = online_of(TNP_METHOD_PA, TNP_ONLINE_E_OVR); /* draws go by the order of a row's classes */
         tn_online *plain = learner_of(&r, &opt), *turned = learner_of(&r, &opt);
         expect_all(plain, &r);
         expect_all(turned, &r);
@@ -362,28 +366,29 @@ static void z_scores_come_from_a_head(void **state)
     rows r = rows_of(TN_TASK_MULTICLASS);
     size_t count = 0;
     chunk *list = cut(&r, 5, 29, &count);
-    tn_fit_options opt = online_of(TN_METHOD_PA2, TN_ONLINE_MUL);
+    tnp_fit_options opt = online_of(TNP_METHOD_PA2, TNP_ONLINE_MUL);
     tn_fit_info *info = NULL;
     tn_head *from = NULL;
     tn_online *o = NULL;
     opt.rank.normalize = "zscore";
-    assert_fine(test_ctx, tn_fit(test_ctx, features_in(&r.whole), REPS, r.whole.labels, &opt, &info, &from));
+    assert_fine(test_ctx, tnp_fit(test_ctx, features_in(&r.whole), REPS, r.whole.labels, &opt, &info, &from));
     double *start = ref_alloc(CLASSES * (WIDE + 1), sizeof *start), *x = side_by_side(&r);
     for (size_t c = 0; c < CLASSES; ++c)
         for (size_t j = 0; j <= WIDE; ++j)
             start[c * (WIDE + 1) + j] = (double)(j < WIDE ? from->weight[c * WIDE + j] : from->bias[c]);
     for (size_t i = 0; i < ROWS * WIDE; ++i)
         x[i] = (double)(float)((x[i] - from->means[i % WIDE]) * from->scales[i % WIDE]);
-    opt = online_of(TN_METHOD_AROW, TN_ONLINE_MUL);
+    opt = online_of(TNP_METHOD_AROW, TNP_ONLINE_MUL);
     opt.from = from;
-    assert_fine(test_ctx, tn_online_new(test_ctx, &opt, r.task, NULL, 0, &o));
+    assert_fine(test_ctx, tnp_online_begin(test_ctx, &opt, r.task, NULL, 0, &o));
     assert_int_equal(tn_online_classes(o), CLASSES);
     double *want = literal(&r, &opt, x, NULL, start);
     for (size_t i = 0; i < count; ++i)
         assert_fine(test_ctx, update(o, &list[i], NULL));
     check_literal(o, want);
     tn_online_free(o);
-    assert_fails(test_ctx, TN_ERR_ARG, "another task", tn_online_new(test_ctx, &opt, TN_TASK_MULTILABEL, NULL, 0, &o));
+    assert_fails(test_ctx, TN_ERR_ARG, "another task",
+                 tnp_online_begin(test_ctx, &opt, TN_TASK_MULTILABEL, NULL, 0, &o));
     tn_head_free(from);
     tn_fit_info_free(info);
     free(start);
@@ -405,7 +410,7 @@ static void rows_without_labels_are_left_out(void **state)
         r.y[i * CLASSES] = NAN;
     chunk_free(&r.whole);
     r.whole = chunk_of(&r, 0, ROWS);
-    tn_fit_options opt = online_of(TN_METHOD_SCW, TN_ONLINE_MUL);
+    tnp_fit_options opt = online_of(TNP_METHOD_SCW, TNP_ONLINE_MUL);
     opt.rank.nan = TN_NAN_DROP;
     cuts c = cuts_of(&r);
     fitted want = fit_all(&r, opt, NULL);

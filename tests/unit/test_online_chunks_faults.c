@@ -3,16 +3,19 @@
  * Online learners that are given chunks: what is refused, and what becomes of the object when a chunk fails or is
  * cancelled, before and after its first row. */
 #include "chunks_of.h"
+#include "pipeline/methods.h"
+#include "pipeline/online.h"
+#include "pipeline/options.h"
 
 #include "interrupt.h"
 #include "learn/online/online_chunks.h"
 
 /* ---- what is refused ---- */
 
-static tn_status try_new(const rows *r, const tn_fit_options *opt)
+static tn_status try_new(const rows *r, const tnp_fit_options *opt)
 {
     tn_online *o = NULL;
-    tn_status st = tn_online_new(test_ctx, opt, r->task, (const char *const *)r->whole.labels->names, CLASSES, &o);
+    tn_status st = tnp_online_begin(test_ctx, opt, r->task, (const char *const *)r->whole.labels->names, CLASSES, &o);
     assert_true(st != TN_OK && !o);
     return st;
 }
@@ -23,10 +26,10 @@ static void what_needs_all_rows_is_refused(void **state)
     rows r = rows_of(TN_TASK_MULTICLASS);
     tn_online *o = NULL;
     const char *const twice[] = {"x", "x"}, *const empty[] = {"x", ""};
-    const tn_fit_options fine = online_of(TN_METHOD_PA, TN_ONLINE_MUL);
-    const tn_valid valid = {features_in(&r.whole), REPS, r.whole.labels};
-    tn_fit_options opt = fine;
-    opt.learn.class_weight = TN_WEIGHT_BALANCED;
+    const tnp_fit_options fine = online_of(TNP_METHOD_PA, TNP_ONLINE_MUL);
+    const tnp_valid valid = {features_in(&r.whole), REPS, r.whole.labels};
+    tnp_fit_options opt = fine;
+    opt.learn.class_weight = TNP_WEIGHT_BALANCED;
     assert_fails(test_ctx, TN_ERR_ARG, "needs the size of every class before the first row", try_new(&r, &opt));
     opt = fine;
     opt.rank.normalize = "zscore";
@@ -37,20 +40,20 @@ static void what_needs_all_rows_is_refused(void **state)
     opt.online.tune = true;
     assert_fails(test_ctx, TN_ERR_ARG, "choose between passes", try_new(&r, &opt));
     opt = fine;
-    opt.valid = &valid;
+    opt.valid = valid;
     assert_fails(test_ctx, TN_ERR_ARG, "choose between passes", try_new(&r, &opt));
     opt = fine;
     opt.online.checkpoint = "x";
     assert_fails(test_ctx, TN_ERR_ARG, "call tn_online_save", try_new(&r, &opt));
     opt = fine;
-    opt.method = TN_METHOD_SVM;
+    opt.method = TNP_METHOD_SVM;
     assert_fails(test_ctx, TN_ERR_ARG, "method svm learns from all rows at once", try_new(&r, &opt));
     assert_fails(test_ctx, TN_ERR_ARG, "got task regression",
-                 tn_online_new(test_ctx, &fine, TN_TASK_REGRESSION, twice, 2, &o));
+                 tnp_online_begin(test_ctx, &fine, TN_TASK_REGRESSION, twice, 2, &o));
     assert_fails(test_ctx, TN_ERR_ARG, "two classes are called 'x'",
-                 tn_online_new(test_ctx, &fine, TN_TASK_MULTICLASS, twice, 2, &o));
+                 tnp_online_begin(test_ctx, &fine, TN_TASK_MULTICLASS, twice, 2, &o));
     assert_fails(test_ctx, TN_ERR_ARG, "the name of class 1 is empty",
-                 tn_online_new(test_ctx, &fine, TN_TASK_MULTICLASS, empty, 2, &o));
+                 tnp_online_begin(test_ctx, &fine, TN_TASK_MULTICLASS, empty, 2, &o));
     rows_free(&r);
 }
 
@@ -59,8 +62,8 @@ static void draws_need_to_know_what_comes(void **state)
 {
     (void)state;
     rows r = rows_of(TN_TASK_MULTICLASS);
-    for (int multiclass = TN_ONLINE_E_OVR; multiclass <= TN_ONLINE_W_OVR; ++multiclass) {
-        tn_fit_options opt = online_of(TN_METHOD_PA, multiclass);
+    for (int multiclass = TNP_ONLINE_E_OVR; multiclass <= TNP_ONLINE_W_OVR; ++multiclass) {
+        tnp_fit_options opt = online_of(TNP_METHOD_PA, multiclass);
         tn_online *o = learner_of(&r, &opt);
         size_t many[CLASSES] = {100, 100, 100, 100, 100}, few[CLASSES] = {100, 1, 100, 100, 100};
         assert_fails(test_ctx, TN_ERR_ARG, "call tn_online_expect", update(o, &r.whole, NULL));
@@ -89,10 +92,10 @@ static void chunks_that_do_not_belong(void **state)
     chunk part = chunk_of(&r, 3, 40);
     const tn_features *wrong[] = {part.features[0], part.features[0]}, *const wide[] = {part.features[1], NULL};
     float weights[ROWS] = {0};
-    tn_fit_options opt = online_of(TN_METHOD_PA, TN_ONLINE_MUL);
+    tnp_fit_options opt = online_of(TNP_METHOD_PA, TNP_ONLINE_MUL);
     tn_head *head = NULL;
     tn_online *o = NULL;
-    assert_fine(test_ctx, tn_online_new(test_ctx, &opt, r.task, NULL, 0, &o));
+    assert_fine(test_ctx, tnp_online_begin(test_ctx, &opt, r.task, NULL, 0, &o));
     assert_fails(test_ctx, TN_ERR_DATA, "0 classes, expected at least 2", update(o, &part, NULL));
     tn_online_free(o);
     o = learner_of(&r, &opt);
@@ -128,7 +131,7 @@ static void far_columns_are_told_of(void **state)
     (void)state;
     rows r = rows_of(TN_TASK_MULTICLASS);
     size_t warnings = 0, count = 0;
-    tn_fit_options opt = online_of(TN_METHOD_PA, TN_ONLINE_MUL);
+    tnp_fit_options opt = online_of(TNP_METHOD_PA, TNP_ONLINE_MUL);
     opt.rank.normalize = "none";
     for (size_t i = 0; i < ROWS; ++i)
         r.x[0][i * LEFT] += 1e5;
@@ -153,7 +156,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     rows r = rows_of(TN_TASK_MULTICLASS);
     chunk half = chunk_of(&r, 0, 75), rest = chunk_of(&r, 75, 75);
-    tn_fit_options opt = online_of(TN_METHOD_AROW, TN_ONLINE_W_OVR);
+    tnp_fit_options opt = online_of(TNP_METHOD_AROW, TNP_ONLINE_W_OVR);
     opt.rank.transform = "chi2";
     opt.rank.nan = TN_NAN_DROP;
     tn_ctx_set_threads(test_ctx, 1);
@@ -166,7 +169,8 @@ static void every_allocation_may_fail(void **state)
     for (;; ++k) {
         size_t before = tnp_live_blocks(test_ctx);
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = tn_online_new(test_ctx, &opt, r.task, (const char *const *)r.whole.labels->names, CLASSES, &o);
+        tn_status st =
+            tnp_online_begin(test_ctx, &opt, r.task, (const char *const *)r.whole.labels->names, CLASSES, &o);
         tnp_fail_allocation(test_ctx, 0);
         if (st == TN_OK)
             break;
@@ -220,7 +224,7 @@ static broad broad_of(size_t bad_row)
 {
     broad b = {.x = ref_alloc(MANY * BROAD, sizeof(double))};
     double y[MANY * 2];
-    tn_fit_options opt = online_of(TN_METHOD_PA, TN_ONLINE_MUL);
+    tnp_fit_options opt = online_of(TNP_METHOD_PA, TNP_ONLINE_MUL);
     for (size_t i = 0; i < MANY; ++i) {
         b.x[i * BROAD + i] = i == bad_row ? NAN : 1;
         y[2 * i] = i % 2 == 0;
@@ -228,8 +232,8 @@ static broad broad_of(size_t bad_row)
     }
     b.features = open_features(write_matrix("broad.npy", b.x, MANY, BROAD, AS_F32));
     b.labels = labels_of(y, MANY, 2, TN_TASK_MULTICLASS);
-    assert_fine(test_ctx,
-                tn_online_new(test_ctx, &opt, TN_TASK_MULTICLASS, (const char *const *)b.labels->names, 2, &b.online));
+    assert_fine(test_ctx, tnp_online_begin(test_ctx, &opt, TN_TASK_MULTICLASS, (const char *const *)b.labels->names, 2,
+                                           &b.online));
     return b;
 }
 

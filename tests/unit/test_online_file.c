@@ -3,6 +3,9 @@
  * Online learners as files: one that is loaded goes on to the bytes of one that was never saved; the file is a head
  * too; files that are cut or damaged are refused; failures leave nothing. */
 #include "chunks_of.h"
+#include "pipeline/methods.h"
+#include "pipeline/online.h"
+#include "pipeline/options.h"
 
 #include "learn/online/online_chunks.h"
 #include "fixtures/tensors.h"
@@ -39,11 +42,11 @@ static tn_online *saved_and_loaded(const tn_online *o)
     return twin;
 }
 
-static void check_going_on(const rows *r, const chunk *list, size_t count, const tn_fit_options *opt)
+static void check_going_on(const rows *r, const chunk *list, size_t count, const tnp_fit_options *opt)
 {
     tn_online *never = learner_of(r, opt), *often = learner_of(r, opt);
     tn_head *now = NULL, *file = NULL;
-    if (opt->online.multiclass >= TN_ONLINE_E_OVR) {
+    if (opt->online.multiclass >= TNP_ONLINE_E_OVR) {
         expect_all(never, r);
         expect_all(often, r);
     }
@@ -74,8 +77,8 @@ static void a_learner_that_is_saved_goes_on_to_the_same_bytes(void **state)
         rows r = rows_of((tn_task)task);
         size_t count = 0;
         chunk *list = cut(&r, 30, 60, &count);
-        for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method) {
-            tn_fit_options opt = online_of(method, method % 4);
+        for (int method = TNP_METHOD_PERCEPTRON; method <= TNP_METHOD_SCW2; ++method) {
+            tnp_fit_options opt = online_of(method, method % 4);
             opt.online.no_average = method % 5 == 0;
             opt.rank.evidence.intercept = method % 3 != 0;
             opt.rank.nan = method % 3;
@@ -94,7 +97,7 @@ static void all_of_the_object_is_kept(void **state)
     rows r = rows_of(TN_TASK_MULTICLASS);
     const char *const more[] = {"sixth", "seventh"};
     chunk half = chunk_of(&r, 0, 75), rest = chunk_of(&r, 75, 75);
-    tn_fit_options opt = online_of(TN_METHOD_AROW, TN_ONLINE_E_OVR);
+    tnp_fit_options opt = online_of(TNP_METHOD_AROW, TNP_ONLINE_E_OVR);
     opt.rank.transform = "js";
     tn_online *o = learner_of(&r, &opt);
     expect_all(o, &r);
@@ -127,7 +130,7 @@ static void all_of_the_object_is_kept(void **state)
 
 static tn_online *small(const rows *r)
 {
-    tn_fit_options opt = online_of(TN_METHOD_SCW, TN_ONLINE_W_OVR);
+    tnp_fit_options opt = online_of(TNP_METHOD_SCW, TNP_ONLINE_W_OVR);
     tn_online *o = learner_of(r, &opt);
     expect_all(o, r);
     assert_fine(test_ctx, update(o, &r->whole, NULL));

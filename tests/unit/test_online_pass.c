@@ -19,7 +19,7 @@ static tnp_online *learner_of(double cost, tnp_online_scheme scheme, size_t clas
     return o;
 }
 
-static tnp_passes *passes_of(const tnp_online_data *data, const tn_online_options *options, size_t seed)
+static tnp_passes *passes_of(const tnp_online_data *data, const tnp_online_options *options, size_t seed)
 {
     tnp_passes *p = NULL;
     assert_fine(test_ctx, tnp_passes_new(test_ctx, data, options, seed, BLOCK, &p));
@@ -35,7 +35,7 @@ static size_t positives_of(const tally *t, size_t c)
 }
 
 /* Passes with fresh learners: every positive once, and of the negatives as many as wanted, each at most once. */
-static void check_one_pass(const tally *t, const tn_online_options *options, size_t pass, double ratio, float *seen)
+static void check_one_pass(const tally *t, const tnp_online_options *options, size_t pass, double ratio, float *seen)
 {
     tnp_online_data data = tally_data(t);
     tnp_passes *p = passes_of(&data, options, 3);
@@ -69,7 +69,7 @@ static void negatives_are_counted_and_redrawn(void **state)
     for (int multilabel = 0; multilabel < 2; ++multilabel) {
         tally t = tally_of(ROWS, CLASSES, multilabel, AS_F32);
         float a[ROWS * CLASSES], b[ROWS * CLASSES];
-        tn_online_options all = online_options_of(TN_ONLINE_U_OVR), even = online_options_of(TN_ONLINE_E_OVR);
+        tnp_online_options all = online_options_of(TNP_ONLINE_U_OVR), even = online_options_of(TNP_ONLINE_E_OVR);
         check_one_pass(&t, &all, 0, 1e9, a);
         check_one_pass(&t, &even, 0, 1, a);
         check_one_pass(&t, &even, 1, 1, b);
@@ -77,7 +77,7 @@ static void negatives_are_counted_and_redrawn(void **state)
         check_one_pass(&t, &even, 0, 1, b);
         assert_memory_equal(a, b, sizeof a);
         for (size_t r = 0; r < sizeof ratios / sizeof *ratios; ++r) {
-            tn_online_options some = online_options_of(TN_ONLINE_W_OVR);
+            tnp_online_options some = online_options_of(TNP_ONLINE_W_OVR);
             some.ratio = ratios[r];
             check_one_pass(&t, &some, 2, ratios[r], a);
         }
@@ -93,7 +93,7 @@ static void negatives_are_drawn_evenly(void **state)
     enum { PASSES = 400 };
     tally t = tally_of(ROWS, CLASSES, false, AS_F32);
     tnp_online_data data = tally_data(&t);
-    tn_online_options even = online_options_of(TN_ONLINE_E_OVR);
+    tnp_online_options even = online_options_of(TNP_ONLINE_E_OVR);
     tnp_passes *p = passes_of(&data, &even, 5);
     tnp_online *o = learner_of(STEP / 1024, TNP_OVR, CLASSES, ROWS);
     double few = (double)positives_of(&t, 0), share = few / (ROWS - few);
@@ -115,11 +115,11 @@ static void negatives_are_drawn_evenly(void **state)
 static void all_learners_see_the_same(void **state)
 {
     (void)state;
-    for (int multiclass = TN_ONLINE_MUL; multiclass <= TN_ONLINE_W_OVR; ++multiclass) {
+    for (int multiclass = TNP_ONLINE_MUL; multiclass <= TNP_ONLINE_W_OVR; ++multiclass) {
         tally t = tally_of(ROWS, CLASSES, false, AS_F32);
         tnp_online_data data = tally_data(&t);
-        tn_online_options options = online_options_of(multiclass);
-        tnp_online_scheme scheme = multiclass == TN_ONLINE_MUL ? TNP_MUL : TNP_OVR;
+        tnp_online_options options = online_options_of(multiclass);
+        tnp_online_scheme scheme = multiclass == TNP_ONLINE_MUL ? TNP_MUL : TNP_OVR;
         tnp_passes *p = passes_of(&data, &options, 9);
         tnp_online *alone = learner_of(STEP, scheme, CLASSES, ROWS), *group[3];
         for (size_t i = 0; i < 3; ++i)
@@ -153,7 +153,7 @@ static void weights_of_rows(void **state)
         weight[i] = (float)(i % 3);
     tnp_online_data data = tally_data(&t);
     data.weight = weight;
-    tn_online_options options = online_options_of(TN_ONLINE_U_OVR);
+    tnp_online_options options = online_options_of(TNP_ONLINE_U_OVR);
     tnp_passes *p = passes_of(&data, &options, 1);
     tnp_online *o = learner_of(STEP, TNP_OVR, CLASSES, ROWS);
     assert_fine(test_ctx, tnp_passes_run(test_ctx, p, 0, &o, 1));
@@ -172,7 +172,7 @@ static void weights_of_rows(void **state)
 static float *learned(const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool shuffle, size_t dim)
 {
     const tnp_online_data data = {feeds, count, y, NULL, false, NULL};
-    tn_online_options options = online_options_of(TN_ONLINE_MUL);
+    tnp_online_options options = online_options_of(TNP_ONLINE_MUL);
     tnp_rule rule = tnp_rule_new(TNP_PA, 0.5, 0.9);
     tnp_online_shape shape = {TNP_MUL, true, true, y->classes, dim, BLOCK};
     tnp_online *o = NULL;
@@ -293,7 +293,7 @@ static void a_file_longer_than_a_stretch(void **state)
     tn_feed *feed = feed_of(features, TN_NORM_NONE);
     const tnp_targets y = {.rows = LONG, .classes = 2, .first = first, .cls = cls};
     const tnp_online_data data = {(const tn_feed *const *)&feed, 1, &y, NULL, false, NULL};
-    tn_online_options options = online_options_of(TN_ONLINE_U_OVR);
+    tnp_online_options options = online_options_of(TNP_ONLINE_U_OVR);
     tnp_passes *p = passes_of(&data, &options, 4);
     tnp_online *o = learner_of(STEP, TNP_OVR, 2, WIDE);
     assert_fine(test_ctx, tnp_passes_run(test_ctx, p, 0, &o, 1));
@@ -314,7 +314,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     tally t = tally_of(ROWS, CLASSES, false, AS_F16);
     tnp_online_data data = tally_data(&t);
-    tn_online_options even = online_options_of(TN_ONLINE_E_OVR);
+    tnp_online_options even = online_options_of(TNP_ONLINE_E_OVR);
     tnp_online *o = learner_of(STEP, TNP_OVR, CLASSES, ROWS);
     size_t before = tnp_live_blocks(test_ctx), k = 1;
     for (;; ++k) {

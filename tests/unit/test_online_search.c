@@ -42,7 +42,7 @@ static tn_status look_up(tn_ctx *ctx, void *arg, const float *w, double *value)
 typedef struct setting {
     tally t;
     double cost[MOST_TRIALS], eta[MOST_TRIALS];
-    tn_online_options options;
+    tnp_online_options options;
     tnp_passes *passes;
     tnp_online_plan plan;
     script script;
@@ -52,7 +52,7 @@ static setting *setting_of(size_t trials, size_t epochs, size_t patience)
 {
     setting *s = ref_alloc(1, sizeof *s);
     s->t = tally_of(ROWS, CLASSES, false, AS_F32);
-    s->options = online_options_of(TN_ONLINE_U_OVR);
+    s->options = online_options_of(TNP_ONLINE_U_OVR);
     for (size_t i = 0; i < trials; ++i) {
         s->cost[i] = UNIT * (double)(1 + 64 * i);
         s->eta[i] = 0.9;

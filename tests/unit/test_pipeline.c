@@ -10,6 +10,7 @@
 #include "ref_metrics.h"
 #include "ref_evidence.h"
 #include "ref_ridge.h"
+#include "options_of.h"
 
 enum { MOST = 4 }; /* candidates: both, with l2 and root */
 
@@ -69,12 +70,12 @@ static void check_rank(size_t n, size_t da, size_t db, tn_task task, stored as, 
 {
     scene s = scene_of(n, da, db, task, as);
     double e = as == AS_F64 ? 1e-9 : 1e-6, scale = (double)(n * K);
-    tn_rank_options opt;
+    tnp_rank_options opt;
     tn_ranking *r = NULL;
     size_t seen = 0;
-    tn_rank_options_default(&opt);
+    tnp_rank_options_default(&opt);
     opt.normalize = "l2,root";
-    opt.loo = "0";
+    opt.loo = 0;
     opt.evidence.intercept = intercept;
     assert_fine(test_ctx, rank(&s, &opt, &r));
     assert_int_equal(r->count, MOST);
@@ -84,7 +85,7 @@ static void check_rank(size_t n, size_t da, size_t db, tn_task task, stored as, 
     assert_int_equal(r->classes, K);
     assert_int_equal(r->degenerate_classes, 0);
     for (size_t i = 0; i < MOST; ++i) {
-        const tn_candidate *c = &r->candidates[i];
+        const tn_candidate *c = r->candidates[i];
         size_t at = candidate_index(c->name);
         truth t = truth_of(&s, (size_t)1 << at, intercept);
         seen |= (size_t)1 << at;
@@ -93,7 +94,7 @@ static void check_rank(size_t n, size_t da, size_t db, tn_task task, stored as, 
         assert_near_at(i, c->log_evidence_shared / scale, t.shared / scale, e);
         assert_near_at(i, r->null_log_evidence / scale, t.null / scale, e);
         assert_near_at(i, c->gain_per_label, (t.evidence - t.null) / scale, e);
-        assert_true(i == 0 || c->log_evidence <= r->candidates[i - 1].log_evidence);
+        assert_true(i == 0 || c->log_evidence <= r->candidates[i - 1]->log_evidence);
         assert_true(isnan(c->loo_accuracy) && isnan(c->loo_se) && isnan(c->loo_r2));
     }
     assert_int_equal(seen, (1 << MOST) - 1);
@@ -122,22 +123,22 @@ static void plain_names_and_other_normalisations(void **state)
     const tn_normalize kind_of[] = {TN_NORM_L1, TN_NORM_ZSCORE, TN_NORM_NONE};
     for (size_t z = 0; z < 3; ++z) {
         scene s = scene_of(40, 6, 9, TN_TASK_MULTICLASS, AS_F64);
-        tn_rank_options opt;
+        tnp_rank_options opt;
         tn_ranking *r = NULL;
-        tn_rank_options_default(&opt);
+        tnp_rank_options_default(&opt);
         opt.normalize = kinds[z];
-        opt.loo = "0";
+        opt.loo = 0;
         assert_fine(test_ctx, rank(&s, &opt, &r));
         assert_int_equal(r->count, REPS);
         for (size_t i = 0; i < REPS; ++i) {
-            size_t at = strcmp(r->candidates[i].name, "b") == 0;
+            size_t at = strcmp(r->candidates[i]->name, "b") == 0;
             ref_real best, sum = 0;
-            assert_string_equal(r->candidates[i].name, at ? "b" : "a");
+            assert_string_equal(r->candidates[i]->name, at ? "b" : "a");
             ref_problem p = {40, s.cols[at], K, normalised(s.x[at], 40, s.cols[at], kind_of[z]), s.y};
             ref_eigen q = ref_eigen_of(&p, true);
             for (size_t c = 0; c < K; ++c)
                 sum += fmaxl(ref_best(&q, c, 1e-12L * q.largest, 1e6L * q.largest, 241, &best), ref_f(&q, c, INFINITY));
-            assert_near(r->candidates[i].log_evidence / 120, (double)sum / 120, 1e-9);
+            assert_near(r->candidates[i]->log_evidence / 120, (double)sum / 120, 1e-9);
             ref_eigen_free(&q);
             free(p.x);
         }
@@ -169,14 +170,14 @@ static void leave_one_out_beside_the_evidence(void **state)
     (void)state;
     for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_REGRESSION; ++task) {
         scene s = scene_of(30, 5, 40, (tn_task)task, AS_F64);
-        tn_rank_options opt;
+        tnp_rank_options opt;
         tn_ranking *r = NULL;
-        tn_rank_options_default(&opt);
+        tnp_rank_options_default(&opt);
         opt.normalize = "l2,root";
-        opt.loo = "all";
+        opt.loo = TNP_ALL;
         assert_fine(test_ctx, rank(&s, &opt, &r));
         for (size_t i = 0; i < MOST; ++i) {
-            const tn_candidate *c = &r->candidates[i];
+            const tn_candidate *c = r->candidates[i];
             ref_problem p = concatenated(&s, (size_t)1 << candidate_index(c->name));
             ref_real out[30 * K], r2 = 0, right = 0;
             ref_loo(&p, true, c->lambda_shared, out);
@@ -253,14 +254,14 @@ static void check_head(const scene *s, const tn_fit_info *info, const tn_head *h
         if (!isinf(lambda))
             assert_near_at(c, tn_head_alpha(head)[c], lambda * beta, 1e-8);
     }
-    assert_near(tn_head_log_evidence(head), info->chosen.log_evidence, 0);
+    assert_near(tn_head_log_evidence(head), info->chosen->log_evidence, 0);
     ref_eigen_free(&q);
     free(w);
     free(p.x);
 }
 
 /* What each search must choose, by its definition on the oracle's evidences. */
-static size_t expected_set(const double *value, tn_search how)
+static size_t expected_set(const double *value, tnp_search_kind how)
 {
     size_t best = 0, order[MOST], chosen = 0;
     for (size_t c = 0; c < MOST; ++c) {
@@ -269,16 +270,16 @@ static size_t expected_set(const double *value, tn_search how)
             order[at] = order[at - 1];
         order[at] = c;
     }
-    if (how == TN_SEARCH_ALL)
+    if (how == TNP_SEARCH_ALL)
         return (1 << MOST) - 1;
-    if (how == TN_SEARCH_BEST)
+    if (how == TNP_SEARCH_BEST)
         return (size_t)1 << order[0];
-    for (size_t c = 0; how == TN_SEARCH_GREEDY && c < MOST; ++c)
+    for (size_t c = 0; how == TNP_SEARCH_GREEDY && c < MOST; ++c)
         if (chosen == 0 || value[chosen | (size_t)1 << order[c]] > value[chosen])
             chosen |= (size_t)1 << order[c];
-    if (how == TN_SEARCH_GREEDY)
+    if (how == TNP_SEARCH_GREEDY)
         return chosen;
-    if (how == TN_SEARCH_EXHAUSTIVE) {
+    if (how == TNP_SEARCH_EXHAUSTIVE) {
         for (size_t mask = 2, at = 1; mask < 1 << MOST; ++mask)
             best = at = value[mask] > value[at] ? mask : at;
         return best;
@@ -305,26 +306,26 @@ static void every_select_chooses_by_its_definition(void **state)
             double value[1 << MOST] = {0};
             for (size_t mask = 1; mask < 1 << MOST; ++mask)
                 value[mask] = truth_of(&s, mask, true).evidence;
-            for (int how = TN_SEARCH_BEST; how <= TN_SEARCH_ALL; ++how) {
-                tn_fit_options opt;
+            for (int how = TNP_SEARCH_BEST; how <= TNP_SEARCH_ALL; ++how) {
+                tnp_fit_options opt;
                 tn_fit_info *info = NULL;
                 tn_head *head = NULL;
                 size_t mask = 0;
-                tn_fit_options_default(&opt);
+                tnp_fit_options_default(&opt);
                 opt.rank.normalize = "l2,root";
-                opt.rank.loo = "0";
+                opt.rank.loo = 0;
                 opt.select = how;
                 if (task == TN_TASK_MULTICLASS) /* 16 rows are few: auto would share the head with class means */
-                    opt.lambda = "shared";
+                    opt.lambda = lambda_of("shared");
                 assert_fine(test_ctx, fit(&s, &opt, &info, &head));
                 for (size_t m = 0; m < info->selected_count; ++m)
                     mask |= (size_t)1 << candidate_index(info->selected[m]);
-                assert_int_equal(mask, expected_set(value, (tn_search)how));
-                assert_near(info->chosen.log_evidence / (double)(s.n * K), value[mask] / (double)(s.n * K), 1e-9);
-                assert_int_equal(info->step_count, how == TN_SEARCH_EXHAUSTIVE                     ? 15
-                                                   : how == TN_SEARCH_BEST || how == TN_SEARCH_ALL ? 1
-                                                   : how == TN_SEARCH_GREEDY                       ? MOST
-                                                                                                   : info->step_count);
+                assert_int_equal(mask, expected_set(value, (tnp_search_kind)how));
+                assert_near(info->chosen->log_evidence / (double)(s.n * K), value[mask] / (double)(s.n * K), 1e-9);
+                assert_int_equal(info->step_count, how == TNP_SEARCH_EXHAUSTIVE                      ? 15
+                                                   : how == TNP_SEARCH_BEST || how == TNP_SEARCH_ALL ? 1
+                                                   : how == TNP_SEARCH_GREEDY                        ? MOST
+                                                                              : info->step_count);
                 if (task != TN_TASK_REGRESSION) /* float biases near 1000 */
                     check_head(&s, info, head);
                 tn_fit_info_free(info);
@@ -372,14 +373,14 @@ static void every_lambda_rule(void **state)
     for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_MULTILABEL; ++task)
         for (size_t i = 0; i < 6; ++i) {
             scene s = scene_of(24, 5, 4, (tn_task)task, AS_F64);
-            tn_fit_options opt;
+            tnp_fit_options opt;
             tn_fit_info *info = NULL;
             tn_head *head = NULL;
-            tn_fit_options_default(&opt);
+            tnp_fit_options_default(&opt);
             opt.rank.normalize = "l2,root";
-            opt.rank.loo = "all";
-            opt.select = TN_SEARCH_BEST;
-            opt.lambda = given[i];
+            opt.rank.loo = TNP_ALL;
+            opt.select = TNP_SEARCH_BEST;
+            opt.lambda = lambda_of(given[i]);
             assert_fine(test_ctx, fit(&s, &opt, &info, &head));
             assert_string_equal(info->lambda_rule, used[i]                      ? used[i]
                                                    : task == TN_TASK_MULTICLASS ? "shared"
@@ -406,17 +407,17 @@ static void constant_classes(void **state)
     for (int turn = 0; turn < 4; ++turn) {
         int intercept = turn % 2;
         tn_labels *labels = labels_of(s.y, 30, K, TN_TASK_MULTILABEL);
-        tn_fit_options opt;
+        tnp_fit_options opt;
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
-        tn_fit_options_default(&opt);
+        tnp_fit_options_default(&opt);
         opt.rank.evidence.intercept = intercept != 0;
-        opt.rank.loo = "all";
-        opt.lambda = turn < 2 ? "auto" : "0.5";
+        opt.rank.loo = TNP_ALL;
+        opt.lambda = lambda_of(turn < 2 ? "auto" : "0.5");
         assert_fine(test_ctx,
-                    tn_fit(test_ctx, (const tn_features *const *)s.features, REPS, labels, &opt, &info, &head));
+                    tnp_fit(test_ctx, (const tn_features *const *)s.features, REPS, labels, &opt, &info, &head));
         assert_int_equal(info->ranking->degenerate_classes, 2);
-        assert_int_equal(info->chosen.degenerate_classes, 2);
+        assert_int_equal(info->chosen->degenerate_classes, 2);
         for (size_t c = 1; c < K; ++c) {
             assert_true(isinf(info->lambda[c]));
             assert_true(tn_head_bias(head)[c] == (c == 1 ? 0.0f : 1.0f));
@@ -431,8 +432,8 @@ static void constant_classes(void **state)
         ref_real at,
             best = fmaxl(ref_best(&q, 0, 1e-12L * q.largest, 1e6L * q.largest, 241, &at), ref_f(&q, 0, INFINITY));
         for (size_t i = 0; i < REPS; ++i)
-            if (strcmp(info->ranking->candidates[i].name, "a") == 0)
-                assert_near(info->ranking->candidates[i].log_evidence / 30, (double)best / 30, 1e-9);
+            if (strcmp(info->ranking->candidates[i]->name, "a") == 0)
+                assert_near(info->ranking->candidates[i]->log_evidence / 30, (double)best / 30, 1e-9);
         ref_eigen_free(&q);
         ref_problem_free(&p);
         tn_fit_info_free(info);
@@ -447,12 +448,12 @@ static void zscores_of_two_representations(void **state)
 {
     (void)state;
     scene s = scene_of(40, 6, 9, TN_TASK_MULTICLASS, AS_F64);
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    tn_fit_options_default(&opt);
+    tnp_fit_options_default(&opt);
     opt.rank.normalize = "zscore";
-    opt.select = TN_SEARCH_ALL;
+    opt.select = TNP_SEARCH_ALL;
     assert_fine(test_ctx, fit(&s, &opt, &info, &head));
     assert_int_equal(tn_head_dim(head), 15);
     for (size_t j = 0; j < 15; ++j) {

@@ -10,12 +10,12 @@
 
 static void *const untouched = (void *)test_folder;
 
-static tn_fit_options options_of(int method)
+static tnp_fit_options options_of(int method)
 {
-    tn_fit_options opt;
-    tn_fit_options_default(&opt);
+    tnp_fit_options opt;
+    tnp_fit_options_default(&opt);
     opt.method = method;
-    opt.select = TN_SEARCH_ALL;
+    opt.select = TNP_SEARCH_ALL;
     opt.rank.normalize = "none";
     opt.online.shuffle = false;
     opt.online.epochs = 3;
@@ -25,20 +25,20 @@ static tn_fit_options options_of(int method)
 }
 
 /* What the head must be: weights (K, d + 1), intercepts last. start (K, d + 1) or NULL. Owned by the test. */
-static double *literal(const scene *s, const tn_fit_options *opt, const double *weight, const double *side,
+static double *literal(const scene *s, const tnp_fit_options *opt, const double *weight, const double *side,
                        const double *start)
 {
     size_t d = s->cols[0] + s->cols[1], close = 0;
     double *x = beside(s->x[0], s->cols[0], s->x[1], s->cols[1], s->n), *w = ref_alloc(K * (d + 1), sizeof *w);
     bool *positive = ref_alloc(s->n * K, sizeof *positive);
-    int rule = opt->method - TN_METHOD_PERCEPTRON;
+    int rule = opt->method - TNP_METHOD_PERCEPTRON;
     for (size_t i = 0; i < s->n * K; ++i)
         positive[i] = s->y[i] > 0.5;
     const ref_online_job job = {
         .rule = (ref_rule)rule,
         .cost = opt->learn.cost,
         .phi = tnp_rule_new((tnp_online_rule)rule, 1, opt->online.eta).phi,
-        .ovr = opt->online.multiclass == TN_ONLINE_U_OVR || s->task == TN_TASK_MULTILABEL,
+        .ovr = opt->online.multiclass == TNP_ONLINE_U_OVR || s->task == TN_TASK_MULTILABEL,
         .average = !opt->online.no_average,
         .bias = opt->rank.evidence.intercept,
         .n = s->n,
@@ -71,7 +71,7 @@ static void check_head(const tn_head *head, const double *want)
     }
 }
 
-static tn_head *fitted(const scene *s, const tn_fit_options *opt)
+static tn_head *fitted(const scene *s, const tnp_fit_options *opt)
 {
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
@@ -84,15 +84,15 @@ static tn_head *fitted(const scene *s, const tn_fit_options *opt)
 static void heads_of_the_literal_loop(void **state)
 {
     (void)state;
-    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method)
+    for (int method = TNP_METHOD_PERCEPTRON; method <= TNP_METHOD_SCW2; ++method)
         for (int mode = 0; mode < 6; ++mode) {
             scene s = scene_of(60, 9, 20, mode == 4 ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS, AS_F32);
-            tn_fit_options opt = options_of(method);
-            opt.online.multiclass = mode == 1 ? TN_ONLINE_U_OVR : TN_ONLINE_MUL;
+            tnp_fit_options opt = options_of(method);
+            opt.online.multiclass = mode == 1 ? TNP_ONLINE_U_OVR : TNP_ONLINE_MUL;
             opt.online.no_average = mode == 2;
             opt.rank.evidence.intercept = mode != 3;
             opt.online.epochs =
-                mode == 4 && method == TN_METHOD_CW ? 1 : 3; /* CW on labels that contradict each other */
+                mode == 4 && method == TNP_METHOD_CW ? 1 : 3; /* CW on labels that contradict each other */
             double *want = literal(&s, &opt, NULL, NULL, NULL);
             tn_head *head = fitted(&s, &opt);
             check_head(head, want);
@@ -106,9 +106,9 @@ static void heads_of_the_literal_loop(void **state)
 static void going_on_from_a_head(void **state)
 {
     (void)state;
-    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method) {
+    for (int method = TNP_METHOD_PERCEPTRON; method <= TNP_METHOD_SCW2; ++method) {
         scene s = scene_of(60, 9, 20, TN_TASK_MULTICLASS, AS_F32);
-        tn_fit_options opt = options_of(TN_METHOD_PA);
+        tnp_fit_options opt = options_of(TNP_METHOD_PA);
         opt.online.epochs = 1;
         tn_head *from = fitted(&s, &opt);
         size_t d = from->dim;
@@ -133,8 +133,8 @@ static void going_on_from_a_head(void **state)
 static void check_rows(int method, tn_task task)
 {
     scene s = scene_of(60, 9, 20, task, AS_F32);
-    tn_fit_options opt = options_of(method);
-    opt.online.epochs = method == TN_METHOD_CW ? 1 : 3;
+    tnp_fit_options opt = options_of(method);
+    opt.online.epochs = method == TNP_METHOD_CW ? 1 : 3;
     double weight[60];
     char text[60 * 8] = "";
     for (size_t i = 0; i < 60; ++i) {
@@ -153,7 +153,7 @@ static void check_rows(int method, tn_task task)
 static void weights_of_rows(void **state)
 {
     (void)state;
-    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method) {
+    for (int method = TNP_METHOD_PERCEPTRON; method <= TNP_METHOD_SCW2; ++method) {
         check_rows(method, TN_TASK_MULTICLASS);
         check_rows(method, TN_TASK_MULTILABEL);
     }
@@ -178,14 +178,14 @@ static void balance(const scene *s, double *row_weight, double *side)
 static void balanced_classes_of_labels_too(void **state)
 {
     (void)state;
-    for (int method = TN_METHOD_PERCEPTRON; method <= TN_METHOD_SCW2; ++method)
+    for (int method = TNP_METHOD_PERCEPTRON; method <= TNP_METHOD_SCW2; ++method)
         for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_MULTILABEL; ++task) {
             scene s = scene_of(60, 9, 20, (tn_task)task, AS_F32);
-            tn_fit_options opt = options_of(method);
+            tnp_fit_options opt = options_of(method);
             double weight[60] = {0}, side[2 * K];
             balance(&s, weight, side);
-            opt.learn.class_weight = TN_WEIGHT_BALANCED;
-            opt.online.epochs = method == TN_METHOD_CW ? 1 : 3;
+            opt.learn.class_weight = TNP_WEIGHT_BALANCED;
+            opt.online.epochs = method == TNP_METHOD_CW ? 1 : 3;
             bool many = task == TN_TASK_MULTICLASS;
             double *want = literal(&s, &opt, many ? weight : NULL, many ? NULL : side, NULL);
             tn_head *head = fitted(&s, &opt);
@@ -201,14 +201,14 @@ static void balanced_samples_of_negatives(void **state)
 {
     (void)state;
     scene s = scene_of(60, 9, 20, TN_TASK_MULTILABEL, AS_F32);
-    tn_fit_options opt = options_of(TN_METHOD_PA);
+    tnp_fit_options opt = options_of(TNP_METHOD_PA);
     for (size_t i = 0; i < s.n * K; ++i) /* fewer positives than negatives in every class */
         s.y[i] = s.y[i] > 0.5 && i / K % 2 == 0;
     labels_done(s.labels);
     s.labels = labels_of(s.y, s.n, K, TN_TASK_MULTILABEL);
-    opt.online.multiclass = TN_ONLINE_E_OVR;
+    opt.online.multiclass = TNP_ONLINE_E_OVR;
     tn_head *plain = fitted(&s, &opt);
-    opt.learn.class_weight = TN_WEIGHT_BALANCED;
+    opt.learn.class_weight = TNP_WEIGHT_BALANCED;
     tn_head *balanced = fitted(&s, &opt);
     assert_memory_equal(balanced->weight, plain->weight, K * plain->dim * sizeof *plain->weight);
     tn_head_free(plain);
@@ -236,7 +236,7 @@ static void going_on_from_a_ridge_head_kept_no_threshold(void **state)
 {
     (void)state;
     scene s = scene_of(60, 9, 20, TN_TASK_MULTILABEL, AS_F32);
-    tn_fit_options opt = options_of(TN_METHOD_EVIDENCE);
+    tnp_fit_options opt = options_of(TNP_METHOD_EVIDENCE);
     tn_fit_info *info = NULL;
     tn_head *from = NULL;
     bool before[60 * K], after[60 * K];
@@ -249,7 +249,7 @@ static void going_on_from_a_ridge_head_kept_no_threshold(void **state)
         for (size_t j = 0; j <= d; ++j)
             start[c * (d + 1) + j] =
                 (double)(float)(j < d ? 2 * (double)from->weight[c * d + j] : 2 * (double)from->bias[c] - 1);
-    for (int method = TN_METHOD_SGD; method <= TN_METHOD_NHERD; ++method) {
+    for (int method = TNP_METHOD_SGD; method <= TNP_METHOD_NHERD; ++method) {
         opt = options_of(method);
         opt.from = from;
         double *want = literal(&s, &opt, NULL, NULL, start);
@@ -258,7 +258,7 @@ static void going_on_from_a_ridge_head_kept_no_threshold(void **state)
         tn_head_free(head);
         free(want);
     }
-    opt = options_of(TN_METHOD_SGD);
+    opt = options_of(TNP_METHOD_SGD);
     opt.from = from;
     opt.learn.cost = 1e-20; /* no step that a float can hold */
     tn_head *head = fitted(&s, &opt);
@@ -280,9 +280,9 @@ static void going_on_from_a_ridge_head_kept_no_threshold(void **state)
 typedef struct whole {
     scene s;
     tn_labels *labels;
-    tn_valid valid;
+    tnp_valid valid;
     tn_head *from;
-    tn_fit_options opt;
+    tnp_fit_options opt;
     char checkpoint[512];
 } whole;
 
@@ -302,17 +302,17 @@ static whole *whole_of(tn_task task)
         strcat(text, "\n");
     }
     assert_fine(test_ctx, tn_labels_open(test_ctx, write_text("valid.txt", text), task, &w->labels));
-    w->opt = options_of(TN_METHOD_PA);
+    w->opt = options_of(TNP_METHOD_PA);
     w->opt.online.epochs = 1;
     w->from = fitted(&w->s, &w->opt);
-    w->valid = (tn_valid){(const tn_features *const *)w->s.features, REPS, w->labels};
+    w->valid = (tnp_valid){(const tn_features *const *)w->s.features, REPS, w->labels};
     snprintf(w->checkpoint, sizeof w->checkpoint, "%s", file_path("run.ckpt"));
-    w->opt = options_of(TN_METHOD_SCW);
+    w->opt = options_of(TNP_METHOD_SCW);
     w->opt.online.epochs = 2;
     w->opt.online.tune = true;
-    w->opt.online.multiclass = TN_ONLINE_W_OVR;
+    w->opt.online.multiclass = TNP_ONLINE_W_OVR;
     w->opt.online.checkpoint = w->checkpoint;
-    w->opt.valid = &w->valid;
+    w->opt.valid = w->valid;
     w->opt.from = w->from;
     return w;
 }
@@ -331,7 +331,7 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     whole *w = whole_of(TN_TASK_MULTILABEL);
     size_t blocks = tnp_live_blocks(test_ctx);
-    w->opt.method = TN_METHOD_AROW; /* five trials */
+    w->opt.method = TNP_METHOD_AROW; /* five trials */
     tn_ctx_set_threads(test_ctx, 1);
     for (size_t k = 1, step = 1;; k += step) {
         tn_fit_info *info = untouched;
@@ -379,7 +379,7 @@ static void interrupted_again_and_again(void **state)
             interrupt i = {NULL, 0, reached};
             info = NULL;
             assert_int_equal(tn_ctx_new(&i.ctx), TN_OK);
-            assert_fine(i.ctx, tn_labels_open(i.ctx, file_path("valid.txt"), w->s.task, &w->valid.labels));
+            assert_fine(i.ctx, tn_labels_open(i.ctx, file_path("valid.txt"), w->s.task, &w->opt.valid.labels));
             tn_ctx_set_progress(i.ctx, cancel_at, &i);
             test_ctx = i.ctx;
             st = fit(&w->s, &w->opt, &info, &head);
@@ -393,7 +393,7 @@ static void interrupted_again_and_again(void **state)
             }
             tn_fit_info_free(info);
             tn_head_free(head);
-            tn_labels_free(w->valid.labels);
+            tn_labels_free(w->opt.valid.labels);
             assert_int_equal(tnp_live_blocks(i.ctx), 0);
             tn_ctx_free(i.ctx);
             reached += access(w->checkpoint, F_OK) == 0 ? 0 : 1; /* too early for a pass: later next time */

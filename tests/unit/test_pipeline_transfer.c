@@ -6,6 +6,7 @@
 #include "learn/head/head.h"
 #include "ref_transfer.h"
 #include "tenon/store.h"
+#include "options_of.h"
 
 static void *const untouched = (void *)test_folder;
 
@@ -25,10 +26,10 @@ static void greedy_picks_are_the_literal_ones(void **state)
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
     const tn_source source = {"b", s.features[1], NULL};
-    tn_transfer_options opt = options_of(TN_TRANSFER_GREEDYTL);
+    tnp_transfer_options opt = options_of(TNP_TRANSFER_BY_GREEDYTL);
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
-    opt.k = "5";
+    opt.k = 5;
     opt.lambda = 1;
     assert_fine(test_ctx, transfer(&s, &source, 1, &opt, &info, &head));
     assert_int_equal(info->count, K);
@@ -75,13 +76,13 @@ static void a_saved_head_scores_as_its_picks_say(void **state)
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
     const tn_source source = {"b", s.features[1], NULL};
-    static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_FORWARD, TN_TRANSFER_L1_LOGISTIC,
-                                  TN_TRANSFER_ELASTIC_NET};
+    static const int methods[] = {TNP_TRANSFER_BY_GREEDYTL, TNP_TRANSFER_BY_FORWARD, TNP_TRANSFER_BY_L1_LOGISTIC,
+                                  TNP_TRANSFER_BY_ELASTIC_NET};
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
-        tn_transfer_options opt = options_of(methods[m]);
+        tnp_transfer_options opt = options_of(methods[m]);
         tn_transfer_info *info = NULL;
         tn_head *head = NULL, *back = NULL;
-        opt.k = methods[m] == TN_TRANSFER_FORWARD ? "3" : "all";
+        opt.k = methods[m] == TNP_TRANSFER_BY_FORWARD ? 3 : TNP_ALL;
         assert_fine(test_ctx, transfer(&s, &source, 1, &opt, &info, &head));
         check_scores(&s, info, head, &source, 1);
         assert_fine(test_ctx, tn_head_save(test_ctx, head, "test", file_path("t.safetensors")));
@@ -95,7 +96,7 @@ static void a_saved_head_scores_as_its_picks_say(void **state)
 }
 
 /* Class c of a transfer against the same class alone against the rest. */
-static void check_alone(const scene *s, size_t c, const tn_source *source, const tn_transfer_options *opt,
+static void check_alone(const scene *s, size_t c, const tn_source *source, const tnp_transfer_options *opt,
                         const tn_transfer_info *all, const tn_head *head)
 {
     double *y = ref_alloc(2 * s->n, sizeof *y);
@@ -126,9 +127,9 @@ static void labels_are_problems_of_their_own(void **state)
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTILABEL, AS_F64);
     const tn_source source = {"b", s.features[1], NULL};
-    for (int method = TN_TRANSFER_AUTO; method <= TN_TRANSFER_DAM; ++method)
-        for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight) {
-            tn_transfer_options opt = options_of(method);
+    for (int method = TNP_TRANSFER_BY_AUTO; method <= TNP_TRANSFER_BY_DAM; ++method)
+        for (int weight = TNP_WEIGHT_NONE; weight <= TNP_WEIGHT_BALANCED; ++weight) {
+            tnp_transfer_options opt = options_of(method);
             tn_transfer_info *info = NULL;
             tn_head *head = NULL;
             opt.class_weight = weight;
@@ -145,18 +146,18 @@ static void labels_are_problems_of_their_own(void **state)
 static tn_head *head_of(const scene *s, const char *normalize, const char *transform, const char *lambda,
                         const char *name, tn_features **file)
 {
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     tn_scorer *scorer = NULL;
     float scores[ROWS * K];
     double wide[ROWS * K];
-    tn_fit_options_default(&opt);
-    opt.rank.loo = "0";
+    tnp_fit_options_default(&opt);
+    opt.rank.loo = 0;
     opt.rank.normalize = normalize;
     opt.rank.transform = transform;
-    opt.lambda = lambda;
-    assert_fine(test_ctx, tn_fit(test_ctx, (const tn_features *const *)s->features, 1, s->labels, &opt, &info, &head));
+    opt.lambda = lambda_of(lambda);
+    assert_fine(test_ctx, tnp_fit(test_ctx, (const tn_features *const *)s->features, 1, s->labels, &opt, &info, &head));
     assert_fine(test_ctx,
                 tn_scorer_new(test_ctx, head, (const tn_features *const *)s->features, 1, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, ROWS, scores));
@@ -178,7 +179,8 @@ static void heads_are_files_of_their_scores(void **state)
                              *const normalize[HEADS] = {"l2", "l2", "zscore", "l2", "l2", "l2", "l2"},
                              *const transform[HEADS] = {"none", "none", "none", "none", "chi2", "js", "js"},
                              *const lambda[HEADS] = {"0.01", "1", "0.1", "30", "1", "1", "3"};
-    static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_RLS, TN_TRANSFER_AUTO, TN_TRANSFER_AVERAGE};
+    static const int methods[] = {TNP_TRANSFER_BY_GREEDYTL, TNP_TRANSFER_BY_RLS, TNP_TRANSFER_BY_AUTO,
+                                  TNP_TRANSFER_BY_AVERAGE};
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
     tn_source by_head[HEADS], by_file[HEADS];
     tn_head *heads[HEADS];
@@ -189,10 +191,10 @@ static void heads_are_files_of_their_scores(void **state)
         by_file[h] = (tn_source){names[h], files[h], NULL};
     }
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
-        tn_transfer_options opt = options_of(methods[m]);
+        tnp_transfer_options opt = options_of(methods[m]);
         tn_transfer_info *info[2] = {NULL, NULL};
         tn_head *a = NULL, *b = NULL;
-        opt.k = "4";
+        opt.k = 4;
         assert_fine(test_ctx, transfer(&s, by_head, HEADS, &opt, &info[0], &a));
         assert_fine(test_ctx, transfer(&s, by_file, HEADS, &opt, &info[1], &b));
         assert_int_equal(a->dim, b->dim);
@@ -222,7 +224,7 @@ static void auto_takes_the_lowest_error(void **state)
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTILABEL, AS_F64);
     const tn_source source = {"b", s.features[1], NULL};
-    tn_transfer_options opt = options_of(TN_TRANSFER_AUTO);
+    tnp_transfer_options opt = options_of(TNP_TRANSFER_BY_AUTO);
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     assert_fine(test_ctx, transfer(&s, &source, 1, &opt, &info, &head));
@@ -237,7 +239,7 @@ static void auto_takes_the_lowest_error(void **state)
     scene_free(&s);
 }
 
-static void expect_refused(const scene *s, const tn_source *sources, size_t count, const tn_transfer_options *opt,
+static void expect_refused(const scene *s, const tn_source *sources, size_t count, const tnp_transfer_options *opt,
                            tn_status status, const char *words)
 {
     tn_transfer_info *info = untouched;
@@ -253,18 +255,18 @@ static void what_is_refused(void **state)
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64),
           other = scene_of(ROWS + 1, DA, DB, TN_TASK_MULTICLASS, AS_F64);
     const tn_source good = {"b", s.features[1], NULL}, longer = {"b", other.features[1], NULL}, twins[] = {good, good};
-    tn_transfer_options opt = options_of(TN_TRANSFER_GREEDYTL);
+    tnp_transfer_options opt = options_of(TNP_TRANSFER_BY_GREEDYTL);
     expect_refused(&s, NULL, 0, &opt, TN_ERR_ARG, "no source");
     expect_refused(&s, twins, 2, &opt, TN_ERR_ARG, "two sources are called b");
     expect_refused(&s, &longer, 1, &opt, TN_ERR_SHAPE, "25 rows");
-    opt.k = "0";
+    opt.k = 0;
     expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--k: got 0");
-    opt = options_of(TN_TRANSFER_DAM);
+    opt = options_of(TNP_TRANSFER_BY_DAM);
     opt.features = false;
     expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--features no");
-    opt = options_of(TN_TRANSFER_RLS);
-    opt.normalize = "l2,root";
-    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "expected one word");
+    opt = options_of(TNP_TRANSFER_BY_RLS);
+    opt.normalize = TN_NORMALIZE_COUNT;
+    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--normalize: got a value");
     scene_free(&s);
     scene_free(&other);
 }
@@ -283,7 +285,7 @@ static void sources_with_nan(void **state)
     zero[5 * DB + 2] = 0;
     tn_features *files[2] = {features_of("n", bad, ROWS, DB, AS_F64), features_of("z", zero, ROWS, DB, AS_F64)};
     const tn_source nan_source = {"n", files[0], NULL}, zero_source = {"n", files[1], NULL};
-    tn_transfer_options opt = options_of(TN_TRANSFER_RLS);
+    tnp_transfer_options opt = options_of(TNP_TRANSFER_BY_RLS);
     tn_transfer_info *info[2] = {NULL, NULL};
     tn_head *a = NULL, *b = NULL;
     tn_scorer *scorer = NULL;
@@ -317,7 +319,7 @@ static void a_missing_source_is_named(void **state)
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
     const tn_source source = {"b", s.features[1], NULL};
-    tn_transfer_options opt = options_of(TN_TRANSFER_RLS);
+    tnp_transfer_options opt = options_of(TNP_TRANSFER_BY_RLS);
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     tn_scorer *scorer = untouched;
@@ -343,7 +345,7 @@ static void every_allocation_may_fail(void **state)
     tn_features *file = NULL;
     tn_head *features = head_of(&s, "zscore", "none", "1", "h", &file);
     const tn_source sources[] = {{"b", s.features[1], NULL}, {"h", NULL, features}};
-    tn_transfer_options opt = options_of(TN_TRANSFER_AUTO);
+    tnp_transfer_options opt = options_of(TNP_TRANSFER_BY_AUTO);
     size_t before = tnp_live_blocks(test_ctx);
     for (size_t k = 1;; k += 1 + k / 100) {
         tn_transfer_info *info = untouched;

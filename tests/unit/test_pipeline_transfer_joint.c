@@ -11,9 +11,9 @@ static void classes_share_one_method_and_its_values(void **state)
     (void)state;
     scene s = scene_of(ROWS, DA, DB, TN_TASK_MULTICLASS, AS_F64);
     const tn_source source = {"b", s.features[1], NULL};
-    for (int method = TN_TRANSFER_AUTO; method <= TN_TRANSFER_DAM; ++method)
-        for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight) {
-            tn_transfer_options opt = options_of(method);
+    for (int method = TNP_TRANSFER_BY_AUTO; method <= TNP_TRANSFER_BY_DAM; ++method)
+        for (int weight = TNP_WEIGHT_NONE; weight <= TNP_WEIGHT_BALANCED; ++weight) {
+            tnp_transfer_options opt = options_of(method);
             tn_transfer_info *info = NULL;
             tn_head *head = NULL;
             opt.class_weight = weight;
@@ -84,7 +84,7 @@ static void ask(const truth *t, int method, size_t one, tn_transfer_info **info,
     float *scores = ref_alloc(t->rows * k, sizeof *scores);
     const tn_source source = {"told", t->file, NULL};
     const tn_features *features = t->features;
-    tn_transfer_options opt = options_of(method);
+    tnp_transfer_options opt = options_of(method);
     tn_head *head = NULL;
     tn_scorer *scorer = NULL;
     for (size_t i = 0; i < t->rows; ++i) {
@@ -92,7 +92,7 @@ static void ask(const truth *t, int method, size_t one, tn_transfer_info **info,
         y[i * k] = i < labelled ? y[i * k] : NAN;
     }
     tn_labels *labels = labels_of(y, t->rows, k, TN_TASK_MULTICLASS);
-    assert_fine(test_ctx, tn_transfer(test_ctx, &features, 1, labels, &source, 1, &opt, info, &head));
+    assert_fine(test_ctx, tnp_transfer(test_ctx, &features, 1, labels, &source, 1, &opt, info, &head));
     assert_fine(test_ctx, tn_scorer_new_transfer(test_ctx, head, &features, 1, &source, 1, TN_NAN_ERROR, &scorer));
     assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, t->rows, scores));
     for (size_t i = 0; i < FRESH; ++i)
@@ -123,7 +123,7 @@ static double accuracy(const truth *t, const double *scores)
 static void a_lambda_for_every_class_spoils_the_arg_max(void **state)
 {
     (void)state;
-    static const int methods[] = {TN_TRANSFER_AUTO, TN_TRANSFER_RLS};
+    static const int methods[] = {TNP_TRANSFER_BY_AUTO, TNP_TRANSFER_BY_RLS};
     double *scores = ref_alloc(FRESH * CLASSES, sizeof *scores), apart[2] = {0}, shared[2] = {0}, fewer = 0;
     for (uint64_t seed = 0; seed < 4; ++seed)
         for (int m = 0; m < 2; ++m) {
@@ -160,7 +160,7 @@ static void auto_takes_greedytl_unless_another_is_surely_better(void **state)
         truth t =
             truth_of(noise ? 10 : 6, 0.5, noise ? 0 : 1.5, 11); /* of few rows per class noise hardly counts: below */
         tn_transfer_info *info = NULL;
-        ask(&t, TN_TRANSFER_AUTO, CLASSES, &info, scores);
+        ask(&t, TNP_TRANSFER_BY_AUTO, CLASSES, &info, scores);
         assert_string_equal(info->method, noise ? "none" : "greedytl");
         assert_true(noise || info->greedy <= info->none);
         assert_true(info->loo_error == (noise ? info->none : info->greedy));
@@ -180,16 +180,16 @@ static void sources_that_harm_hardly_count(void **state)
     for (uint64_t seed = 0; seed < 4; ++seed) {
         tn_transfer_info *info = NULL;
         truth t = truth_of(3, 0.5, 0, seed);
-        ask(&t, TN_TRANSFER_NONE, CLASSES, &info, scores);
+        ask(&t, TNP_TRANSFER_BY_NONE, CLASSES, &info, scores);
         without += accuracy(&t, scores) / 4;
         tn_transfer_info_free(info);
-        ask(&t, TN_TRANSFER_RLS, CLASSES, &info, scores);
+        ask(&t, TNP_TRANSFER_BY_RLS, CLASSES, &info, scores);
         with += accuracy(&t, scores) / 4;
         assert_true(info->source_share > 0 && info->source_share < 0.4);
         tn_transfer_info_free(info);
         truth_free(&t);
         t = truth_of(3, 0.1, 2, seed);
-        ask(&t, TN_TRANSFER_AUTO, CLASSES, &info, scores);
+        ask(&t, TNP_TRANSFER_BY_AUTO, CLASSES, &info, scores);
         assert_true(info->source_share > 0.8 && info->source_share < 1);
         tn_transfer_info_free(info);
         truth_free(&t);
@@ -204,7 +204,7 @@ static void one_row_of_every_class(void **state)
     (void)state;
     double *scores = ref_alloc(FRESH * CLASSES, sizeof *scores);
     truth t = truth_of(1, 0.7, 2, 5);
-    static const int methods[] = {TN_TRANSFER_AUTO, TN_TRANSFER_NONE, TN_TRANSFER_RLS, TN_TRANSFER_DAM};
+    static const int methods[] = {TNP_TRANSFER_BY_AUTO, TNP_TRANSFER_BY_NONE, TNP_TRANSFER_BY_RLS, TNP_TRANSFER_BY_DAM};
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         tn_transfer_info *info = NULL;
         ask(&t, methods[m], CLASSES, &info, scores);
@@ -225,7 +225,7 @@ static void learn(const truth *t, int method, double lambda, int weight, tn_tran
     double *y = ref_alloc(t->rows * CLASSES, sizeof *y);
     const tn_source source = {"told", t->file, NULL};
     const tn_features *features = t->features;
-    tn_transfer_options opt = options_of(method);
+    tnp_transfer_options opt = options_of(method);
     opt.lambda = lambda;
     opt.class_weight = weight;
     for (size_t i = 0; i < t->rows; ++i) {
@@ -233,7 +233,7 @@ static void learn(const truth *t, int method, double lambda, int weight, tn_tran
         y[i * CLASSES] = i < labelled ? y[i * CLASSES] : NAN;
     }
     tn_labels *labels = labels_of(y, t->rows, CLASSES, TN_TASK_MULTICLASS);
-    assert_fine(test_ctx, tn_transfer(test_ctx, &features, 1, labels, &source, 1, &opt, info, head));
+    assert_fine(test_ctx, tnp_transfer(test_ctx, &features, 1, labels, &source, 1, &opt, info, head));
     labels_done(labels);
     free(y);
 }
@@ -265,8 +265,8 @@ static ref_transfer literal(const truth *t, size_t k, bool balanced, double shar
 /* Columns that class k uses. */
 static size_t used_by(const tn_transfer_class *c, int method, size_t *columns)
 {
-    bool greedy = method == TN_TRANSFER_GREEDYTL || method == TN_TRANSFER_FORWARD;
-    size_t count = greedy ? c->pick_count : method == TN_TRANSFER_NONE ? WIDE : 2 * WIDE;
+    bool greedy = method == TNP_TRANSFER_BY_GREEDYTL || method == TNP_TRANSFER_BY_FORWARD;
+    size_t count = greedy ? c->pick_count : method == TNP_TRANSFER_BY_NONE ? WIDE : 2 * WIDE;
     for (size_t i = 0; i < count; ++i)
         columns[i] = !greedy ? i : c->picks[i].index + (c->picks[i].is_source ? WIDE : 0);
     return count;
@@ -333,9 +333,10 @@ static void check_shared(const tn_transfer_info *info, const tn_head *head, cons
 static void few_rows_share_the_heads_with_class_means(void **state)
 {
     (void)state;
-    static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_RLS, TN_TRANSFER_NONE, TN_TRANSFER_FORWARD};
+    static const int methods[] = {TNP_TRANSFER_BY_GREEDYTL, TNP_TRANSFER_BY_RLS, TNP_TRANSFER_BY_NONE,
+                                  TNP_TRANSFER_BY_FORWARD};
     for (size_t m = 0; m < 4; ++m)
-        for (int weight = TN_WEIGHT_NONE; weight <= TN_WEIGHT_BALANCED; ++weight)
+        for (int weight = TNP_WEIGHT_NONE; weight <= TNP_WEIGHT_BALANCED; ++weight)
             for (size_t each = 5; each <= 8; each += 3) {
                 truth t = truth_of(each, 0.6, 1.5, 40 + each);
                 ref_real want[CLASSES * (1 + 2 * WIDE)] = {0};
@@ -348,7 +349,7 @@ static void few_rows_share_the_heads_with_class_means(void **state)
                 assert_true(info->class_means == (each < 8 ? 0.3125 : 0)); /* 9 rows are many */
                 assert_true((strstr(json, "\"class_means\":0.3125") != NULL) == (each < 8));
                 if (each < 8) {
-                    mix(&t, info, methods[m], weight == TN_WEIGHT_BALANCED, want);
+                    mix(&t, info, methods[m], weight == TNP_WEIGHT_BALANCED, want);
                     check_shared(info, head, want);
                 }
                 tn_text_free(json);
@@ -363,19 +364,19 @@ static void few_rows_share_the_heads_with_class_means(void **state)
 static void errors_are_those_of_heads_with_class_means(void **state)
 {
     (void)state;
-    static const int methods[] = {TN_TRANSFER_GREEDYTL, TN_TRANSFER_RLS, TN_TRANSFER_NONE};
+    static const int methods[] = {TNP_TRANSFER_BY_GREEDYTL, TNP_TRANSFER_BY_RLS, TNP_TRANSFER_BY_NONE};
     truth t = truth_of(5, 0.6, 1.5, 45);
     double errors[3];
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     for (size_t m = 0; m < 3; ++m) {
-        learn(&t, methods[m], 0, TN_WEIGHT_NONE, &info, &head);
+        learn(&t, methods[m], 0, TNP_WEIGHT_NONE, &info, &head);
         assert_true(info->class_means == 0.3125);
         errors[m] = info->loo_error;
         tn_transfer_info_free(info);
         tn_head_free(head);
     }
-    learn(&t, TN_TRANSFER_AUTO, 0, TN_WEIGHT_NONE, &info, &head);
+    learn(&t, TNP_TRANSFER_BY_AUTO, 0, TNP_WEIGHT_NONE, &info, &head);
     assert_true(info->class_means == 0.3125);
     assert_true(info->greedy == errors[0] && info->rls == errors[1] && info->none == errors[2]);
     tn_transfer_info_free(info);
@@ -387,12 +388,13 @@ static void errors_are_those_of_heads_with_class_means(void **state)
 static void class_means_are_for_values_that_are_ours(void **state)
 {
     (void)state;
-    static const int others[] = {TN_TRANSFER_AVERAGE, TN_TRANSFER_DAM, TN_TRANSFER_L1_LOGISTIC, TN_TRANSFER_MULTIKT_L2};
+    static const int others[] = {TNP_TRANSFER_BY_AVERAGE, TNP_TRANSFER_BY_DAM, TNP_TRANSFER_BY_L1_LOGISTIC,
+                                 TNP_TRANSFER_BY_MULTIKT_L2};
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     for (size_t m = 0; m < 6; ++m) {
         truth t = truth_of(m == 5 ? 1 : 4, 0.6, 1.5, 7);
-        learn(&t, m < 4 ? others[m] : TN_TRANSFER_GREEDYTL, m == 4 ? 2 : 0, TN_WEIGHT_NONE, &info, &head);
+        learn(&t, m < 4 ? others[m] : TNP_TRANSFER_BY_GREEDYTL, m == 4 ? 2 : 0, TNP_WEIGHT_NONE, &info, &head);
         assert_true(info->class_means == 0);
         tn_transfer_info_free(info);
         tn_head_free(head);
@@ -413,7 +415,7 @@ static void class_means_that_harm_are_not_taken(void **state)
         t.values[i * WIDE] = 400 * ref_normal(&rng);
     tn_features_close(t.features);
     t.features = features_of("truth", t.values, t.rows, WIDE, AS_F64);
-    learn(&t, TN_TRANSFER_NONE, 0, TN_WEIGHT_NONE, &info, &head);
+    learn(&t, TNP_TRANSFER_BY_NONE, 0, TNP_WEIGHT_NONE, &info, &head);
     assert_true(info->class_means == 0 && info->loo_error < 0.2);
     tn_transfer_info_free(info);
     tn_head_free(head);
@@ -431,7 +433,7 @@ static void one_row_is_no_leave_one_out_for_multikt(void **state)
     scene s = {.n = CLASSES, .features = {features_of("five", x, CLASSES, WIDE, AS_F64), NULL}};
     s.labels = labels_of(y, CLASSES, CLASSES, TN_TASK_MULTICLASS);
     const tn_source source = {"five", s.features[0], NULL};
-    tn_transfer_options opt = options_of(TN_TRANSFER_MULTIKT_L2);
+    tnp_transfer_options opt = options_of(TNP_TRANSFER_BY_MULTIKT_L2);
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     assert_int_equal(transfer(&s, &source, 1, &opt, &info, &head), TN_ERR_DATA);

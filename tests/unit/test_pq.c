@@ -12,13 +12,13 @@
 
 static tn_pq *fit(tn_features *features, size_t sub, size_t centroids, size_t sample, tn_pq_info *info)
 {
-    tn_pq_options opt;
+    tnp_pq_options opt;
     tn_pq *pq = NULL;
-    tn_pq_options_default(&opt);
+    tnp_pq_options_default(&opt);
     opt.sub = sub;
     opt.centroids = centroids;
     opt.sample = sample;
-    assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, info, &pq));
+    assert_fine(test_ctx, tnp_pq_fit(test_ctx, features, &opt, info, &pq));
     return pq;
 }
 
@@ -141,12 +141,12 @@ static void clusters_are_found(void **state)
     tn_features *features = features_of("clouds", x, N, D, AS_F32);
     double best = INFINITY;
     for (uint64_t seed = 0; seed < 8; ++seed) { /* a start may be unlucky in a group, eight are not */
-        tn_pq_options opt;
+        tnp_pq_options opt;
         tn_pq *pq = NULL;
-        tn_pq_options_default(&opt);
+        tnp_pq_options_default(&opt);
         opt.centroids = 4;
         opt.seed = seed;
-        assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, &info, &pq));
+        assert_fine(test_ctx, tnp_pq_fit(test_ctx, features, &opt, &info, &pq));
         best = fmin(best, info.error);
         tn_pq_free(pq);
     }
@@ -206,12 +206,12 @@ static void the_sample_is_rows(void **state)
     size_t common = 0;
     float *before = NULL;
     for (uint64_t seed = 0; seed < 2; ++seed) {
-        tn_pq_options opt;
+        tnp_pq_options opt;
         tn_pq *pq = NULL;
-        tn_pq_options_default(&opt);
+        tnp_pq_options_default(&opt);
         opt.sample = 40;
         opt.seed = seed;
-        assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
+        assert_fine(test_ctx, tnp_pq_fit(test_ctx, features, &opt, NULL, &pq));
         assert_int_equal(tn_pq_centroids(pq), 40);
         float *centroids = centroids_of(pq);
         for (size_t c = 0; c < 40; ++c) {
@@ -236,24 +236,24 @@ static void what_is_refused(void **state)
     float row[4] = {1, 2, INFINITY, 4};
     uint8_t codes[4] = {0, 9, 9, 9};
     float out[12];
-    tn_pq_options opt;
+    tnp_pq_options opt;
     tn_pq *pq = NULL;
     tn_features *features = features_of("x", x, 4, 3, AS_F32);
-    tn_pq_options_default(&opt);
-    assert_fails(test_ctx, TN_ERR_DATA, "row 2 holds NaN", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
+    tnp_pq_options_default(&opt);
+    assert_fails(test_ctx, TN_ERR_DATA, "row 2 holds NaN", tnp_pq_fit(test_ctx, features, &opt, NULL, &pq));
     opt.centroids = 257;
-    assert_fails(test_ctx, TN_ERR_ARG, "centroids", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
+    assert_fails(test_ctx, TN_ERR_ARG, "centroids", tnp_pq_fit(test_ctx, features, &opt, NULL, &pq));
     opt.centroids = 0;
-    assert_fails(test_ctx, TN_ERR_ARG, "centroids", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
+    assert_fails(test_ctx, TN_ERR_ARG, "centroids", tnp_pq_fit(test_ctx, features, &opt, NULL, &pq));
     opt.centroids = 2;
     opt.sub = 0;
-    assert_fails(test_ctx, TN_ERR_ARG, "sub", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
+    assert_fails(test_ctx, TN_ERR_ARG, "sub", tnp_pq_fit(test_ctx, features, &opt, NULL, &pq));
     assert_null(pq);
     tn_features_close(features);
     x[7] = 8;
     features = features_of("x", x, 4, 3, AS_F32);
     opt.sub = 2;
-    assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
+    assert_fine(test_ctx, tnp_pq_fit(test_ctx, features, &opt, NULL, &pq));
     assert_fails(test_ctx, TN_ERR_SHAPE, "4 columns", tn_pq_encode(test_ctx, pq, (tn_view){row, 1, 4, 4}, codes, NULL));
     assert_fails(test_ctx, TN_ERR_DATA, "row 0", tn_pq_encode(test_ctx, pq, (tn_view){row, 1, 3, 3}, codes, NULL));
     assert_fine(test_ctx, tn_pq_encode(test_ctx, pq, (tn_view){row, 0, 3, 3}, codes, NULL));
@@ -262,7 +262,7 @@ static void what_is_refused(void **state)
     tn_pq_free(pq);
     pq = NULL;
     tn_ctx_set_memory(test_ctx, 1000);
-    assert_fails(test_ctx, TN_ERR_BUDGET, "", tn_pq_fit(test_ctx, features, &opt, NULL, &pq));
+    assert_fails(test_ctx, TN_ERR_BUDGET, "", tnp_pq_fit(test_ctx, features, &opt, NULL, &pq));
     tn_ctx_set_memory(test_ctx, 0);
     assert_null(pq);
     tn_pq_free(NULL);
@@ -283,12 +283,12 @@ static void work_can_be_interrupted(void **state)
     ref_problem p = ref_problem_of(REF_SIGNED, 50, 40, 1, 1);
     tn_features *features = features_of("x", p.x, p.n, p.d, AS_F32);
     tn_ctx *ctx = NULL;
-    tn_pq_options opt;
+    tnp_pq_options opt;
     tn_pq *pq = NULL;
-    tn_pq_options_default(&opt);
+    tnp_pq_options_default(&opt);
     assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     tn_ctx_set_progress(ctx, cancel_at_once, ctx);
-    assert_int_equal(tn_pq_fit(ctx, features, &opt, NULL, &pq), TN_ERR_INTERRUPTED);
+    assert_int_equal(tnp_pq_fit(ctx, features, &opt, NULL, &pq), TN_ERR_INTERRUPTED);
     assert_null(pq);
     assert_int_equal(tnp_live_blocks(ctx), 0);
     tn_ctx_free(ctx);
@@ -302,8 +302,8 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     ref_problem p = ref_problem_of(REF_SIGNED, 60, 11, 1, 2);
     tn_features *features = features_of("x", p.x, p.n, p.d, AS_F32);
-    tn_pq_options opt;
-    tn_pq_options_default(&opt);
+    tnp_pq_options opt;
+    tnp_pq_options_default(&opt);
     size_t blocks = tnp_live_blocks(test_ctx), k = 1;
     char file[600], codes[600];
     snprintf(file, sizeof file, "%s", file_path("m.safetensors"));
@@ -311,7 +311,7 @@ static void every_allocation_may_fail(void **state)
     for (;; ++k) {
         tn_pq *pq = NULL, *back = NULL;
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = tn_pq_fit(test_ctx, features, &opt, NULL, &pq);
+        tn_status st = tnp_pq_fit(test_ctx, features, &opt, NULL, &pq);
         assert_true((st == TN_OK) == (pq != NULL));
         if (st == TN_OK)
             st = tn_pq_save(test_ctx, pq, "test", file);

@@ -33,12 +33,12 @@ typedef struct solved {
 
 static void solve(const tn_feed *feed, const ref_problem *p, tn_task task, bool intercept, solved *out)
 {
-    tn_evidence_options opt;
+    tnp_evidence_options opt;
     const bool constant[MOST_K] = {false};
     const size_t member = 0;
     *out = (solved){.labels = labels_of(p->y, p->n, p->k, task)};
     out->y = targets_of(out->labels);
-    tn_evidence_options_default(&opt);
+    tnp_evidence_options_default(&opt);
     opt.intercept = intercept;
     assert_fine(test_ctx, tnp_ensemble_new(test_ctx, &feed, 1, &out->y, intercept, false, &out->ensemble));
     assert_fine(test_ctx, tnp_ensemble_evidence(test_ctx, out->ensemble, &member, 1, constant, &opt, &out->ridge,
@@ -493,10 +493,10 @@ static void statistics_tell_what_they_lost(void **state)
         tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
         tn_moments *moments = NULL;
         tn_evidence *v = NULL;
-        tn_evidence_options opt;
-        tn_evidence_options_default(&opt);
+        tnp_evidence_options opt;
+        tnp_evidence_options_default(&opt);
         assert_fine(test_ctx, tn_moments_gather(test_ctx, features, labels, TN_NORM_NONE, TN_NAN_ERROR, &moments));
-        assert_fine(test_ctx, tn_moments_evidence(test_ctx, moments, &opt, &v));
+        assert_fine(test_ctx, tnp_moments_evidence(test_ctx, moments, &opt, &v));
         double off = fabs(v->log_evidence / wanted(&p, NULL, true, &endless) - 1);
         assert_true(off <= v->error || off < 1e-9);
         assert_int_equal(v->error > 1e-6, i >= 1);
@@ -521,10 +521,10 @@ static void every_allocation_of_a_second_reading_may_fail(void **state)
         tn_feed *feed = feed_of(features, TN_NORM_NONE);
         tn_labels *labels = labels_of(p.y, p.n, p.k, TN_TASK_MULTICLASS);
         tnp_targets y = targets_of(labels);
-        tn_evidence_options opt;
+        tnp_evidence_options opt;
         const bool constant[MOST_K] = {false};
         const size_t member = 0;
-        tn_evidence_options_default(&opt);
+        tnp_evidence_options_default(&opt);
         size_t blocks = tnp_live_blocks(test_ctx), k = 1;
         for (tn_status st = TN_ERR_MEMORY; st != TN_OK; ++k) {
             tnp_ensemble *e = NULL;

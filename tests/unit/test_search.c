@@ -42,7 +42,7 @@ static void fill(table *t, size_t m, ref_rng *rng, bool coarse)
         t->value[mask] = coarse ? -(double)ref_below(rng, 4) : ref_normal(rng) - 100;
 }
 
-static tnp_search *search(tn_ctx *ctx, table *t, tn_search how)
+static tnp_search *search(tn_ctx *ctx, table *t, tnp_search_kind how)
 {
     double singles[12];
     tnp_search *s = NULL;
@@ -142,13 +142,13 @@ static void play_best_and_all(tn_ctx *ctx, table *t)
 {
     size_t order[MOST];
     order_of(t, order);
-    tnp_search *s = search(ctx, t, TN_SEARCH_BEST);
+    tnp_search *s = search(ctx, t, TNP_SEARCH_BEST);
     assert_int_equal(s->count, 1);
     assert_int_equal(s->members[0], order[0]);
     assert_int_equal(s->trial_count, 1);
     check_record(t, s);
     tnp_search_free(s);
-    s = search(ctx, t, TN_SEARCH_ALL);
+    s = search(ctx, t, TNP_SEARCH_ALL);
     assert_int_equal(s->count, t->m);
     assert_int_equal(s->trial_count, 1);
     check_record(t, s);
@@ -164,15 +164,15 @@ static void searches_follow_their_definitions(void **state)
     assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     for (size_t round = 0; round < TABLES; ++round) {
         fill(&t, 1 + round % MOST, &rng, round % 2 != 0);
-        tnp_search *s = search(ctx, &t, TN_SEARCH_GREEDY);
+        tnp_search *s = search(ctx, &t, TNP_SEARCH_GREEDY);
         check_record(&t, s);
         play_greedy(&t, s);
         tnp_search_free(s);
-        s = search(ctx, &t, TN_SEARCH_FORWARD);
+        s = search(ctx, &t, TNP_SEARCH_FORWARD);
         check_record(&t, s);
         play_forward(&t, s);
         tnp_search_free(s);
-        s = search(ctx, &t, TN_SEARCH_EXHAUSTIVE);
+        s = search(ctx, &t, TNP_SEARCH_EXHAUSTIVE);
         check_record(&t, s);
         play_exhaustive(&t, s);
         tnp_search_free(s);
@@ -192,8 +192,8 @@ static void ties_go_to_the_lower_index(void **state)
     t.m = 5;
     for (size_t mask = 1; mask < 32; ++mask)
         t.value[mask] = -7;
-    for (int how = TN_SEARCH_BEST; how <= TN_SEARCH_EXHAUSTIVE; ++how) {
-        tnp_search *s = search(ctx, &t, (tn_search)how);
+    for (int how = TNP_SEARCH_BEST; how <= TNP_SEARCH_EXHAUSTIVE; ++how) {
+        tnp_search *s = search(ctx, &t, (tnp_search_kind)how);
         assert_int_equal(s->count, 1);
         assert_int_equal(s->members[0], 0);
         tnp_search_free(s);
@@ -211,7 +211,7 @@ static void exhaustive_search_has_a_limit(void **state)
     tnp_search *s = NULL;
     assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     fill(&t, 12, &rng, false);
-    s = search(ctx, &t, TN_SEARCH_EXHAUSTIVE);
+    s = search(ctx, &t, TNP_SEARCH_EXHAUSTIVE);
     assert_int_equal(s->trial_count, 4095);
     assert_int_equal(t.calls, 4095 - 12);
     play_exhaustive(&t, s);
@@ -219,7 +219,7 @@ static void exhaustive_search_has_a_limit(void **state)
     s = NULL;
     t.m = 13;
     assert_fails(ctx, TN_ERR_ARG, "13 candidates",
-                 tnp_search_new(ctx, TN_SEARCH_EXHAUSTIVE, 13, singles, look_up, &t, &s));
+                 tnp_search_new(ctx, TNP_SEARCH_EXHAUSTIVE, 13, singles, look_up, &t, &s));
     assert_null(s);
     assert_int_equal(tnp_live_blocks(ctx), 0);
     tn_ctx_free(ctx);
@@ -240,8 +240,8 @@ static void other_searches_have_none(void **state)
         t.value[mask] = ref_normal(&rng);
     for (size_t c = 0; c < 13; ++c)
         singles[c] = t.value[(size_t)1 << c];
-    for (int how = TN_SEARCH_GREEDY; how <= TN_SEARCH_FORWARD; ++how) {
-        assert_fine(ctx, tnp_search_new(ctx, (tn_search)how, 13, singles, look_up, &t, &s));
+    for (int how = TNP_SEARCH_GREEDY; how <= TNP_SEARCH_FORWARD; ++how) {
+        assert_fine(ctx, tnp_search_new(ctx, (tnp_search_kind)how, 13, singles, look_up, &t, &s));
         check_record(&t, s);
         tnp_search_free(s);
     }
@@ -263,24 +263,24 @@ static void failures_pass_through(void **state)
     const double singles[4] = {1, 2, 3, 4};
     tn_ctx *ctx = NULL;
     assert_int_equal(tn_ctx_new(&ctx), TN_OK);
-    for (int how = TN_SEARCH_BEST; how <= TN_SEARCH_ALL; ++how) {
+    for (int how = TNP_SEARCH_BEST; how <= TNP_SEARCH_ALL; ++how) {
         tnp_search *s = NULL;
         size_t never = SIZE_MAX, at = 1, k = 1;
         for (;; ++at) {
             size_t left = at;
-            tn_status st = tnp_search_new(ctx, (tn_search)how, 4, singles, fail_at, &left, &s);
+            tn_status st = tnp_search_new(ctx, (tnp_search_kind)how, 4, singles, fail_at, &left, &s);
             if (st == TN_OK)
                 break;
             assert_int_equal(st, TN_ERR_NUMERIC);
             assert_null(s);
             assert_int_equal(tnp_live_blocks(ctx), 0);
         }
-        assert_true(how == TN_SEARCH_BEST || at > 1);
+        assert_true(how == TNP_SEARCH_BEST || at > 1);
         tnp_search_free(s);
         s = NULL;
         for (;; ++k) {
             tnp_fail_allocation(ctx, k);
-            tn_status st = tnp_search_new(ctx, (tn_search)how, 4, singles, fail_at, &never, &s);
+            tn_status st = tnp_search_new(ctx, (tnp_search_kind)how, 4, singles, fail_at, &never, &s);
             tnp_fail_allocation(ctx, 0);
             if (st == TN_OK)
                 break;

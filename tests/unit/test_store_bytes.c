@@ -6,6 +6,10 @@
 #include "fixtures/tensors.h"
 #include "learn/head/head.h"
 #include "tenon/store.h"
+#include "pipeline/methods.h"
+#include "pipeline/online.h"
+#include "encode/pq.h"
+#include "pipeline/options.h"
 
 /* ---- the four kinds ---- */
 
@@ -45,13 +49,13 @@ static tn_features *some_rows(void)
 
 static void *make_pq(void)
 {
-    tn_pq_options options;
+    tnp_pq_options options;
     tn_pq *pq = NULL;
     tn_features *features = some_rows();
-    tn_pq_options_default(&options);
+    tnp_pq_options_default(&options);
     options.sub = 2;
     options.centroids = 3;
-    assert_fine(test_ctx, tn_pq_fit(test_ctx, features, &options, NULL, &pq));
+    assert_fine(test_ctx, tnp_pq_fit(test_ctx, features, &options, NULL, &pq));
     tn_features_close(features);
     return pq;
 }

@@ -7,6 +7,7 @@
  * (tenon/transform.h); hellinger is a square root, in double files exact to their rounding. A relative error e of all columns
  * is one of 2e in every eigenvalue and in R, and F is a sum of N K halves of logarithms of them: 2e on the scale N K. */
 #include "mapped_of.h"
+#include "options_of.h"
 
 /* What "b+chi2+root" says: representation, map (-1: none) and normalisation. */
 static void parse(const char *name, size_t *rep, int *kind, const char **normalize)
@@ -28,17 +29,17 @@ static void check_rank(size_t n, size_t da, size_t db, stored as, bool split)
 {
     scene s = scene_of(n, da, db, TN_TASK_MULTICLASS, as);
     double scale = (double)(n * K);
-    tn_rank_options opt;
+    tnp_rank_options opt;
     tn_ranking *r = NULL;
-    tn_rank_options_default(&opt);
+    tnp_rank_options_default(&opt);
     opt.transform = "none,hellinger,chi2,intersection,js";
     opt.sign = split ? TN_SIGNED_SPLIT : TN_SIGNED_ODD;
     opt.normalize = "l2,root,zscore";
-    opt.loo = "all";
+    opt.loo = TNP_ALL;
     assert_fine(test_ctx, rank(&s, &opt, &r));
     assert_int_equal(r->count, 30);
     for (size_t i = 0; i < r->count; ++i) {
-        const tn_candidate *c = &r->candidates[i];
+        const tn_candidate *c = r->candidates[i];
         size_t rep, width;
         int kind;
         const char *normalize;
@@ -52,7 +53,7 @@ static void check_rank(size_t n, size_t da, size_t db, stored as, bool split)
         assert_near_at(i, c->log_evidence / scale, want.log_evidence / scale, e);
         assert_near_at(i, c->loo_accuracy, want.loo_accuracy, 1e-9);
         for (size_t j = 0; j < i; ++j)
-            assert_string_not_equal(c->name, r->candidates[j].name);
+            assert_string_not_equal(c->name, r->candidates[j]->name);
         free(x);
     }
     tn_ranking_free(r);
@@ -74,9 +75,9 @@ static void one_transform_and_plain_names(void **state)
 {
     (void)state;
     scene s = scene_of(40, 6, 5, TN_TASK_MULTICLASS, AS_F64);
-    tn_rank_options opt;
+    tnp_rank_options opt;
     tn_ranking *r = NULL, *root = NULL;
-    tn_rank_options_default(&opt);
+    tnp_rank_options_default(&opt);
     opt.transform = "hellinger";
     assert_fine(test_ctx, rank(&s, &opt, &r));
     opt.transform = "none";
@@ -84,10 +85,10 @@ static void one_transform_and_plain_names(void **state)
     assert_fine(test_ctx, rank(&s, &opt, &root));
     assert_int_equal(r->count, REPS);
     for (size_t i = 0; i < REPS; ++i) { /* the root of a row of any length, then l2, is the same */
-        assert_string_equal(r->candidates[i].name, root->candidates[i].name);
-        assert_string_equal(r->candidates[i].transform, "hellinger");
-        assert_null(root->candidates[i].transform);
-        assert_near(r->candidates[i].log_evidence, root->candidates[i].log_evidence, 1e-9);
+        assert_string_equal(r->candidates[i]->name, root->candidates[i]->name);
+        assert_string_equal(r->candidates[i]->transform, "hellinger");
+        assert_null(root->candidates[i]->transform);
+        assert_near(r->candidates[i]->log_evidence, root->candidates[i]->log_evidence, 1e-9);
     }
     tn_ranking_free(r);
     tn_ranking_free(root);
@@ -104,10 +105,10 @@ static void transforms_without_sense(void **state)
     };
     scene s = scene_of(20, 4, 5, TN_TASK_MULTICLASS, AS_F32);
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
-        tn_rank_options opt;
+        tnp_rank_options opt;
         tn_ranking *r = (tn_ranking *)(void *)test_folder;
         size_t blocks = tnp_live_blocks(test_ctx);
-        tn_rank_options_default(&opt);
+        tnp_rank_options_default(&opt);
         opt.transform = bad[i][0];
         assert_fails(test_ctx, TN_ERR_ARG, bad[i][1], rank(&s, &opt, &r));
         assert_non_null(strstr(tn_ctx_message(test_ctx), "--transform"));
@@ -123,12 +124,12 @@ static void every_allocation_may_fail(void **state)
     (void)state;
     scene s = scene_of(20, 4, 5, TN_TASK_MULTICLASS, AS_F32);
     size_t blocks = tnp_live_blocks(test_ctx), k = 1;
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_ctx_set_threads(test_ctx, 1);
-    tn_fit_options_default(&opt);
+    tnp_fit_options_default(&opt);
     opt.rank.transform = "hellinger,none,chi2";
     opt.rank.normalize = "zscore,l2";
-    opt.select = TN_SEARCH_ALL;
+    opt.select = TNP_SEARCH_ALL;
     for (;; ++k) {
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
@@ -157,12 +158,12 @@ static void threads_change_nothing(void **state)
     tn_fit_info *first = NULL;
     tn_head *head_first = NULL;
     for (size_t t = 0; t < 4; ++t) {
-        tn_fit_options opt;
+        tnp_fit_options opt;
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
-        tn_fit_options_default(&opt);
+        tnp_fit_options_default(&opt);
         opt.rank.transform = "chi2,hellinger";
-        opt.rank.loo = "0";
+        opt.rank.loo = 0;
         tn_ctx_set_threads(test_ctx, threads[t]);
         assert_fine(test_ctx, fit(&s, &opt, &info, &head));
         if (t == 0) {
@@ -171,8 +172,8 @@ static void threads_change_nothing(void **state)
             continue;
         }
         for (size_t i = 0; i < info->ranking->count; ++i) {
-            assert_string_equal(info->ranking->candidates[i].name, first->ranking->candidates[i].name);
-            assert_near_at(i, info->ranking->candidates[i].log_evidence, first->ranking->candidates[i].log_evidence,
+            assert_string_equal(info->ranking->candidates[i]->name, first->ranking->candidates[i]->name);
+            assert_near_at(i, info->ranking->candidates[i]->log_evidence, first->ranking->candidates[i]->log_evidence,
                            1e-10);
         }
         assert_int_equal(tn_head_dim(head), tn_head_dim(head_first));

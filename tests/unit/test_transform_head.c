@@ -82,25 +82,25 @@ static double *columns_of(const tn_head *head, const scene *s, bool split)
 static void scores_equal_the_formula(void **state)
 {
     (void)state;
-    static const int methods[] = {TN_METHOD_EVIDENCE, TN_METHOD_RIDGE_CV, TN_METHOD_SVM,
-                                  TN_METHOD_LOGISTIC, TN_METHOD_PA,       TN_METHOD_AROW};
+    static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_SVM,
+                                  TNP_METHOD_LOGISTIC, TNP_METHOD_PA,       TNP_METHOD_AROW};
     for (size_t z = 0; z < sizeof methods / sizeof *methods; ++z) {
         bool split = z % 2;
         scene s = scene_of(z < 2 ? 40 : 150, 6, 5, TN_TASK_MULTICLASS, z % 3 ? AS_F32 : AS_F64);
-        tn_fit_options opt;
+        tnp_fit_options opt;
         tn_fit_info *info = NULL;
         tn_head *head = NULL, *back = NULL;
-        tn_fit_options_default(&opt);
+        tnp_fit_options_default(&opt);
         opt.method = methods[z];
         opt.rank.transform = "chi2,none,hellinger";
         opt.rank.sign = split ? TN_SIGNED_SPLIT : TN_SIGNED_ODD;
         opt.rank.normalize = "l2,zscore";
-        opt.select = TN_SEARCH_ALL;
+        opt.select = TNP_SEARCH_ALL;
         assert_fine(test_ctx, fit(&s, &opt, &info, &head));
         assert_int_equal(tn_head_rep_count(head), 12);
         assert_string_equal(info->selected[0], "a+chi2+l2");
         assert_string_equal(info->selected[3], "a+zscore");
-        assert_int_equal(info->chosen.dim, tn_head_dim(head));
+        assert_int_equal(info->chosen->dim, tn_head_dim(head));
         double *x = columns_of(head, &s, split);
         float *scores = scores_of(head, &s);
         check_scores(head, x, s.n, scores);
@@ -215,12 +215,12 @@ static void a_start_through_another_map(void **state)
                  {"js", TN_SIGNED_ODD, TN_ERR_ARG},
                  {"chi2", TN_SIGNED_SPLIT, TN_ERR_ARG}};
     scene s = scene_of(60, 6, 5, TN_TASK_MULTICLASS, AS_F32);
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *from = NULL;
-    tn_fit_options_default(&opt);
-    opt.method = TN_METHOD_PA;
-    opt.select = TN_SEARCH_ALL;
+    tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_PA;
+    opt.select = TNP_SEARCH_ALL;
     opt.rank.transform = "chi2";
     assert_fine(test_ctx, fit(&s, &opt, &info, &from));
     tn_fit_info_free(info);
@@ -268,18 +268,18 @@ static void a_kernel_file_is_a_transform(void **state)
     double weight[TN_BASIS_SIZE * RANK], *x = ref_alloc(60 * DB * RANK, sizeof *x);
     const tn_map_spec spec = random_spec(weight);
     char list[400];
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_ranking *r = NULL;
     tn_fit_info *info = NULL;
     tn_head *head = NULL, *back = NULL;
     save_kernel(file_path("cnn.kernel.safetensors"));
     snprintf(list, sizeof list, "none,%s", file_path("cnn.kernel.safetensors"));
-    tn_fit_options_default(&opt);
+    tnp_fit_options_default(&opt);
     opt.rank.transform = list;
     assert_fine(test_ctx, rank(&s, &opt.rank, &r));
     assert_int_equal(r->count, 4);
     for (size_t c = 0; c < 4; ++c) {
-        if (strcmp(r->candidates[c].name, "b+cnn") != 0)
+        if (strcmp(r->candidates[c]->name, "b+cnn") != 0)
             continue;
         for (size_t i = 0; i < 60; ++i) {
             ref_real sum = 0, values[RANK];
@@ -292,13 +292,13 @@ static void a_kernel_file_is_a_transform(void **state)
             }
         }
         tn_candidate want = rank_file(&s, x, DB * RANK, "l2");
-        assert_string_equal(r->candidates[c].transform, "cnn");
-        assert_int_equal(r->candidates[c].dim, DB * RANK);
-        assert_near(r->candidates[c].log_evidence / (60 * K), want.log_evidence / (60 * K), 2e-6);
+        assert_string_equal(r->candidates[c]->transform, "cnn");
+        assert_int_equal(r->candidates[c]->dim, DB * RANK);
+        assert_near(r->candidates[c]->log_evidence / (60 * K), want.log_evidence / (60 * K), 2e-6);
         x[0] = NAN; /* seen */
     }
     assert_true(isnan(x[0]));
-    opt.select = TN_SEARCH_ALL;
+    opt.select = TNP_SEARCH_ALL;
     assert_fine(test_ctx, fit(&s, &opt, &info, &head));
     assert_fine(test_ctx, tn_head_save(test_ctx, head, NULL, file_path("h.safetensors")));
     unlink(file_path("cnn.kernel.safetensors"));
@@ -339,12 +339,12 @@ static void kernel_files_without_sense(void **state)
     write_text("empty.kernel", "");
     for (size_t i = 0; i < sizeof cases / sizeof *cases; ++i) {
         char list[1200], first[600];
-        tn_rank_options opt;
+        tnp_rank_options opt;
         tn_ranking *r = NULL;
         snprintf(first, sizeof first, "%s", file_path(cases[i].first));
         snprintf(list, sizeof list, "%s%s%s", first, cases[i].second ? "," : "",
                  cases[i].second ? file_path(cases[i].second) : "");
-        tn_rank_options_default(&opt);
+        tnp_rank_options_default(&opt);
         opt.transform = list;
         assert_fails(test_ctx, cases[i].status, cases[i].part, rank(&s, &opt, &r));
         assert_null(r);

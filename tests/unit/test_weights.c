@@ -32,7 +32,7 @@ static void begin(weighted *v, size_t n, size_t d, bool intercept, int route)
 {
     const bool constant[K] = {false};
     const size_t member = 0;
-    tn_evidence_options opt;
+    tnp_evidence_options opt;
     tnp_ensemble *e = NULL;
     *v = (weighted){.p = ref_problem_of(REF_SIGNED, n, d, K, 5 * n + d)};
     for (size_t i = 0; i < n; ++i)
@@ -42,7 +42,7 @@ static void begin(weighted *v, size_t n, size_t d, bool intercept, int route)
     v->labels = labels_of(v->p.y, n, K, TN_TASK_MULTICLASS);
     v->y = targets_of(v->labels);
     v->y.weight = v->weight;
-    tn_evidence_options_default(&opt);
+    tnp_evidence_options_default(&opt);
     opt.intercept = intercept;
     const tn_feed *const *feeds = (const tn_feed *const *)&v->feed;
     if (route == 0) {
@@ -194,8 +194,8 @@ typedef struct fitted {
 static fitted fit_with(const scene *s, int method, int class_weight, const double *weight)
 {
     fitted f = {0};
-    tn_fit_options opt;
-    tn_fit_options_default(&opt);
+    tnp_fit_options opt;
+    tnp_fit_options_default(&opt);
     opt.method = method;
     opt.learn.class_weight = class_weight;
     assert_fine(test_ctx, tn_labels_set_weights(test_ctx, s->labels, weight, s->n));
@@ -216,10 +216,10 @@ static void same_head(const fitted *a, const fitted *b)
         assert_near_at(c, tn_head_lambda(a->head)[c] / tn_head_lambda(b->head)[c], 1, 1e-6);
     for (size_t i = 0; i < K * tn_head_dim(a->head); ++i)
         assert_near_at(i, (double)tn_head_weight(a->head)[i], (double)tn_head_weight(b->head)[i], 1e-6);
-    assert_near(a->info->chosen.log_evidence, b->info->chosen.log_evidence, 1e-7);
+    assert_near(a->info->chosen->log_evidence, b->info->chosen->log_evidence, 1e-7);
 }
 
-static const int methods[] = {TN_METHOD_EVIDENCE, TN_METHOD_RIDGE_CV};
+static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV};
 
 /* Balanced is N / (K n_class) for the rows of a class; one weight for all rows is none. */
 static void balanced_classes_are_the_weights_they_say(void **state)
@@ -235,16 +235,16 @@ static void balanced_classes_are_the_weights_they_say(void **state)
         same[i] = 3;
     }
     for (size_t m = 0; m < 2; ++m) {
-        fitted a = fit_with(&s, methods[m], TN_WEIGHT_BALANCED, NULL),
-               b = fit_with(&s, methods[m], TN_WEIGHT_NONE, weight);
+        fitted a = fit_with(&s, methods[m], TNP_WEIGHT_BALANCED, NULL),
+               b = fit_with(&s, methods[m], TNP_WEIGHT_NONE, weight);
         same_head(&a, &b);
         fitted_free(&a);
         fitted_free(&b);
     }
-    fitted a = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, NULL),
-           b = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, same);
-    assert_near(a.info->chosen.log_evidence / b.info->chosen.log_evidence, 1, 1e-6); /* the first in float products */
-    assert_near(a.info->chosen.lambda_shared * 3 / b.info->chosen.lambda_shared, 1, 1e-4);
+    fitted a = fit_with(&s, TNP_METHOD_EVIDENCE, TNP_WEIGHT_NONE, NULL),
+           b = fit_with(&s, TNP_METHOD_EVIDENCE, TNP_WEIGHT_NONE, same);
+    assert_near(a.info->chosen->log_evidence / b.info->chosen->log_evidence, 1, 1e-6); /* the first in float products */
+    assert_near(a.info->chosen->lambda_shared * 3 / b.info->chosen->lambda_shared, 1, 1e-4);
     fitted_free(&a);
     fitted_free(&b);
     scene_free(&s);
@@ -261,8 +261,8 @@ static void rows_of_weight_zero_leave(void **state)
         t.labels->known[i] = weight[i] > 0;
     }
     for (size_t m = 0; m < 2; ++m) {
-        fitted a = fit_with(&s, methods[m], TN_WEIGHT_NONE, weight),
-               b = fit_with(&t, methods[m], TN_WEIGHT_NONE, weight);
+        fitted a = fit_with(&s, methods[m], TNP_WEIGHT_NONE, weight),
+               b = fit_with(&t, methods[m], TNP_WEIGHT_NONE, weight);
         assert_int_equal(a.info->ranking->rows, 48);
         assert_int_equal(a.info->ranking->rows_left_out, 12);
         same_head(&a, &b);
@@ -276,19 +276,19 @@ static void rows_of_weight_zero_leave(void **state)
 static void weights_that_least_squares_cannot_have(void **state)
 {
     (void)state;
-    tn_fit_options opt;
+    tnp_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     double none[40] = {0};
     scene s = scene_of(40, 4, 5, TN_TASK_MULTILABEL, AS_F64), r = scene_of(40, 4, 5, TN_TASK_REGRESSION, AS_F64);
-    tn_fit_options_default(&opt);
-    opt.learn.class_weight = TN_WEIGHT_BALANCED;
+    tnp_fit_options_default(&opt);
+    opt.learn.class_weight = TNP_WEIGHT_BALANCED;
     for (size_t m = 0; m < 2; ++m) {
         opt.method = methods[m];
         assert_fails(test_ctx, TN_ERR_ARG, "use --method svm or logistic", fit(&s, &opt, &info, &head));
         assert_fails(test_ctx, TN_ERR_ARG, "needs classes", fit(&r, &opt, &info, &head));
     }
-    opt.learn.class_weight = TN_WEIGHT_NONE;
+    opt.learn.class_weight = TNP_WEIGHT_NONE;
     assert_fine(test_ctx, tn_labels_set_weights(test_ctx, s.labels, none, 40));
     assert_fails(test_ctx, TN_ERR_DATA, "0 labelled rows", fit(&s, &opt, &info, &head));
     scene_free(&s);
@@ -300,21 +300,21 @@ static void a_ranking_goes_by_the_weights_of_the_labels(void **state)
 {
     (void)state;
     double weight[60];
-    tn_rank_options options;
+    tnp_rank_options options;
     tn_ranking *even = NULL, *by_weight = NULL;
     scene s = scene_of(60, 6, 9, TN_TASK_MULTICLASS, AS_F64);
     for (size_t i = 0; i < 60; ++i)
         weight[i] = 1 + (double)(i % 4);
-    tn_rank_options_default(&options);
+    tnp_rank_options_default(&options);
     assert_fine(test_ctx, rank(&s, &options, &even));
-    fitted f = fit_with(&s, TN_METHOD_EVIDENCE, TN_WEIGHT_NONE, weight);
+    fitted f = fit_with(&s, TNP_METHOD_EVIDENCE, TNP_WEIGHT_NONE, weight);
     assert_fine(test_ctx, rank(&s, &options, &by_weight));
     assert_int_equal(by_weight->count, f.info->ranking->count);
     for (size_t c = 0; c < by_weight->count; ++c) {
-        assert_string_equal(by_weight->candidates[c].name, f.info->ranking->candidates[c].name);
+        assert_string_equal(by_weight->candidates[c]->name, f.info->ranking->candidates[c]->name);
         /* the moments of one candidate and the blocks of all of them are sums in another order */
-        assert_near_at(c, by_weight->candidates[c].log_evidence, f.info->ranking->candidates[c].log_evidence, 1e-7);
-        assert_true(fabs(by_weight->candidates[c].log_evidence - even->candidates[c].log_evidence) > 1e-3);
+        assert_near_at(c, by_weight->candidates[c]->log_evidence, f.info->ranking->candidates[c]->log_evidence, 1e-7);
+        assert_true(fabs(by_weight->candidates[c]->log_evidence - even->candidates[c]->log_evidence) > 1e-3);
     }
     assert_non_null(strstr(tn_head_options(f.head), "\"sample-weight\":\"weights in memory\""));
     tn_ranking_free(even);

@@ -8,20 +8,20 @@
 
 enum { ROWS = 24, DA = 7, DB = 9 };
 
-static inline tn_transfer_options options_of(int method)
+static inline tnp_transfer_options options_of(int method)
 {
-    tn_transfer_options opt;
-    tn_transfer_options_default(&opt);
+    tnp_transfer_options opt;
+    tnp_transfer_options_default(&opt);
     opt.method = method;
-    opt.normalize = "none";
+    opt.normalize = TN_NORM_NONE;
     return opt;
 }
 
-static inline tn_status transfer(const scene *s, const tn_source *sources, size_t count, const tn_transfer_options *opt,
-                                 tn_transfer_info **info, tn_head **head)
+static inline tn_status transfer(const scene *s, const tn_source *sources, size_t count,
+                                 const tnp_transfer_options *opt, tn_transfer_info **info, tn_head **head)
 {
-    return tn_transfer(test_ctx, (const tn_features *const *)s->features, 1, s->labels, sources, count, opt, info,
-                       head);
+    return tnp_transfer(test_ctx, (const tn_features *const *)s->features, 1, s->labels, sources, count, opt, info,
+                        head);
 }
 
 #endif

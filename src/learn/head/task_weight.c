@@ -24,12 +24,12 @@ static tn_status add_sample_weights(tn_ctx *ctx, const tnp_task *task, float *w)
     return TN_OK;
 }
 
-tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tn_learn_options *options, float **out)
+tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tnp_learn_options *options, float **out)
 {
     tn_status st = TN_OK;
     float *w = NULL;
     size_t *sizes = NULL, n = task->y.rows, present = 0;
-    bool balance = options->class_weight == TN_WEIGHT_BALANCED && task->kind == TN_TASK_MULTICLASS;
+    bool balance = options->class_weight == TNP_WEIGHT_BALANCED && task->kind == TN_TASK_MULTICLASS;
     if (*options->sample_weight && !task->labels->weights)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "--sample-weight %s: the labels have no weights; tn_labels_open_weights reads them",
@@ -56,9 +56,9 @@ done:
 
 /* ---- least squares ---- */
 
-static tn_status check(tn_ctx *ctx, const tnp_task *task, const tn_learn_options *options)
+static tn_status check(tn_ctx *ctx, const tnp_task *task, const tnp_learn_options *options)
 {
-    if (options->class_weight != TN_WEIGHT_BALANCED || task->kind == TN_TASK_MULTICLASS)
+    if (options->class_weight != TNP_WEIGHT_BALANCED || task->kind == TN_TASK_MULTICLASS)
         return TN_OK;
     if (task->kind == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG, "--class-weight balanced needs classes, but the task is a regression");
@@ -91,7 +91,7 @@ static void drop_weightless(tnp_task *task, const float *weight)
     task->y.rows = n;
 }
 
-tn_status tnp_task_weigh(tn_ctx *ctx, tnp_task *task, const tn_learn_options *options)
+tn_status tnp_task_weigh(tn_ctx *ctx, tnp_task *task, const tnp_learn_options *options)
 {
     tn_status st = TN_OK;
     float *weight = NULL;

@@ -26,65 +26,52 @@
 static const double NOTHING = 1e-3; /* of the mean objective of a column */
 static const double MOST_COST = 1e30;
 
-void tn_learn_options_default(tn_learn_options *options)
+void tnp_learn_options_default(tnp_learn_options *options)
 {
-    *options = (tn_learn_options){
-        .cost = 1, .sample_weight = "", .penalise_bias = true, .gap = 1e-4, .max_passes = 1000, .folds = 5, .grid = ""};
+    *options = (tnp_learn_options){
+        .cost = 1, .sample_weight = "", .penalise_bias = true, .gap = 1e-4, .max_passes = 1000, .folds = 5};
 }
 
-const tn_field *tn_learn_fields(size_t *count)
+const tn_field *tnp_learn_fields(size_t *count)
 {
     static const tn_field fields[] = {
-        {"C", TN_FIELD_REAL, offsetof(tn_learn_options, cost), 1e-30, 1e30, "X",
+        {"C", TN_FIELD_REAL, offsetof(tnp_learn_options, cost), 1e-30, 1e30, "X",
          "weight of the losses against 1/2 |w|^2 in svm and logistic"},
-        {"loss", TN_FIELD_CHOICE, offsetof(tn_learn_options, loss), 0, 0, "squared-hinge|hinge",
+        {"loss", TN_FIELD_CHOICE, offsetof(tnp_learn_options, loss), 0, 0, "squared-hinge|hinge",
          "loss of svm and svm-cv"},
-        {"mean-cost", TN_FIELD_YESNO, offsetof(tn_learn_options, mean_cost), 0, 0, "yes|no",
+        {"mean-cost", TN_FIELD_YESNO, offsetof(tnp_learn_options, mean_cost), 0, 0, "yes|no",
          "divide C by the number of rows"},
-        {"class-weight", TN_FIELD_CHOICE, offsetof(tn_learn_options, class_weight), 0, 0, "none|balanced",
+        {"class-weight", TN_FIELD_CHOICE, offsetof(tnp_learn_options, class_weight), 0, 0, "none|balanced",
          "balanced gives every class the same weight in training"},
-        {"sample-weight", TN_FIELD_TEXT, offsetof(tn_learn_options, sample_weight), 0, 0, "FILE.npy",
+        {"sample-weight", TN_FIELD_TEXT, offsetof(tnp_learn_options, sample_weight), 0, 0, "FILE.npy",
          "a weight for each row of the files"},
-        {"penalise-bias", TN_FIELD_YESNO, offsetof(tn_learn_options, penalise_bias), 0, 0, "yes|no",
+        {"penalise-bias", TN_FIELD_YESNO, offsetof(tnp_learn_options, penalise_bias), 0, 0, "yes|no",
          "treat the intercept of svm as one more weight"},
-        {"gap", TN_FIELD_REAL, offsetof(tn_learn_options, gap), 1e-12, 1, "X",
+        {"gap", TN_FIELD_REAL, offsetof(tnp_learn_options, gap), 1e-12, 1, "X",
          "stop svm and logistic when they are certainly this close to the optimum, relatively"},
-        {"max-passes", TN_FIELD_INT, offsetof(tn_learn_options, max_passes), 1, 1e9, "N",
+        {"max-passes", TN_FIELD_INT, offsetof(tnp_learn_options, max_passes), 1, 1e9, "N",
          "most passes over the rows, or steps of logistic"},
-        {"folds", TN_FIELD_INT, offsetof(tn_learn_options, folds), 2, 1e6, "N", "folds of svm-cv and ridge-cv"},
-        {"grid", TN_FIELD_TEXT, offsetof(tn_learn_options, grid), 0, 0, "X,X,...",
+        {"folds", TN_FIELD_INT, offsetof(tnp_learn_options, folds), 2, 1e6, "N", "folds of svm-cv and ridge-cv"},
+        {"grid", TN_FIELD_REALS, offsetof(tnp_learn_options, grid), 1e-30, 1e30, "X,X,...",
          "values of C or lambda that svm-cv or ridge-cv tries"},
-        {"calibrate", TN_FIELD_CHOICE, offsetof(tn_learn_options, calibrate), 0, 0, "auto|yes|no",
+        {"calibrate", TN_FIELD_CHOICE, offsetof(tnp_learn_options, calibrate), 0, 0, "auto|yes|no",
          "fit a temperature to held-out scores for predict --proba; auto where they are there anyway"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
 }
 
-tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, size_t standard_count, double **out,
+tn_status tnp_grid_new(tn_ctx *ctx, const tnp_reals *given, const double *standard, size_t standard_count, double **out,
                        size_t *count)
 {
-    size_t n = *text ? 1 : standard_count;
     double *grid = NULL;
-    for (const char *p = text; *p; ++p)
-        n += *p == ',';
-    tn_status st = tnp_alloc(ctx, n, sizeof *grid, &grid);
+    const double *from = given->count > 0 ? given->items : standard;
+    *count = given->count > 0 ? given->count : standard_count;
+    tn_status st = tnp_alloc(ctx, *count, sizeof *grid, &grid);
     if (st != TN_OK)
         return st;
-    if (*text == 0)
-        memcpy(grid, standard, n * sizeof *grid);
-    bool given = *text != 0;
-    for (size_t i = 0; given && i < n; ++i) {
-        size_t length = strcspn(text, ",");
-        if (!tnp_number((tnp_span){text, length}, &grid[i]) || !(grid[i] >= 1e-30 && grid[i] <= 1e30)) {
-            tnp_free(grid);
-            return tnp_fail(ctx, TN_ERR_ARG, "--grid: got '%.*s', expected numbers from 1e-30 to 1e30 joined by commas",
-                            (int)tnp_min(length, 40), text);
-        }
-        text += length + (text[length] == ',');
-    }
+    memcpy(grid, from, *count * sizeof *grid);
     *out = grid;
-    *count = n;
     return TN_OK;
 }
 
@@ -141,7 +128,7 @@ static void fold_weights(const tnp_linear *l, size_t *sizes, float *weight)
 /* Whether folds change the weights of classes. */
 static bool balances_folds(const tnp_linear *l)
 {
-    return l->row_fold && l->options->class_weight == TN_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTICLASS;
+    return l->row_fold && l->options->class_weight == TNP_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTICLASS;
 }
 
 /* C of a training on n rows. */
@@ -167,7 +154,7 @@ static void room_free(column_room *room)
 /* Costs of the columns of fold f, whose training has n rows and sizes (classes) of them positive. */
 static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, const size_t *sizes, column_room *room)
 {
-    bool balance = l->options->class_weight == TN_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTILABEL;
+    bool balance = l->options->class_weight == TNP_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTILABEL;
     size_t classes = l->task->y.classes;
     double c = cost_of(l, cost, n);
     for (size_t k = 0; k < classes; ++k) {
@@ -290,7 +277,7 @@ typedef struct training_job {
 
 static tnp_margin loss_of(const tnp_linear *l)
 {
-    return l->logistic ? TNP_LOGISTIC : l->options->loss == TN_SVM_HINGE ? TNP_HINGE : TNP_SQUARED_HINGE;
+    return l->logistic ? TNP_LOGISTIC : l->options->loss == TNP_SVM_HINGE ? TNP_HINGE : TNP_SQUARED_HINGE;
 }
 
 static bool penalised(const tnp_linear *l)
@@ -367,7 +354,7 @@ done:
 /* Changes the route for the columns that the first did not bring to their gap, which took `passes` of those allowed. */
 static tn_status by_exact(tn_ctx *ctx, const training_job *job, size_t passes)
 {
-    const tn_learn_options *o = job->l->options;
+    const tnp_learn_options *o = job->l->options;
     double worst;
     size_t count = unsolved(job, &worst);
     if (passes >= o->max_passes)
@@ -395,7 +382,7 @@ static tn_status by_newton(tn_ctx *ctx, const training_job *job, size_t *steps)
 static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
 {
     const tnp_linear *l = job->l;
-    tnp_dual_options options = {.squared = l->options->loss == TN_SVM_SQUARED_HINGE,
+    tnp_dual_options options = {.squared = l->options->loss == TNP_SVM_SQUARED_HINGE,
                                 .bias = l->bias,
                                 .tolerance = l->options->gap,
                                 .max_passes = l->options->max_passes,
@@ -440,7 +427,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     training_job job = {.l = l, .columns = &columns, .w = w, .out = out};
     size_t steps = 0;
     tnp_linear_method method = tnp_linear_method_of(l->options, l->logistic, l->bias, l->task->kind);
-    if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TN_SVM_HINGE)
+    if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TNP_SVM_HINGE)
         return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
     TN_TRY(check_costs(ctx, l, cost));
     if (method == TNP_BY_SOFTMAX)
@@ -508,18 +495,18 @@ size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_meth
     return tnp_dual_bytes(rows, dim, columns, method == TNP_BY_GRAM);
 }
 
-tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool logistic, bool bias, tn_task task)
+tnp_linear_method tnp_linear_method_of(const tnp_learn_options *options, bool logistic, bool bias, tn_task task)
 {
     if (logistic)
         return task == TN_TASK_MULTICLASS ? TNP_BY_SOFTMAX : TNP_BY_NEWTON;
     return bias && !options->penalise_bias ? TNP_BY_NEWTON : TNP_BY_DUAL;
 }
 
-tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tn_learn_options *options, tnp_linear_method method,
+tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tnp_learn_options *options, tnp_linear_method method,
                                         size_t rows, size_t dim, size_t columns, size_t besides)
 {
     size_t block = tnp_design_block_rows(rows, dim) * dim * sizeof(float), room = tnp_budget_left(ctx);
-    bool squared = options->loss == TN_SVM_SQUARED_HINGE;
+    bool squared = options->loss == TNP_SVM_SQUARED_HINGE;
     bool gram = method == TNP_BY_DUAL && tnp_dual_wants_gram(rows, dim, columns, squared) && besides < room &&
                 tnp_dual_bytes(rows, dim, columns, true) + block <= room - besides;
     return gram ? TNP_BY_GRAM : method;

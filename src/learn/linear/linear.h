@@ -6,7 +6,7 @@
 
 #include "learn/design/design.h"
 #include "learn/head/task.h"
-#include "tenon/learn.h"
+#include "learn/options.h"
 
 /* What a training says of itself. */
 typedef struct tnp_training {
@@ -20,7 +20,7 @@ typedef struct tnp_training {
 typedef struct tnp_linear {
     tnp_design *design;
     const tnp_task *task;
-    const tn_learn_options *options;
+    const tnp_learn_options *options;
     bool logistic, bias;
     bool gram; /* of the dual: by the products of rows, which the design then keeps for the next training */
     size_t seed;
@@ -35,15 +35,15 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *linear, double cost, f
 /* Scores (rows, classes) of every row by the models that were trained without its fold. */
 tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *linear, const float *w, float *scores);
 
-/* Values of --grid, or the default's when it is empty; each positive. Owned by the caller, free with tnp_free. */
-tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, size_t standard_count, double **out,
+/* The values that were given, or the standard ones. Owned by the caller, free with tnp_free. */
+tn_status tnp_grid_new(tn_ctx *ctx, const tnp_reals *given, const double *standard, size_t standard_count, double **out,
                        size_t *count);
 /* Which method trains: the softmax its own, Newton's is for other logistic losses and for an intercept that is not penalised. */
 typedef enum tnp_linear_method { TNP_BY_DUAL, TNP_BY_NEWTON, TNP_BY_SOFTMAX, TNP_BY_GRAM } tnp_linear_method;
-tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool logistic, bool bias, tn_task task);
+tnp_linear_method tnp_linear_method_of(const tnp_learn_options *options, bool logistic, bool bias, tn_task task);
 /* The same for a shape: TNP_BY_GRAM instead of TNP_BY_DUAL where it is the faster way and the budget has room for it, for `besides`
  * and for a block of rows. Decided once, before the design takes its memory: a training with tnp_linear.gram does not ask. */
-tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tn_learn_options *options, tnp_linear_method method,
+tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tnp_learn_options *options, tnp_linear_method method,
                                         size_t rows, size_t dim, size_t columns, size_t besides);
 /* Bytes that a training of these columns needs besides the design. */
 size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method);

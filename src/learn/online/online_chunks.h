@@ -10,9 +10,9 @@
 
 struct tn_online {
     tnp_rule rule;
-    double eta;                /* that the rule was made with */
-    tnp_online_shape shape;    /* classes and dim are the head's */
-    tn_online_options options; /* multiclass, ratio; rows are taken as they come */
+    double eta;                 /* that the rule was made with */
+    tnp_online_shape shape;     /* classes and dim are the head's */
+    tnp_online_options options; /* multiclass, ratio; rows are taken as they come */
     tn_nan_policy nan;
     uint64_t seed;
     tnp_rep prepare;     /* of representations that are still to be known; without name and columns */

@@ -15,7 +15,7 @@ enum { CHUNK_BYTES = 4 << 20 };
 
 struct tnp_passes {
     tnp_online_data data;
-    const tn_online_options *options;
+    const tnp_online_options *options;
     size_t seed, dim, block;
     size_t chunk; /* rows that are read at once: whole blocks, about CHUNK_BYTES */
     tnp_visit_order order;
@@ -128,11 +128,11 @@ done:
 
 /* ---- making ---- */
 
-double tnp_negatives_share(const tn_online_options *options)
+double tnp_negatives_share(const tnp_online_options *options)
 {
-    return options->multiclass == TN_ONLINE_E_OVR   ? 1
-           : options->multiclass == TN_ONLINE_W_OVR ? options->ratio
-                                                    : INFINITY;
+    return options->multiclass == TNP_ONLINE_E_OVR   ? 1
+           : options->multiclass == TNP_ONLINE_W_OVR ? options->ratio
+                                                     : INFINITY;
 }
 
 /* Rows and positives of a pass; returns the most labels that a chunk can have. */
@@ -178,7 +178,7 @@ done:
     return st;
 }
 
-tn_status tnp_passes_new(tn_ctx *ctx, const tnp_online_data *data, const tn_online_options *options, size_t seed,
+tn_status tnp_passes_new(tn_ctx *ctx, const tnp_online_data *data, const tnp_online_options *options, size_t seed,
                          size_t block, tnp_passes **out)
 {
     tn_status st = TN_OK;

@@ -6,7 +6,7 @@
 
 #include "learn/online/negatives.h"
 #include "learn/online/online.h"
-#include "tenon/learn.h"
+#include "learn/options.h"
 
 /* Rows and their classes. Everything is borrowed. */
 typedef struct tnp_online_data {
@@ -20,12 +20,12 @@ typedef struct tnp_online_data {
 } tnp_online_data;
 
 /* Negatives per positive that the options ask for; INFINITY: all of them. */
-double tnp_negatives_share(const tn_online_options *options);
+double tnp_negatives_share(const tnp_online_options *options);
 
 typedef struct tnp_passes tnp_passes;
 
 /* Options that matter here: multiclass, ratio, shuffle. Every block has at most `block` rows. */
-tn_status tnp_passes_new(tn_ctx *ctx, const tnp_online_data *data, const tn_online_options *options, size_t seed,
+tn_status tnp_passes_new(tn_ctx *ctx, const tnp_online_data *data, const tnp_online_options *options, size_t seed,
                          size_t block, tnp_passes **out);
 void tnp_passes_free(tnp_passes *passes);
 /* Pass number `pass` (from 0) for all learners that are not NULL. What is drawn depends on seed and pass only. */
