@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options by name. Which option goes with which method is written down here by hand, from the command line's contract; a call by
- * name must give the same bytes as the call with a filled struct. */
+ * Options by name. Which option goes with which method is written down here by hand, from the command line's contract;
+ * a call by name must give the same bytes as the call with a filled struct. */
 #include "scene_of.h"
 #include "encode/pq.h"
 #include "options_of.h"
