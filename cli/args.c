@@ -156,8 +156,8 @@ static bool names_field(const char *word, const tn_field *field, const char **va
     return *value || word[2 + length] == 0;
 }
 
-/* All words up to the next option: --valid a.npy b.npy --quiet; or the one behind the sign: --valid=a.npy. An option that comes
- * again adds to its list: at its first time the rest of the line is looked through for the others. */
+/* All words up to the next option: --valid a.npy b.npy --quiet; or the one behind the sign: --valid=a.npy. An option
+ * that comes again adds to its list: at its first time the rest of the line is looked through for the others. */
 static int take_words(cli_app *app, const tn_field *field, int left, char **word, int *used)
 {
     tn_words *list = (tn_words *)(void *)((char *)&app->options + field->offset);

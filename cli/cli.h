@@ -23,8 +23,8 @@ enum {
 
 /* ---- options ---- */
 
-/* What any command can be told besides the options of the library's calls, which are a tn_options. Tables hold offsets into it,
- * so that a default is a value of this struct. */
+/* What any command can be told besides the options of the library's calls, which are a tn_options. Tables hold offsets
+ * into it, so that a default is a value of this struct. */
 typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
@@ -110,8 +110,8 @@ const cli_command *cli_find_command(const char *name);
 /* Says so, with the nearest name there is. */
 int cli_no_such_command(const cli_app *app, const char *name);
 
-/* The i-th option of a command: those of its tables, then those of its call that the tables do not have, each with the heading it
- * stands under, which may be NULL. NULL behind the last. */
+/* The i-th option of a command: those of its tables, then those of its call that the tables do not have, each with the
+ * heading it stands under, which may be NULL. NULL behind the last. */
 const tn_field *cli_field(const cli_command *command, const tn_options *library, size_t i, const char **title);
 /* Is it one of the tables, and its member in cli_options? Else the library has it. */
 bool cli_is_own(const cli_command *command, const tn_field *field);
@@ -238,7 +238,8 @@ void cli_forget_warnings(cli_app *app);
 void cli_print_result(const cli_app *app, const char *text);
 /* Text from outside, shown as tn_plain_char does. */
 void cli_plain(FILE *out, const char *text);
-/* printf of a line or a piece of one whose arguments came from outside; a line end stands at the end of the format only. */
+/* printf of a line or a piece of one whose arguments came from outside; a line end stands at the end of the format
+ * only. */
 void cli_say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends a JSON object that the program writes itself: the warnings, the brace, the end of the line. */
 void cli_json_end(const cli_app *app, FILE *out);

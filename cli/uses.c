@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options that were given but that the method, or the action of the command, has no use for: refused rather than ignored,
- * with those that have. Which they are is told by tables, from which the help is made too; some have a use under a condition only. */
+ * Options that were given but that the method, or the action of the command, has no use for: refused rather than
+ * ignored, with those that have. Which they are is told by tables, from which the help is made too; some have a use
+ * under a condition only. */
 #include "cli.h"
 
 #include <string.h>

@@ -114,15 +114,15 @@ typedef struct tn_field {
     const char *help;    /* one sentence, lower case, no full stop */
 } tn_field;
 
-/* What a call can be told: made by tn_options_new (tenon/pipeline.h) for that call, with all defaults. Options are set and asked
- * for by name; texts, numbers and lists are copied. Not to be changed while a call uses them. A name that is none of the
- * call's is TN_ERR_ARG when it is set, NULL or false when it is asked for. NULL is legal for tn_options_free, and as the
- * options of a call: all defaults. */
+/* What a call can be told: made by tn_options_new (tenon/pipeline.h) for that call, with all defaults. Options are set
+ * and asked for by name; texts, numbers and lists are copied. Not to be changed while a call uses them. A name that is
+ * none of the call's is TN_ERR_ARG when it is set, NULL or false when it is asked for. NULL is legal for
+ * tn_options_free, and as the options of a call: all defaults. */
 typedef struct tn_options tn_options;
 TN_API void tn_options_free(tn_options *options);
 
-/* From text, as on the command line; flags take "yes", "no" or NULL. TN_ERR_ARG with a message that names the option, what came and
- * what was expected; the value is then as it was. */
+/* From text, as on the command line; flags take "yes", "no" or NULL. TN_ERR_ARG with a message that names the option,
+ * what came and what was expected; the value is then as it was. */
 TN_API tn_status tn_options_set(tn_ctx *ctx, tn_options *options, const char *name, const char *text);
 TN_API tn_status tn_options_set_number(tn_ctx *ctx, tn_options *options, const char *name, double value);
 TN_API tn_status tn_options_set_numbers(tn_ctx *ctx, tn_options *options, const char *name, const double *values,
@@ -145,8 +145,8 @@ TN_API const char *tn_options_group(const tn_options *options, const char *name)
 TN_API size_t tn_options_count(const tn_options *options);
 TN_API const tn_field *tn_options_field(const tn_options *options, size_t i);
 
-/* For tables of your own, as the program has them. Sets one member of your struct from its text. TN_ERR_ARG with a message that
- * names the field, what came and what was expected. FLAG takes text NULL; TEXT is borrowed. */
+/* For tables of your own, as the program has them. Sets one member of your struct from its text. TN_ERR_ARG with a
+ * message that names the field, what came and what was expected. FLAG takes text NULL; TEXT is borrowed. */
 TN_API tn_status tn_field_set(tn_ctx *ctx, const tn_field *field, void *options, const char *text);
 /* Writes a member's value as text into buf, e.g. for help ("default: l2"); returns buf. */
 TN_API const char *tn_field_text(const tn_field *field, const void *options, char *buf, size_t size);
@@ -157,27 +157,29 @@ TN_API const char *tn_field_text(const tn_field *field, const void *options, cha
 TN_API void tn_text_free(char *text);
 
 /* For JSON of your own: the character at `text` as it stands in a JSON string, into out, terminated; returns the bytes
- * of `text` it took, 0 at the end. Quotes, backslashes, control characters and what tn_plain_char shows by number are escaped; a byte that is not UTF-8
- * becomes U+FFFD, so that the output is always valid JSON. */
+ * of `text` it took, 0 at the end. Quotes, backslashes, control characters and what tn_plain_char shows by number are
+ * escaped; a byte that is not UTF-8 becomes U+FFFD, so that the output is always valid JSON. */
 TN_API size_t tn_json_char(const char *text, char out[8]);
 
-/* For lines of your own: the character at `text` as people are shown it, so that names and metadata from files are read and
- * never obeyed by a terminal, and one line stays one line. \n, \t, \r; \x1b for other control characters below 0x80 and for
- * bytes that are not UTF-8; \u{202e} for C1 controls, line and paragraph separators and marks that turn the direction of
- * writing. Everything else, backslashes too, stays as it is. Returns the bytes of `text` it took, 0 at the end. */
+/* For lines of your own: the character at `text` as people are shown it, so that names and metadata from files are read
+ * and never obeyed by a terminal, and one line stays one line. \n, \t, \r; \x1b for other control characters below 0x80
+ * and for bytes that are not UTF-8; \u{202e} for C1 controls, line and paragraph separators and marks that turn the
+ * direction of writing. Everything else, backslashes too, stays as it is. Returns the bytes of `text` it took, 0 at the
+ * end. */
 TN_API size_t tn_plain_char(const char *text, char out[12]);
 
 /* ---- files ---- */
 
-/* Lets the library read single rows of files through mappings, which takes half the time of a system call for each. A mapped
- * file that shrinks raises SIGBUS: this installs a handler, which turns that into TN_ERR_IO where the library was reading and
- * hands every other SIGBUS to the handler that was there before. For programs, once, before other threads run; a library should
- * leave its process alone. False when there can be no handler: files are then read by system calls, as without this. */
+/* Lets the library read single rows of files through mappings, which takes half the time of a system call for each. A
+ * mapped file that shrinks raises SIGBUS: this installs a handler, which turns that into TN_ERR_IO where the library
+ * was reading and hands every other SIGBUS to the handler that was there before. For programs, once, before other
+ * threads run; a library should leave its process alone. False when there can be no handler: files are then read by
+ * system calls, as without this. */
 TN_API bool tn_map_files(void);
 
 /* Can a file be written under this path? For asking before the work, so that an hour of it is not lost to a mistyped
- * folder; the writers ask again. TN_ERR_OUTPUT names the path and why not: a folder, device, pipe or a link to nothing of
- * that name, a folder that is missing or closed. Symbolic links are followed. */
+ * folder; the writers ask again. TN_ERR_OUTPUT names the path and why not: a folder, device, pipe or a link to nothing
+ * of that name, a folder that is missing or closed. Symbolic links are followed. */
 TN_API tn_status tn_output_check(tn_ctx *ctx, const char *path);
 
 /* ---- the machine ---- */
@@ -195,8 +197,8 @@ typedef struct tn_machine {
 
 /* Looks at the machine; never fails, unknown entries are empty or 0. */
 TN_API void tn_machine_look(tn_machine *out);
-/* Is TN_SIMD, where it is set, one of scalar, avx2 and avx512? Without asking, another word is as none. A level that the processor
- * lacks is a warning: the next lower one is used. TN_ERR_ARG. */
+/* Is TN_SIMD, where it is set, one of scalar, avx2 and avx512? Without asking, another word is as none. A level that
+ * the processor lacks is a warning: the next lower one is used. TN_ERR_ARG. */
 TN_API tn_status tn_simd_check(tn_ctx *ctx);
 /* Speed in GFLOP/s of this machine's own matrix product (single precision, square of order n) with the
  * context's threads: the yardstick of every benchmark. */

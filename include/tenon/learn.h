@@ -20,7 +20,7 @@ typedef struct tn_rep {
     tn_normalize normalize;
     const char *transform; /* "none", one of TN_MAP_WORDS, or the name of a learned kernel's file up to its first dot */
     const tn_map *map;     /* that it stands for; NULL for "none" */
-    size_t cols;           /* of the weights: dim, times the values an entry that the map makes */
+    size_t cols;           /* of the weights: dim, times the values per entry that the map makes */
 } tn_rep;
 
 /* A column of scores by another classifier, behind the representations of a transfer head. */
@@ -44,8 +44,8 @@ TN_API size_t tn_head_source_count(const tn_head *head); /* the last columns of 
 TN_API tn_head_source tn_head_source_at(const tn_head *head, size_t i);
 TN_API const float *tn_head_weight(const tn_head *head); /* classes x dim */
 TN_API const float *tn_head_bias(const tn_head *head);   /* classes: of columns less their centre */
-/* (dim): what is taken off the prepared columns, in double, before they become float: columns whose mean is far above their
- * deviation have one, others 0. NULL when no column has one. A score is weight . (x - centre) + bias. */
+/* (dim): what is taken off the prepared columns, in double, before they become float: columns whose mean is far above
+ * their deviation have one, others 0. NULL when no column has one. A score is weight . (x - centre) + bias. */
 TN_API const double *tn_head_centre(const tn_head *head);
 /* Ridge heads: classes values each, else NULL. Infinite lambda: the null model, no weights. */
 TN_API const double *tn_head_lambda(const tn_head *head);
@@ -150,8 +150,8 @@ typedef struct tn_source {
     const tn_head *head;
 } tn_source;
 
-/* The same for a head that names sources: its sources, matched by name, borrowed while the scorer lives; a file of scores may
- * also be among the sources. A missing one is TN_ERR_ARG. */
+/* The same for a head that names sources: its sources, matched by name, borrowed while the scorer lives; a file of
+ * scores may also be among the sources. A missing one is TN_ERR_ARG. */
 TN_API tn_status tn_scorer_new_transfer(tn_ctx *ctx, const tn_head *head, const tn_features *const *features,
                                         size_t count, const tn_source *sources, size_t source_count, tn_nan_policy nan,
                                         tn_scorer **out);
@@ -163,7 +163,7 @@ TN_API tn_status tn_scorer_read(tn_ctx *ctx, tn_scorer *scorer, size_t start, si
 
 /* How the map of an additive kernel was learned, by tn_map_learn in tenon/pipeline.h. */
 typedef struct tn_map_info {
-    size_t rank;                           /* values an entry */
+    size_t rank;                           /* values per entry */
     size_t wanted;                         /* as the options had it; more than rank when the data hold no more */
     size_t sets, rows, tasks;              /* data sets, their labelled rows, one-vs-rest tasks that are not constant */
     size_t functions;                      /* of the basis, as far as they differ on these data: what was trained on */

@@ -2,7 +2,7 @@
  *
  * The whole way in two calls: rank candidates by evidence; fit a head on the best set of them. A candidate is a
  * representation with a transform and a normalisation, named "vgg", or "vgg+chi2+root" when several of them compete.
- * The results are plain structs of tenon/select.h. */
+ * The results are structs of tenon/select.h. */
 #ifndef TENON_PIPELINE_H
 #define TENON_PIPELINE_H
 
@@ -12,28 +12,33 @@
 extern "C" {
 #endif
 
-/* Options of a call, with its defaults: "rank", "fit", "transfer", "kernel" (tn_map_learn), "pq" (tn_pq_fit) or "evidence"
- * (tn_moments_evidence); which ones they are is told by tn_options_field, and by the help of the command of that name. Owned by the
- * caller, free with tn_options_free before the context. */
+/* Options of a call, with its defaults: "rank", "fit", "transfer", "kernel" (tn_map_learn), "pq" (tn_pq_fit) or
+ * "evidence" (tn_moments_evidence); which ones they are is told by tn_options_field, and by the help of the command of
+ * that name. Owned by the caller, free with tn_options_free before the context. */
 TN_API tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out);
 
-/* Objects as options of "fit", for the online methods. They are borrowed until the call returns; NULL takes back what was set.
+/* Objects as options of "fit", for the online methods. They are borrowed until the call returns; NULL takes back what
+ * was set.
  *   valid         features of rows to choose by, matched by name; the list is copied
- *   valid-labels  their labels. They are rewritten over the classes of the training labels (tn_labels_map): one that is not
+ *   valid-labels  their labels. They are rewritten over the classes of the training labels (tn_labels_map): one that is
+ * not
  *                 among them is TN_ERR_DATA. They then belong to the context of the call, and must be freed before it
- *   from          a head to go on from. The labels must have its classes first, in its order (tn_labels_join); classes that
+ *   from          a head to go on from. The labels must have its classes first, in its order (tn_labels_join); classes
+ * that
  *                 come after them begin at zero */
 TN_API tn_status tn_options_set_features(tn_ctx *ctx, tn_options *options, const char *name,
                                          const tn_features *const *features, size_t count);
 TN_API tn_status tn_options_set_labels(tn_ctx *ctx, tn_options *options, const char *name, tn_labels *labels);
 TN_API tn_status tn_options_set_head(tn_ctx *ctx, tn_options *options, const char *name, const tn_head *head);
 
-/* Is the head of this method of "fit" made from the evidence, also of a single candidate? False for a word that is none. */
+/* Is the head of this method of "fit" made from the evidence, also of a single candidate? False for a word that is
+ * none. */
 TN_API bool tn_method_needs_evidence(const char *word);
 
-/* Evidence of every candidate, best first; options: of "rank". features and labels are borrowed until return. Owned by the caller, free
- * with tn_ranking_free. Cost a candidate: N D^2 for the Gram (or N^2 D when N < D) and 4/3 min(N,D)^3.
- * TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA (one class, no labelled rows, NaN), TN_ERR_BUDGET, TN_ERR_MEMORY. */
+/* Evidence of every candidate, best first; options: of "rank". features and labels are borrowed until return. Owned by
+ * the caller, free with tn_ranking_free. Cost per candidate: N D^2 for the Gram (or N^2 D when N < D) and 4/3
+ * min(N,D)^3. TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA (one class, no labelled rows, NaN), TN_ERR_BUDGET, TN_ERR_MEMORY.
+ * */
 TN_API tn_status tn_rank(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                          const tn_options *options, tn_ranking **out);
 TN_API void tn_ranking_free(tn_ranking *ranking);
@@ -72,9 +77,10 @@ TN_API tn_status tn_online_update(tn_ctx *ctx, tn_online *online, const tn_featu
 
 /* ---- transfer from other classifiers, for few rows: docs/math.md, section 5 ---- */
 
-/* Trains a head for `labels` on the target's representations and the scores of the sources, which must have as many rows or
- * be heads that apply to the representations. The head names the sources that it uses: tn_scorer_new_transfer needs them.
- * options: of "transfer". Owned by the caller, free with tn_transfer_info_free and tn_head_free. TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA. */
+/* Trains a head for `labels` on the target's representations and the scores of the sources, which must have as many
+ * rows or be heads that apply to the representations. The head names the sources that it uses: tn_scorer_new_transfer
+ * needs them. options: of "transfer". Owned by the caller, free with tn_transfer_info_free and tn_head_free.
+ * TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA. */
 TN_API tn_status tn_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t count, const tn_labels *labels,
                              const tn_source *sources, size_t source_count, const tn_options *options,
                              tn_transfer_info **info, tn_head **head);
@@ -88,10 +94,10 @@ typedef struct tn_map_data {
     const tn_labels *labels; /* multi-class or multi-label; rows without a label are left out */
 } tn_map_data;
 
-/* Learns the map of an additive kernel: linear support vector machines on all functions of the basis for every task, then the
- * directions that their weights share; options: of "kernel". Everything is borrowed until return; info may be NULL. Owned by the caller, free with
- * tn_map_free. Rows of one set need not have the columns of another. Cost a set: N^2 x functions x columns flops for the
- * products of rows; memory 4 N^2 bytes and some hundred MB, within the budget.
+/* Learns the map of an additive kernel: linear support vector machines on all functions of the basis for every task,
+ * then the directions that their weights share; options: of "kernel". Everything is borrowed until return; info may be
+ * NULL. Owned by the caller, free with tn_map_free. Rows of one set need not have the columns of another. Cost per set:
+ * N^2 x functions x columns flops for the products of rows; memory 4 N^2 bytes and some hundred MB, within the budget.
  * TN_ERR_ARG; TN_ERR_SHAPE; TN_ERR_DATA: a regression, one class only, NaN, all entries zero; TN_ERR_BUDGET. */
 TN_API tn_status tn_map_learn(tn_ctx *ctx, const tn_map_data *data, size_t count, const tn_options *options,
                               tn_map_info *info, tn_map **out);

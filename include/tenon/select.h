@@ -28,8 +28,8 @@ typedef struct tn_evidence {
     double lambda_median;       /* of the fitted and null classes */
     double gain_per_label;      /* (log_evidence - log_null) / (rows * classes that count) */
     size_t null_classes, degenerate_classes, iterations_max;
-    size_t
-        unbounded_classes; /* F still rises at the smallest lambda: labels that fewer directions than rows reproduce */
+    /* Classes whose F still rises at the smallest lambda: labels that fewer directions than rows reproduce. */
+    size_t unbounded_classes;
     double error; /* of log_evidence, relative: what rounding may have left, estimated; 1e-6 and less is as promised */
     double iterations_mean;
     bool converged;
@@ -40,8 +40,9 @@ typedef struct tn_evidence {
 
 TN_API void tn_evidence_free(tn_evidence *evidence);
 
-/* Evidence of the rows behind the statistics; options: of "evidence". TN_ERR_DATA when every class is constant, or when there are not more rows
- * than columns: the labels can then be interpolated, which second moments cannot tell from noise. 4/3 D^3 flops. */
+/* Evidence of the rows behind the statistics; options: of "evidence". TN_ERR_DATA when every class is constant, or when
+ * there are not more rows than columns: the labels can then be interpolated, which second moments cannot tell from
+ * noise. 4/3 D^3 flops. */
 TN_API tn_status tn_moments_evidence(tn_ctx *ctx, const tn_moments *moments, const tn_options *options,
                                      tn_evidence **out);
 
@@ -51,7 +52,7 @@ TN_API tn_status tn_moments_evidence(tn_ctx *ctx, const tn_moments *moments, con
 typedef struct tn_candidate {
     char *name;
     char *transform; /* "chi2"; NULL of a set, and where no transform was asked for */
-    size_t dim;      /* columns that the learner sees: those of the file, times the values an entry of the transform */
+    size_t dim;      /* columns that the learner sees: those of the file, times the values per entry of the transform */
     double log_evidence, log_evidence_shared, gain_per_label;
     double loo_accuracy, loo_se; /* multi-class: accuracy; multi-label: share of right decisions; NaN when off */
     double loo_mean_ap;          /* multi-label: mean average precision of the same scores; 0 when there is none */
@@ -119,9 +120,9 @@ typedef struct tn_fit_info {
     size_t trial_count, trial_best; /* --tune: values tried; else 0 */
     tn_trial *trials;
     double seconds;
-    double
-        class_means; /* share of the nearest class mean in a ridge head of many classes: 1 where lambda is infinite, 1/2 where
-                           classes have few rows; else 0 */
+    /* Share of the nearest class mean in a ridge head of many classes: 1 where lambda is infinite, 1/2 where classes
+     * have few rows; else 0. */
+    double class_means;
     size_t folds; /* of the cross-validation or calibration; 0 without one */
     /* Why a figure that was asked for does not exist or is another; NULL where nothing is to be said. Static text. */
     const char *loo_note, *grid_note, *temperature_note;

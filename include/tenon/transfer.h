@@ -24,8 +24,8 @@ typedef struct tn_transfer_class {
     const char *name;   /* of the positive class; borrowed from the info */
     const char *method; /* that was used */
     size_t pick_count;
-    tn_pick
-        *picks; /* greedytl, forward: in their order; others: what has a weight, of dense methods the sources only */
+    /* greedytl, forward: in their order; others: what has a weight, of dense methods the sources only. */
+    tn_pick *picks;
     size_t step_count;
     double *objective; /* (step_count): greedytl and forward, after each pick */
     double *path;      /* (step_count + 1): leave-one-out error of so many picks, made anew without the row */
@@ -36,9 +36,10 @@ typedef struct tn_transfer_class {
 
 typedef struct tn_transfer_info {
     size_t rows, features, source_columns, classes;
-    size_t count; /* results: 1 for two classes (the second against the first), else one a class */
+    size_t count; /* results: 1 for two classes (the second against the first), else one per class */
     tn_transfer_class *results;
-    /* Classes that an arg-max compares: more than two, of which a row has one. Else false and the rest of no meaning. */
+    /* Classes that an arg-max compares: more than two, of which a row has one. Else false and the rest of no meaning.
+     * */
     bool joint;
     const char *method;       /* the one for all */
     double loo_error, loo_se; /* share of rows that the arg-max gets wrong without them, and its standard error */

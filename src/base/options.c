@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options by name. The values lie in one struct, where the code that uses them reads them by member; beside every field the
- * object keeps the value as text, whatever the value owns, and whether it was set on purpose: what nobody asked for may be of no
- * use, what somebody did may not. */
+ * Options by name. The values lie in one struct, where the code that uses them reads them by member; beside every field
+ * the object keeps the value as text, whatever the value owns, and whether it was set on purpose: what nobody asked for
+ * may be of no use, what somebody did may not. */
 #include "base/options.h"
 #include "base/text.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options by name: what a call can be told, described by a kind, and the object that holds what it was told. A kind has tables of
- * fields that lie in one struct of values, and says which options go with which methods. The object owns its texts and lists,
- * so that callers may forget theirs. */
+ * Options by name: what a call can be told, described by a kind, and the object that holds what it was told. A kind has
+ * tables of fields that lie in one struct of values, and says which options go with which methods. The object owns its
+ * texts and lists, so that callers may forget theirs. */
 #ifndef TNP_OPTIONS_H
 #define TNP_OPTIONS_H
 
@@ -41,11 +41,12 @@ typedef struct tnp_options_kind {
 
 /* An object of this kind with its defaults. Owned by the caller, free with tn_options_free. */
 tn_status tnp_options_new(tn_ctx *ctx, const tnp_options_kind *kind, tn_options **out);
-/* The values into *values (kind->size bytes): the defaults when options is NULL. Texts and lists in them are borrowed from the
- * options. TN_ERR_ARG for options of another kind, and for one that was set though the method has no use for it. */
+/* The values into *values (kind->size bytes): the defaults when options is NULL. Texts and lists in them are borrowed
+ * from the options. TN_ERR_ARG for options of another kind, and for one that was set though the method has no use for
+ * it. */
 tn_status tnp_options_read(tn_ctx *ctx, const tn_options *options, const tnp_options_kind *kind, void *values);
-/* Objects of the caller for a field of the kind: its member is a pointer, that of TN_FIELD_FEATURES a tnp_objects, whose list is
- * copied. None, or one that is NULL, takes back what was set. */
+/* Objects of the caller for a field of the kind: its member is a pointer, that of TN_FIELD_FEATURES a tnp_objects,
+ * whose list is copied. None, or one that is NULL, takes back what was set. */
 typedef struct tnp_objects {
     const void *const *items;
     size_t count;

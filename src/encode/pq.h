@@ -11,7 +11,7 @@
 typedef struct tnp_pq_options {
     size_t sub;        /* columns of a code; 8: the paper's, 32 bytes become one */
     size_t centroids;  /* of a group, 1 to 256; 256: all that a byte can name; never more than rows */
-    size_t sample;     /* rows trained on, drawn by the seed; 20000, 78 a centroid; 0: all */
+    size_t sample;     /* rows trained on, drawn by the seed; 20000, 78 per centroid; 0: all */
     size_t iterations; /* of k-means at most; 25: few groups need more for the rule below */
     size_t seed;       /* 0 */
 } tnp_pq_options;

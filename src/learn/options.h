@@ -17,7 +17,7 @@ typedef struct tnp_learn_options {
     int loss;                  /* tnp_svm_loss; squared hinge: smooth, and the default of LIBLINEAR */
     bool mean_cost;            /* C / rows instead of C: the same C for data sets of any size; no */
     int class_weight;          /* tnp_class_weight; none */
-    const char *sample_weight; /* .npy of one weight a row of the files; "" for none */
+    const char *sample_weight; /* .npy of one weight per row of the files; "" for none */
     bool penalise_bias;        /* the intercept as one more weight; yes, as LIBLINEAR */
     double gap;                /* stop when the certified distance from the optimum is below this part of it; 1e-4 */
     size_t max_passes;         /* over the rows (steps of logistic); 1000: only the hinge at a large C comes near */
@@ -46,7 +46,7 @@ typedef struct tnp_online_options {
     size_t epochs;   /* passes over the rows, with validation at most; 10: averages hardly move after */
     double eta;      /* confidence of cw and scw, 0.5 to 1; 0.9 */
     bool shuffle;    /* visit the rows in a new random order each pass; yes */
-    double ratio;    /* negatives a positive of w-ovr; 10 */
+    double ratio;    /* negatives per positive of w-ovr; 10 */
     size_t patience; /* with validation rows: passes without a better figure before the end; 3, 0: never */
     bool tune;       /* choose C and eta on the validation rows over the paper's grids; no */
     const char *checkpoint; /* file written after every pass, from which the same call goes on; "" for none */

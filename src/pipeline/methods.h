@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The methods of a fit, one line each: everything else that goes by the method is made from this table. A new one is a line here
- * and a function that trains. */
+ * The methods of a fit, one line each: everything else that goes by the method is made from this table. A new one is a
+ * line here and a function that trains. */
 #ifndef TNP_METHODS_H
 #define TNP_METHODS_H
 
@@ -23,7 +23,8 @@ enum {
 #define TNP_USES_SVM (TNP_USES_MARGIN | TNP_USES_SOLVER | TNP_USES_FOLDS | TNP_USES_CALIBRATE)
 #define TNP_USES_RULE (TNP_USES_COST | TNP_USES_ONLINE)
 
-/* name, word, family, trained by, goes by the evidence, cross-validates, rule of the online ones, options it has a use for */
+/* name, word, family, trained by, goes by the evidence, cross-validates, rule of the online ones, options it has a use
+ * for */
 #define TNP_METHODS(X)                                                                                                 \
     X(EVIDENCE, "evidence", RIDGE, ridge, true, false, 0, TNP_USES_LAMBDA | TNP_USES_CALIBRATE)                        \
     X(RIDGE_CV, "ridge-cv", RIDGE, ridge, true, true, 0, TNP_USES_FOLDS | TNP_USES_GRID | TNP_USES_CALIBRATE)          \

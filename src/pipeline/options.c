@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Which options every call has, and the calls that take them by name: the values are checked against the method, then read by
- * member from there on. */
+ * Which options every call has, and the calls that take them by name: the values are checked against the method, then
+ * read by member from there on. */
 #include "pipeline/options.h"
 #include "encode/pq.h"
 #include "pipeline/methods.h"

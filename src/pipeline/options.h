@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options of the pipeline's calls as the code reads them, and the calls that take them. Callers set options by name (tn_options);
- * tests fill these. */
+ * Options of the pipeline's calls as the code reads them, and the calls that take them. Callers set options by name
+ * (tn_options); tests fill these. */
 #ifndef TNP_PIPELINE_OPTIONS_H
 #define TNP_PIPELINE_OPTIONS_H
 
@@ -17,8 +17,8 @@
 
 typedef struct tnp_rank_options {
     tnp_evidence_options evidence;
-    const char *
-        transform; /* list of TNP_TRANSFORM_WORDS and of files of learned kernels; "none": whether a map helps depends on the features */
+    /* List of TNP_TRANSFORM_WORDS and of files of learned kernels; "none": whether a map helps depends on features. */
+    const char *transform;
     int sign;              /* tn_signed, of the maps that go by name; odd: no wider than it must be */
     const char *normalize; /* list, "l2": the scale of a row says little about its class */
     int nan;               /* tn_nan_policy; error: bad rows are a fault upstream, not something to hide */
@@ -40,8 +40,8 @@ typedef struct tnp_valid {
 
 typedef struct tnp_fit_options {
     tnp_rank_options rank;
-    int method; /* tnp_method_name; evidence: no grid, no folds */
-    int select; /* tnp_search_kind, by evidence whatever the method; greedy: as good as exhaustive in the paper's Table 3 */
+    int method;              /* tnp_method_name; evidence: no grid, no folds */
+    int select;              /* tnp_search_kind, by evidence; greedy: as good as exhaustive in the paper's Table 3 */
     tnp_real_or_word lambda; /* of method evidence: a tnp_lambda_rule, with FIXED the number; auto */
     tnp_learn_options learn;
     tnp_online_options online;
@@ -76,7 +76,7 @@ tn_status tnp_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t co
                        tn_transfer_info **info, tn_head **head);
 
 typedef struct tnp_map_options {
-    size_t rank;            /* values an entry, 1 to TN_BASIS_SIZE; 6: the paper finds 5 to 7 alike */
+    size_t rank;            /* values per entry, 1 to TN_BASIS_SIZE; 6: the paper finds 5 to 7 alike */
     double rate;            /* above 0: the fewest values with at least this contributing rate, instead of rank; 0 */
     double power;           /* of the singular values in the weights, 0 to 1; 0.5, the best of the paper's three */
     tnp_real_or_word scale; /* a number, or auto: 1 over the 99.99 % quantile of the L1-normalised entries; auto */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The figures of a set, and what is checked before. The plot is in pipeline.c, candidates in pipeline_candidates.c, training in
- * pipeline_train.c. */
+ * The figures of a set, and what is checked before. The plot is in pipeline.c, candidates in candidates.c,
+ * training in train.c. */
 #include "pipeline/parts.h"
 #include "base/text.h"
 #include "read/features.h"

@@ -35,7 +35,8 @@ typedef struct tnp_candidates {
 
 tn_status tnp_candidates_new(tn_ctx *ctx, const tn_features *const *features, size_t count, const tnp_task *task,
                              const tnp_rank_options *options, tnp_candidates **out);
-/* Centres of their columns from `far` deviations on (transform/feed.h; INFINITY: none), and the largest value they may have. */
+/* Centres of their columns from `far` deviations on (transform/feed.h; INFINITY: none), and the largest value they may
+ * have. */
 tn_status tnp_candidates_survey(tn_ctx *ctx, tnp_candidates *candidates, double far, double limit);
 void tnp_candidates_free(tnp_candidates *candidates);
 
@@ -50,7 +51,7 @@ typedef struct tnp_selection {
 } tnp_selection;
 
 /* Evidence and leave-one-out of a set into *out (named by its members), its ridge problem and evidence to the caller
- * when he asks for them. */
+ * when it asks for them. */
 tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *bench, const size_t *members, size_t count,
                           tn_candidate *out, tnp_ridge **ridge, tn_evidence **evidence);
 /* As tnp_set_fn: log evidence of a set; arg is a tnp_selection. */
@@ -74,23 +75,24 @@ typedef struct tnp_left_out {
     double share;                 /* of the class means' scores: 0, 1, or between where classes are few rows */
 } tnp_left_out;
 
-/* Rows of the largest class of many if that is small enough to leave one row of every class out at a time, and as many refits are some
- * seconds at most; else 0. dim: columns. */
+/* Rows of the largest class of many if that is small enough to leave one row of every class out at a time, and as many
+ * refits are some seconds at most; else 0. dim: columns. */
 tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few);
 
 /* Scores (sample rows, classes) of the sample's rows by models without them. */
 tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_sample *sample, double *out);
-/* The class means to take instead of the ridge where lambda is infinite, or beyond all eigenvalues, for all of many classes; *out is
- * NULL where it is not, or where they are of no use either. Then every lambda is infinite. Free with tnp_class_means_free. */
+/* The class means to take instead of the ridge where lambda is infinite, or beyond all eigenvalues, for all of many
+ * classes; *out is NULL where it is not, or where they are of no use either. Then every lambda is infinite. Free with
+ * tnp_class_means_free. */
 tn_status tnp_means_of_null(tn_ctx *ctx, const tnp_selection *bench, const tn_feed *const *feeds, size_t count,
                             const tnp_ridge *ridge, double *lambda, tnp_class_means **out);
-/* The class means that share a head of few rows with the ridge, TNP_HALF each; *out is NULL where classes have many rows, no weights, or
- * where rows that are left out speak for the ridge alone. */
+/* The class means that share a head of few rows with the ridge, TNP_HALF each; *out is NULL where classes have many
+ * rows, no weights, or where rows that are left out speak for the ridge alone. */
 #define TNP_HALF 0.5
 tn_status tnp_means_of_few(tn_ctx *ctx, const tnp_selection *bench, const tn_feed *const *feeds, size_t count,
                            const tnp_ridge *ridge, const double *lambda, tnp_class_means **out);
-/* The lambda that all classes share, infinite also where it gains less than rounding can tell: with as many rows as classes F may be
- * flat in lambda. */
+/* The lambda that all classes share, infinite also where it gains less than rounding can tell: with as many rows as
+ * classes F may be flat in lambda. */
 double tnp_shared_or_null(const tn_evidence *evidence);
 
 /* Leave-one-out figures of predictions (sample rows, classes), into the loo_ members of *out. */
@@ -115,15 +117,15 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods perceptron to scw2. */
 tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
-/* Quality of scores that were made without their rows: accuracy, mean AP, R^2 over the classes that the models could know, NaN
- * where there is none. Of a fold, by models of all other rows: what a cross-validation goes by (a tnp_measure_fn; arg is the
- * tnp_task). Or of rows that were left out one by one. */
+/* Quality of scores that were made without their rows: accuracy, mean AP, R^2 over the classes that the models could
+ * know, NaN where there is none. Of a fold, by models of all other rows: what a cross-validation goes by (a
+ * tnp_measure_fn; arg is the tnp_task). Or of rows that were left out one by one. */
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                            double *value);
 tn_status tnp_measure_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
                                double *value);
-/* Scores (count, classes) of rows that were left out one by one become NaN where the class has the same label in all other
- * rows. */
+/* Scores (count, classes) of rows that were left out one by one become NaN where the class has the same label in all
+ * other rows. */
 tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, float *scores);
 /* The number of folds that the rows allow, into info->folds, and what is to be said of it. */
 tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *chosen);

@@ -14,16 +14,17 @@
 #include <math.h>
 
 /* What both ways share: the task, its candidates, the leave-one-out sample. */
-typedef struct setting {
+typedef struct prepared {
     tnp_task *task;
     tnp_candidates *candidates;
     tnp_sample *sample;
     tnp_selection bench;
-} setting;
+} prepared;
 
-/* part: the rows go on from others, and need not have two classes of their own. weights: of the rows in least squares, or NULL. */
-static tn_status set_up(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
-                        const tnp_rank_options *options, const tnp_learn_options *weights, bool part, setting *s)
+/* part: the rows go on from others, and need not have two classes of their own. weights: of the rows in least squares,
+ * or NULL. */
+static tn_status prepare(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                         const tnp_rank_options *options, const tnp_learn_options *weights, bool part, prepared *s)
 {
     tn_status st = TN_OK;
     TN_TRY(tnp_check_names(ctx, features, count, labels));
@@ -42,7 +43,7 @@ done:
     return st;
 }
 
-static void tear_down(setting *s)
+static void prepared_free(prepared *s)
 {
     tnp_sample_free(s->sample);
     tnp_candidates_free(s->candidates);
@@ -50,7 +51,7 @@ static void tear_down(setting *s)
 }
 
 /* Figures of candidate c from moments of its own, gone afterwards: memory is that of the widest candidate, not of
- * all. The caller gets the ridge problem and the evidence when he asks. */
+ * all. The caller gets the ridge problem and the evidence when it asks. */
 static tn_status measure_alone(tn_ctx *ctx, const tnp_selection *bench, size_t c, tn_candidate *out, tnp_ridge **ridge,
                                tn_evidence **evidence)
 {
@@ -103,13 +104,13 @@ tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count
                    const tnp_rank_options *options, tn_ranking **out)
 {
     tn_status st = TN_OK;
-    setting s = {0};
+    prepared s = {0};
     tn_ranking *ranking = NULL;
     tnp_learn_options weights; /* those of the labels, if they have any */
     double begin = tnp_seconds();
     tnp_learn_options_default(&weights);
     TN_TRY(tnp_check_rank(ctx, options));
-    TN_TRY(set_up(ctx, features, count, labels, options, &weights, false, &s));
+    TN_TRY(prepare(ctx, features, count, labels, options, &weights, false, &s));
     TN_TRY(tnp_candidates_survey(ctx, s.candidates, options->evidence.intercept ? TNP_FEED_FAR : INFINITY,
                                  TNP_FEED_LARGEST));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
@@ -120,7 +121,7 @@ tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count
     ranking = NULL;
 done:
     tn_ranking_free(ranking);
-    tear_down(&s);
+    prepared_free(&s);
     return st;
 }
 
@@ -129,8 +130,9 @@ static bool is_ridge(const tnp_fit_options *options)
     return tnp_method_of(options->method)->evidence;
 }
 
-/* Rows far from zero and brought to one length differ by next to nothing: a cost C or a grid of lambda that goes by that length
- * leaves no weights, and every row gets the most frequent class. The evidence finds its lambda at any size. */
+/* Rows far from zero and brought to one length differ by next to nothing: a cost C or a grid of lambda that goes by
+ * that length leaves no weights, and every row gets the most frequent class. The evidence finds its lambda at any size.
+ * */
 static void warn_of_constant_rows(tn_ctx *ctx, const tnp_fit_options *o, const tnp_candidates *candidates)
 {
     for (size_t c = 0; c < candidates->count && o->method != TNP_METHOD_EVIDENCE; ++c) {
@@ -143,9 +145,9 @@ static void warn_of_constant_rows(tn_ctx *ctx, const tnp_fit_options *o, const t
     }
 }
 
-/* Centres for what will be trained. Without an intercept a centre would be another model: a ridge has its moments in double and
- * does without, the others refuse columns whose digits a float has no room for. */
-static tn_status survey(tn_ctx *ctx, const tnp_fit_options *o, const setting *s)
+/* Centres for what will be trained. Without an intercept a centre would be another model: a ridge has its moments in
+ * double and does without, the others refuse columns whose digits a float has no room for. */
+static tn_status survey(tn_ctx *ctx, const tnp_fit_options *o, const prepared *s)
 {
     bool intercept = o->rank.evidence.intercept;
     if (is_ridge(o))
@@ -169,7 +171,7 @@ static bool needs_evidence(const tnp_fit_options *options, size_t candidates)
 
 /* Chooses a set by its evidence; the moments of all candidates stay in *ensemble for the head that follows. A single
  * candidate, and --select best, need no joint moments. */
-static tn_status choose_set(tn_ctx *ctx, setting *s, tnp_search_kind how, tn_ranking *ranking, tnp_ensemble **ensemble,
+static tn_status choose_set(tn_ctx *ctx, prepared *s, tnp_search_kind how, tn_ranking *ranking, tnp_ensemble **ensemble,
                             tnp_search **search)
 {
     tn_status st = TN_OK;
@@ -190,7 +192,7 @@ done:
 }
 
 /* A single candidate: measured once, for the ranking and for the head. */
-static tn_status take_single(tn_ctx *ctx, setting *s, tn_fit_info *info, tnp_search **search, tnp_ridge **ridge,
+static tn_status take_single(tn_ctx *ctx, prepared *s, tn_fit_info *info, tnp_search **search, tnp_ridge **ridge,
                              tn_evidence **evidence)
 {
     tn_status st = TN_OK;
@@ -208,9 +210,9 @@ done:
     return st;
 }
 
-/* The set, by evidence where there is a choice; its figures go to info->chosen-> The ridge problem and the evidence are made
- * for the methods that train from them. */
-static tn_status choose(tn_ctx *ctx, setting *s, const tnp_fit_options *options, tn_fit_info *info,
+/* The set, by evidence where there is a choice; its figures go to info->chosen-> The ridge problem and the evidence are
+ * made for the methods that train from them. */
+static tn_status choose(tn_ctx *ctx, prepared *s, const tnp_fit_options *options, tn_fit_info *info,
                         tnp_ensemble **ensemble, tnp_search **search, tnp_ridge **ridge, tn_evidence **evidence)
 {
     tn_status st = TN_OK;
@@ -229,8 +231,8 @@ done:
     return st;
 }
 
-/* Scores are float: of outputs far from zero, about their deviation, nothing would be left but their mean, whatever the model knows.
- * 2^20 deviations leave a thirtieth of one. */
+/* Scores are float: of outputs far from zero, about their deviation, nothing would be left but their mean, whatever the
+ * model knows. 2^20 deviations leave a thirtieth of one. */
 static tn_status check_outputs(tn_ctx *ctx, const tnp_task *task, const tn_labels *labels)
 {
     size_t n = task->y.rows, k = task->y.classes;
@@ -255,7 +257,7 @@ tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count,
                   const tnp_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
 {
     tn_status st = TN_OK;
-    setting s = {0};
+    prepared s = {0};
     tn_fit_info *info = NULL;
     tnp_ensemble *ensemble = NULL;
     tnp_search *search = NULL;
@@ -265,8 +267,8 @@ tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count,
     const tn_feed **feeds = NULL;
     double begin = tnp_seconds();
     TN_TRY(tnp_check_fit(ctx, options));
-    TN_TRY(set_up(ctx, features, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
-                  options->from != NULL, &s));
+    TN_TRY(prepare(ctx, features, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
+                   options->from != NULL, &s));
     TN_TRY(survey(ctx, options, &s));
     warn_of_constant_rows(ctx, options, s.candidates);
     TN_TRY(check_outputs(ctx, s.task, labels));
@@ -294,6 +296,6 @@ done:
     tnp_ridge_free(ridge);
     tnp_search_free(search);
     tnp_ensemble_free(ensemble);
-    tear_down(&s);
+    prepared_free(&s);
     return st;
 }

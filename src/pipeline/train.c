@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Training of the ridge head on a chosen set: lambda, weights, leave-one-out, temperature. What becomes of an infinite lambda is
- * in pipeline_means.c, other linear heads in pipeline_linear.c. */
+ * Training of the ridge head on a chosen set: lambda, weights, leave-one-out, temperature. What becomes of an infinite
+ * lambda is in means.c, other linear heads in linear.c. */
 #include "pipeline/parts.h"
 #include "learn/head/calibrate.h"
 #include "learn/head/folds.h"
@@ -97,8 +97,9 @@ static tn_status loo_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
     return st;
 }
 
-/* A class of many that gains nothing by itself must still be told from the others, which have weights: it takes the lambda that is
- * best for all of them, and where there is none such the others' weights are not to be compared either. */
+/* A class of many that gains nothing by itself must still be told from the others, which have weights: it takes the
+ * lambda that is best for all of them, and where there is none such the others' weights are not to be compared either.
+ * */
 static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
 {
     double shared = tnp_shared_or_null(e);
@@ -182,8 +183,8 @@ done:
     return st;
 }
 
-/* The class means that the head takes and their share in it: all where lambda is infinite, half where the user left the rule to us
- * and classes have few rows. */
+/* The class means that the head takes and their share in it: all where lambda is infinite, half where the user left the
+ * rule to us and classes have few rows. */
 static tn_status choose_means(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_class_means **means)
 {
     tn_status st = TN_OK;
@@ -234,8 +235,8 @@ done:
     return st;
 }
 
-/* Without an intercept the moments are of columns in their place, and the head is not: w x = w (x - c) + w c, where only the
- * first w is rounded to float. */
+/* Without an intercept the moments are of columns in their place, and the head is not: w x = w (x - c) + w c, where
+ * only the first w is rounded to float. */
 static tn_status centre_without_intercept(tn_ctx *ctx, const tnp_chosen *c, tn_head *head)
 {
     tn_status st = TN_OK;
@@ -265,8 +266,8 @@ static bool rounds_bias(const tnp_ridge *ridge, const float *bias)
     return found;
 }
 
-/* Weights large against the columns' distance from zero: a bias that makes up for them has no digits left, though no column is
- * far enough by itself to have a centre. Then every one gets one, beside what the feeds have taken off. */
+/* Weights large against the columns' distance from zero: a bias that makes up for them has no digits left, though no
+ * column is far enough by itself to have a centre. Then every one gets one, beside what the feeds have taken off. */
 static tn_status centre_all(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tn_head *head)
 {
     tn_status st = TN_OK;
@@ -287,8 +288,8 @@ done:
     return st;
 }
 
-/* Leave-one-out of the head that is saved, and its temperature. The figures of the chosen set are at the shared lambda: another
- * one, or class means, have figures of their own. */
+/* Leave-one-out of the head that is saved, and its temperature. The figures of the chosen set are at the shared lambda:
+ * another one, or class means, have figures of their own. */
 static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_class_means *means,
                             tn_head *head)
 {

@@ -14,9 +14,9 @@ typedef enum tnp_optimizer { TNP_OPT_AITKEN, TNP_OPT_MACKAY, TNP_OPT_EM, TNP_OPT
 typedef struct tnp_evidence_options {
     int optimizer;  /* tnp_optimizer; aitken: fewest of the paper's three on real features */
     bool intercept; /* unpenalised intercept; yes: features of today's networks are not centred */
-    double
-        tolerance; /* stop when lambda is this close to the optimum, relatively; 1e-6: costs a step over the paper's 1e-5 */
-    size_t max_iterations; /* evaluations a class; 500: only em comes near */
+    /* Stop when lambda is this close to the optimum, relatively; 1e-6: costs a step over the paper's 1e-5. */
+    double tolerance;
+    size_t max_iterations; /* evaluations per class; 500: only em comes near */
     double start;          /* first lambda; 0: from a coarse scan, which also finds a second maximum */
 } tnp_evidence_options;
 

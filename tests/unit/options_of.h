@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options that are a number or a word, and lists of numbers, from their texts, for tests that fill option structs by hand. */
+ * Options that are a number or a word, and lists of numbers, from their texts, for tests that fill option structs by
+ * hand. */
 #ifndef TN_OPTIONS_OF_H
 #define TN_OPTIONS_OF_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options by name. Which option goes with which method is written down here by hand, from the command line's contract; a call by
- * name must give the same bytes as the call with a filled struct. */
+ * Options by name. Which option goes with which method is written down here by hand, from the command line's contract;
+ * a call by name must give the same bytes as the call with a filled struct. */
 #include "scene_of.h"
 #include "encode/pq.h"
 #include "options_of.h"
@@ -197,6 +197,56 @@ static void texts_and_lists_are_copied(void **state)
     set(o, "grid", "5");
     assert_string_equal(tn_options_text(o, "normalize"), "none");
     tn_options_free(o);
+}
+
+/* Choices are kept as the place of their word, and compared with enumerators: both must be in one order. */
+static void words_stand_for_their_enumerators(void **state)
+{
+    (void)state;
+    static const struct {
+        const tn_field *(*table)(size_t *count);
+        const char *name, *word;
+        int value;
+    } want[] = {
+        {tnp_fit_fields, "select", "best", TNP_SEARCH_BEST},
+        {tnp_fit_fields, "select", "greedy", TNP_SEARCH_GREEDY},
+        {tnp_fit_fields, "select", "forward", TNP_SEARCH_FORWARD},
+        {tnp_fit_fields, "select", "exhaustive", TNP_SEARCH_EXHAUSTIVE},
+        {tnp_fit_fields, "select", "all", TNP_SEARCH_ALL},
+        {tnp_evidence_fields, "optimizer", "aitken", TNP_OPT_AITKEN},
+        {tnp_evidence_fields, "optimizer", "mackay", TNP_OPT_MACKAY},
+        {tnp_evidence_fields, "optimizer", "em", TNP_OPT_EM},
+        {tnp_evidence_fields, "optimizer", "newton", TNP_OPT_NEWTON},
+        {tnp_learn_fields, "loss", "squared-hinge", TNP_SVM_SQUARED_HINGE},
+        {tnp_learn_fields, "loss", "hinge", TNP_SVM_HINGE},
+        {tnp_learn_fields, "class-weight", "none", TNP_WEIGHT_NONE},
+        {tnp_learn_fields, "class-weight", "balanced", TNP_WEIGHT_BALANCED},
+        {tnp_transfer_fields, "class-weight", "balanced", TNP_WEIGHT_BALANCED},
+        {tnp_learn_fields, "calibrate", "auto", TNP_CALIBRATE_AUTO},
+        {tnp_learn_fields, "calibrate", "yes", TNP_CALIBRATE_YES},
+        {tnp_learn_fields, "calibrate", "no", TNP_CALIBRATE_NO},
+        {tnp_online_fields, "multiclass", "mul", TNP_ONLINE_MUL},
+        {tnp_online_fields, "multiclass", "u-ovr", TNP_ONLINE_U_OVR},
+        {tnp_online_fields, "multiclass", "e-ovr", TNP_ONLINE_E_OVR},
+        {tnp_online_fields, "multiclass", "w-ovr", TNP_ONLINE_W_OVR},
+        {tnp_rank_fields, "nan", "error", TN_NAN_ERROR},
+        {tnp_rank_fields, "nan", "drop", TN_NAN_DROP},
+        {tnp_rank_fields, "nan", "zero", TN_NAN_ZERO},
+        {tnp_rank_fields, "signed", "odd", TN_SIGNED_ODD},
+        {tnp_rank_fields, "signed", "split", TN_SIGNED_SPLIT},
+        {tnp_map_fields, "basis", "scaled-fourier", TN_BASIS_SCALED_FOURIER},
+        {tnp_map_fields, "basis", "fourier", TN_BASIS_FOURIER},
+        {tnp_transfer_fields, "normalize", "l2", TN_NORM_L2},
+        {tnp_transfer_fields, "normalize", "root", TN_NORM_ROOT},
+        {tnp_transfer_fields, "normalize", "l1", TN_NORM_L1},
+        {tnp_transfer_fields, "normalize", "zscore", TN_NORM_ZSCORE},
+        {tnp_transfer_fields, "normalize", "none", TN_NORM_NONE},
+    };
+    for (size_t i = 0; i < sizeof want / sizeof *want; ++i) {
+        int value = -1;
+        set_member(field_called(want[i].table, want[i].name), &value, want[i].word);
+        assert_int_equal(value, want[i].value);
+    }
 }
 
 /* ---- options and methods ---- */
@@ -483,6 +533,7 @@ int main(void)
         cmocka_unit_test(numbers_are_numbers),
         cmocka_unit_test(what_is_refused_stays_as_it_was),
         cmocka_unit_test(texts_and_lists_are_copied),
+        cmocka_unit_test(words_stand_for_their_enumerators),
         cmocka_unit_test(options_of_other_methods_are_told),
         cmocka_unit_test(the_library_refuses_options_of_other_methods),
         cmocka_unit_test(by_name_and_by_struct_are_the_same),
