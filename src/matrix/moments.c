@@ -211,7 +211,7 @@ tn_status tnp_moments_add(tn_ctx *ctx, tnp_moments *s, float *x, const tnp_targe
     if (s->rows == 0)
         tnp_parallel(ctx, threads, chunks, set_shift, &job);
     tnp_parallel(ctx, threads, chunks, sum_columns, &job);
-    tn_status st = tnp_ssyrk_cols(ctx, count, s->dim, x, s->dim, s->product);
+    tn_status st = tnp_ssyrk_cols(ctx, count, s->dim, x, s->dim, 0, s->product);
     if (st != TN_OK)
         return st;
     tnp_parallel(ctx, tnp_threads_for(ctx, (double)s->dim * (double)s->dim), s->dim, add_product_row, &job);
@@ -243,7 +243,7 @@ tn_status tnp_moments_add_wide(tn_ctx *ctx, tnp_moments *s, double *x, const tnp
     if (s->rows == 0 && !s->framed)
         tnp_parallel(ctx, threads, chunks, set_shift, &job);
     tnp_parallel(ctx, threads, chunks, sum_columns_wide, &job);
-    tn_status st = tnp_dsyrk_cols(ctx, count, s->dim, x, s->dim, s->gram);
+    tn_status st = tnp_dsyrk_cols(ctx, count, s->dim, x, s->dim, 1, s->gram);
     if (st != TN_OK)
         return st;
     s->trace += trace_of(s) - before;

@@ -123,29 +123,3 @@ tn_status tnp_design_runs(tn_ctx *ctx, tnp_design *d, const size_t *runs, size_t
     *rows = at;
     return tnp_cancelled(ctx);
 }
-
-tn_status tnp_design_sample(tn_ctx *ctx, tnp_design *d, size_t stride, const float **x, size_t *ld, float **kept)
-{
-    tn_status st = TN_OK;
-    float *copy = NULL;
-    *kept = NULL;
-    if (d->resident) {
-        *x = d->data;
-        *ld = stride * d->dim;
-        return TN_OK;
-    }
-    TN_TRY(tnp_alloc_raw(ctx, (d->rows + stride - 1) / stride * d->dim, sizeof *copy, &copy));
-    for (size_t b = 0; b < d->blocks; ++b) {
-        const float *rows = NULL;
-        size_t start, n;
-        TN_TRY(tnp_design_block(ctx, d, b, &rows, &start, &n));
-        for (size_t i = (start + stride - 1) / stride; i * stride < start + n; ++i)
-            memcpy(copy + i * d->dim, rows + (i * stride - start) * d->dim, d->dim * sizeof *copy);
-    }
-    *x = *kept = copy;
-    *ld = d->dim;
-    copy = NULL;
-done:
-    tnp_free(copy);
-    return st;
-}

@@ -205,9 +205,8 @@ static tn_status multiply(tn_ctx *ctx, product_job *job)
 {
     tn_status st = TN_OK;
     size_t cols = job->cols;
-    memset(job->product, 0, job->height * job->width * sizeof(double));
     if (job->row0 == job->col0)
-        TN_TRY(tnp_dsyrk_rows(ctx, job->height, cols, job->x[0], cols, job->product));
+        TN_TRY(tnp_dsyrk_rows(ctx, job->height, cols, job->x[0], cols, 0, job->product));
     else
         TN_TRY(tnp_dgemm_nt(ctx, job->height, job->width, cols, job->x[0], cols, job->x[1], cols, 0, job->product,
                             job->width));

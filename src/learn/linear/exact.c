@@ -30,7 +30,7 @@ static const double NEAR =
 
 typedef struct solver {
     tn_ctx *ctx;
-    tnp_design *x;
+    const tnp_rows *x;
     const tnp_exact_options *opt;
     size_t n, dim;
     double mu;                       /* of the hinge */
@@ -143,6 +143,12 @@ static void keep_best(solver *v)
         v->best[i] = t * v->w[i];
 }
 
+/* s (n) = X a and its last entry. */
+static tn_status score(const solver *v, const double *a, double *s)
+{
+    return tnp_rows_wide_pass(v->ctx, v->x, &(tnp_wide_pass){.k = 1, .w = a, .s = s});
+}
+
 /* f, slopes, curvatures, the gradient and the bound at the present scores. */
 static tn_status look(solver *v)
 {
@@ -153,7 +159,7 @@ static tn_status look(solver *v)
         v->h[i] = at.curve;
         smooth += at.value;
     }
-    tn_status st = tnp_times_rows(v->ctx, v->x, v->r, v->g);
+    tn_status st = tnp_rows_wide_pass(v->ctx, v->x, &(tnp_wide_pass){.k = 1, .t = v->r, .back = v->g});
     if (!v->opt->bias)
         v->g[v->dim] = 0;
     for (size_t i = 0; i <= v->dim; ++i)
@@ -171,7 +177,7 @@ static tn_status look(solver *v)
 static tn_status rescore(solver *v)
 {
     ++v->passes;
-    return tnp_rows_times(v->ctx, v->x, v->w, v->s);
+    return score(v, v->w, v->s);
 }
 
 /* ---- one step ---- */
@@ -205,7 +211,7 @@ static tn_status take_step(solver *v, bool *moved)
     v->passes += 2;
     if (!*moved)
         return TN_OK;
-    TN_TRY(tnp_rows_times(v->ctx, v->x, v->d, v->z));
+    TN_TRY(score(v, v->d, v->z));
     double t = 0, before = v->f, square = v->square, start, second;
     TN_TRY(line(v, 0, &start, &second));
     TN_TRY(tnp_line_search(line, v, start, 0.01, &t));
@@ -297,7 +303,7 @@ static tn_status round_off(solver *v, double factor, float *out, double *objecti
         out[i] = (float)(factor * v->best[i]);
         v->d[i] = i < v->dim ? (double)out[i] : 0;
     }
-    tn_status st = tnp_rows_times(v->ctx, v->x, v->d, v->s);
+    tn_status st = score(v, v->d, v->s);
     ++v->passes;
     if (v->opt->bias)
         out[v->dim] = (float)best_intercept(v, intercept);
@@ -366,25 +372,6 @@ done:
     return st;
 }
 
-static tn_status longest_row(solver *v)
-{
-    v->longest = 0;
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, count;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &count);
-        if (st != TN_OK)
-            return st;
-        for (size_t i = 0; i < count; ++i) {
-            double square = 0;
-            for (size_t j = 0; j < v->dim; ++j)
-                square += (double)x[i * v->dim + j] * (double)x[i * v->dim + j];
-            v->longest = fmax(v->longest, square);
-        }
-    }
-    return TN_OK;
-}
-
 double tnp_exact_flops(size_t rows, size_t dim, size_t active, tnp_margin loss)
 {
     double a = (double)active, d = (double)dim, less = fmin(a, d),
@@ -402,12 +389,12 @@ size_t tnp_exact_bytes(size_t rows, size_t dim, size_t active)
     return solver_bytes(rows, dim) + tnp_step_bytes(dim, active);
 }
 
-tn_status tnp_exact_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const size_t *cols, size_t count,
+tn_status tnp_exact_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *columns, const size_t *cols, size_t count,
                           const tnp_exact_options *options, float *alpha, float *w, double *objective, double *gap,
                           size_t *passes)
 {
     tn_status st = TN_OK;
-    solver v = {.ctx = ctx, .x = design, .opt = options, .n = design->rows, .dim = design->dim};
+    solver v = {.ctx = ctx, .x = x, .opt = options, .n = x->rows, .dim = x->dim};
     double **rows[] = {&v.s, &v.z, &v.r, &v.h}, **wide[] = {&v.w, &v.g, &v.d, &v.best};
     result to = {columns, alpha, w, objective, gap, NULL, NULL};
     size_t most = 0;
@@ -421,7 +408,7 @@ tn_status tnp_exact_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *co
     TN_TRY(tnp_alloc(ctx, v.dim + 1, sizeof(float), &to.found));
     TN_TRY(tnp_alloc(ctx, v.dim + 1, sizeof(float), &to.other));
     if (options->bias && !options->penalised)
-        TN_TRY(longest_row(&v));
+        TN_TRY(tnp_rows_wide_pass(ctx, x, &(tnp_wide_pass){.longest = &v.longest}));
     for (size_t j = 0; j < count; ++j) {
         TN_TRY(tnp_progress(ctx, "training", columns->count - count + j, columns->count));
         TN_TRY(one_column(&v, cols[j], &to));

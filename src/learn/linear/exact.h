@@ -5,7 +5,7 @@
 #ifndef TNP_EXACT_H
 #define TNP_EXACT_H
 
-#include "learn/design/design.h"
+#include "learn/design/rows.h"
 #include "learn/linear/margin_loss.h"
 
 typedef struct tnp_exact_options {
@@ -19,7 +19,7 @@ typedef struct tnp_exact_options {
  * gap are as those of tnp_certify, and stay where they are when the gap does not become smaller. alpha (rows,
  * columns->count), or NULL: receives the multipliers. *passes is raised by those over the rows of the column that took most. Columns that the
  * budget has no room for are left as they are. */
-tn_status tnp_exact_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const size_t *cols, size_t count,
+tn_status tnp_exact_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *columns, const size_t *cols, size_t count,
                           const tnp_exact_options *options, float *alpha, float *w, double *objective, double *gap,
                           size_t *passes);
 

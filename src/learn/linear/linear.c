@@ -289,10 +289,10 @@ static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float
     tnp_softmax loss = {&l->task->y, (float)cost, l->row_weight};
     tnp_newton_options options = newton_options(l);
     tnp_newton_info info = {0};
-    TN_TRY(tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info));
+    TN_TRY(tnp_softmax_solve(ctx, &l->rows, &loss, &options, w, &out->objective, &out->gap, &info));
     out->passes = info.products;
     if (out->gap > l->options->gap * out->objective && info.iterations < l->options->max_passes)
-        TN_TRY(tnp_softmax_exact(ctx, l->design, &loss, l->bias, l->options->gap,
+        TN_TRY(tnp_softmax_exact(ctx, &l->rows, &loss, l->bias, l->options->gap,
                                  out->passes + l->options->max_passes - info.iterations, w, &out->objective, &out->gap,
                                  &out->passes));
     out->converged = out->gap <= l->options->gap * out->objective;
@@ -307,7 +307,7 @@ static tn_status by_softmax_folds(tn_ctx *ctx, const tnp_linear *l, double cost,
 {
     tn_status st = TN_OK;
     float *weight = NULL, *of_class = NULL;
-    size_t *sizes = NULL, k = l->task->y.classes, width = l->design->dim + 1;
+    size_t *sizes = NULL, k = l->task->y.classes, width = l->rows.dim + 1;
     tnp_linear one = *l;
     TN_TRY(tnp_alloc(ctx, l->task->y.rows, sizeof *weight, &weight));
     TN_TRY(tnp_alloc(ctx, l->folds * k, sizeof *of_class, &of_class));
@@ -360,7 +360,14 @@ static tn_status certify(tn_ctx *ctx, const training_job *job, size_t count)
                        .count = count,
                        .cols = job->cols,
                        .w = job->w};
-    return tnp_certify(ctx, l->design, &claim, job->objective, job->gap);
+    return tnp_certify(ctx, &l->rows, &claim, job->objective, job->gap);
+}
+
+static tn_status certify_all(tn_ctx *ctx, const training_job *job)
+{
+    for (size_t j = 0; j < job->columns->count; ++j)
+        job->cols[j] = j;
+    return certify(ctx, job, job->columns->count);
 }
 
 /* Columns whose gap is larger than what was asked for, into job->cols, and the largest gap of one beside its objective. One that can be
@@ -391,7 +398,7 @@ static tn_status start_anew(tn_ctx *ctx, const training_job *job)
 {
     tn_status st = TN_OK;
     const tnp_columns *columns = job->columns;
-    size_t count = columns->count, width = job->l->design->dim + 1, n = 0;
+    size_t count = columns->count, width = job->l->rows.dim + 1, n = 0;
     double *nothing = NULL;
     float *a = NULL;
     TN_TRY(tnp_alloc(ctx, count, sizeof *nothing, &nothing));
@@ -424,7 +431,7 @@ static tn_status by_exact(tn_ctx *ctx, const training_job *job, size_t passes)
     if (passes >= o->max_passes)
         return TN_OK;
     tnp_exact_options options = {loss_of(job->l), job->l->bias, penalised(job->l), o->gap, o->max_passes - passes};
-    return tnp_exact_solve(ctx, job->l->design, job->columns, job->cols, count, &options, job->l->alpha, job->w,
+    return tnp_exact_solve(ctx, &job->l->rows, job->columns, job->cols, count, &options, job->l->alpha, job->w,
                            job->objective, job->gap, &job->out->passes);
 }
 
@@ -435,12 +442,10 @@ static tn_status by_newton(tn_ctx *ctx, const training_job *job, size_t *steps)
     tnp_newton_options options = newton_options(l);
     tnp_newton_info info = {0};
     tn_status st =
-        tnp_newton_solve(ctx, l->design, job->columns->count, &loss, &options, job->w, job->objective, job->gap, &info);
+        tnp_newton_solve(ctx, &l->rows, job->columns->count, &loss, &options, job->w, job->objective, job->gap, &info);
     job->out->passes = info.products;
     *steps = info.iterations;
-    for (size_t j = 0; j < job->columns->count; ++j)
-        job->cols[j] = j;
-    return st == TN_OK ? certify(ctx, job, job->columns->count) : st;
+    return st == TN_OK ? certify_all(ctx, job) : st;
 }
 
 static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
@@ -501,10 +506,10 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.objective, &job.objective));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.gap, &job.gap));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.cols, &job.cols));
-    if (method == TNP_BY_NEWTON)
+    if (method == TNP_BY_NEWTON || (!l->design && l->options->loss == TN_SVM_SQUARED_HINGE))
         TN_TRY(by_newton(ctx, &job, &steps));
     else
-        TN_TRY(by_dual(ctx, &job, &steps));
+        TN_TRY(l->design ? by_dual(ctx, &job, &steps) : certify_all(ctx, &job)); /* then all by tnp_exact_solve */
     TN_TRY(start_anew(ctx, &job));
     TN_TRY(by_exact(ctx, &job, steps));
     sum_up(ctx, &job);
@@ -518,36 +523,7 @@ done:
 
 tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *l, const float *w, float *scores)
 {
-    tn_status st = TN_OK;
-    float *rows = NULL, *part = NULL;
-    size_t *places = NULL, dim = l->design->dim, k = l->task->y.classes, width = dim + 1;
-    TN_TRY(tnp_alloc_raw(ctx, l->design->block * dim, sizeof *rows, &rows));
-    TN_TRY(tnp_alloc_raw(ctx, l->design->block * k, sizeof *part, &part));
-    TN_TRY(tnp_alloc(ctx, l->design->block, sizeof *places, &places));
-    for (size_t b = 0; b < l->design->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, count;
-        TN_TRY(tnp_design_block(ctx, l->design, b, &x, &start, &count));
-        for (size_t f = 0; f < l->folds; ++f) {
-            const float *model = w + f * k * width;
-            size_t n = 0;
-            for (size_t i = 0; i < count; ++i)
-                if (l->row_fold[start + i] == f) {
-                    memcpy(rows + n * dim, x + i * dim, dim * sizeof *rows);
-                    for (size_t c = 0; c < k; ++c)
-                        part[n * k + c] = model[c * width + dim];
-                    places[n++] = start + i;
-                }
-            TN_TRY(tnp_sgemm_nt(ctx, n, k, dim, rows, dim, model, width, 1, part, k));
-            for (size_t i = 0; i < n; ++i)
-                memcpy(scores + places[i] * k, part + i * k, k * sizeof *scores);
-        }
-    }
-done:
-    tnp_free(rows);
-    tnp_free(part);
-    tnp_free(places);
-    return st;
+    return l->rows.ops->scores_by(ctx, l->rows.self, l->row_fold, l->folds, l->task->y.classes, w, scores);
 }
 
 size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method)

@@ -18,7 +18,8 @@ typedef struct tnp_training {
 
 /* Everything a training needs besides its hyper-parameter. */
 typedef struct tnp_linear {
-    tnp_design *design;
+    tnp_rows rows;
+    tnp_design *design; /* the same rows in this process, for dual coordinate descent; NULL: they are elsewhere */
     const tnp_task *task;
     const tn_learn_options *options;
     bool logistic, bias;

@@ -5,14 +5,13 @@
  *   gradient   G = W + R'X           R (N,K): derivative of the loss at the scores S = X W' + b
  *   product    H P = P + C(Z)'X      Z = X P', C: second derivative of the loss, row by row
  *
- * A product costs two matrix products in one sweep over the blocks of X. X P' of every conjugate direction is kept and summed,
+ * A product costs two matrix products in one pass over X. X P' of every conjugate direction is kept and summed,
  * so that the scores after the step are known without another product: an iteration costs 2 cg + 1 of them. The
  * preconditioner is learn/sketch.c with each column's own mean curvature. A column that is solved leaves, and what remains
  * is packed together. Vectors are float, as the products are; inner products and objectives are double.
  *
  * Trust regions and exact line searches were refused: with halving only, the full step is taken nearly always. */
 #include "learn/linear/newton.h"
-#include "algebra/blas.h"
 #include "learn/softmax/sketch.h"
 
 #include <math.h>
@@ -22,20 +21,19 @@ enum { CHUNK = 32, SKETCH_RANK = 128, CG_MOST = 40, HALVINGS = 20, PATIENCE = 16
 
 typedef struct solver {
     tn_ctx *ctx;
-    tnp_design *x;
+    const tnp_rows *x;
     const tnp_loss *loss;
     const tnp_newton_options *opt;
     tnp_sketch *sketch;
     size_t k, width;                    /* columns at work; dim + 1 */
     size_t *cols;                       /* k: their numbers in the caller's order */
     float *s, *z, *zd;                  /* (N, k): scores, X p, X d */
-    float *block;                       /* (block, k) */
     float *w, *g, *d, *r, *p, *hp, *mr; /* (k, width) */
     float *coefficient;                 /* (k, rank) */
     float *scratch;                     /* (chunks, k) */
     double *partial;                    /* (chunks, k) */
     double *f, *before, *target, *slope, *rz, *rz0, *step, *rho, *norm0, *dot; /* k each */
-    size_t products;
+    size_t panel, products; /* panel: rows that partial and scratch are for */
 } solver;
 
 /* ---- rows ---- */
@@ -46,6 +44,7 @@ typedef struct row_job {
     const solver *v;
     row_work work;
     size_t start, count;
+    float *out; /* (count, k), not of WEIGHT */
 } row_job;
 
 static void row_chunk(void *arg, size_t chunk)
@@ -58,12 +57,12 @@ static void row_chunk(void *arg, size_t chunk)
     for (size_t i = chunk * CHUNK; i < end; ++i) {
         size_t row = job->start + i;
         const float *s = v->s + row * k;
-        float *out = v->block + i * k, *scratch = v->scratch + chunk * k;
+        float *scratch = v->scratch + chunk * k;
         if (job->work == SLOPE) {
-            v->loss->slope(v->loss->arg, row, v->cols, k, s, scratch, out, sum);
+            v->loss->slope(v->loss->arg, row, v->cols, k, s, scratch, job->out + i * k, sum);
         } else if (job->work == CURVE) {
-            memcpy(out, v->z + row * k, k * sizeof *out);
-            v->loss->curve(v->loss->arg, row, v->cols, k, s, scratch, out);
+            memcpy(job->out + i * k, v->z + row * k, k * sizeof *v->z);
+            v->loss->curve(v->loss->arg, row, v->cols, k, s, scratch, job->out + i * k);
         } else {
             v->loss->weight(v->loss->arg, row, v->cols, k, s, scratch, sum);
         }
@@ -71,40 +70,14 @@ static void row_chunk(void *arg, size_t chunk)
 }
 
 /* Work on rows [start, start + count); sums of the chunks are added to total (k) in their order. */
-static void on_rows(const solver *v, row_work work, size_t start, size_t count, double *total)
+static void on_rows(const solver *v, row_work work, size_t start, size_t count, float *out, double *total)
 {
-    row_job job = {v, work, start, count};
+    row_job job = {v, work, start, count, out};
     size_t chunks = (count + CHUNK - 1) / CHUNK;
     tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 8.0 * (double)count * (double)v->k), chunks, row_chunk, &job);
     for (size_t c = 0; total && c < chunks; ++c)
         for (size_t j = 0; j < v->k; ++j)
             total[j] += v->partial[c * v->k + j];
-}
-
-/* out (n, k) = x a' + its last column, for a (k, width). */
-static tn_status forward(solver *v, const float *x, size_t n, const float *a, float *out)
-{
-    size_t dim = v->x->dim;
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < v->k; ++j)
-            out[i * v->k + j] = v->opt->bias ? a[j * v->width + dim] : 0;
-    ++v->products;
-    return tnp_sgemm_nt(v->ctx, n, v->k, dim, x, dim, a, v->width, 1, out, v->k);
-}
-
-/* out (k, width) += block' x, column sums last. The first block overwrites. */
-static tn_status backward(solver *v, const float *x, size_t n, bool first, float *out)
-{
-    size_t dim = v->x->dim;
-    tn_status st = tnp_sgemm_tn(v->ctx, v->k, dim, n, v->block, v->k, x, dim, first ? 0 : 1, out, v->width);
-    for (size_t j = 0; j < v->k; ++j) {
-        double sum = first ? 0 : (double)out[j * v->width + dim];
-        for (size_t i = 0; v->opt->bias && i < n; ++i)
-            sum += (double)v->block[i * v->k + j];
-        out[j * v->width + dim] = (float)sum;
-    }
-    ++v->products;
-    return st;
 }
 
 static double ridge(const solver *v, size_t coordinate)
@@ -119,18 +92,6 @@ typedef struct dot_job {
     double *out;
     size_t width;
 } dot_job;
-
-double tnp_dot(const float *a, const float *b, size_t n)
-{
-    double part[8] = {0};
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (size_t l = 0; l < 8; ++l)
-            part[l] += (double)a[i + l] * (double)b[i + l];
-    for (; i < n; ++i)
-        part[0] += (double)a[i] * (double)b[i];
-    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
-}
 
 static void dot_column(void *arg, size_t j)
 {
@@ -178,70 +139,63 @@ static void add_scores(const solver *v, const double *t, const float *from, floa
                  add_score_chunk, &job);
 }
 
-/* ---- sweeps over the blocks ---- */
+/* ---- passes over the rows ---- */
 
 /* s = X w' + b. */
-static tn_status sweep_scores(solver *v)
+static tn_status make_scores(solver *v)
 {
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
-        if (st == TN_OK)
-            st = forward(v, x, n, v->w, v->s + start * v->k);
-        if (st != TN_OK)
-            return st;
+    ++v->products;
+    return tnp_rows_pass(v->ctx, v->x, &(tnp_pass){.k = v->k, .w = v->w, .s = v->s});
+}
+
+static void slope_panel(void *arg, size_t start, size_t count, const float *s, float *t, double *sums)
+{
+    (void)s;
+    on_rows(arg, SLOPE, start, count, t, sums);
+}
+
+static void curve_panel(void *arg, size_t start, size_t count, const float *z, float *t, double *sums)
+{
+    (void)z; /* v->z */
+    on_rows(arg, CURVE, start, count, t, sums);
+}
+
+/* out (k, width), a pass's: adds the penalty's part at `at`. Without an intercept its place is 0. */
+static void add_penalty(const solver *v, const float *at, float *out)
+{
+    for (size_t j = 0; j < v->k; ++j) {
+        float *last = out + j * v->width + v->x->dim;
+        *last = v->opt->bias ? *last : 0;
+        for (size_t i = 0; i < v->width; ++i)
+            out[j * v->width + i] += (float)(ridge(v, i) * (double)at[j * v->width + i]);
     }
-    return TN_OK;
 }
 
 /* f and its gradient g at the present scores. */
-static tn_status sweep_gradient(solver *v)
+static tn_status find_gradient(solver *v)
 {
-    memset(v->f, 0, v->k * sizeof *v->f);
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
-        if (st != TN_OK)
-            return st;
-        on_rows(v, SLOPE, start, n, v->f);
-        st = backward(v, x, n, b == 0, v->g);
-        if (st != TN_OK)
-            return st;
-    }
+    tnp_pass pass = {
+        .k = v->k, .most = v->panel, .body = slope_panel, .arg = v, .back = v->g, .sum_count = v->k, .sums = v->f};
+    tn_status st = tnp_rows_pass(v->ctx, v->x, &pass);
+    ++v->products;
+    add_penalty(v, v->w, v->g);
     for (size_t j = 0; j < v->k; ++j) {
         double square = 0;
-        for (size_t i = 0; i < v->width; ++i) {
-            double w = ridge(v, i) * (double)v->w[j * v->width + i];
-            v->g[j * v->width + i] += (float)w;
-            square += w * (double)v->w[j * v->width + i];
-        }
+        for (size_t i = 0; i < v->width; ++i)
+            square += ridge(v, i) * (double)v->w[j * v->width + i] * (double)v->w[j * v->width + i];
         v->f[j] += square / 2;
     }
-    return TN_OK;
+    return st;
 }
 
 /* hp = H p, z = X p' + its bias. */
-static tn_status sweep_product(solver *v)
+static tn_status multiply(solver *v)
 {
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
-        if (st == TN_OK)
-            st = forward(v, x, n, v->p, v->z + start * v->k);
-        if (st != TN_OK)
-            return st;
-        on_rows(v, CURVE, start, n, NULL);
-        st = backward(v, x, n, b == 0, v->hp);
-        if (st != TN_OK)
-            return st;
-    }
-    for (size_t j = 0; j < v->k; ++j)
-        for (size_t i = 0; i < v->width; ++i)
-            v->hp[j * v->width + i] += (float)(ridge(v, i) * (double)v->p[j * v->width + i]);
-    return TN_OK;
+    tnp_pass pass = {.k = v->k, .most = v->panel, .w = v->p, .s = v->z, .body = curve_panel, .arg = v, .back = v->hp};
+    tn_status st = tnp_rows_pass(v->ctx, v->x, &pass);
+    v->products += 2;
+    add_penalty(v, v->p, v->hp);
+    return st;
 }
 
 /* ---- one Newton step ---- */
@@ -250,8 +204,8 @@ static tn_status sweep_product(solver *v)
 static void mean_curvature(solver *v)
 {
     memset(v->rho, 0, v->k * sizeof *v->rho);
-    for (size_t start = 0; start < v->x->rows; start += v->x->block)
-        on_rows(v, WEIGHT, start, tnp_min(v->x->block, v->x->rows - start), v->rho);
+    for (size_t start = 0; start < v->x->rows; start += v->panel)
+        on_rows(v, WEIGHT, start, tnp_min(v->panel, v->x->rows - start), NULL, v->rho);
     for (size_t j = 0; j < v->k; ++j)
         v->rho[j] /= (double)v->x->rows;
 }
@@ -285,7 +239,7 @@ static tn_status conjugate_gradients(solver *v)
     }
     for (int round = 0; round < CG_MOST; ++round) {
         bool any = false;
-        TN_TRY(sweep_product(v));
+        TN_TRY(multiply(v));
         dots(v, v->p, v->hp, v->dot);
         for (size_t j = 0; j < v->k; ++j)
             v->step[j] = v->rz[j] > v->target[j] && v->dot[j] > 0 ? v->rz[j] / v->dot[j] : 0;
@@ -321,7 +275,7 @@ static tn_status take_step(solver *v)
         bool again = false;
         add_columns(v, v->step, v->d, v->w);
         add_scores(v, v->step, v->zd, v->s);
-        tn_status st = sweep_gradient(v);
+        tn_status st = find_gradient(v);
         if (st != TN_OK)
             return st;
         for (size_t j = 0; j < v->k; ++j) {
@@ -414,14 +368,16 @@ static void retire(solver *v, bool all, float *w, double *objective, double *gap
 size_t tnp_newton_bytes(size_t rows, size_t dim, size_t columns)
 {
     size_t block = tnp_design_block_rows(rows, dim), chunks = (block + CHUNK - 1) / CHUNK, w = dim + 1;
-    size_t sketch = 4 * block * SKETCH_RANK + 44 * SKETCH_RANK * w + 48 * SKETCH_RANK * (SKETCH_RANK + 8);
-    return 4 * columns * (3 * rows + block + 7 * w + SKETCH_RANK) + 12 * chunks * columns + 96 * columns + sketch;
+    size_t sketch =
+        tnp_pass_bytes(rows, dim, SKETCH_RANK) + 44 * SKETCH_RANK * w + 48 * SKETCH_RANK * (SKETCH_RANK + 8);
+    return 4 * columns * (3 * rows + 7 * w + SKETCH_RANK) + 12 * chunks * columns + 96 * columns +
+           tnp_pass_bytes(rows, dim, columns) + sketch;
 }
 
 static tn_status solver_alloc(tn_ctx *ctx, solver *v)
 {
     tn_status st = TN_OK;
-    size_t k = v->k, n = v->x->rows, chunks = (v->x->block + CHUNK - 1) / CHUNK;
+    size_t k = v->k, n = v->x->rows, chunks = (v->panel + CHUNK - 1) / CHUNK;
     float **wide[] = {&v->w, &v->g, &v->d, &v->r, &v->p, &v->hp, &v->mr};
     double **small[] = {&v->f,   &v->before, &v->target, &v->slope, &v->rz,
                         &v->rz0, &v->step,   &v->rho,    &v->norm0, &v->dot};
@@ -429,7 +385,6 @@ static tn_status solver_alloc(tn_ctx *ctx, solver *v)
     TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *v->s, &v->s));
     TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *v->z, &v->z));
     TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *v->zd, &v->zd));
-    TN_TRY(tnp_alloc_raw(ctx, v->x->block * k, sizeof *v->block, &v->block));
     TN_TRY(tnp_alloc_raw(ctx, chunks * k, sizeof *v->partial, &v->partial));
     TN_TRY(tnp_alloc_raw(ctx, chunks * k, sizeof *v->scratch, &v->scratch));
     TN_TRY(tnp_alloc_raw(ctx, k * SKETCH_RANK, sizeof *v->coefficient, &v->coefficient));
@@ -445,29 +400,35 @@ done:
 
 static void solver_destroy(solver *v)
 {
-    void *all[] = {v->cols,  v->s,  v->z,   v->zd,   v->block, v->partial, v->scratch, v->coefficient, v->w,
-                   v->g,     v->d,  v->r,   v->p,    v->hp,    v->mr,      v->f,       v->before,      v->target,
-                   v->slope, v->rz, v->rz0, v->step, v->rho,   v->norm0,   v->dot};
+    void *all[] = {v->cols,   v->s,     v->z,  v->zd,  v->partial, v->scratch, v->coefficient, v->w,
+                   v->g,      v->d,     v->r,  v->p,   v->hp,      v->mr,      v->f,           v->before,
+                   v->target, v->slope, v->rz, v->rz0, v->step,    v->rho,     v->norm0,       v->dot};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);
     tnp_sketch_free(v->sketch);
 }
 
-tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, const tnp_loss *loss,
+tn_status tnp_newton_solve(tn_ctx *ctx, const tnp_rows *x, size_t columns, const tnp_loss *loss,
                            const tnp_newton_options *options, float *w, double *objective, double *gap,
                            tnp_newton_info *info)
 {
     tn_status st = TN_OK;
-    solver v = {.ctx = ctx, .x = design, .loss = loss, .opt = options, .k = columns, .width = design->dim + 1};
+    solver v = {.ctx = ctx,
+                .x = x,
+                .loss = loss,
+                .opt = options,
+                .k = columns,
+                .width = x->dim + 1,
+                .panel = tnp_design_block_rows(x->rows, x->dim)};
     bool *keep = NULL;
     size_t iteration = 0;
     double mark = 0;
     TN_TRY(solver_alloc(ctx, &v));
     TN_TRY(tnp_alloc(ctx, columns, sizeof *keep, &keep));
-    TN_TRY(tnp_sketch_new(ctx, design, SKETCH_RANK, options->seed, &v.sketch));
+    TN_TRY(tnp_sketch_new(ctx, x, SKETCH_RANK, options->seed, &v.sketch));
     memcpy(v.w, w, columns * v.width * sizeof *w);
-    TN_TRY(sweep_scores(&v));
-    TN_TRY(sweep_gradient(&v));
+    TN_TRY(make_scores(&v));
+    TN_TRY(find_gradient(&v));
     dots(&v, v.g, v.g, v.norm0);
     for (size_t j = 0; j < columns; ++j)
         v.norm0[j] = fmax(sqrt(v.norm0[j]), 1e-300);
@@ -487,7 +448,7 @@ tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, cons
     info->converged = v.k == 0;
     retire(&v, true, w, objective, gap, keep);
     info->iterations = iteration;
-    info->products = v.products / tnp_max(design->blocks, 1);
+    info->products = v.products;
     TN_TRY(tnp_progress(ctx, "training", columns, columns));
 done:
     solver_destroy(&v);

@@ -13,6 +13,8 @@
  * the products of all pairs of rows: N D flops a row once, then 2 N a row and column. This file holds what they share: the
  * visits, the certificate, the way columns leave.
  *
+ * Visits need single rows in a random order: this runs where the rows are, on a tnp_design.
+ *
  * LIBLINEAR's shrinking was refused: what it saves is one column's rows, while a product serves all columns. Instead a column
  * whose duality gap is small enough leaves, and what remains is packed together. */
 #include "learn/linear/svm_route.h"
@@ -354,7 +356,8 @@ static tn_status certify(tnp_dual *v, const float *w, bool *keep, double *object
                        .cols = v->cols_left,
                        .w = w,
                        .alpha = v->alpha};
-    tn_status st = tnp_certify(v->ctx, v->x, &claim, objective, gap);
+    tnp_rows x = tnp_design_rows(v->x);
+    tn_status st = tnp_certify(v->ctx, &x, &claim, objective, gap);
     *any = false;
     for (size_t j = 0; st == TN_OK && j < v->k; ++j) {
         keep[j] = keep[j] && v->called_solved[j] && gap[j] > v->opt->tolerance * objective[j];

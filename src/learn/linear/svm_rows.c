@@ -74,7 +74,7 @@ static tn_status visit_block(tnp_dual *v, by_rows *r)
         for (size_t j = 0; j < k; ++j)
             v->s[t * k + j] = bias * r->w[j * r->width + dim];
     TN_TRY(tnp_sgemm_nt(v->ctx, n, k, dim, r->xb, dim, r->w, r->width, 1, v->s, k));
-    TN_TRY(tnp_ssyrk_rows(v->ctx, n, dim, r->xb, dim, v->gram));
+    TN_TRY(tnp_ssyrk_rows(v->ctx, n, dim, r->xb, dim, 0, v->gram));
     tnp_dual_visit(v);
     TN_TRY(tnp_sgemm_tn(v->ctx, k, dim, n, v->delta, k, r->xb, dim, 1, r->w, r->width));
     for (size_t t = 0; t < n; ++t)

@@ -15,7 +15,9 @@
 #include <string.h>
 
 typedef struct cv_job {
-    tnp_design *x;
+    tnp_design
+        *x; /* where the rows are: those held out are wanted in double, and products of rows, as the files have them */
+    tnp_rows all_rows;
     const tnp_targets *y;
     const uint32_t *row_fold;
     bool intercept, dual, wide;
@@ -32,20 +34,13 @@ typedef struct cv_job {
     double *lambda;                             /* classes */
 } cv_job;
 
-/* Collects the features of the rows held out: blocks of the design, or the feeds' rows in double. */
+/* Collects the features of the rows held out: as float, or the feeds' rows in double. */
 static tn_status read_held(tn_ctx *ctx, cv_job *job)
 {
     size_t dim = job->x->dim;
-    for (size_t b = 0, at = 0; !job->wide && b < job->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(ctx, job->x, b, &x, &start, &n);
-        if (st != TN_OK)
-            return st;
-        for (; at < job->count && job->rows[at] < start + n; ++at)
-            memcpy(job->held + at * dim, x + (job->rows[at] - start) * dim, dim * sizeof(float));
-    }
-    for (size_t f = 0, at = 0; job->wide && f < job->x->feed_count; at += tn_feed_cols(job->x->feeds[f++]))
+    if (!job->wide)
+        return tnp_rows_pick(ctx, &job->all_rows, job->rows, job->count, job->held);
+    for (size_t f = 0, at = 0; f < job->x->feed_count; at += tn_feed_cols(job->x->feeds[f++]))
         for (size_t i = 0; i < job->count; ++i) {
             tn_status st =
                 tn_feed_read_wide(ctx, job->x->feeds[f], job->rows[i], 1, job->held_wide + i * dim + at, dim);
@@ -303,10 +298,7 @@ static tn_status begin(tn_ctx *ctx, cv_job *job, const double *mean)
     TN_TRY(tnp_alloc(ctx, job->y->classes, sizeof *job->lambda, &job->lambda));
     if (job->dual)
         return all_products(ctx, job);
-    if (mean)
-        TN_TRY(tnp_gather_moments_wide(ctx, x->feeds, x->feed_count, job->y, mean, &job->all));
-    else
-        TN_TRY(tnp_gather_moments(ctx, x->feeds, x->feed_count, job->y, &job->all));
+    TN_TRY(job->all_rows.ops->moments(ctx, job->all_rows.self, job->y, mean, &job->all));
     job->wide = job->all->wide;
     if (job->wide)
         TN_TRY(tnp_alloc_raw(ctx, most * x->dim, sizeof *job->held_wide, &job->held_wide));
@@ -321,6 +313,7 @@ tn_status tnp_ridge_cv_wide(tn_ctx *ctx, tnp_design *design, const tnp_targets *
 {
     tn_status st = TN_OK;
     cv_job job = {.x = design,
+                  .all_rows = tnp_design_rows(design),
                   .y = y,
                   .row_fold = row_fold,
                   .intercept = intercept,

@@ -15,24 +15,28 @@
  * with another b for q alone. Oracle: ref_logistic. */
 #include "learn/softmax/certify_softmax.h"
 #include "learn/linear/certify.h"
-#include "learn/design/sweep.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double ABSENT = -60, MOST_PART = 0.7, WORTH = 0.1; /* exp of ABSENT is nothing */
-enum { ROUNDS = 8, CHUNK = 16, MOST_CHUNKS = 16 };
+enum { ROUNDS = 8, CHUNK = 16, MOST_CHUNKS = 16, MOST = CHUNK * MOST_CHUNKS };
 
 typedef struct work {
     tn_ctx *ctx;
     const tnp_softmax *l;
-    tnp_sweep *sweep;
     size_t k, start, count;
     const double *s;
     double *t;
     double *shift;   /* k: what b is moved by for q */
-    double *partial; /* (chunks, 2 + 3 k): loss, longest, mass, disorder, bend */
+    double *partial; /* (MOST_CHUNKS, room_of(k)) */
 } work;
+
+/* Sums over rows: the loss, then (k) each: mass, disorder, and the curvature in b, sum c q (1 - q). */
+static size_t room_of(size_t k)
+{
+    return 1 + 3 * k;
+}
 
 /* log sum_j exp(s_j - s_own). The largest term is taken out, and log1p of the others: what is left of a row that is certain is
  * below the last digit of its scores. */
@@ -47,7 +51,7 @@ double tnp_softmax_row_loss(const double *s, size_t classes, size_t own)
     return (s[most] - s[own]) + log1p(rest);
 }
 
-/* Row i of the panel into column i of t. */
+/* Row i of the panel. */
 static void measure_row(const work *g, size_t i, double *sum)
 {
     const tnp_targets *y = g->l->y;
@@ -58,16 +62,16 @@ static void measure_row(const work *g, size_t i, double *sum)
     for (size_t j = 1; j < k; ++j)
         moved = fmax(moved, s[j] + g->shift[j]);
     for (size_t j = 0; j < k; ++j) {
-        double *t = g->t + j * g->count + i;
+        double *t = g->t + i * k + j;
         *t = exp(s[j] + g->shift[j] - moved);
         other += *t;
     }
     sum[0] += c * tnp_softmax_row_loss(s, k, own);
     for (size_t j = 0; j < k; ++j) {
-        double *t = g->t + j * g->count + i, q = *t / other;
-        sum[2 + j] += c * q;
-        sum[2 + k + j] += q > 0 ? -c * q * (s[j] + g->shift[j] - moved - log(other)) : 0;
-        sum[2 + 2 * k + j] += c * q * (1 - q);
+        double *t = g->t + i * k + j, q = *t / other;
+        sum[1 + j] += c * q;
+        sum[1 + k + j] += q > 0 ? -c * q * (s[j] + g->shift[j] - moved - log(other)) : 0;
+        sum[1 + 2 * k + j] += c * q * (1 - q);
         *t = c * (q - (j == own ? 1 : 0));
     }
 }
@@ -75,43 +79,24 @@ static void measure_row(const work *g, size_t i, double *sum)
 static void measure_chunk(void *arg, size_t chunk)
 {
     const work *g = arg;
-    size_t dim = g->sweep->x->dim;
-    double *sum = g->partial + chunk * (2 + 3 * g->k);
-    memset(sum, 0, (2 + 3 * g->k) * sizeof *sum);
-    for (size_t i = chunk * CHUNK; i < tnp_min(g->count, (chunk + 1) * CHUNK); ++i) {
+    double *sum = g->partial + chunk * room_of(g->k);
+    memset(sum, 0, room_of(g->k) * sizeof *sum);
+    for (size_t i = chunk * CHUNK; i < tnp_min(g->count, (chunk + 1) * CHUNK); ++i)
         measure_row(g, i, sum);
-        sum[1] = fmax(sum[1], tnp_square(g->sweep->rows + i * dim, dim));
-    }
 }
 
-typedef struct pass {
-    work g;
-    tnp_softmax_sums sums;
-    double *bend; /* k: sum c q (1 - q), the curvature in b */
-} pass;
-
-static void measure(void *arg, size_t start, size_t count, const double *s, double *t)
+static void measure(void *arg, size_t start, size_t count, const double *s, double *t, double *sums)
 {
-    pass *p = arg;
-    work *g = &p->g;
-    size_t chunks = (count + CHUNK - 1) / CHUNK;
+    work *g = arg;
+    size_t chunks = (count + CHUNK - 1) / CHUNK, room = room_of(g->k);
     g->start = start;
     g->count = count;
     g->s = s;
     g->t = t;
-    tnp_parallel(g->ctx,
-                 tnp_threads_for(g->ctx, (64.0 * (double)g->k + 2.0 * (double)g->sweep->x->dim) * (double)count),
-                 chunks, measure_chunk, g);
-    for (size_t c = 0; c < chunks; ++c) {
-        const double *sum = g->partial + c * (2 + 3 * g->k);
-        p->sums.loss += sum[0];
-        p->sums.longest = fmax(p->sums.longest, sum[1]);
-        for (size_t j = 0; j < g->k; ++j) {
-            p->sums.mass[j] += sum[2 + j];
-            p->sums.disorder[j] += sum[2 + g->k + j];
-            p->bend[j] += sum[2 + 2 * g->k + j];
-        }
-    }
+    tnp_parallel(g->ctx, tnp_threads_for(g->ctx, 64.0 * (double)g->k * (double)count), chunks, measure_chunk, g);
+    for (size_t c = 0; c < chunks; ++c)
+        for (size_t j = 0; j < room; ++j)
+            sums[j] += g->partial[c * room + j];
 }
 
 double tnp_softmax_bound(const tnp_softmax_sums *sums, size_t k, size_t dim, bool bias, bool penalised,
@@ -129,93 +114,80 @@ double tnp_softmax_bound(const tnp_softmax_sums *sums, size_t k, size_t dim, boo
     return bound - tnp_certify_rounding(size);
 }
 
-static void clear(pass *p)
-{
-    size_t bytes = p->g.k * sizeof(double);
-    p->sums.loss = p->sums.longest = 0;
-    memset(p->sums.mass, 0, bytes);
-    memset(p->sums.disorder, 0, bytes);
-    memset(p->bend, 0, bytes);
-}
-
 /* Moves b for q towards where every class has its mass: Newton's step where all classes share alike, a part of it where two are
  * each other's only rivals. */
-static void shift(pass *p)
+static void move_intercepts(const work *g, const tnp_softmax_sums *sums, const double *bend)
 {
-    double k = (double)p->g.k, part = fmin((k - 1) / k, MOST_PART);
-    for (size_t j = 0; j < p->g.k; ++j) {
-        double off = p->sums.mass[j] - p->sums.own[j];
-        p->g.shift[j] += p->sums.own[j] == 0 ? ABSENT : p->bend[j] > 0 ? -part * off / p->bend[j] : 0;
+    double k = (double)g->k, part = fmin((k - 1) / k, MOST_PART);
+    for (size_t j = 0; j < g->k; ++j) {
+        double off = sums->mass[j] - sums->own[j];
+        g->shift[j] += sums->own[j] == 0 ? ABSENT : bend[j] > 0 ? -part * off / bend[j] : 0;
     }
-}
-
-static tn_status pass_alloc(tn_ctx *ctx, pass *p, size_t k)
-{
-    tn_status st = TN_OK;
-    TN_TRY(tnp_alloc(ctx, k, sizeof(double), &p->sums.mass));
-    TN_TRY(tnp_alloc(ctx, k, sizeof(double), &p->sums.own));
-    TN_TRY(tnp_alloc(ctx, k, sizeof(double), &p->sums.disorder));
-    TN_TRY(tnp_alloc(ctx, k, sizeof(double), &p->bend));
-    TN_TRY(tnp_alloc(ctx, k, sizeof(double), &p->g.shift));
-    TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * (2 + 3 * k), sizeof(double), &p->g.partial));
-done:
-    return st;
-}
-
-static void pass_destroy(pass *p)
-{
-    tnp_free(p->sums.mass);
-    tnp_free(p->sums.own);
-    tnp_free(p->sums.disorder);
-    tnp_free(p->bend);
-    tnp_free(p->g.shift);
-    tnp_free(p->g.partial);
 }
 
 size_t tnp_certify_softmax_bytes(size_t dim, size_t k)
 {
-    return tnp_sweep_bytes(dim, k) + 16 * k * (dim + 1) + 8 * (5 * k + MOST_CHUNKS * (2 + 3 * k));
+    return tnp_wide_pass_bytes(dim, k) + 16 * k * (dim + 1) + 8 * (2 * k + (MOST_CHUNKS + 1) * room_of(k));
 }
 
-tn_status tnp_certify_softmax(tn_ctx *ctx, tnp_design *design, const tnp_softmax_claim *claim, double *objective,
+/* Weights of the claim in double, and their penalty. */
+static double widen(const tnp_softmax_claim *claim, size_t k, size_t dim, double *w)
+{
+    double penalty = 0;
+    for (size_t i = 0; i < k * (dim + 1); ++i) {
+        w[i] = (double)claim->w[i];
+        penalty += i % (dim + 1) < dim || claim->penalised ? w[i] * w[i] / 2 : 0;
+    }
+    return penalty;
+}
+
+tn_status tnp_certify_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_claim *claim, double *objective,
                               double *gap)
 {
     tn_status st = TN_OK;
-    tnp_sweep sweep = {0};
-    pass p = {.g = {.ctx = ctx}};
-    double *w = NULL, *back = NULL, best = 0, f = 0, penalty = 0; /* no f is below 0 */
     const tnp_softmax *l = claim->loss;
-    size_t dim = design->dim, width = dim + 1, k = l->y->classes;
+    size_t dim = x->dim, width = dim + 1, k = l->y->classes;
+    work g = {.ctx = ctx, .l = l, .k = k};
+    tnp_softmax_sums sums = {0};
+    double *w = NULL, *back = NULL, *all = NULL, best = 0, f = 0; /* no f is below 0 */
     bool fixed = claim->bias && !claim->penalised;
-    TN_TRY(tnp_sweep_init(ctx, design, k, &sweep));
     TN_TRY(tnp_alloc_raw(ctx, k * width, sizeof *w, &w));
     TN_TRY(tnp_alloc_raw(ctx, k * width, sizeof *back, &back));
-    TN_TRY(pass_alloc(ctx, &p, k));
-    p.g.l = l;
-    p.g.sweep = &sweep;
-    p.g.k = k;
+    TN_TRY(tnp_alloc(ctx, room_of(k), sizeof *all, &all));
+    TN_TRY(tnp_alloc(ctx, k, sizeof(double), &sums.own));
+    TN_TRY(tnp_alloc(ctx, k, sizeof(double), &g.shift));
+    TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * room_of(k), sizeof(double), &g.partial));
+    sums.mass = all + 1;
+    sums.disorder = sums.mass + k;
     for (size_t i = 0; i < l->y->rows; ++i)
-        p.sums.own[l->y->cls[l->y->first[i]]] += (double)l->cost * (l->row_weight ? (double)l->row_weight[i] : 1);
-    for (size_t i = 0; i < k * width; ++i) {
-        w[i] = (double)claim->w[i];
-        penalty += i % width < dim || claim->penalised ? w[i] * w[i] / 2 : 0;
-    }
+        sums.own[l->y->cls[l->y->first[i]]] += (double)l->cost * (l->row_weight ? (double)l->row_weight[i] : 1);
+    double penalty = widen(claim, k, dim, w);
+    tnp_wide_pass pass = {.k = k,
+                          .most = MOST,
+                          .w = w,
+                          .body = measure,
+                          .arg = &g,
+                          .back = back,
+                          .sum_count = room_of(k),
+                          .sums = all,
+                          .longest = &sums.longest};
     for (size_t round = 0; round < ROUNDS; ++round) {
-        clear(&p);
-        TN_TRY(tnp_sweep_run(&sweep, k, w, measure, &p, back));
-        f = p.sums.loss + penalty;
-        best = fmax(best, tnp_softmax_bound(&p.sums, k, dim, claim->bias, claim->penalised, back));
-        double loose = tnp_softmax_bound(&p.sums, k, dim, false, false, back); /* as if all e were 0 */
+        TN_TRY(tnp_rows_wide_pass(ctx, x, &pass));
+        f = all[0] + penalty;
+        best = fmax(best, tnp_softmax_bound(&sums, k, dim, claim->bias, claim->penalised, back));
+        double loose = tnp_softmax_bound(&sums, k, dim, false, false, back); /* as if all e were 0 */
         if (!fixed || f - best <= claim->tolerance * f || loose - best <= WORTH * (f - best))
             break;
-        shift(&p);
+        move_intercepts(&g, &sums, sums.disorder + k);
     }
     *objective = f;
     *gap = fmax(0, f - best) + tnp_certify_rounding(f);
 done:
-    tnp_sweep_destroy(&sweep);
     tnp_free(w);
     tnp_free(back);
-    pass_destroy(&p);
+    tnp_free(all);
+    tnp_free(sums.own);
+    tnp_free(g.shift);
+    tnp_free(g.partial);
     return st;
 }

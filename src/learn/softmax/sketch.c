@@ -30,28 +30,24 @@ static void fill_normal(uint64_t seed, float *x, size_t n)
     }
 }
 
-/* y (r, w) = omega A: block by block z = X omega' + its last column, then z'X with the column sums as last. */
-static tn_status multiply(tn_ctx *ctx, tnp_design *d, size_t r, const float *omega, float *y)
+/* t = z, and sums += its columns, rounded to float as the products beside them are. */
+static void keep_panel(void *arg, size_t start, size_t count, const float *z, float *t, double *sums)
 {
-    tn_status st = TN_OK;
-    float *z = NULL;
-    size_t w = d->dim + 1;
-    TN_TRY(tnp_alloc_raw(ctx, d->block * r, sizeof *z, &z));
-    for (size_t b = 0; b < d->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        TN_TRY(tnp_design_block(ctx, d, b, &x, &start, &n));
-        for (size_t i = 0; i < n; ++i)
-            for (size_t j = 0; j < r; ++j)
-                z[i * r + j] = omega[j * w + d->dim];
-        TN_TRY(tnp_sgemm_nt(ctx, n, r, d->dim, x, d->dim, omega, w, 1, z, r));
-        TN_TRY(tnp_sgemm_tn(ctx, r, d->dim, n, z, r, x, d->dim, b ? 1 : 0, y, w));
-        for (size_t i = 0; i < n; ++i)
-            for (size_t j = 0; j < r; ++j)
-                y[j * w + d->dim] = (b || i ? y[j * w + d->dim] : 0) + z[i * r + j];
-    }
-done:
-    tnp_free(z);
+    size_t r = *(const size_t *)arg;
+    (void)start;
+    memcpy(t, z, count * r * sizeof *t);
+    for (size_t i = 0; i < count; ++i)
+        for (size_t j = 0; j < r; ++j)
+            sums[j] = (double)((float)sums[j] + z[i * r + j]);
+}
+
+/* y (r, w) = omega A: z = X omega' + its last column, then z'X with the column sums as last; sums (r) is scratch. */
+static tn_status multiply(tn_ctx *ctx, const tnp_rows *x, size_t r, const float *omega, double *sums, float *y)
+{
+    tnp_pass pass = {.k = r, .w = omega, .body = keep_panel, .arg = &r, .back = y, .sum_count = r, .sums = sums};
+    tn_status st = tnp_rows_pass(ctx, x, &pass);
+    for (size_t j = 0; j < r; ++j)
+        y[j * (x->dim + 1) + x->dim] = (float)sums[j];
     return st;
 }
 
@@ -96,7 +92,7 @@ static tn_status decompose(tn_ctx *ctx, const double *b, double nu, tnp_sketch *
     TN_TRY(tnp_alloc(ctx, r * r, sizeof *small, &small));
     TN_TRY(tnp_alloc(ctx, r, sizeof *values, &values));
     TN_TRY(tnp_alloc_raw(ctx, r * w, sizeof *u, &u));
-    TN_TRY(tnp_dsyrk_cols(ctx, w, r, b, r, small));
+    TN_TRY(tnp_dsyrk_cols(ctx, w, r, b, r, 0, small));
     TN_TRY(tnp_eigen(ctx, r, small, values));
     TN_TRY(tnp_dgemm_nt(ctx, r, w, r, small, r, b, r, 0, u, w));
     for (size_t i = r; i-- > 0;) {
@@ -137,13 +133,13 @@ done:
     return st;
 }
 
-tn_status tnp_sketch_new(tn_ctx *ctx, tnp_design *design, size_t rank, uint64_t seed, tnp_sketch **out)
+tn_status tnp_sketch_new(tn_ctx *ctx, const tnp_rows *x, size_t rank, uint64_t seed, tnp_sketch **out)
 {
     tn_status st = TN_OK;
     tnp_sketch *s = NULL;
     float *omega = NULL, *y = NULL;
     double *core = NULL, *b = NULL;
-    size_t w = design->dim + 1, r = tnp_min(rank, tnp_min(w, design->rows));
+    size_t w = x->dim + 1, r = tnp_min(rank, tnp_min(w, x->rows));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
     s->width = w;
     s->rank = r;
@@ -154,7 +150,7 @@ tn_status tnp_sketch_new(tn_ctx *ctx, tnp_design *design, size_t rank, uint64_t 
     TN_TRY(tnp_alloc_raw(ctx, r * r, sizeof *core, &core));
     TN_TRY(tnp_alloc_raw(ctx, r * w, sizeof *b, &b));
     fill_normal(seed, omega, r * w);
-    TN_TRY(multiply(ctx, design, r, omega, y));
+    TN_TRY(multiply(ctx, x, r, omega, s->values, y));
     TN_TRY(complete(ctx, omega, y, core, b, s));
     *out = s;
     s = NULL;

@@ -4,7 +4,7 @@
 #ifndef TNP_SOFTMAX_COARSE_H
 #define TNP_SOFTMAX_COARSE_H
 
-#include "learn/design/design.h"
+#include "learn/design/rows.h"
 #include "learn/softmax/softmax_loss.h"
 
 typedef struct tnp_coarse {
@@ -20,7 +20,7 @@ typedef struct tnp_coarse {
 } tnp_coarse;
 
 /* Borrows rows. Destroy is legal after failure, and on zeros. */
-tn_status tnp_coarse_init(tnp_design *design, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *out);
+tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *out);
 void tnp_coarse_destroy(tnp_coarse *coarse);
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k);
 

@@ -25,7 +25,7 @@ static size_t block_of(size_t rows, size_t k)
 size_t tnp_softmax_rows_bytes(size_t rows, size_t k)
 {
     size_t block = block_of(rows, k);
-    return 4 * block * k + block / CHUNK * (8 * (2 * k + 1) + 4 * k);
+    return 8 * block * k + block / CHUNK * (8 * (2 * k + 1) + 4 * k); /* z, and t of a pass */
 }
 
 tn_status tnp_softmax_rows_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_softmax_rows *r)

@@ -16,7 +16,6 @@
 #include "learn/softmax/softmax_probe.h"
 #include "algebra/blas.h"
 #include "learn/linear/certify.h"
-#include "learn/design/sweep.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,18 +26,16 @@ static const double MARGIN_SUMS = 80, MARGIN_SCORES = 2600;
 typedef struct work {
     tn_ctx *ctx;
     const tnp_softmax *l;
-    const tnp_sweep *sweep;
     const float *s;
     size_t k, start, count;
     const double *probed; /* (count, ALL): X r, then X (W'r) + b'r */
     double *by_class;     /* (OF_SCORES, k): the r of the scores */
-    double *sums;         /* room_of(k): of all rows; then k: sums of c by class */
     double *partial;      /* (MOST_CHUNKS, room_of(k)) */
     double *q;            /* (MOST_CHUNKS, k) */
 } work;
 
 /* Places in the sums of a chunk: single numbers first, then mass and disorder, (k) each, and Theta'(X r), (k, OF_SUMS). */
-enum { LOSS, LONGEST, OFF, AT_SCORES, SINGLES };
+enum { LOSS, OFF, AT_SCORES, SINGLES };
 
 static size_t room_of(size_t k)
 {
@@ -47,7 +44,7 @@ static size_t room_of(size_t k)
 
 static void measure_row(const work *g, size_t i, double *q, double *sum)
 {
-    size_t k = g->k, row = g->start + i, own = g->l->y->cls[g->l->y->first[row]], dim = g->sweep->x->dim;
+    size_t k = g->k, row = g->start + i, own = g->l->y->cls[g->l->y->first[row]];
     const float *s = g->s + row * k;
     const double *probed = g->probed + i * ALL;
     double c = (double)g->l->cost * (g->l->row_weight ? (double)g->l->row_weight[row] : 1);
@@ -72,7 +69,6 @@ static void measure_row(const work *g, size_t i, double *q, double *sum)
             off += g->by_class[l * k + j] * (double)s[j];
         sum[OFF] += off * off;
     }
-    sum[LONGEST] = fmax(sum[LONGEST], tnp_square(g->sweep->rows + i * dim, dim));
 }
 
 static void measure_chunk(void *arg, size_t chunk)
@@ -84,23 +80,19 @@ static void measure_chunk(void *arg, size_t chunk)
         measure_row(g, i, g->q + chunk * g->k, sum);
 }
 
-static void measure(void *arg, size_t start, size_t count, const double *s, double *t)
+static void measure(void *arg, size_t start, size_t count, const double *s, double *t, double *sums)
 {
     work *g = arg;
     size_t chunks = (count + CHUNK - 1) / CHUNK, room = room_of(g->k);
-    double work_of_row = (double)g->k * (40 + 2 * ALL) + 2 * (double)g->sweep->x->dim;
+    double work_of_row = (double)g->k * (40 + 2 * ALL);
     (void)t;
     g->start = start;
     g->count = count;
     g->probed = s;
     tnp_parallel(g->ctx, tnp_threads_for(g->ctx, work_of_row * (double)count), chunks, measure_chunk, g);
-    for (size_t c = 0; c < chunks; ++c) {
-        const double *sum = g->partial + c * room;
-        double longest = fmax(g->sums[LONGEST], sum[LONGEST]);
+    for (size_t c = 0; c < chunks; ++c)
         for (size_t i = 0; i < room; ++i)
-            g->sums[i] += sum[i];
-        g->sums[LONGEST] = longest;
-    }
+            sums[i] += g->partial[c * room + i];
 }
 
 /* Standard normal numbers (Box and Muller). */
@@ -128,7 +120,8 @@ typedef struct bound {
     const tnp_softmax_claim *claim;
     const tnp_probe *probe;
     const double *a;
-    double *sums;
+    double *sums; /* room_of(k) of all rows, then k: sums of c by class */
+    double longest;
     size_t dim, k;
     double off, square, weights,
         at_weights; /* of sums of rows: what is off, squared; |A_float|^2, |W|^2, <A_float, W> */
@@ -171,7 +164,7 @@ static void conclude(bound *b, const tnp_softmax *l, double *objective, double *
         dual += (1 - share) * disorder[j] - fmax(0, off);
         slopes += off * off;
     }
-    dual -= pow(sqrt(b->square) + a + sqrt(slopes * b->sums[LONGEST]), 2) / 2;
+    dual -= pow(sqrt(b->square) + a + sqrt(slopes * b->longest), 2) / 2;
     moved += b->at_weights;
     *objective = b->sums[LOSS] + moved + b->weights / 2;
     *gap = fmax(0, *objective + a * sqrt(b->weights) + most * square_d / 4 - fmax(0, dual)) +
@@ -185,34 +178,39 @@ bool tnp_probe_pays(size_t classes)
 
 size_t tnp_probe_bytes(size_t dim, size_t k)
 {
-    return tnp_sweep_bytes(dim, ALL) + 8 * (ALL * (dim + 1) + OF_SCORES * k + (MOST_CHUNKS + 1) * (room_of(k) + k));
+    return tnp_wide_pass_bytes(dim, ALL) + 8 * (ALL * (dim + 1) + OF_SCORES * k + (MOST_CHUNKS + 1) * (room_of(k) + k));
 }
 
-tn_status tnp_probe_softmax(tn_ctx *ctx, tnp_design *design, const tnp_softmax_claim *claim, const tnp_probe *probe,
+tn_status tnp_probe_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_claim *claim, const tnp_probe *probe,
                             double *objective, double *gap)
 {
     tn_status st = TN_OK;
-    tnp_sweep sweep = {0};
-    size_t dim = design->dim, k = claim->loss->y->classes;
-    double *a = NULL;
-    work g = {.ctx = ctx, .l = claim->loss, .sweep = &sweep, .s = probe->s, .k = k};
-    TN_TRY(tnp_sweep_init(ctx, design, ALL, &sweep));
+    size_t dim = x->dim, k = claim->loss->y->classes;
+    double *a = NULL, *sums = NULL, longest;
+    work g = {.ctx = ctx, .l = claim->loss, .s = probe->s, .k = k};
     TN_TRY(tnp_alloc(ctx, ALL * (dim + 1), sizeof *a, &a));
     TN_TRY(tnp_alloc_raw(ctx, OF_SCORES * k, sizeof *g.by_class, &g.by_class));
-    TN_TRY(tnp_alloc(ctx, room_of(k) + k, sizeof *g.sums, &g.sums));
+    TN_TRY(tnp_alloc(ctx, room_of(k) + k, sizeof *sums, &sums));
     TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * room_of(k), sizeof *g.partial, &g.partial));
     TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * k, sizeof *g.q, &g.q));
     fill_normal(probe->seed, a, OF_SUMS * (dim + 1));
     fill_normal(probe->seed + 1, g.by_class, OF_SCORES * k);
     make_probes(claim, dim, k, g.by_class, a);
-    TN_TRY(tnp_sweep_run(&sweep, ALL, a, measure, &g, NULL));
-    conclude(&(bound){.claim = claim, .probe = probe, .a = a, .sums = g.sums, .dim = dim, .k = k}, claim->loss,
-             objective, gap);
+    tnp_wide_pass pass = {.k = ALL,
+                          .most = CHUNK * MOST_CHUNKS,
+                          .w = a,
+                          .body = measure,
+                          .arg = &g,
+                          .sum_count = room_of(k),
+                          .sums = sums,
+                          .longest = &longest};
+    TN_TRY(tnp_rows_wide_pass(ctx, x, &pass));
+    conclude(&(bound){.claim = claim, .probe = probe, .a = a, .sums = sums, .longest = longest, .dim = dim, .k = k},
+             claim->loss, objective, gap);
 done:
-    tnp_sweep_destroy(&sweep);
     tnp_free(a);
     tnp_free(g.by_class);
-    tnp_free(g.sums);
+    tnp_free(sums);
     tnp_free(g.partial);
     tnp_free(g.q);
     return st;

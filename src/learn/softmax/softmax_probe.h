@@ -14,7 +14,7 @@ typedef struct tnp_probe {
 
 /* As tnp_certify_softmax. The gap holds but for a probability of 1e-6 over seeds, and may be much too large: then that one is to
  * be asked. */
-tn_status tnp_probe_softmax(tn_ctx *ctx, tnp_design *design, const tnp_softmax_claim *claim, const tnp_probe *probe,
+tn_status tnp_probe_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_claim *claim, const tnp_probe *probe,
                             double *objective, double *gap);
 /* Whether it is the cheaper way. */
 bool tnp_probe_pays(size_t classes);
