@@ -98,7 +98,7 @@ tn_status tn_moments_load(tn_ctx *ctx, const char *path, tn_moments **out)
         moments->shift_f32[j] = (float)moments->shift[j];
     moments->rows = sizes.rows;
     moments->weight = (double)sizes.rows;
-    tnp_moments_guess_noise(moments);
+    tnp_moments_assume_noise(moments);
     *out = moments;
     moments = NULL;
 done:

@@ -65,27 +65,29 @@ static ref_real score(const scene *c, size_t i, size_t j, ref_real *size)
     return sum;
 }
 
-/* t = state times a score, or state alone; sums: of t, by column, and the rows. The panel must be one that was allowed. */
-static void times_state(void *arg, size_t start, size_t count, const float *s, float *t, double *sums)
+/* t = state times a score, or state alone; sums: of t, by column, and the rows. Calls must be such as were allowed. */
+static void times_state(void *arg, const tnp_panel *at)
 {
     const scene *c = arg;
-    assert_true(count <= 13 && start + count <= N);
-    for (size_t i = 0; i < count * K; ++i) {
-        t[i] = c->state[start * K + i] * (s ? s[i] : 1);
-        sums[i % K] += (double)t[i];
+    assert_true(at->count <= 13 && at->start + at->count <= N);
+    for (size_t i = 0; i < at->count * K; ++i) {
+        at->t[i] = c->state[at->start * K + i] * (at->s ? at->s[i] : 1);
+        at->sums[i % K] += (double)at->t[i];
     }
-    sums[K] += (double)count;
+    at->sums[K] += (double)at->count;
+    at->scratch[0] = at->scratch[1] = 1; /* nobody else's */
 }
 
-static void times_state_wide(void *arg, size_t start, size_t count, const double *s, double *t, double *sums)
+static void times_state_wide(void *arg, const tnp_wide_panel *at)
 {
     const scene *c = arg;
-    assert_true(count <= 13 && start + count <= N);
-    for (size_t i = 0; i < count * K; ++i) {
-        t[i] = c->wide_state[start * K + i] * (s ? s[i] : 1);
-        sums[i % K] += t[i];
+    assert_true(at->count <= 13 && at->start + at->count <= N);
+    for (size_t i = 0; i < at->count * K; ++i) {
+        at->t[i] = c->wide_state[at->start * K + i] * (at->s ? at->s[i] : 1);
+        at->sums[i % K] += at->t[i];
     }
-    sums[K] += (double)count;
+    at->sums[K] += (double)at->count;
+    at->scratch[0] = at->scratch[1] = 1;
 }
 
 /* back (K, D + 1) = t'X with t as times_state has it, sums last. */
@@ -125,20 +127,23 @@ static void passes_in_float(void **state)
     for (int way = 0; way < 2; ++way) {
         float s[N * K], back[K * (D + 1)];
         double wide[N * K], sums[K + 1];
-        const tnp_pass passes[] = {
-            {.k = K, .w = c->w, .s = s},
-            {.k = K, .w = c->w, .s = s, .add = true},
-            {.k = K, .t = c->state, .back = back},
-            {.k = K, .most = 13, .body = times_state, .arg = c, .back = back, .sum_count = K + 1, .sums = sums},
-            {.k = K,
-             .most = 13,
-             .w = c->w,
-             .body = times_state,
-             .arg = c,
-             .back = back,
-             .sum_count = K + 1,
-             .sums = sums},
-        };
+        tnp_pass with_body = {.k = K,
+                              .most = 13,
+                              .body = times_state,
+                              .arg = c,
+                              .scratch = 2,
+                              .back = back,
+                              .sum_count = K + 1,
+                              .sums = sums};
+        tnp_pass passes[] = {{.k = K, .w = c->w, .s = s},
+                             {.k = K, .w = c->w, .s = s, .add = true},
+                             {.k = K, .t = c->state, .back = back},
+                             with_body,
+                             with_body};
+        passes[4].w = c->w;
+        passes[4].most = 0;
+        passes[4].chunk = 5;
+        passes[4].work = 1e9;
         for (size_t p = 0; p < sizeof passes / sizeof *passes; ++p) {
             memcpy(s, c->state, sizeof s);
             assert_fine(test_ctx, tnp_rows_pass(test_ctx, &c->x[way], &passes[p]));
@@ -172,19 +177,22 @@ static void passes_in_double(void **state)
     }
     for (int way = 0; way < 2; ++way) {
         double s[N * K], back[K * (D + 1)], sums[K + 1], most = -1, u = 0x1p-53;
-        const tnp_wide_pass passes[] = {
-            {.k = K, .w = c->wide_w, .s = s, .longest = &most},
-            {.k = K, .t = c->wide_state, .back = back},
-            {.k = K, .most = 13, .body = times_state_wide, .arg = c, .back = back, .sum_count = K + 1, .sums = sums},
-            {.k = K,
-             .most = 13,
-             .w = c->wide_w,
-             .body = times_state_wide,
-             .arg = c,
-             .back = back,
-             .sum_count = K + 1,
-             .sums = sums},
-        };
+        tnp_wide_pass with_body = {.k = K,
+                                   .most = 13,
+                                   .body = times_state_wide,
+                                   .arg = c,
+                                   .scratch = 2,
+                                   .back = back,
+                                   .sum_count = K + 1,
+                                   .sums = sums};
+        tnp_wide_pass passes[] = {{.k = K, .w = c->wide_w, .s = s, .longest = &most},
+                                  {.k = K, .t = c->wide_state, .back = back},
+                                  with_body,
+                                  with_body};
+        passes[3].w = c->wide_w;
+        passes[3].most = 0;
+        passes[3].chunk = 5;
+        passes[3].work = 1e9;
         for (size_t p = 0; p < sizeof passes / sizeof *passes; ++p) {
             assert_fine(test_ctx, tnp_rows_wide_pass(test_ctx, &c->x[way], &passes[p]));
             if (passes[p].s)
@@ -227,7 +235,7 @@ static void grams(void **state)
         for (int form = 0; form < 16; ++form) {
             tnp_gram gram = {form & 1 ? h : NULL, form & 2 ? mean : NULL, form & 4, form & 8};
             size_t width = D + gram.constant;
-            assert_fine(test_ctx, tnp_rows_gram(test_ctx, &c->x[way], &gram, a));
+            assert_fine(test_ctx, c->x[way].ops->gram(test_ctx, c->x[way].self, &gram, a));
             for (size_t p = 0; p < width; ++p)
                 for (size_t q = p; q < (gram.diagonal ? p + 1 : width); ++q) {
                     ref_real want = 0, size = 0;
@@ -270,7 +278,7 @@ static void groups_and_picked_rows(void **state)
                 }
             assert_true(fabsl((ref_real)sums[e] - want) <= N * 0x1p-53L * size);
         }
-        assert_fine(test_ctx, tnp_rows_pick(test_ctx, x, which, PICKED, out));
+        assert_fine(test_ctx, x->ops->pick(test_ctx, x->self, which, PICKED, out));
         assert_fine(test_ctx, x->ops->sample(test_ctx, x->self, STRIDE, &sample, &ld, &kept));
         for (size_t j = 0; j < D; ++j) {
             for (size_t i = 0; i < PICKED; ++i)

@@ -45,16 +45,20 @@ typedef struct moved {
     size_t by;
 } moved;
 
-static inline void moved_body(void *arg, size_t start, size_t count, const float *s, float *t, double *sums)
+static inline void moved_body(void *arg, const tnp_panel *at)
 {
     const moved *m = arg;
-    m->pass->body(m->pass->arg, m->by + start, count, s, t, sums);
+    tnp_panel own = *at;
+    own.start += m->by;
+    m->pass->body(m->pass->arg, &own);
 }
 
-static inline void moved_wide_body(void *arg, size_t start, size_t count, const double *s, double *t, double *sums)
+static inline void moved_wide_body(void *arg, const tnp_wide_panel *at)
 {
     const moved *m = arg;
-    m->wide->body(m->wide->arg, m->by + start, count, s, t, sums);
+    tnp_wide_panel own = *at;
+    own.start += m->by;
+    m->wide->body(m->wide->arg, &own);
 }
 
 static inline tn_status three_pass(tn_ctx *ctx, void *self, const tnp_pass *all)
@@ -140,7 +144,7 @@ static inline tn_status three_gram(tn_ctx *ctx, void *self, const tnp_gram *all,
     for (size_t p = 0; st == TN_OK && p < PARTS; ++p) {
         tnp_gram own = *all;
         own.h = all->h ? all->h + x->start[p] : NULL;
-        st = tnp_rows_gram(ctx, &x->part[p], &own, of + p * size);
+        st = x->part[p].ops->gram(ctx, x->design[p], &own, of + p * size);
     }
     merge(of, size, a);
     free(of);
@@ -168,7 +172,7 @@ static inline tn_status three_pick(tn_ctx *ctx, void *self, const size_t *rows, 
     ++x->calls[PICK];
     for (size_t i = 0; st == TN_OK && i < count; ++i) {
         size_t p = rows[i] >= x->start[2] ? 2 : rows[i] >= x->start[1] ? 1 : 0, own = rows[i] - x->start[p];
-        st = tnp_rows_pick(ctx, &x->part[p], &own, 1, out + i * x->dim);
+        st = x->part[p].ops->pick(ctx, x->design[p], &own, 1, out + i * x->dim);
     }
     return st;
 }

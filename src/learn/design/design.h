@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rows of a learner that passes over them many times: feeds side by side, in float, block by block. They are kept in
- * memory when the budget has room for them and read again from their files otherwise. */
+ * The rows of a learner that passes over them many times: feeds side by side, in float, block by block. They are kept
+ * in memory when the budget has room for them and read again from their files otherwise. */
 #ifndef TNP_DESIGN_H
 #define TNP_DESIGN_H
 
@@ -34,12 +34,12 @@ tnp_rows tnp_design_rows(tnp_design *design);
 tn_status tnp_design_block(tn_ctx *ctx, tnp_design *design, size_t b, const float **x, size_t *start, size_t *count);
 /* Rows of a run: neighbours that are read together when blocks are put together from all over the files. */
 size_t tnp_design_run(const tnp_design *design);
-/* Of a streamed design: the runs runs[0..count) one after the other as x (*rows, dim), valid until the next call; together at most a
- * block of rows. place (block) receives the number of each. */
+/* Of a streamed design: the runs runs[0..count) one after the other as x (*rows, dim), valid until the next call;
+ * together at most a block of rows. place (block) receives the number of each. */
 tn_status tnp_design_runs(tn_ctx *ctx, tnp_design *design, const size_t *runs, size_t count, const float **x,
                           size_t *place, size_t *rows);
-/* Products of the rows, (rows, rows), symmetric, as float; made by the first call and kept while the design lives. One product
- * of rows^2 dim flops. Streamed designs are read about rows / (rows of a band) / 2 times. */
+/* Products of the rows, (rows, rows), symmetric, as float; made by the first call and kept while the design lives. One
+ * product of rows^2 dim flops. Streamed designs are read about rows / (rows of a band) / 2 times. */
 tn_status tnp_design_gram(tn_ctx *ctx, tnp_design *design, const float **gram);
 /* Bytes that it needs at least, while it is made. */
 size_t tnp_design_gram_bytes(size_t rows, size_t dim);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a trained head may claim: its objective, and how far that can be above the minimum, of the float weights as they are
- * saved, computed in double. */
+ * What a trained head may claim: its objective, and how far that can be above the minimum, of the float weights as they
+ * are saved, computed in double. */
 #ifndef TNP_CERTIFY_H
 #define TNP_CERTIFY_H
 

@@ -2,18 +2,18 @@
  *
  *   f(w, b) = 1/2 |w|^2 + [b^2 / 2] + sum_i c_i loss(y_i (w'x_i + b))
  *
- * Newton's method with an exact line search; the steps are learn/exact_step.c's. Squared hinge and logistic loss are taken as they are.
- * The hinge has no second derivative: it is rounded off over a width mu below the margin,
+ * Newton's method with an exact line search; the steps are learn/exact_step.c's. Squared hinge and logistic loss are
+ * taken as they are. The hinge has no second derivative: it is rounded off over a width mu below the margin,
  *
  *   loss_mu(m) = 0 | v^2 / (2 mu) | v - mu / 2   for   v = 1 - m <= 0 | < mu | >= mu,
  *
- * and mu is made smaller until the hinge itself is certified. Its multipliers c clip(v / mu, 0, 1) are feasible for the hinge,
- * whose gap at the optimum of loss_mu is at most mu / 2 sum c. Interior points were refused: they solve with all rows where
- * this solves with those that lie between the margin and mu.
+ * and mu is made smaller until the hinge itself is certified. Its multipliers c clip(v / mu, 0, 1) are feasible for the
+ * hinge, whose gap at the optimum of loss_mu is at most mu / 2 sum c. Interior points were refused: they solve with all
+ * rows where this solves with those that lie between the margin and mu.
  *
- * The minimum is bounded from below by the multipliers of the double iterates (see learn/certify.c for why that is a bound);
- * the objective is that of the weights rounded to float, for which the best intercept is found once more: with rows far from the
- * origin the roundings of w move all scores together. Oracles: ref_svm, ref_logistic. */
+ * The minimum is bounded from below by the multipliers of the double iterates (see learn/certify.c for why that is a
+ * bound); the objective is that of the weights rounded to float, for which the best intercept is found once more: with
+ * rows far from the origin the roundings of w move all scores together. Oracles: ref_svm, ref_logistic. */
 #include "learn/linear/exact.h"
 #include "learn/linear/certify.h"
 #include "learn/linear/exact_step.h"
@@ -72,16 +72,14 @@ static bool penalised(const solver *v, size_t i)
 
 static double dot(const solver *v, const double *a, const double *b)
 {
-    double sum = 0;
-    for (size_t i = 0; i <= v->dim; ++i)
-        sum += penalised(v, i) ? a[i] * b[i] : 0;
-    return sum;
+    return tnp_dot_wide(a, b, v->dim + penalised(v, v->dim));
 }
 
 /* ---- where it is ---- */
 
-/* Bound of the minimum from the present slopes: alpha = |r|, sum y alpha x = w - g. A free intercept wants sum r = 0; the share
- * that the heavier side has too much is taken from it, which moves the sum of rows by no more than that times the longest. */
+/* Bound of the minimum from the present slopes: alpha = |r|, sum y alpha x = w - g. A free intercept wants sum r = 0;
+ * the share that the heavier side has too much is taken from it, which moves the sum of rows by no more than that times
+ * the longest. */
 static double bound_of(const solver *v)
 {
     double side[2] = {0}, dual[2] = {0}, square = 0, over = 0, share = 0;
@@ -115,8 +113,8 @@ static double stretched(const solver *v, double t)
     return sum;
 }
 
-/* The best t. The hinge is dear to rows that miss the margin by a rounding, or by the part of mu that the smooth loss leaves them at:
- * where multipliers are far below c, a little more of w is worth more than a smaller mu. */
+/* The best t. The hinge is dear to rows that miss the margin by a rounding, or by the part of mu that the smooth loss
+ * leaves them at: where multipliers are far below c, a little more of w is worth more than a smaller mu. */
 static double best_stretch(const solver *v)
 {
     double low = 0.5, high = 2, square = dot(v, v->w, v->w);
@@ -167,9 +165,7 @@ static tn_status look(solver *v)
     ++v->passes;
     v->f = smooth + dot(v, v->w, v->w) / 2;
     keep_best(v);
-    v->square = 0;
-    for (size_t i = 0; i <= v->dim; ++i)
-        v->square += v->g[i] * v->g[i];
+    v->square = tnp_dot_wide(v->g, v->g, v->dim + 1);
     v->lower = fmax(v->lower, bound_of(v));
     return st;
 }
@@ -324,7 +320,8 @@ static void column_costs(const tnp_columns *columns, size_t column, size_t rows,
         tnp_signed_costs(columns, i, &column, 1, a + i);
 }
 
-/* Two roundings are tried, that place and a little more of it: rows at the margin then are beyond it in spite of their errors. */
+/* Two roundings are tried, that place and a little more of it: rows at the margin then are beyond it in spite of their
+ * errors. */
 static tn_status finish(solver *v, float *out, float *other, double *objective)
 {
     tn_status st = TN_OK;

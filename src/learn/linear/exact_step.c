@@ -10,8 +10,9 @@
  *
  *   e = (u'q - g_b) / (u'p + r),   d = -g + B'(q - e p).
  *
- * A class of a hundred against the rest has few hundred active rows after the first steps, whatever the width. Conjugate gradients
- * were refused here: what comes to this file is so conditioned that they need thousands of passes. */
+ * A class of a hundred against the rest has few hundred active rows after the first steps, whatever the width.
+ * Conjugate gradients were refused here: what comes to this file is so conditioned that they need thousands of passes.
+ * */
 #include "learn/linear/exact_step.h"
 #include "algebra/blas.h"
 
@@ -68,7 +69,7 @@ static tn_status by_columns(tn_ctx *ctx, const tnp_rows *x, const tnp_system *v,
     TN_TRY(tnp_alloc_raw(ctx, width * width, sizeof *a, &a));
     *found = false;
     for (size_t i = 0; !*found && i < SHIFT_COUNT; ++i) {
-        TN_TRY(tnp_rows_gram(ctx, x, &(tnp_gram){.h = v->h, .constant = v->bias}, a));
+        TN_TRY(x->ops->gram(ctx, x->self, &(tnp_gram){.h = v->h, .constant = v->bias}, a));
         double most = largest(width, a);
         for (size_t j = 0; j < width; ++j)
             a[j * width + j] += j < x->dim ? 1 : v->ridge;
@@ -105,7 +106,7 @@ static tn_status gather_active(tn_ctx *ctx, const tnp_rows *x, const double *h, 
         }
         if (n < PICKED && i + 1 < x->rows)
             continue;
-        TN_TRY(tnp_rows_pick(ctx, x, which, n, rows));
+        TN_TRY(x->ops->pick(ctx, x->self, which, n, rows));
         for (size_t j = 0; j < n * dim; ++j)
             f->b[at * dim + j] = f->u[at + j / dim] * (double)rows[j];
         at += n;
@@ -146,12 +147,12 @@ static tn_status by_rows(tn_ctx *ctx, const tnp_rows *x, const tnp_system *v, si
 {
     tn_status st = TN_OK;
     few f = {.n = active, .dim = x->dim};
-    size_t room = tnp_max(active, 1);
-    TN_TRY(tnp_alloc_raw(ctx, room * f.dim, sizeof *f.b, &f.b));
-    TN_TRY(tnp_alloc_raw(ctx, room, sizeof *f.u, &f.u));
-    TN_TRY(tnp_alloc_raw(ctx, room * room, sizeof *f.k, &f.k));
-    TN_TRY(tnp_alloc_raw(ctx, room, sizeof *f.p, &f.p));
-    TN_TRY(tnp_alloc_raw(ctx, room, sizeof *f.q, &f.q));
+    size_t size = tnp_max(active, 1);
+    TN_TRY(tnp_alloc_raw(ctx, size * f.dim, sizeof *f.b, &f.b));
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *f.u, &f.u));
+    TN_TRY(tnp_alloc_raw(ctx, size * size, sizeof *f.k, &f.k));
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *f.p, &f.p));
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *f.q, &f.q));
     TN_TRY(gather_active(ctx, x, v->h, &f));
     *found = active == 0;
     for (size_t i = 0; !*found && i < SHIFT_COUNT; ++i) {

@@ -15,8 +15,8 @@ typedef struct tnp_system {
 
 /* Bytes that a step needs when so many rows have a curvature. */
 size_t tnp_step_bytes(size_t dim, size_t active);
-/* d (dim + 1). One pass over the rows, plus one over their active part. *found is false when no shift of the diagonal made the matrix
- * definite. */
+/* d (dim + 1). One pass over the rows, plus one over their active part. *found is false when no shift of the diagonal
+ * made the matrix definite. */
 tn_status tnp_step(tn_ctx *ctx, const tnp_rows *x, const tnp_system *system, double *d, bool *found);
 
 #endif

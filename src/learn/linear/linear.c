@@ -7,9 +7,9 @@
  *   logistic, multi-class              two levels, softmax.c
  *   logistic, multi-label              Newton, a binary logistic model a class
  *
- * These work in float. What they hand out is certified in double (certify.c, certify_softmax.c); a column whose gap is larger
- * than what was asked for changes to whole Hessians in double (exact.c), the softmax to softmax_exact.c, each as far as
- * max-passes and the budget allow. What then is not converged says so.
+ * These work in float. What they hand out is certified in double (certify.c, certify_softmax.c); a column whose gap is
+ * larger than what was asked for changes to whole Hessians in double (exact.c), the softmax to softmax_exact.c, each as
+ * far as max-passes and the budget allow. What then is not converged says so.
  *
  * A held-out class that has no positive row left is trained like any other: it learns to say no. */
 #include "learn/linear/linear.h"
@@ -171,8 +171,8 @@ static size_t count_present(const size_t *sizes, size_t classes)
     return present;
 }
 
-/* Row weights balance the classes of all rows; weight (folds, classes) makes them those of the rows outside each fold. sizes
- * (2 classes) is scratch. */
+/* Row weights balance the classes of all rows; weight (folds, classes) makes them those of the rows outside each fold.
+ * sizes (2 classes) is scratch. */
 static void fold_weights(const tnp_linear *l, size_t *sizes, float *weight)
 {
     size_t k = l->task->y.classes, *outside = sizes + k;
@@ -202,21 +202,21 @@ static double cost_of(const tnp_linear *l, double cost, size_t n)
 }
 
 /* Arrays that a tnp_columns borrows. */
-typedef struct column_room {
+typedef struct column_arrays {
     uint32_t *fold;
     float *positive, *negative, *fold_weight;
-} column_room;
+} column_arrays;
 
-static void room_free(column_room *room)
+static void column_arrays_free(column_arrays *own)
 {
-    tnp_free(room->fold);
-    tnp_free(room->positive);
-    tnp_free(room->negative);
-    tnp_free(room->fold_weight);
+    tnp_free(own->fold);
+    tnp_free(own->positive);
+    tnp_free(own->negative);
+    tnp_free(own->fold_weight);
 }
 
 /* Costs of the columns of fold f, whose training has n rows and sizes (classes) of them positive. */
-static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, const size_t *sizes, column_room *room)
+static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, const size_t *sizes, column_arrays *own)
 {
     bool balance = l->options->class_weight == TN_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTILABEL;
     size_t classes = l->task->y.classes;
@@ -224,45 +224,45 @@ static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, con
     for (size_t k = 0; k < classes; ++k) {
         size_t j = f * classes + k;
         double share = balance && sizes[k] > 0 && sizes[k] < n ? (double)sizes[k] / (double)n : 0.5;
-        room->fold[j] = (uint32_t)f;
+        own->fold[j] = (uint32_t)f;
         /* A constant class costs nothing and is solved at once; the head gives it its constant. */
-        room->positive[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / share);
-        room->negative[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / (1 - share));
+        own->positive[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / share);
+        own->negative[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / (1 - share));
     }
 }
 
-static tn_status make_columns(tn_ctx *ctx, const tnp_linear *l, double cost, column_room *room, tnp_columns *out)
+static tn_status make_columns(tn_ctx *ctx, const tnp_linear *l, double cost, column_arrays *own, tnp_columns *out)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &l->task->y;
     size_t count = y->classes * l->folds, *sizes = NULL;
-    TN_TRY(tnp_alloc(ctx, count, sizeof *room->fold, &room->fold));
-    TN_TRY(tnp_alloc(ctx, count, sizeof *room->positive, &room->positive));
-    TN_TRY(tnp_alloc(ctx, count, sizeof *room->negative, &room->negative));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *own->fold, &own->fold));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *own->positive, &own->positive));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *own->negative, &own->negative));
     TN_TRY(tnp_alloc(ctx, 2 * y->classes, sizeof *sizes, &sizes));
     for (size_t f = 0; f < l->folds; ++f) {
         size_t n = count_training(l, f, sizes);
-        fold_costs(l, cost, f, n, sizes, room);
+        fold_costs(l, cost, f, n, sizes, own);
     }
     if (balances_folds(l)) {
-        TN_TRY(tnp_alloc(ctx, count, sizeof *room->fold_weight, &room->fold_weight));
-        fold_weights(l, sizes, room->fold_weight);
+        TN_TRY(tnp_alloc(ctx, count, sizeof *own->fold_weight, &own->fold_weight));
+        fold_weights(l, sizes, own->fold_weight);
     }
     *out = (tnp_columns){.y = y,
                          .count = count,
-                         .fold = l->row_fold ? room->fold : NULL,
+                         .fold = l->row_fold ? own->fold : NULL,
                          .row_fold = l->row_fold,
                          .row_weight = l->row_weight,
-                         .positive_cost = room->positive,
-                         .negative_cost = room->negative,
-                         .fold_weight = room->fold_weight};
+                         .positive_cost = own->positive,
+                         .negative_cost = own->negative,
+                         .fold_weight = own->fold_weight};
 done:
     tnp_free(sizes);
     return st;
 }
 
-/* What is not converged says so where people see it; `worst` is the largest gap beside what it is measured by. Classes that are trained
- * one by one are judged one by one. Folds say it once for all, whatever C it was: they only choose. */
+/* What is not converged says so where people see it; `worst` is the largest gap beside what it is measured by. Classes
+ * that are trained one by one are judged one by one. Folds say it once for all, whatever C it was: they only choose. */
 static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out, double worst, bool by_class)
 {
     if (out->converged)
@@ -301,8 +301,8 @@ done:
     return st;
 }
 
-/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at weight 0. What
- * is said is said of the last. */
+/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at
+ * weight 0. What is said is said of the last. */
 static tn_status by_softmax_folds(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
 {
     tn_status st = TN_OK;
@@ -370,9 +370,9 @@ static tn_status certify_all(tn_ctx *ctx, const training_job *job)
     return certify(ctx, job, job->columns->count);
 }
 
-/* Columns whose gap is larger than what was asked for, into job->cols, and the largest gap of one beside its objective. One that can be
- * brought to nothing (a fold without any row of one side) never has a small gap beside its own objective: where the gap of all is small
- * enough beside all, it may be small beside their mean. */
+/* Columns whose gap is larger than what was asked for, into job->cols, and the largest gap of one beside its objective.
+ * One that can be brought to nothing (a fold without any row of one side) never has a small gap beside its own
+ * objective: where the gap of all is small enough beside all, it may be small beside their mean. */
 static size_t unsolved(const training_job *job, double *worst)
 {
     size_t n = 0, count = job->columns->count;
@@ -392,8 +392,8 @@ static size_t unsolved(const training_job *job, double *worst)
     return n;
 }
 
-/* Columns that are worse than no weights at all, whose objective is the sum of their costs (logistic: times log 2): float lost them, or
- * has no such numbers. They start anew, and are certified there. */
+/* Columns that are worse than no weights at all, whose objective is the sum of their costs (logistic: times log 2):
+ * float lost them, or has no such numbers. They start anew, and are certified there. */
 static tn_status start_anew(tn_ctx *ctx, const training_job *job)
 {
     tn_status st = TN_OK;
@@ -491,7 +491,7 @@ static tn_status check_costs(tn_ctx *ctx, const tnp_linear *l, double cost)
 tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
 {
     tn_status st = TN_OK;
-    column_room room = {0};
+    column_arrays own = {0};
     tnp_columns columns;
     training_job job = {.l = l, .columns = &columns, .w = w, .out = out};
     size_t steps = 0;
@@ -502,7 +502,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     if (method == TNP_BY_SOFTMAX)
         return l->row_fold ? by_softmax_folds(ctx, l, cost, w, out)
                            : by_softmax(ctx, l, cost_of(l, cost, l->task->y.rows), w, out);
-    TN_TRY(make_columns(ctx, l, cost, &room, &columns));
+    TN_TRY(make_columns(ctx, l, cost, &own, &columns));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.objective, &job.objective));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.gap, &job.gap));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.cols, &job.cols));
@@ -514,7 +514,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     TN_TRY(by_exact(ctx, &job, steps));
     sum_up(ctx, &job);
 done:
-    room_free(&room);
+    column_arrays_free(&own);
     tnp_free(job.objective);
     tnp_free(job.gap);
     tnp_free(job.cols);
@@ -545,9 +545,9 @@ tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool log
 tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tn_learn_options *options, tnp_linear_method method,
                                         size_t rows, size_t dim, size_t columns, size_t besides)
 {
-    size_t block = tnp_design_block_rows(rows, dim) * dim * sizeof(float), room = tnp_budget_left(ctx);
+    size_t block = tnp_design_block_rows(rows, dim) * dim * sizeof(float), left = tnp_budget_left(ctx);
     bool squared = options->loss == TN_SVM_SQUARED_HINGE;
-    bool gram = method == TNP_BY_DUAL && tnp_dual_wants_gram(rows, dim, columns, squared) && besides < room &&
-                tnp_dual_bytes(rows, dim, columns, true) + block <= room - besides;
+    bool gram = method == TNP_BY_DUAL && tnp_dual_wants_gram(rows, dim, columns, squared) && besides < left &&
+                tnp_dual_bytes(rows, dim, columns, true) + block <= left - besides;
     return gram ? TNP_BY_GRAM : method;
 }

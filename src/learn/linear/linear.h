@@ -36,20 +36,22 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *linear, double cost, f
 /* Scores (rows, classes) of every row by the models that were trained without its fold. */
 tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *linear, const float *w, float *scores);
 
-/* Weights of the task's rows: sample weights from the options' file times class weights; NULL when all are 1. Owned by the
- * caller, free with tnp_free. */
+/* Weights of the task's rows: sample weights from the options' file times class weights; NULL when all are 1. Owned by
+ * the caller, free with tnp_free. */
 tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tn_learn_options *options, float **out);
-/* The same for least squares: gives the task its weights, and rows of weight 0 leave it. TN_ERR_ARG where every class would have
- * weights of its own. */
+/* The same for least squares: gives the task its weights, and rows of weight 0 leave it. TN_ERR_ARG where every class
+ * would have weights of its own. */
 tn_status tnp_task_weigh(tn_ctx *ctx, tnp_task *task, const tn_labels *labels, const tn_learn_options *options);
 /* Values of --grid, or the default's when it is empty; each positive. Owned by the caller, free with tnp_free. */
 tn_status tnp_grid_new(tn_ctx *ctx, const char *text, const double *standard, size_t standard_count, double **out,
                        size_t *count);
-/* Which method trains: the softmax its own, Newton's is for other logistic losses and for an intercept that is not penalised. */
+/* Which method trains: the softmax its own, Newton's is for other logistic losses and for an intercept that is not
+ * penalised. */
 typedef enum tnp_linear_method { TNP_BY_DUAL, TNP_BY_NEWTON, TNP_BY_SOFTMAX, TNP_BY_GRAM } tnp_linear_method;
 tnp_linear_method tnp_linear_method_of(const tn_learn_options *options, bool logistic, bool bias, tn_task task);
-/* The same for a shape: TNP_BY_GRAM instead of TNP_BY_DUAL where it is the faster way and the budget has room for it, for `besides`
- * and for a block of rows. Decided once, before the design takes its memory: a training with tnp_linear.gram does not ask. */
+/* The same for a shape: TNP_BY_GRAM instead of TNP_BY_DUAL where it is the faster way and the budget has room for it,
+ * for `besides` and for a block of rows. Decided once, before the design takes its memory: a training with
+ * tnp_linear.gram does not ask. */
 tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tn_learn_options *options, tnp_linear_method method,
                                         size_t rows, size_t dim, size_t columns, size_t besides);
 /* Bytes that a training of these columns needs besides the design. */

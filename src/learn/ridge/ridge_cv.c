@@ -5,8 +5,8 @@
  *   primal   statistics of all rows once; of a training fold: all less the fold held out
  *   dual     products of all rows once; of a training fold: the rows and columns that belong to it
  *
- * Held-out scores of the dual need no features either: x'w = sum_i v_i x'x_i. Of weighted rows the training has weighted squares;
- * the quality of what is held out counts every row alike. */
+ * Held-out scores of the dual need no features either: x'w = sum_i v_i x'x_i. Of weighted rows the training has
+ * weighted squares; the quality of what is held out counts every row alike. */
 #include "algebra/blas.h"
 #include "learn/head/cross.h"
 #include "learn/ridge/ridge.h"
@@ -39,15 +39,12 @@ static tn_status read_held(tn_ctx *ctx, cv_job *job)
 {
     size_t dim = job->x->dim;
     if (!job->wide)
-        return tnp_rows_pick(ctx, &job->all_rows, job->rows, job->count, job->held);
-    for (size_t f = 0, at = 0; f < job->x->feed_count; at += tn_feed_cols(job->x->feeds[f++]))
-        for (size_t i = 0; i < job->count; ++i) {
-            tn_status st =
-                tn_feed_read_wide(ctx, job->x->feeds[f], job->rows[i], 1, job->held_wide + i * dim + at, dim);
-            if (st != TN_OK)
-                return st;
-        }
-    return TN_OK;
+        return job->all_rows.ops->pick(ctx, job->x, job->rows, job->count, job->held);
+    tn_status st = TN_OK;
+    for (size_t i = 0; st == TN_OK && i < job->count; ++i)
+        st =
+            tnp_feeds_read_wide(ctx, job->x->feeds, job->x->feed_count, job->rows[i], 1, job->held_wide + i * dim, dim);
+    return st;
 }
 
 /* Splits the rows by fold f and, in the primal, collects the features of those held out. */
@@ -90,8 +87,8 @@ done:
     return st;
 }
 
-/* What the dual needs of the fold: products of held-out and training rows (count, m), and each training row's mean product
- * with the training rows (m). */
+/* What the dual needs of the fold: products of held-out and training rows (count, m), and each training row's mean
+ * product with the training rows (m). */
 static tn_status dual_fold_products(tn_ctx *ctx, cv_job *job)
 {
     size_t n = job->x->rows, m = job->inside_count;
@@ -166,8 +163,8 @@ done:
     return st;
 }
 
-/* Statistics of the rows held out, in blocks; x is used up as scratch, so they come from a copy. Wide ones are about the shift
- * of all rows, which is left taken off held_wide. */
+/* Statistics of the rows held out, in blocks; x is used up as scratch, so they come from a copy. Wide ones are about
+ * the shift of all rows, which is left taken off held_wide. */
 static tn_status held_stats(tn_ctx *ctx, const cv_job *job, tnp_moments **out)
 {
     tn_status st = TN_OK;
@@ -286,7 +283,7 @@ static size_t largest_fold(const uint32_t *row_fold, size_t rows, size_t folds)
     return most;
 }
 
-/* Moments of all rows, and room for the fold held out. */
+/* Moments of all rows, and arrays for the fold held out. */
 static tn_status begin(tn_ctx *ctx, cv_job *job, const double *mean)
 {
     tn_status st = TN_OK;

@@ -4,15 +4,15 @@
  *
  *   min f >= D(q) = sum_i c_i H(q_i) - 1/2 sum_k |sum_i theta_ik x_i|^2,    H the entropy,
  *
- * and with free intercepts only if also sum_i theta_ik = 0 for every class k. The softmax of the scores misses that by the
- * slopes in b, e_k = m_k - n_k with m_k = sum c q_k the mass that class k gets and n_k what its rows have. A q' that fits takes
- * the share e_k / m_k from every row of a class with too much and gives it to those with too little:
+ * and with free intercepts only if also sum_i theta_ik = 0 for every class k. The softmax of the scores misses that by
+ * the slopes in b, e_k = m_k - n_k with m_k = sum c q_k the mass that class k gets and n_k what its rows have. A q'
+ * that fits takes the share e_k / m_k from every row of a class with too much and gives it to those with too little:
  *
  *   -q' log q' >= (1 - e_k / m_k) (-q log q) where mass is taken, -q log q - (what is given) where it is given,
  *   |sum theta'_ik x_i| <= |sum theta_ik x_i| + |e_k| max |x_i|,
  *
- * so that D(q') is bounded without another pass. At the best b for w all e are 0. Where they cost too much, the pass is made again
- * with another b for q alone. Oracle: ref_logistic. */
+ * so that D(q') is bounded without another pass. At the best b for w all e are 0. Where they cost too much, the pass is
+ * made again with another b for q alone. Oracle: ref_logistic. */
 #include "learn/softmax/certify_softmax.h"
 #include "learn/linear/certify.h"
 
@@ -20,26 +20,10 @@
 #include <string.h>
 
 static const double ABSENT = -60, MOST_PART = 0.7, WORTH = 0.1; /* exp of ABSENT is nothing */
-enum { ROUNDS = 8, CHUNK = 16, MOST_CHUNKS = 16, MOST = CHUNK * MOST_CHUNKS };
+enum { ROUNDS = 8, CHUNK = 16 };
 
-typedef struct work {
-    tn_ctx *ctx;
-    const tnp_softmax *l;
-    size_t k, start, count;
-    const double *s;
-    double *t;
-    double *shift;   /* k: what b is moved by for q */
-    double *partial; /* (MOST_CHUNKS, room_of(k)) */
-} work;
-
-/* Sums over rows: the loss, then (k) each: mass, disorder, and the curvature in b, sum c q (1 - q). */
-static size_t room_of(size_t k)
-{
-    return 1 + 3 * k;
-}
-
-/* log sum_j exp(s_j - s_own). The largest term is taken out, and log1p of the others: what is left of a row that is certain is
- * below the last digit of its scores. */
+/* log sum_j exp(s_j - s_own). The largest term is taken out, and log1p of the others: what is left of a row that is
+ * certain is below the last digit of its scores. */
 double tnp_softmax_row_loss(const double *s, size_t classes, size_t own)
 {
     size_t most = 0;
@@ -51,52 +35,29 @@ double tnp_softmax_row_loss(const double *s, size_t classes, size_t own)
     return (s[most] - s[own]) + log1p(rest);
 }
 
-/* Row i of the panel. */
-static void measure_row(const work *g, size_t i, double *sum)
+void tnp_softmax_measure(void *arg, const tnp_wide_panel *at)
 {
-    const tnp_targets *y = g->l->y;
-    size_t k = g->k, row = g->start + i, own = y->cls[y->first[row]];
-    const double *s = g->s + i * k;
-    double c = (double)g->l->cost * (g->l->row_weight ? (double)g->l->row_weight[row] : 1);
-    double moved = s[0] + g->shift[0], other = 0;
-    for (size_t j = 1; j < k; ++j)
-        moved = fmax(moved, s[j] + g->shift[j]);
-    for (size_t j = 0; j < k; ++j) {
-        double *t = g->t + i * k + j;
-        *t = exp(s[j] + g->shift[j] - moved);
-        other += *t;
+    const tnp_softmax_claimed *g = arg;
+    const tnp_targets *y = g->loss->y;
+    size_t k = y->classes;
+    for (size_t i = 0; i < at->count; ++i) {
+        size_t row = at->start + i, own = y->cls[y->first[row]];
+        const double *s = at->s + i * k;
+        double c = tnp_softmax_cost(g->loss, row), *t = at->t + i * k;
+        double moved = s[0] + g->shift[0], other = 0;
+        for (size_t j = 1; j < k; ++j)
+            moved = fmax(moved, s[j] + g->shift[j]);
+        for (size_t j = 0; j < k; ++j)
+            other += t[j] = exp(s[j] + g->shift[j] - moved);
+        at->sums[0] += c * tnp_softmax_row_loss(s, k, own);
+        for (size_t j = 0; j < k; ++j) {
+            double q = t[j] / other;
+            at->sums[1 + j] += c * q;
+            at->sums[1 + k + j] += q > 0 ? -c * q * (s[j] + g->shift[j] - moved - log(other)) : 0;
+            at->sums[1 + 2 * k + j] += c * q * (1 - q);
+            t[j] = c * (q - (j == own ? 1 : 0));
+        }
     }
-    sum[0] += c * tnp_softmax_row_loss(s, k, own);
-    for (size_t j = 0; j < k; ++j) {
-        double *t = g->t + i * k + j, q = *t / other;
-        sum[1 + j] += c * q;
-        sum[1 + k + j] += q > 0 ? -c * q * (s[j] + g->shift[j] - moved - log(other)) : 0;
-        sum[1 + 2 * k + j] += c * q * (1 - q);
-        *t = c * (q - (j == own ? 1 : 0));
-    }
-}
-
-static void measure_chunk(void *arg, size_t chunk)
-{
-    const work *g = arg;
-    double *sum = g->partial + chunk * room_of(g->k);
-    memset(sum, 0, room_of(g->k) * sizeof *sum);
-    for (size_t i = chunk * CHUNK; i < tnp_min(g->count, (chunk + 1) * CHUNK); ++i)
-        measure_row(g, i, sum);
-}
-
-static void measure(void *arg, size_t start, size_t count, const double *s, double *t, double *sums)
-{
-    work *g = arg;
-    size_t chunks = (count + CHUNK - 1) / CHUNK, room = room_of(g->k);
-    g->start = start;
-    g->count = count;
-    g->s = s;
-    g->t = t;
-    tnp_parallel(g->ctx, tnp_threads_for(g->ctx, 64.0 * (double)g->k * (double)count), chunks, measure_chunk, g);
-    for (size_t c = 0; c < chunks; ++c)
-        for (size_t j = 0; j < room; ++j)
-            sums[j] += g->partial[c * room + j];
 }
 
 double tnp_softmax_bound(const tnp_softmax_sums *sums, size_t k, size_t dim, bool bias, bool penalised,
@@ -106,28 +67,28 @@ double tnp_softmax_bound(const tnp_softmax_sums *sums, size_t k, size_t dim, boo
     double bound = 0, size = 0;
     for (size_t j = 0; j < k; ++j) {
         double off = fixed ? sums->mass[j] - sums->own[j] : 0, share = off > 0 ? off / sums->mass[j] : 0;
-        double length =
-            sqrt(tnp_square(back + j * (dim + 1), dim + (bias && penalised))) + fabs(off) * sqrt(sums->longest);
+        const double *own = back + j * (dim + 1);
+        double length = sqrt(tnp_dot_wide(own, own, dim + (bias && penalised))) + fabs(off) * sqrt(sums->longest);
         bound += (1 - share) * sums->disorder[j] - fmax(0, off) - length * length / 2;
         size += sums->disorder[j] + length * length / 2;
     }
     return bound - tnp_certify_rounding(size);
 }
 
-/* Moves b for q towards where every class has its mass: Newton's step where all classes share alike, a part of it where two are
- * each other's only rivals. */
-static void move_intercepts(const work *g, const tnp_softmax_sums *sums, const double *bend)
+/* Moves b for q towards where every class has its mass: Newton's step where all classes share alike, a part of it where
+ * two are each other's only rivals. */
+static void move_intercepts(const tnp_softmax_sums *sums, size_t k, const double *bend, double *shift)
 {
-    double k = (double)g->k, part = fmin((k - 1) / k, MOST_PART);
-    for (size_t j = 0; j < g->k; ++j) {
+    double part = fmin(((double)k - 1) / (double)k, MOST_PART);
+    for (size_t j = 0; j < k; ++j) {
         double off = sums->mass[j] - sums->own[j];
-        g->shift[j] += sums->own[j] == 0 ? ABSENT : bend[j] > 0 ? -part * off / bend[j] : 0;
+        shift[j] += sums->own[j] == 0 ? ABSENT : bend[j] > 0 ? -part * off / bend[j] : 0;
     }
 }
 
 size_t tnp_certify_softmax_bytes(size_t dim, size_t k)
 {
-    return tnp_wide_pass_bytes(dim, k) + 16 * k * (dim + 1) + 8 * (2 * k + (MOST_CHUNKS + 1) * room_of(k));
+    return tnp_wide_pass_bytes(dim, k, CHUNK, 1 + 3 * k) + 16 * k * (dim + 1) + 8 * (1 + 5 * k);
 }
 
 /* Weights of the claim in double, and their penalty. */
@@ -147,28 +108,27 @@ tn_status tnp_certify_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_
     tn_status st = TN_OK;
     const tnp_softmax *l = claim->loss;
     size_t dim = x->dim, width = dim + 1, k = l->y->classes;
-    work g = {.ctx = ctx, .l = l, .k = k};
     tnp_softmax_sums sums = {0};
-    double *w = NULL, *back = NULL, *all = NULL, best = 0, f = 0; /* no f is below 0 */
+    double *w = NULL, *back = NULL, *all = NULL, *shift = NULL, best = 0, f = 0; /* no f is below 0 */
     bool fixed = claim->bias && !claim->penalised;
     TN_TRY(tnp_alloc_raw(ctx, k * width, sizeof *w, &w));
     TN_TRY(tnp_alloc_raw(ctx, k * width, sizeof *back, &back));
-    TN_TRY(tnp_alloc(ctx, room_of(k), sizeof *all, &all));
+    TN_TRY(tnp_alloc(ctx, 1 + 3 * k, sizeof *all, &all));
     TN_TRY(tnp_alloc(ctx, k, sizeof(double), &sums.own));
-    TN_TRY(tnp_alloc(ctx, k, sizeof(double), &g.shift));
-    TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * room_of(k), sizeof(double), &g.partial));
+    TN_TRY(tnp_alloc(ctx, k, sizeof(double), &shift));
     sums.mass = all + 1;
     sums.disorder = sums.mass + k;
     for (size_t i = 0; i < l->y->rows; ++i)
-        sums.own[l->y->cls[l->y->first[i]]] += (double)l->cost * (l->row_weight ? (double)l->row_weight[i] : 1);
+        sums.own[l->y->cls[l->y->first[i]]] += tnp_softmax_cost(l, i);
     double penalty = widen(claim, k, dim, w);
     tnp_wide_pass pass = {.k = k,
-                          .most = MOST,
                           .w = w,
-                          .body = measure,
-                          .arg = &g,
+                          .body = tnp_softmax_measure,
+                          .arg = &(tnp_softmax_claimed){l, shift},
+                          .chunk = CHUNK,
+                          .work = 64 * (double)k,
                           .back = back,
-                          .sum_count = room_of(k),
+                          .sum_count = 1 + 3 * k,
                           .sums = all,
                           .longest = &sums.longest};
     for (size_t round = 0; round < ROUNDS; ++round) {
@@ -178,7 +138,7 @@ tn_status tnp_certify_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_
         double loose = tnp_softmax_bound(&sums, k, dim, false, false, back); /* as if all e were 0 */
         if (!fixed || f - best <= claim->tolerance * f || loose - best <= WORTH * (f - best))
             break;
-        move_intercepts(&g, &sums, sums.disorder + k);
+        move_intercepts(&sums, k, sums.disorder + k, shift);
     }
     *objective = f;
     *gap = fmax(0, f - best) + tnp_certify_rounding(f);
@@ -187,7 +147,6 @@ done:
     tnp_free(back);
     tnp_free(all);
     tnp_free(sums.own);
-    tnp_free(g.shift);
-    tnp_free(g.partial);
+    tnp_free(shift);
     return st;
 }

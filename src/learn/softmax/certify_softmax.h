@@ -30,8 +30,17 @@ typedef struct tnp_softmax_sums {
     double *own;            /* k: sum c over the rows of the class */
 } tnp_softmax_sums;
 
-/* Lower bound of the minimum from probabilities q with these sums; back (k, dim + 1) = sum c (q - e_y) x, sums of c (q - e_y)
- * last. */
+/* What tnp_softmax_measure is given as arg: a body of passes in double, whose sums (1 + 3 k) are the loss, then (k)
+ * each mass, disorder, and the curvature in b, sum c q (1 - q); t = c (q - e_y). */
+typedef struct tnp_softmax_claimed {
+    const tnp_softmax *loss;
+    const double *shift; /* k: what scores are moved by for q, not for the loss */
+} tnp_softmax_claimed;
+
+void tnp_softmax_measure(void *arg, const tnp_wide_panel *panel);
+
+/* Lower bound of the minimum from probabilities q with these sums; back (k, dim + 1) = sum c (q - e_y) x, sums of c (q
+ * - e_y) last. */
 double tnp_softmax_bound(const tnp_softmax_sums *sums, size_t k, size_t dim, bool bias, bool penalised,
                          const double *back);
 

@@ -4,10 +4,10 @@
  *
  *   B (groups, dim): b_g = sum of its rows / sqrt(their number),   B B' = V S V',   U' = S^-1/2 V' B
  *
- * A class is one group, or several when there are fewer classes than directions are wanted; more than MOST_GROUPS classes
- * share. Sums cost no matrix product, where the leading directions of X'X cost two with as many columns as directions; and of
- * the same rank they hold far more of what tells classes apart. Double throughout: the directions are orthonormal to float's
- * last digit although B B' squares their scale. */
+ * A class is one group, or several when there are fewer classes than directions are wanted; more than MOST_GROUPS
+ * classes share. Sums cost no matrix product, where the leading directions of X'X cost two with as many columns as
+ * directions; and of the same rank they hold far more of what tells classes apart. Double throughout: the directions
+ * are orthonormal to float's last digit although B B' squares their scale. */
 #include "learn/softmax/class_space.h"
 #include "algebra/blas.h"
 

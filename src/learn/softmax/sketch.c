@@ -2,11 +2,12 @@
  *
  * Randomised Nystrom approximation of A = X'X (Frangella, Tropp, Udell 2021):
  *
- *   Omega (r, w) Gaussian,  Y = Omega A  in one pass,  Y <- Y + nu Omega  with nu ~ eps |Y|, more until the core is definite
+ *   Omega (r, w) Gaussian,  Y = Omega A  in one pass,  Y <- Y + nu Omega  with nu ~ eps |Y|, or what makes C definite
  *   C = Y Omega' = R'R,   B = R^-T Y  so that  A + nu I ~ B'B,   B B' = V S V',   U' = S^-1/2 V' B,   values = S - nu
  *
- * Features of networks have a few hundred strong directions; the rest of the spectrum is close to the ridge. A full Gram
- * and its Cholesky factor were refused: at D = 4096 and 51 classes they cost as much as twenty Hessian products. */
+ * Features of networks have a few hundred strong directions; the rest of the spectrum is close to the ridge. A full
+ * Gram and its Cholesky factor were refused: at D = 4096 and 51 classes they cost as much as twenty Hessian products.
+ * */
 #include "learn/softmax/sketch.h"
 #include "algebra/blas.h"
 
@@ -31,14 +32,12 @@ static void fill_normal(uint64_t seed, float *x, size_t n)
 }
 
 /* t = z, and sums += its columns, rounded to float as the products beside them are. */
-static void keep_panel(void *arg, size_t start, size_t count, const float *z, float *t, double *sums)
+static void keep_panel(void *arg, const tnp_panel *at)
 {
     size_t r = *(const size_t *)arg;
-    (void)start;
-    memcpy(t, z, count * r * sizeof *t);
-    for (size_t i = 0; i < count; ++i)
-        for (size_t j = 0; j < r; ++j)
-            sums[j] = (double)((float)sums[j] + z[i * r + j]);
+    memcpy(at->t, at->s, at->count * r * sizeof *at->t);
+    for (size_t i = 0; i < at->count * r; ++i)
+        at->sums[i % r] = (double)((float)at->sums[i % r] + at->s[i]);
 }
 
 /* y (r, w) = omega A: z = X omega' + its last column, then z'X with the column sums as last; sums (r) is scratch. */
@@ -51,8 +50,8 @@ static tn_status multiply(tn_ctx *ctx, const tnp_rows *x, size_t r, const float 
     return st;
 }
 
-/* core (r,r) = Y Omega' made symmetric, Cholesky-factored; b (w, r) = Y' R^-1: the columns of B as rows. *found is false where the
- * core is not definite. */
+/* core (r,r) = Y Omega' made symmetric, Cholesky-factored; b (w, r) = Y' R^-1: the columns of B as rows. *found is
+ * false where the core is not definite. */
 static tn_status factor(tn_ctx *ctx, size_t r, size_t w, const float *omega, const float *y, double nu, double *core,
                         double *b, bool *found)
 {
@@ -111,9 +110,9 @@ done:
     return st;
 }
 
-/* The rest of the sketch from y = omega A. Float products of rows of one strong direction are off by more than the weak ones are
- * long, by how much depends on the rows: the shift grows until the core is definite. Rows whose products leave the range of float
- * give a sketch of rank 0, which changes nothing. */
+/* The rest of the sketch from y = omega A. Float products of rows of one strong direction are off by more than the weak
+ * ones are long, by how much depends on the rows: the shift grows until the core is definite. Rows whose products leave
+ * the range of float give a sketch of rank 0, which changes nothing. */
 static tn_status complete(tn_ctx *ctx, const float *omega, const float *y, double *core, double *b, tnp_sketch *s)
 {
     tn_status st = TN_OK;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two levels. The strong directions of the problem lie in the space of the class means; there, and in the intercepts, it is
- * solved nearly exactly after every step (learn/softmax_coarse.c), at a small part of the cost of a product with X. What is left
- * is close to its ridge: a quasi-Newton step with KEPT pairs (L-BFGS; Nocedal 1980), started from a multiple of the
- * identity, needs only a few rounds.
+ * Two levels. The strong directions of the problem lie in the space of the class means; there, and in the intercepts,
+ * it is solved nearly exactly after every step (learn/softmax_coarse.c), at a small part of the cost of a product with
+ * X. What is left is close to its ridge: a quasi-Newton step with KEPT pairs (L-BFGS; Nocedal 1980), started from a
+ * multiple of the identity, needs only a few rounds.
  *
  *   round   G = W + R'X (a product)   D = -H G   step t searched on SAMPLE rows   S += t X D' (a product)   subspace
  *
- * At C = 1, rows of length 1, N 6049 to 19850, D 1024 to 4096, K 51 to 397 this takes 5 products, and the work of 2 to 5 more in
- * the subspace, to a certified 1e-3. Newton's method with conjugate gradients and a sketch of X'X as preconditioner takes
- * about 45, and L-BFGS from zero 38 to a 1e-3 that nothing certifies. The subspace also makes the certificate sharp: 1/2 |G|^2
- * overstates the distance by the curvature along G, and the strongly curved part of G is gone.
+ * At C = 1, rows of length 1, N 6049 to 19850, D 1024 to 4096, K 51 to 397 this takes 5 products, and the work of 2 to
+ * 5 more in the subspace, to a certified 1e-3. Newton's method with conjugate gradients and a sketch of X'X as
+ * preconditioner takes about 45, and L-BFGS from zero 38 to a 1e-3 that nothing certifies. The subspace also makes the
+ * certificate sharp: 1/2 |G|^2 overstates the distance by the curvature along G, and the strongly curved part of G is
+ * gone.
  *
- * Scores S are the only array of N k floats: a direction's scores are made block by block and not kept, so that the step
- * along it is searched on a sample. Its second derivative is that of the sample, its first is exact at 0; should f rise all
- * the same, half of the step is taken back. Where the sample is all rows the search is exact.
+ * Scores S are the only array of N k floats: a direction's scores are made block by block and not kept, so that the
+ * step along it is searched on a sample. Its second derivative is that of the sample, its first is exact at 0; should f
+ * rise all the same, half of the step is taken back. Where the sample is all rows the search is exact.
  *
- * W, S and directions are float, as the products are; inner products, slopes and objectives are double. Oracle: ref_logistic. */
+ * W, S and directions are float, as the products are; inner products, slopes and objectives are double. Oracle:
+ * ref_logistic. */
 #include "learn/softmax/softmax.h"
 #include "algebra/blas.h"
 #include "learn/softmax/certify_softmax.h"
@@ -112,11 +114,10 @@ static tn_status forward(solver *v, const float *a)
     return tnp_rows_pass(v->ctx, v->x, &(tnp_pass){.k = v->k, .w = a, .s = v->s, .add = true});
 }
 
-static void slope_panel(void *arg, size_t start, size_t count, const float *s, float *t, double *sums)
+static void slope_panel(void *arg, const tnp_panel *at)
 {
     const solver *v = arg;
-    (void)s; /* v->s */
-    tnp_softmax_slope(&v->rows, (tnp_softmax_range){start, 1, count}, v->s, t, sums);
+    tnp_softmax_slope(&v->rows, (tnp_softmax_range){at->start, 1, at->count}, v->s, at->t, at->sums);
 }
 
 /* g = R'X, and the sums. */
@@ -133,9 +134,9 @@ static tn_status backward(solver *v)
     return tnp_rows_pass(v->ctx, v->x, &pass);
 }
 
-/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g|^2, as F(w) = min_b f(w, b) is 1-strongly convex,
- * and a free intercept adds about f - min_b f, twice its quadratic estimate, g_b^2 / h_b with h_b the sum of curvatures. Elsewhere
- * than at that b neither is a bound: it only tells when to ask for the certificate. */
+/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g|^2, as F(w) = min_b f(w, b) is
+ * 1-strongly convex, and a free intercept adds about f - min_b f, twice its quadratic estimate, g_b^2 / h_b with h_b
+ * the sum of curvatures. Elsewhere than at that b neither is a bound: it only tells when to ask for the certificate. */
 static void estimate(solver *v)
 {
     const double *slope = v->sums + 1, *weight = slope + v->k;
@@ -298,7 +299,7 @@ size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
            tnp_max(tnp_certify_softmax_bytes(dim, k), tnp_probe_bytes(dim, k));
 }
 
-/* Every n-th row, n such that they are at most SAMPLE and fit the room for a direction's scores. */
+/* Every n-th row, n such that they are at most SAMPLE and fit the array of a direction's scores. */
 static tn_status choose_sample(solver *v, const tnp_softmax *loss)
 {
     size_t most = tnp_min(SAMPLE, v->rows.block), rows = v->x->rows, stride = (rows + most - 1) / most;
@@ -398,10 +399,9 @@ done:
 /* f of no weights at all. */
 static double nothing(const solver *v)
 {
-    const tnp_softmax *l = v->rows.loss;
     double sum = 0;
     for (size_t i = 0; i < v->x->rows; ++i)
-        sum += (double)l->cost * (l->row_weight ? (double)l->row_weight[i] : 1);
+        sum += tnp_softmax_cost(v->rows.loss, i);
     return sum * log((double)v->k);
 }
 

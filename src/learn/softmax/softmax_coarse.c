@@ -5,8 +5,8 @@
  *   f(A) = 1/2 |W + A U|^2 + loss(S + V'A' + b),   gradient  (W + A U) U' + R'V',   product  P + C(V'P')'V'
  *
  * Newton's method with conjugate gradients, preconditioned by the diagonal 1 + rho_k |v_j|^2, rho_k the mean weight of
- * class k. Rows are visited block by block, so that of all that is (N, k) only the scores are kept. 48 directions: with 32 the steps after the first are
- * as many or one more, with 64 none is saved and each costs more. */
+ * class k. Rows are visited block by block, so that of all that is (N, k) only the scores are kept. 48 directions: with
+ * 32 the steps after the first are as many or one more, with 64 none is saved and each costs more. */
 #include "learn/softmax/softmax_coarse.h"
 #include "algebra/blas.h"
 #include "learn/softmax/class_space.h"
@@ -82,7 +82,8 @@ static double dot(const tnp_coarse *c, const float *a, const float *b)
 /* Which product of a pass over all rows, block by block. */
 typedef enum visit { GRADIENT, PRODUCT, LINE } visit;
 
-/* GRADIENT: out (k, q) = R'V', sums as tnp_softmax_slope has them. PRODUCT: out = C(V'a')'V'. LINE: sums (2) along a at t. */
+/* GRADIENT: out (k, q) = R'V', sums as tnp_softmax_slope has them. PRODUCT: out = C(V'a')'V'. LINE: sums (2) along a at
+ * t. */
 static tn_status on_blocks(const tnp_coarse *c, visit what, const float *s, const float *a, double t, float *out,
                            double *sums)
 {

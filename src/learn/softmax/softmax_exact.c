@@ -4,12 +4,12 @@
  *
  *   scores = (X - m) W' + beta,   beta = b + W m,   gradient  W + R'(X - m)  in W and  sum R  in beta
  *
- * so that rows far from the origin do not tie weights and intercepts together. Preconditioner: for class k the matrix
- * I + rho_k (X - m)'(X - m), rho_k its mean curvature, by one eigendecomposition for all classes while D is at most WIDEST, its
- * diagonal beyond; N rho_k for the intercept. Of what is (N, k) scores and those along the step are kept.
+ * so that rows far from the origin do not tie weights and intercepts together. Preconditioner: for class k the matrix I
+ * + rho_k (X - m)'(X - m), rho_k its mean curvature, by one eigendecomposition for all classes while D is at most
+ * WIDEST, its diagonal beyond; N rho_k for the intercept. Of what is (N, k) scores and those along the step are kept.
  *
- * The minimum is bounded from below at every gradient (learn/certify_softmax.c), the objective is that of the floats that are
- * handed out. Oracle: ref_logistic. */
+ * The minimum is bounded from below at every gradient (learn/certify_softmax.c), the objective is that of the floats
+ * that are handed out. Oracle: ref_logistic. */
 #include "learn/softmax/softmax_exact.h"
 #include "algebra/blas.h"
 #include "learn/linear/certify.h"
@@ -17,7 +17,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { WIDEST = 2048, CG_MOST = 250 };
+enum { WIDEST = 2048, CG_MOST = 250, CHUNK = 16 };
 static const double NEAR = 0.25; /* of the tolerance: rounding to float has the rest */
 
 typedef struct solver {
@@ -32,17 +32,12 @@ typedef struct solver {
     double *all, *rho;                          /* 1 + 3 k: loss, mass, disorder, and rho (k), curvatures */
     double *w, *g, *d, *r, *p, *hp, *m, *moved; /* (k, width), in beta; moved: in b */
     double *s, *z;                              /* (n, k) */
-    double *q;                                  /* k: probabilities of the row at hand */
+    double *q, *still;                          /* k: probabilities of the row at hand; zeros */
     double f, lower;
     size_t passes;
 } solver;
 
 /* ---- rows ---- */
-
-static double cost_of(const solver *v, size_t row)
-{
-    return (double)v->l->cost * (v->l->row_weight ? (double)v->l->row_weight[row] : 1);
-}
 
 static size_t class_of(const solver *v, size_t row)
 {
@@ -65,36 +60,17 @@ static void softmax(const solver *v, const double *s, double t, const double *z,
         q[j] /= total;
 }
 
-static void slope_rows(void *arg, size_t start, size_t count, const double *s, double *t, double *sums)
+static void curve_rows(void *arg, const tnp_wide_panel *at)
 {
     const solver *v = arg;
-    double *mass = sums + 1, *disorder = mass + v->k, *rho = disorder + v->k;
-    for (size_t i = 0; i < count; ++i) {
-        double c = cost_of(v, start + i);
-        size_t own = class_of(v, start + i);
-        sums[0] += c * tnp_softmax_row_loss(s + i * v->k, v->k, own);
-        softmax(v, s + i * v->k, 0, NULL, v->q);
-        for (size_t j = 0; j < v->k; ++j) {
-            double q = v->q[j];
-            mass[j] += c * q;
-            disorder[j] -= q > 0 ? c * q * log(q) : 0;
-            rho[j] += c * q * (1 - q);
-            t[i * v->k + j] = c * (q - (j == own ? 1 : 0));
-        }
-    }
-}
-
-static void curve_rows(void *arg, size_t start, size_t count, const double *z, double *t, double *sums)
-{
-    const solver *v = arg;
-    (void)sums;
-    for (size_t i = 0; i < count; ++i) {
-        double c = cost_of(v, start + i), mean = 0;
-        softmax(v, v->s + (start + i) * v->k, 0, NULL, v->q);
+    for (size_t i = 0; i < at->count; ++i) {
+        const double *z = at->s + i * v->k;
+        double c = tnp_softmax_cost(v->l, at->start + i), mean = 0, *t = at->t + i * v->k;
+        softmax(v, v->s + (at->start + i) * v->k, 0, NULL, t);
         for (size_t j = 0; j < v->k; ++j)
-            mean += v->q[j] * z[i * v->k + j];
+            mean += t[j] * z[j];
         for (size_t j = 0; j < v->k; ++j)
-            t[i * v->k + j] = c * v->q[j] * (z[i * v->k + j] - mean);
+            t[j] = c * t[j] * (z[j] - mean);
     }
 }
 
@@ -119,7 +95,9 @@ static tn_status run(solver *v, const double *a, tnp_wide_pass pass)
     ++v->passes;
     pass.k = v->k;
     pass.w = v->moved;
-    pass.arg = v;
+    pass.arg = pass.arg ? pass.arg : v;
+    pass.chunk = CHUNK;
+    pass.work = 64 * (double)v->k;
     tn_status st = tnp_rows_wide_pass(v->ctx, v->x, &pass);
     for (size_t j = 0; pass.back && j < v->k; ++j) {
         double *g = pass.back + j * v->width, last = v->bias ? g[v->dim] : 0;
@@ -149,7 +127,8 @@ static tn_status look(solver *v)
 {
     tn_status st = run(v, v->w,
                        (tnp_wide_pass){.s = v->s,
-                                       .body = slope_rows,
+                                       .body = tnp_softmax_measure,
+                                       .arg = &(tnp_softmax_claimed){v->l, v->still},
                                        .back = v->g,
                                        .sum_count = 1 + 3 * v->k,
                                        .sums = v->all,
@@ -166,25 +145,22 @@ static tn_status look(solver *v)
 
 /* ---- the preconditioner ---- */
 
-static void share_rows(void *arg, size_t start, size_t count, const double *s, double *t, double *sums)
+static void share_rows(void *arg, const tnp_wide_panel *at)
 {
     const solver *v = arg;
-    (void)start;
-    (void)s;
-    (void)sums;
-    for (size_t i = 0; i < count; ++i)
-        t[i] = 1 / (double)v->n;
+    for (size_t i = 0; i < at->count; ++i)
+        at->t[i] = 1 / (double)v->n;
 }
 
-/* The mean of the rows, then the products of rows around it: (dim, dim), or their diagonal. Without an intercept the mean only
- * serves these. */
+/* The mean of the rows, then the products of rows around it: (dim, dim), or their diagonal. Without an intercept the
+ * mean only serves these. */
 static tn_status prepare(solver *v)
 {
     tn_status st = TN_OK;
     bool whole = v->vectors;
     tnp_gram about = {.mean = v->mean, .diagonal = !whole};
     TN_TRY(tnp_rows_wide_pass(v->ctx, v->x, &(tnp_wide_pass){.k = 1, .body = share_rows, .arg = v, .back = v->mean}));
-    TN_TRY(tnp_rows_gram(v->ctx, v->x, &about, whole ? v->vectors : v->values));
+    TN_TRY(v->x->ops->gram(v->ctx, v->x->self, &about, whole ? v->vectors : v->values));
     v->passes += 2;
     if (!v->bias)
         memset(v->mean, 0, v->dim * sizeof *v->mean);
@@ -194,8 +170,9 @@ done:
     return st;
 }
 
-/* Takes the mean off the intercepts of a (k, width), of classes that have a curvature where `curved`. The same number added to all
- * intercepts changes no probability: steps along it are rounding over nothing, and great intercepts cost the scores their digits. */
+/* Takes the mean off the intercepts of a (k, width), of classes that have a curvature where `curved`. The same number
+ * added to all intercepts changes no probability: steps along it are rounding over nothing, and great intercepts cost
+ * the scores their digits. */
 static void centre_intercepts(const solver *v, bool curved, double *a)
 {
     double sum = 0, count = 0;
@@ -274,7 +251,7 @@ static tn_status line(void *arg, double t, double *first, double *second)
     *first = dot(v, v->w, v->d, true) + t * *second;
     for (size_t i = 0; i < v->n; ++i) {
         const double *z = v->z + i * v->k;
-        double c = cost_of(v, i), mean = 0, square = 0;
+        double c = tnp_softmax_cost(v->l, i), mean = 0, square = 0;
         softmax(v, v->s + i * v->k, t, z, v->q);
         for (size_t j = 0; j < v->k; ++j) {
             mean += v->q[j] * z[j];
@@ -320,8 +297,8 @@ done:
 
 static size_t bytes_of(size_t rows, size_t dim, size_t k)
 {
-    return tnp_wide_pass_bytes(dim, k) + tnp_rows_gram_bytes(dim) +
-           8 * (2 * rows * k + 8 * k * (dim + 1) + 5 * k + 2 * dim + tnp_design_block_rows(rows, dim)) +
+    return tnp_wide_pass_bytes(dim, k, CHUNK, 1 + 3 * k) + tnp_rows_gram_bytes(dim) +
+           8 * (2 * rows * k + 8 * k * (dim + 1) + 6 * k + 2 * dim + tnp_design_block_rows(rows, dim)) +
            (dim <= WIDEST ? 24 * dim * dim : 0) + 1024; /* LAPACK takes 2 dim^2 */
 }
 
@@ -335,6 +312,7 @@ static tn_status solver_init(solver *v)
     TN_TRY(tnp_alloc(v->ctx, 1 + 3 * v->k, sizeof *v->all, &v->all));
     TN_TRY(tnp_alloc(v->ctx, v->k, sizeof *v->sums.own, &v->sums.own));
     TN_TRY(tnp_alloc(v->ctx, v->k, sizeof *v->q, &v->q));
+    TN_TRY(tnp_alloc(v->ctx, v->k, sizeof *v->still, &v->still));
     v->sums.mass = v->all + 1;
     v->sums.disorder = v->sums.mass + v->k;
     v->rho = v->all + 1 + 2 * v->k;
@@ -345,15 +323,15 @@ static tn_status solver_init(solver *v)
     TN_TRY(tnp_alloc_raw(v->ctx, v->n * v->k, sizeof *v->s, &v->s));
     TN_TRY(tnp_alloc_raw(v->ctx, v->n * v->k, sizeof *v->z, &v->z));
     for (size_t i = 0; i < v->n; ++i)
-        v->sums.own[class_of(v, i)] += cost_of(v, i);
+        v->sums.own[class_of(v, i)] += tnp_softmax_cost(v->l, i);
 done:
     return st;
 }
 
 static void solver_destroy(solver *v)
 {
-    void *all[] = {v->w,   v->g,        v->d, v->r,    v->p,       v->hp,     v->m, v->moved,
-                   v->all, v->sums.own, v->q, v->mean, v->vectors, v->values, v->s, v->z};
+    void *all[] = {v->w,        v->g, v->d,     v->r,    v->p,       v->hp,     v->m, v->moved, v->all,
+                   v->sums.own, v->q, v->still, v->mean, v->vectors, v->values, v->s, v->z};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);
 }
