@@ -5,6 +5,7 @@
   include law   a file of src/<stage>/ includes headers of its own or an earlier stage only; tenon/<stage>.h counts as
                 that stage; public headers obey it too; cli/ sees only tenon/*.h and its own headers
   BLAS          cblas.h, lapacke.h and Fortran names (dsytrd_ ...) stand in src/algebra/blas.c only
+  seam          blocks of rows are walked in src/learn/design/ and src/learn/linear/svm_*.c only; see design/rows.h
   library       no printing, exiting, aborting, and no malloc or free outside src/base/{alloc,ctx,threads}.c
   files         only base, read, store and report open, read or write files: learners get what they learn from as objects
   length        files <= 600 lines; functions <= 60, those of src/simd <= 100
@@ -30,6 +31,8 @@ MEMORY = re.compile(r"(?<![\w.>])(?:malloc|calloc|realloc|strdup|strndup|posix_m
 FILES = re.compile(r"\b(?:tnp_(?:file|output)_\w+|tnp_bytes_read|tnp_text_save|tnp_features_open_path|"
                    r"tn_(?:features|labels|class_names)_open\w*)\s*\(")
 FILE_STAGES = {"base", "read", "store", "report"}
+BLOCKS = re.compile(r"\btnp_design_(?:block|runs)\s*\(")
+WALKS_BLOCKS = re.compile(r"src/learn/(?:design/|linear/svm_)")
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b|^\s*#\s*if\s+0\b")
 
 
@@ -85,6 +88,8 @@ def check_calls(path, code):
     for number, line in enumerate(code, 1):
         if path.as_posix() != "src/algebra/blas.c" and (match := BLAS_NAME.search(line)):
             yield number, f"only src/algebra/blas.c may call {match.group().rstrip('( ')}"
+        if not WALKS_BLOCKS.match(path.as_posix()) and (match := BLOCKS.search(line)):
+            yield number, f"rows are asked through learn/design/rows.h, not by {match.group().rstrip('( ')}"
         if match := TALKS.search(line):
             yield number, f"the library does not call {match.group().rstrip('( ')}"
         if path.as_posix() not in RAW_MEMORY and (match := MEMORY.search(line)):
@@ -144,6 +149,7 @@ CASES = [
     ("cli/a.c", SPDX + '#include "base/base.h"\n', "only tenon/*.h"),
     ("src/learn/b.c", SPDX + "#include <cblas.h>\n", "only src/algebra/blas.c may include"),
     ("src/learn/c.c", SPDX + "void f(void)\n{\n    dsytrd_(0);\n}\n", "only src/algebra/blas.c may call dsytrd_"),
+    ("src/learn/linear/a.c", SPDX + "void f(void)\n{\n    tnp_design_block(0);\n}\n", "not by tnp_design_block"),
     ("src/learn/d.c", SPDX + "void f(void)\n{\n    printf(0);\n}\n", "does not call printf"),
     ("src/learn/e.c", SPDX + "void f(void)\n{\n    abort();\n}\n", "does not call abort"),
     ("src/learn/f.c", SPDX + "void f(void *p)\n{\n    free(p);\n}\n", "not free"),
@@ -157,6 +163,7 @@ CASES = [
     ("src/learn/j.c", SPDX + "/* TO" + "DO */\n", "unfinished"),
     ("src/learn/k.c", SPDX + '#include "base/base.h"\n#include "tenon/learn.h"\n/* free(p) */\nvoid f(void)\n{\n'
      + '    tnp_free("printf(");\n    o->free(p);\n' + "    x();\n" * 58 + "}\n", None),
+    ("src/learn/linear/svm_rows.c", SPDX + "void f(void)\n{\n    tnp_design_block(0);\n}\n", None),
     ("src/simd/k.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 100 + "}\n", None),
     ("src/algebra/blas.c", SPDX + "#include <cblas.h>\nvoid f(void)\n{\n    cblas_sgemm(0);\n}\n", None),
     ("src/pipeline/k.c", SPDX + '#include "report/text.h"\n', None),

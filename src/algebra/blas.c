@@ -50,35 +50,35 @@ size_t tnp_row_stride(size_t values)
     return stride % 256 < 32 ? stride + 32 : stride;
 }
 
-tn_status tnp_ssyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const float *x, size_t ldx, float *g)
+tn_status tnp_ssyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const float *x, size_t ldx, float beta, float *g)
 {
     tn_status st = fits(ctx, rows, n, ldx);
     if (st == TN_OK)
-        cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1, x, (int)ldx, 0, g, (int)n);
+        cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1, x, (int)ldx, beta, g, (int)n);
     return st;
 }
 
-tn_status tnp_dsyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const double *x, size_t ldx, double *g)
+tn_status tnp_dsyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const double *x, size_t ldx, double beta, double *g)
 {
     tn_status st = fits(ctx, rows, n, ldx);
     if (st == TN_OK)
-        cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1, x, (int)ldx, 1, g, (int)n);
+        cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1, x, (int)ldx, beta, g, (int)n);
     return st;
 }
 
-tn_status tnp_ssyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const float *x, size_t ldx, float *g)
+tn_status tnp_ssyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const float *x, size_t ldx, float beta, float *g)
 {
     tn_status st = fits(ctx, n, cols, ldx);
     if (st == TN_OK)
-        cblas_ssyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)n, (int)cols, 1, x, (int)ldx, 0, g, (int)n);
+        cblas_ssyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)n, (int)cols, 1, x, (int)ldx, beta, g, (int)n);
     return st;
 }
 
-tn_status tnp_dsyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const double *x, size_t ldx, double *g)
+tn_status tnp_dsyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const double *x, size_t ldx, double beta, double *g)
 {
     tn_status st = fits(ctx, n, cols, ldx);
     if (st == TN_OK)
-        cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)n, (int)cols, 1, x, (int)ldx, 1, g, (int)n);
+        cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)n, (int)cols, 1, x, (int)ldx, beta, g, (int)n);
     return st;
 }
 
@@ -128,6 +128,16 @@ tn_status tnp_sgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a
     tn_status st = fits(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
     if (st == TN_OK)
         cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta,
+                    c, (int)ldc);
+    return st;
+}
+
+tn_status tnp_dgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b,
+                       size_t ldb, double beta, double *c, size_t ldc)
+{
+    tn_status st = fits(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
+    if (st == TN_OK)
+        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta,
                     c, (int)ldc);
     return st;
 }

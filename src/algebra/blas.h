@@ -7,17 +7,17 @@
 
 #include "base/base.h"
 
-/* Distance of rows of `values` floats that are to be an operand of many small products: whole cache lines, and no multiple of
- * 1 KB. Rows of 4097 floats begin in the same set of the cache, which makes the packing of the product a third slower. */
+/* Distance of rows of `values` floats that are to be an operand of many small products: whole cache lines, and no
+ * multiple of 1 KB. Rows of 4097 floats begin in the same set of the cache, which makes the packing of the product a
+ * third slower. */
 size_t tnp_row_stride(size_t values);
 
-/* g (n,n), upper triangle = x'x for x (rows,n) with row stride ldx; g is overwritten. */
-tn_status tnp_ssyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const float *x, size_t ldx, float *g);
-/* g (n,n), upper triangle += x'x. */
-tn_status tnp_dsyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const double *x, size_t ldx, double *g);
-/* The same with x x' for x (n,cols): products of rows. g is overwritten; added to. */
-tn_status tnp_ssyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const float *x, size_t ldx, float *g);
-tn_status tnp_dsyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const double *x, size_t ldx, double *g);
+/* g (n,n), upper triangle = x'x + beta g for x (rows,n) with row stride ldx. beta 0: g may hold anything before. */
+tn_status tnp_ssyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const float *x, size_t ldx, float beta, float *g);
+tn_status tnp_dsyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const double *x, size_t ldx, double beta, double *g);
+/* The same with x x' for x (n,cols): products of rows. */
+tn_status tnp_ssyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const float *x, size_t ldx, float beta, float *g);
+tn_status tnp_dsyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const double *x, size_t ldx, double beta, double *g);
 /* c (m,n) = a b' + beta c for a (m,k), b (n,k), row strides lda, ldb, ldc. */
 tn_status tnp_sgemm_nt(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
                        size_t ldb, float beta, float *c, size_t ldc);
@@ -32,9 +32,11 @@ tn_status tnp_dgemm_nn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *
 /* c (m,n) = a' b + beta c for a (k,m), b (k,n). */
 tn_status tnp_sgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
                        size_t ldb, float beta, float *c, size_t ldc);
+tn_status tnp_dgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b,
+                       size_t ldb, double beta, double *c, size_t ldc);
 
-/* a (n,n) symmetric positive definite, upper triangle given: a = R'R, R in the upper triangle. TN_ERR_NUMERIC when it is
- * not positive definite. */
+/* a (n,n) symmetric positive definite, upper triangle given: a = R'R, R in the upper triangle. TN_ERR_NUMERIC when it
+ * is not positive definite. */
 tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a);
 /* b (rows,n) <- b R^-1, with R as tnp_cholesky left it. */
 tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, double *b);
@@ -49,8 +51,8 @@ tn_status tnp_apply_q(tn_ctx *ctx, size_t n, const double *a, const double *tau,
 /* Eigenvalues of T, ascending, into values (n); diag and off are kept. */
 tn_status tnp_tridiagonal_values(tn_ctx *ctx, size_t n, const double *diag, const double *off, double *values);
 
-/* a (rows,n), row stride n, becomes its triangular factor R (n,n) in the first n rows, zeros below the diagonal: a'a = R'R.
- * rows >= n. The error of a column is a rounding of that column, whatever the others are. */
+/* a (rows,n), row stride n, becomes its triangular factor R (n,n) in the first n rows, zeros below the diagonal: a'a =
+ * R'R. rows >= n. The error of a column is a rounding of that column, whatever the others are. */
 tn_status tnp_qr_root(tn_ctx *ctx, size_t rows, size_t n, double *a);
 /* l (n,n), lower triangle = the factor of a (n,cols), n rows: a a' = l l'; a is overwritten. */
 tn_status tnp_lq_root(tn_ctx *ctx, size_t n, size_t cols, double *a, double *l);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A matrix of few rows and many columns that is asked column by column: tiles of eight columns, each (rows, 8) in one piece.
- * A product with all columns reads memory from front to back and keeps eight sums in registers, which neither rows (as
- * many streams as rows) nor single columns (one sum at a time) allow. */
+ * A matrix of few rows and many columns that is asked column by column: tiles of eight columns, each (rows, 8) in one
+ * piece. A product with all columns reads memory from front to back and keeps eight sums in registers, which neither
+ * rows (as many streams as rows) nor single columns (one sum at a time) allow. */
 #ifndef TNP_TILES_H
 #define TNP_TILES_H
 

@@ -4,10 +4,10 @@
  *
  *   gram = sum_i (x_i - c)(x_i - c)'     sum = sum_i (x_i - c)     xty[k] = sum_i y_ik (x_i - c)
  *
- * c is the mean of the first block. Float blocks are multiplied in float and the products added up in double: half
- * the time of an all-double Gram; on four real data sets it keeps the log evidence within 1e-7 of the double one.
- * A single float sum over all rows was refused: its error grows with N. Double input stays double throughout.
- * What the rounding leaves is estimated along the way (tnp_moments_noise): whether that is little is for the spectrum to say.
+ * c is the mean of the first block. Float blocks are multiplied in float and the products added up in double: half the
+ * time of an all-double Gram; on four real data sets it keeps the log evidence within 1e-7 of the double one. A single
+ * float sum over all rows was refused: its error grows with N. Double input stays double throughout. What the rounding
+ * leaves is estimated along the way (tnp_moments_noise): whether that is little is for the spectrum to say.
  *
  * xty is not a matrix product for labels: a row is added to the sums of its classes, N D additions instead of
  * 2 N D K operations. Threads own ranges of columns, so the order of additions never depends on them.
@@ -195,8 +195,8 @@ double tnp_block_noise(size_t rows, bool wide, double trace)
     return share * share * trace * trace;
 }
 
-/* Columns a thread owns: long stretches of a row, since short ones at a stride of whole pages fall into the same cache sets.
- * Sums of a column do not depend on which other columns go with it, so the width may follow the threads. */
+/* Columns a thread owns: long stretches of a row, since short ones at a stride of whole pages fall into the same cache
+ * sets. Sums of a column do not depend on which other columns go with it, so the width may follow the threads. */
 static size_t columns_a_thread(const tn_ctx *ctx, size_t dim)
 {
     size_t width = dim / (2 * tn_ctx_threads(ctx)) + 1;
@@ -211,7 +211,7 @@ tn_status tnp_moments_add(tn_ctx *ctx, tnp_moments *s, float *x, const tnp_targe
     if (s->rows == 0)
         tnp_parallel(ctx, threads, chunks, set_shift, &job);
     tnp_parallel(ctx, threads, chunks, sum_columns, &job);
-    tn_status st = tnp_ssyrk_cols(ctx, count, s->dim, x, s->dim, s->product);
+    tn_status st = tnp_ssyrk_cols(ctx, count, s->dim, x, s->dim, 0, s->product);
     if (st != TN_OK)
         return st;
     tnp_parallel(ctx, tnp_threads_for(ctx, (double)s->dim * (double)s->dim), s->dim, add_product_row, &job);
@@ -243,7 +243,7 @@ tn_status tnp_moments_add_wide(tn_ctx *ctx, tnp_moments *s, double *x, const tnp
     if (s->rows == 0 && !s->framed)
         tnp_parallel(ctx, threads, chunks, set_shift, &job);
     tnp_parallel(ctx, threads, chunks, sum_columns_wide, &job);
-    tn_status st = tnp_dsyrk_cols(ctx, count, s->dim, x, s->dim, s->gram);
+    tn_status st = tnp_dsyrk_cols(ctx, count, s->dim, x, s->dim, 1, s->gram);
     if (st != TN_OK)
         return st;
     s->trace += trace_of(s) - before;
@@ -319,7 +319,8 @@ void tnp_moments_subtract(tnp_moments *into, const tnp_moments *from)
     into->rows -= from->rows;
 }
 
-/* Row i of the moment matrix, columns [from, to), into out: about the mean, or about zero (the frame's shift undone). */
+/* Row i of the moment matrix, columns [from, to), into out: about the mean, or about zero (the frame's shift undone).
+ * */
 static void moment_row(const tnp_moments *s, bool intercept, size_t i, size_t from, size_t to, double *out)
 {
     const double *gram = s->gram + i * s->dim;
@@ -377,8 +378,8 @@ bool tnp_moments_in_range(const tnp_moments *s)
     return largest >= least;
 }
 
-/* Rounding of the diagonal as it was, against its entries: root mean square. Features of few different values round the same way
- * again and again, and what tnp_block_noise expects to cancel adds up. */
+/* Rounding of the diagonal as it was, against its entries: root mean square. Features of few different values round the
+ * same way again and again, and what tnp_block_noise expects to cancel adds up. */
 static double diagonal_share(const tnp_moments *s, const tnp_range *parts, size_t count)
 {
     double sum = 0;
@@ -422,7 +423,7 @@ void tnp_moments_noise(const tnp_moments *s, const tnp_range *parts, size_t coun
         }
 }
 
-void tnp_moments_guess_noise(tnp_moments *s)
+void tnp_moments_assume_noise(tnp_moments *s)
 {
     double blocks = fmax((double)s->rows / (double)tnp_moments_block(s->dim, s->wide), 1);
     s->trace = trace_of(s);

@@ -7,8 +7,8 @@
 
 #include "base/base.h"
 
-/* Targets of N rows: lists of positive classes (first, cls: as in tn_labels), or dense values (N,K). weight: of every row in
- * a weighted problem, above 0; NULL: all 1. Borrowed. */
+/* Targets of N rows: lists of positive classes (first, cls: as in tn_labels), or dense values (N,K). weight: of every
+ * row in a weighted problem, above 0; NULL: all 1. Borrowed. */
 typedef struct tnp_targets {
     size_t rows, classes;
     const size_t *first;
@@ -17,8 +17,8 @@ typedef struct tnp_targets {
     const double *weight;
 } tnp_targets;
 
-/* Sums are taken of x - shift; shift is the mean of the first block, so that large offsets cost no digits. With weights every
- * term of every sum is multiplied by that of its row. */
+/* Sums are taken of x - shift; shift is the mean of the first block, so that large offsets cost no digits. With weights
+ * every term of every sum is multiplied by that of its row. */
 typedef struct tnp_moments {
     size_t rows, dim, classes;
     double weight;     /* of all rows together: as many as rows without weights */
@@ -54,9 +54,8 @@ tn_status tnp_moments_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tn
 /* Gives empty wide statistics their shift (D), where a better one is known than the first block will have. */
 void tnp_moments_frame(tnp_moments *moments, const double *shift);
 
-/* Adds rows [start, start + count) of the targets with their features x (count, D), compact. x is used as
- * scratch: its contents are undefined afterwards. At most tnp_moments_block rows at once. Weighted rows are added in double
- * only. */
+/* Adds rows [start, start + count) of the targets with their features x (count, D), compact. x is used as scratch: its
+ * contents are undefined afterwards. At most tnp_moments_block rows at once. Weighted rows are added in double only. */
 tn_status tnp_moments_add(tn_ctx *ctx, tnp_moments *moments, float *x, const tnp_targets *y, size_t start,
                           size_t count);
 tn_status tnp_moments_add_wide(tn_ctx *ctx, tnp_moments *moments, double *x, const tnp_targets *y, size_t start,
@@ -72,8 +71,9 @@ typedef struct tnp_range {
 /* Whether every column is of a size whose squares float can hold: none overflows, none that varies vanishes. */
 bool tnp_moments_in_range(const tnp_moments *moments);
 /* Sets noise and trace from gram alone, for statistics that come from a file: blocks of the usual size and alike. */
-void tnp_moments_guess_noise(tnp_moments *moments);
-/* Variance of the rounding of `rows` products added up in one block whose products have this trace: of the Frobenius norm. */
+void tnp_moments_assume_noise(tnp_moments *moments);
+/* Variance of the rounding of `rows` products added up in one block whose products have this trace: of the Frobenius
+ * norm. */
 double tnp_block_noise(size_t rows, bool wide, double trace);
 
 /* What the rounding of moments may have done to a symmetric matrix A: estimates, one standard deviation. */

@@ -188,7 +188,8 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         TN_TRY(tnp_plan_folds(ctx, c));
     TN_TRY(tnp_row_weights(ctx, c->bench->task, &c->options->learn, &job.row_weight));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, reserve(ctx, c, dim, &gram), &design));
-    job.linear = (tnp_linear){.design = design,
+    job.linear = (tnp_linear){.rows = tnp_design_rows(design),
+                              .design = design,
                               .task = c->bench->task,
                               .options = &c->options->learn,
                               .logistic = c->options->method == TNP_METHOD_LOGISTIC,

@@ -143,7 +143,8 @@ static tn_status train(tn_ctx *ctx, job *j, size_t d, const tn_feed *feed, float
     else
         TN_TRY(tnp_design_new(ctx, &feed, 1, reserve, &design));
     TN_TRY(tnp_alloc(ctx, k * (dim + 1), sizeof **w, w));
-    tnp_linear linear = {.design = design,
+    tnp_linear linear = {.rows = tnp_design_rows(design),
+                         .design = design,
                          .task = task,
                          .options = &learn,
                          .bias = true,

@@ -106,7 +106,7 @@ static tn_status make_moments(tn_ctx *ctx, const tnp_safetensors *file, const ch
         moments->shift_f32[j] = (float)moments->shift[j];
     moments->rows = sizes.rows;
     moments->weight = (double)sizes.rows;
-    tnp_moments_guess_noise(moments);
+    tnp_moments_assume_noise(moments);
     *(tn_moments **)out = moments;
     moments = NULL;
 done:

@@ -91,7 +91,7 @@ static tn_status kernel_basis(tn_ctx *ctx, const tnp_transfer_problem *p, tnp_ri
         size_t n = tnp_min(WIDE, b->count - j);
         TN_TRY(tnp_cancelled(ctx));
         tnp_transfer_rows(p, b->first + j, n, x);
-        TN_TRY(tnp_dsyrk_rows(ctx, m, n, x, n, b->v));
+        TN_TRY(tnp_dsyrk_rows(ctx, m, n, x, n, 1, b->v));
     }
     for (size_t i = 0; i < m; ++i)
         trace += b->v[i * m + i];
@@ -118,7 +118,7 @@ static tn_status column_basis(tn_ctx *ctx, const tnp_transfer_problem *p, tnp_ri
     TN_TRY(tnp_alloc(ctx, n * m, sizeof(double), &b->v));
     TN_TRY(tnp_alloc(ctx, n, sizeof(double), &b->s));
     tnp_transfer_rows(p, b->first, n, x);
-    TN_TRY(tnp_dsyrk_cols(ctx, m, n, x, n, e));
+    TN_TRY(tnp_dsyrk_cols(ctx, m, n, x, n, 0, e));
     TN_TRY(tnp_eigen(ctx, n, e, s));
     size_t dropped = 0;
     while (dropped < n && s[dropped] <= 1e-13 * (double)n)

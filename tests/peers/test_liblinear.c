@@ -99,6 +99,7 @@ static void our_weights(const data *a, tn_feed *feed, bool squared, double cost,
     double *objective = ref_alloc(a->k, sizeof *objective), *gap = ref_alloc(a->k, sizeof *gap);
     tnp_design *design = NULL;
     tnp_dual_info info;
+    tnp_rows rows;
     for (size_t i = 0; i < a->n; ++i) {
         first[i + 1] = i + 1;
         cls[i] = (uint32_t)a->cls[i];
@@ -111,13 +112,14 @@ static void our_weights(const data *a, tn_feed *feed, bool squared, double cost,
     tnp_exact_options exact = {squared ? TNP_SQUARED_HINGE : TNP_HINGE, bias, true, GAP, 3000};
     size_t *unsolved = ref_alloc(a->k, sizeof *unsolved), count = 0, passes = 0;
     assert_fine(test_ctx, tnp_design_new(test_ctx, feeds, 1, 0, &design));
+    rows = tnp_design_rows(design);
     assert_fine(test_ctx, tnp_dual_solve(test_ctx, design, &columns, &options, NULL, w, objective, gap, &info));
     for (size_t c = 0; c < a->k; ++c)
         if (gap[c] > GAP * objective[c])
             unsolved[count++] = c;
     assert_true(info.converged == (count == 0));
     assert_fine(test_ctx,
-                tnp_exact_solve(test_ctx, design, &columns, unsolved, count, &exact, NULL, w, objective, gap, &passes));
+                tnp_exact_solve(test_ctx, &rows, &columns, unsolved, count, &exact, NULL, w, objective, gap, &passes));
     for (size_t c = 0; c < a->k; ++c)
         assert_true(gap[c] <= GAP * objective[c]);
     free(unsolved);

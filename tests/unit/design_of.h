@@ -6,6 +6,7 @@
 #define TN_TESTS_DESIGN_OF_H
 
 #include "ridge_of.h"
+#include "learn/design/design.h"
 #include "learn/linear/margin_loss.h"
 #include "ref_logistic.h"
 #include "ref_svm.h"

@@ -11,30 +11,40 @@
 #include <limits.h>
 #include <stdlib.h>
 
-/* a (m,k) with stride m_ld and b, either (n,k) or (k,n); sums of k products: k u of the sum of absolute products. */
-static void check_gemm(tn_ctx *ctx, size_t m, size_t n, size_t k, bool transposed, bool doubles, double beta)
+typedef enum form { NN, NT, TN } form;
+
+/* a, (m,k) or (k,m), and b, either (n,k) or (k,n); sums of k products: k u of the sum of absolute products. */
+static void check_gemm(tn_ctx *ctx, size_t m, size_t n, size_t k, form f, bool doubles, double beta)
 {
-    size_t lda = k + 2, ldb = (transposed ? k : n) + 3, ldc = n + 1, rows_b = transposed ? n : k;
-    double *a = ref_alloc(m * lda, 8), *b = ref_alloc(rows_b * ldb, 8), *c = ref_alloc(m * ldc, 8),
+    typedef tn_status (*wide)(tn_ctx *, size_t, size_t, size_t, const double *, size_t, const double *, size_t, double,
+                              double *, size_t);
+    typedef tn_status (*narrow)(tn_ctx *, size_t, size_t, size_t, const float *, size_t, const float *, size_t, float,
+                                float *, size_t);
+    const wide in_double[] = {tnp_dgemm_nn, tnp_dgemm_nt, tnp_dgemm_tn};
+    const narrow in_float[] = {tnp_sgemm_nn, tnp_sgemm_nt, tnp_sgemm_tn};
+    bool turned = f == TN;
+    size_t lda = (turned ? m : k) + 2, ldb = (f == NT ? k : n) + 3, ldc = n + 1, rows_b = f == NT ? n : k,
+           rows_a = turned ? k : m;
+    double *a = ref_alloc(rows_a * lda, 8), *b = ref_alloc(rows_b * ldb, 8), *c = ref_alloc(m * ldc, 8),
            *was = ref_alloc(m * ldc, 8);
-    float *fa = ref_alloc(m * lda, 4), *fb = ref_alloc(rows_b * ldb, 4), *fc = ref_alloc(m * ldc, 4);
+    float *fa = ref_alloc(rows_a * lda, 4), *fb = ref_alloc(rows_b * ldb, 4), *fc = ref_alloc(m * ldc, 4);
     ref_rng rng = ref_rng_of(m * 100 + n * 10 + k);
-    for (size_t i = 0; i < m * lda; ++i)
+    for (size_t i = 0; i < rows_a * lda; ++i)
         a[i] = (double)(fa[i] = (float)ref_normal(&rng));
     for (size_t i = 0; i < rows_b * ldb; ++i)
         b[i] = (double)(fb[i] = (float)ref_normal(&rng));
     for (size_t i = 0; i < m * ldc; ++i)
         was[i] = c[i] = (double)(fc[i] = (float)ref_normal(&rng));
     if (doubles)
-        assert_fine(ctx, (transposed ? tnp_dgemm_nt : tnp_dgemm_nn)(ctx, m, n, k, a, lda, b, ldb, beta, c, ldc));
+        assert_fine(ctx, in_double[f](ctx, m, n, k, a, lda, b, ldb, beta, c, ldc));
     else
-        assert_fine(ctx,
-                    (transposed ? tnp_sgemm_nt : tnp_sgemm_nn)(ctx, m, n, k, fa, lda, fb, ldb, (float)beta, fc, ldc));
+        assert_fine(ctx, in_float[f](ctx, m, n, k, fa, lda, fb, ldb, (float)beta, fc, ldc));
     for (size_t i = 0; i < m; ++i)
         for (size_t j = 0; j < ldc; ++j) {
             ref_real want = j < n ? beta * was[i * ldc + j] : was[i * ldc + j], size = fabsl(want);
             for (size_t p = 0; p < k && j < n; ++p) {
-                ref_real term = (ref_real)a[i * lda + p] * (transposed ? b[j * ldb + p] : b[p * ldb + j]);
+                ref_real term =
+                    (ref_real)a[turned ? p * lda + i : i * lda + p] * (f == NT ? b[j * ldb + p] : b[p * ldb + j]);
                 want += term;
                 size += fabsl(term);
             }
@@ -56,46 +66,50 @@ static void test_gemm(void **state)
     static const size_t shapes[][3] = {{1, 1, 1}, {3, 5, 7}, {17, 2, 33}, {40, 41, 13}};
     tn_ctx *ctx = ctx_of(2);
     for (size_t i = 0; i < 4; ++i)
-        for (int form = 0; form < 8; ++form)
-            check_gemm(ctx, shapes[i][0], shapes[i][1], shapes[i][2], form & 1, form & 2, form & 4 ? 1 : 0);
+        for (int way = 0; way < 12; ++way)
+            check_gemm(ctx, shapes[i][0], shapes[i][1], shapes[i][2], (form)(way / 4), way & 1, way & 2 ? 1 : 0);
     ctx_done(ctx);
 }
 
-/* ssyrk overwrites, dsyrk adds; both touch the upper triangle only. */
-static void test_syrk(void **state)
+/* Products of the columns of x (rows, n), or of its rows; what was there counts by beta in both precisions, and only the upper
+ * triangle is touched. */
+static void check_syrk(tn_ctx *ctx, size_t rows, size_t n, bool by_rows, double beta)
+{
+    size_t ld = n + 2, order = by_rows ? rows : n, terms = by_rows ? n : rows, row = by_rows ? ld : 1,
+           step = by_rows ? 1 : ld;
+    float *x = ref_alloc(rows * ld, 4), *g = ref_alloc(order * order, 4);
+    double *w = ref_alloc(rows * ld, 8), *h = ref_alloc(order * order, 8);
+    ref_rng rng = ref_rng_of(n);
+    for (size_t i = 0; i < rows * ld; ++i)
+        w[i] = (double)(x[i] = (float)ref_normal(&rng));
+    for (size_t i = 0; i < order * order; ++i)
+        h[i] = (double)(g[i] = 1000);
+    assert_fine(ctx, (by_rows ? tnp_ssyrk_rows : tnp_ssyrk_cols)(ctx, rows, n, x, ld, (float)beta, g));
+    assert_fine(ctx, (by_rows ? tnp_dsyrk_rows : tnp_dsyrk_cols)(ctx, rows, n, w, ld, beta, h));
+    for (size_t i = 0; i < order; ++i)
+        for (size_t j = 0; j < order; ++j) {
+            ref_real want = j < i ? 1000 : 1000 * beta, size = want;
+            for (size_t r = 0; r < terms && j >= i; ++r) {
+                ref_real term = (ref_real)w[i * row + r * step] * w[j * row + r * step];
+                want += term;
+                size += fabsl(term);
+            }
+            assert_true(fabsl((ref_real)g[i * order + j] - want) <= ((double)terms + 1) * 0x1p-24 * size);
+            assert_true(fabsl(h[i * order + j] - want) <= ((double)terms + 1) * 0x1p-53 * size);
+        }
+    free(x);
+    free(g);
+    free(w);
+    free(h);
+}
+
+static void syrk_has_one_meaning_of_beta(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(2);
-    for (size_t n = 1; n < 40; n += 6) {
-        size_t rows = 50 - n, ld = n + 2;
-        float *x = ref_alloc(rows * ld, 4), *g = ref_alloc(n * n, 4);
-        double *w = ref_alloc(rows * ld, 8), *h = ref_alloc(n * n, 8);
-        ref_rng rng = ref_rng_of(n);
-        for (size_t i = 0; i < rows * ld; ++i)
-            w[i] = (double)(x[i] = (float)ref_normal(&rng));
-        for (size_t i = 0; i < n * n; ++i) {
-            g[i] = 1000;
-            h[i] = 1000;
-        }
-        assert_fine(ctx, tnp_ssyrk_cols(ctx, rows, n, x, ld, g));
-        assert_fine(ctx, tnp_dsyrk_cols(ctx, rows, n, w, ld, h));
-        for (size_t i = 0; i < n; ++i)
-            for (size_t j = 0; j < n; ++j) {
-                ref_real want = 0, size = 0;
-                for (size_t r = 0; r < rows; ++r) {
-                    want += (ref_real)w[r * ld + i] * w[r * ld + j];
-                    size += fabsl((ref_real)w[r * ld + i] * w[r * ld + j]);
-                }
-                bool upper = j >= i;
-                assert_true(upper ? fabsl(g[i * n + j] - want) <= (double)rows * 0x1p-24 * size : g[i * n + j] == 1000);
-                assert_true(upper ? fabsl(h[i * n + j] - want - 1000) <= ((double)rows + 1) * 0x1p-53 * (size + 1000)
-                                  : h[i * n + j] == 1000);
-            }
-        free(x);
-        free(g);
-        free(w);
-        free(h);
-    }
+    for (size_t n = 1; n < 40; n += 6)
+        for (int way = 0; way < 4; ++way)
+            check_syrk(ctx, 50 - n, n, way & 1, way & 2 ? 1 : 0);
     ctx_done(ctx);
 }
 
@@ -184,7 +198,7 @@ static void test_too_large(void **state)
     size_t big = (size_t)INT_MAX + 1;
     assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_sgemm_nt(ctx, big, 1, 1, NULL, 1, NULL, 1, 0, NULL, 1));
     assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_dgemm_nn(ctx, 1, 1, 1, NULL, big, NULL, 1, 0, NULL, 1));
-    assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_ssyrk_cols(ctx, big, 1, NULL, 1, NULL));
+    assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_ssyrk_cols(ctx, big, 1, NULL, 1, 0, NULL));
     assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_tridiagonalise(ctx, big, NULL, NULL, NULL, NULL));
     assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_apply_q(ctx, 1, NULL, NULL, true, big, NULL));
     ctx_done(ctx);
@@ -222,8 +236,9 @@ static void test_advice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),      cmocka_unit_test(test_syrk),   cmocka_unit_test(test_tridiagonal),
-        cmocka_unit_test(test_too_large), cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_gemm),        cmocka_unit_test(syrk_has_one_meaning_of_beta),
+        cmocka_unit_test(test_tridiagonal), cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -73,7 +73,8 @@ static job *job_of(shape z, form f, bool bias, uint64_t seed)
     tnp_learn_options_default(&j->options);
     j->options.loss = f == HINGE ? TNP_SVM_HINGE : TNP_SVM_SQUARED_HINGE;
     j->options.penalise_bias = f != SQUARED_FREE;
-    j->linear = (tnp_linear){.design = j->x,
+    j->linear = (tnp_linear){.rows = tnp_design_rows(j->x),
+                             .design = j->x,
                              .task = j->task,
                              .options = &j->options,
                              .logistic = f == LOGISTIC || f == SOFTMAX,
@@ -453,7 +454,8 @@ static void probes_cover_what_float_sums_are_off_by(void **state)
         }
         for (size_t i = 0; i < CLASSES * W; ++i)
             g[i] += (float)(error * ref_normal(&rng));
-        assert_fine(test_ctx, tnp_probe_softmax(test_ctx, j->x, &claim, &(tnp_probe){s, g, seed}, &said, &gap));
+        assert_fine(test_ctx,
+                    tnp_probe_softmax(test_ctx, &j->linear.rows, &claim, &(tnp_probe){s, g, seed}, &said, &gap));
         assert_true(f - optimum <= gap && said - gap <= optimum);
         assert_true(error > 0 || (fabs(said - f) <= 1e-6 * f && gap <= 1e-3 * f)); /* and it is of use */
     }
@@ -483,7 +485,7 @@ static void steps_solve_their_system(void **state)
         if (way > 5)
             cut(j->x, 7, false);
         tnp_system system = {h, g, bias, ridge};
-        assert_fine(test_ctx, tnp_step(test_ctx, j->x, &system, d, &found));
+        assert_fine(test_ctx, tnp_step(test_ctx, &j->linear.rows, &system, d, &found));
         assert_true(found);
         for (size_t a = 0; a < W; ++a) {
             double left = a < D ? d[a] : bias ? ridge * d[a] : d[a];

@@ -75,7 +75,8 @@ static scene *scene_of(tn_task kind)
         e->fold[i] = (uint32_t)(i * 7 % FOLDS);
     e->alpha = ref_alloc(N * FOLDS * K, sizeof *e->alpha);
     e->w = ref_alloc(FOLDS * K * (D + 1), sizeof *e->w);
-    e->linear = (tnp_linear){.design = e->x,
+    e->linear = (tnp_linear){.rows = tnp_design_rows(e->x),
+                             .design = e->x,
                              .task = e->task,
                              .options = &e->options,
                              .bias = true,

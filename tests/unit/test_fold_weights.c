@@ -51,7 +51,8 @@ static job *job_of(const setting *s, const tnp_learn_options *options, bool logi
     j->options = *options;
     assert_fine(test_ctx, tnp_row_weights(test_ctx, j->task, &j->options, &j->row_weight));
     j->w = ref_alloc(FOLDS * K * (D + 1), sizeof *j->w);
-    j->linear = (tnp_linear){.design = j->x,
+    j->linear = (tnp_linear){.rows = tnp_design_rows(j->x),
+                             .design = j->x,
                              .task = j->task,
                              .options = &j->options,
                              .logistic = logistic,

@@ -31,8 +31,13 @@ static job *job_of(const setting *s, bool logistic, bool bias)
     j->options.gap = 1e-6;
     j->options.max_passes = 20000;
     j->w = ref_alloc(s->p.k * 8 * (s->p.d + 1), sizeof *j->w);
-    j->linear = (tnp_linear){
-        .design = j->x, .task = j->task, .options = &j->options, .logistic = logistic, .bias = bias, .folds = 1};
+    j->linear = (tnp_linear){.rows = tnp_design_rows(j->x),
+                             .design = j->x,
+                             .task = j->task,
+                             .options = &j->options,
+                             .logistic = logistic,
+                             .bias = bias,
+                             .folds = 1};
     return j;
 }
 

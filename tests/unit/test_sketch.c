@@ -2,6 +2,7 @@
  *
  * The leading part of X'X (with its constant column) against X'X by loops and its eigenvalues by Jacobi. */
 #include "ridge_of.h"
+#include "learn/design/design.h"
 #include "learn/softmax/sketch.h"
 
 static const double U = 0x1p-24;
@@ -73,7 +74,8 @@ static ref_real trace(const ref_real *a, size_t n)
 static tnp_sketch *sketch_of(const scene *s, size_t rank, uint64_t seed)
 {
     tnp_sketch *k = NULL;
-    assert_fine(test_ctx, tnp_sketch_new(test_ctx, s->design, rank, seed, &k));
+    tnp_rows x = tnp_design_rows(s->design);
+    assert_fine(test_ctx, tnp_sketch_new(test_ctx, &x, rank, seed, &k));
     assert_int_equal(k->width, s->d + 1);
     return k;
 }
@@ -299,7 +301,8 @@ static void every_allocation_may_fail(void **state)
     tnp_sketch *sketch = NULL;
     for (;; ++k) {
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = tnp_sketch_new(test_ctx, s->design, 4, 1, &sketch);
+        tnp_rows x = tnp_design_rows(s->design);
+        tn_status st = tnp_sketch_new(test_ctx, &x, 4, 1, &sketch);
         tnp_fail_allocation(test_ctx, 0);
         if (st == TN_OK)
             break;

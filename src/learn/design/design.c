@@ -3,6 +3,7 @@
  * Rows for many passes. A block is small enough to stay in the last-level cache between the two products that most
  * learners make with it (X W' and then X'R), and large enough for them to run at full speed. */
 #include "learn/design/design.h"
+#include "learn/design/gather.h"
 #include "transform/feed.h"
 
 #include <string.h>
@@ -16,12 +17,7 @@ size_t tnp_design_block_rows(size_t rows, size_t dim)
 
 static tn_status read_rows(tn_ctx *ctx, const tnp_design *d, size_t start, size_t count, float *out)
 {
-    for (size_t f = 0, at = 0; f < d->feed_count; at += tn_feed_cols(d->feeds[f++])) {
-        tn_status st = tn_feed_read(ctx, d->feeds[f], start, count, out + at, d->dim);
-        if (st != TN_OK)
-            return st;
-    }
-    return TN_OK;
+    return tnp_feeds_read(ctx, d->feeds, d->feed_count, start, count, out, d->dim);
 }
 
 static tn_status load_all(tn_ctx *ctx, tnp_design *d)
@@ -42,13 +38,12 @@ static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t cou
 {
     tn_status st = TN_OK;
     tnp_design *d = NULL;
-    size_t bytes = 0, scratch = 0, room = tnp_budget_left(ctx);
+    size_t bytes = 0, scratch = 0, left = tnp_budget_left(ctx);
     TN_TRY(tnp_alloc(ctx, 1, sizeof *d, &d));
     d->feeds = feeds;
     d->feed_count = count;
     d->rows = tn_feed_rows(feeds[0]);
-    for (size_t f = 0; f < count; ++f)
-        d->dim += tn_feed_cols(feeds[f]);
+    d->dim = tnp_feeds_cols(feeds, count);
     if (d->rows == 0 || d->dim == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "training: %zu rows of %zu columns, expected at least one", d->rows, d->dim));
     d->block = tnp_design_block_rows(d->rows, d->dim);
@@ -58,7 +53,7 @@ static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t cou
     reserve += scratch;
     TN_TRY(tnp_mul(ctx, d->rows, d->dim, &bytes));
     TN_TRY(tnp_mul(ctx, bytes, sizeof(float), &bytes));
-    d->resident = keep && reserve < room && bytes <= room - reserve;
+    d->resident = keep && reserve < left && bytes <= left - reserve;
     if (!d->resident)
         TN_TRY(tnp_need(ctx, d->block * d->dim * sizeof(float) + reserve, "training"));
     TN_TRY(tnp_alloc_raw(ctx, (d->resident ? d->rows : d->block) * d->dim, sizeof(float), &d->data));
@@ -122,30 +117,4 @@ tn_status tnp_design_runs(tn_ctx *ctx, tnp_design *d, const size_t *runs, size_t
     *x = d->data;
     *rows = at;
     return tnp_cancelled(ctx);
-}
-
-tn_status tnp_design_sample(tn_ctx *ctx, tnp_design *d, size_t stride, const float **x, size_t *ld, float **kept)
-{
-    tn_status st = TN_OK;
-    float *copy = NULL;
-    *kept = NULL;
-    if (d->resident) {
-        *x = d->data;
-        *ld = stride * d->dim;
-        return TN_OK;
-    }
-    TN_TRY(tnp_alloc_raw(ctx, (d->rows + stride - 1) / stride * d->dim, sizeof *copy, &copy));
-    for (size_t b = 0; b < d->blocks; ++b) {
-        const float *rows = NULL;
-        size_t start, n;
-        TN_TRY(tnp_design_block(ctx, d, b, &rows, &start, &n));
-        for (size_t i = (start + stride - 1) / stride; i * stride < start + n; ++i)
-            memcpy(copy + i * d->dim, rows + (i * stride - start) * d->dim, d->dim * sizeof *copy);
-    }
-    *x = *kept = copy;
-    *ld = d->dim;
-    copy = NULL;
-done:
-    tnp_free(copy);
-    return st;
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The rows of a learner that passes over them many times: feeds side by side, in float, block by block. They are kept in
- * memory when the budget has room for them and read again from their files otherwise. */
+ * The rows of a learner that passes over them many times: feeds side by side, in float, block by block. They are kept
+ * in memory when the budget has room for them and read again from their files otherwise. */
 #ifndef TNP_DESIGN_H
 #define TNP_DESIGN_H
 
 #include "base/base.h"
+#include "learn/design/rows.h"
 #include "tenon/transform.h"
 
 typedef struct tnp_design {
@@ -26,22 +27,19 @@ tn_status tnp_design_new_streamed(tn_ctx *ctx, const tn_feed *const *feeds, size
                                   tnp_design **out);
 void tnp_design_free(tnp_design *design);
 
-/* Rows that a block of a design of this size has. */
-size_t tnp_design_block_rows(size_t rows, size_t dim);
+/* What learners that need no single rows see of it; valid while it lives. */
+tnp_rows tnp_design_rows(tnp_design *design);
+
 /* Rows [*start, *start + *count) as x (count, dim), valid until the next call. Safe for one thread at a time. */
 tn_status tnp_design_block(tn_ctx *ctx, tnp_design *design, size_t b, const float **x, size_t *start, size_t *count);
 /* Rows of a run: neighbours that are read together when blocks are put together from all over the files. */
 size_t tnp_design_run(const tnp_design *design);
-/* Of a streamed design: the runs runs[0..count) one after the other as x (*rows, dim), valid until the next call; together at most a
- * block of rows. place (block) receives the number of each. */
+/* Of a streamed design: the runs runs[0..count) one after the other as x (*rows, dim), valid until the next call;
+ * together at most a block of rows. place (block) receives the number of each. */
 tn_status tnp_design_runs(tn_ctx *ctx, tnp_design *design, const size_t *runs, size_t count, const float **x,
                           size_t *place, size_t *rows);
-/* Every stride-th row as x, ld apart, for as long as the design lives. *kept is NULL, or the caller's to free with tnp_free: a
- * copy, when rows are not in memory. */
-tn_status tnp_design_sample(tn_ctx *ctx, tnp_design *design, size_t stride, const float **x, size_t *ld, float **kept);
-
-/* Products of the rows, (rows, rows), symmetric, as float; made by the first call and kept while the design lives. One product
- * of rows^2 dim flops. Streamed designs are read about rows / (rows of a band) / 2 times. */
+/* Products of the rows, (rows, rows), symmetric, as float; made by the first call and kept while the design lives. One
+ * product of rows^2 dim flops. Streamed designs are read about rows / (rows of a band) / 2 times. */
 tn_status tnp_design_gram(tn_ctx *ctx, tnp_design *design, const float **gram);
 /* Bytes that it needs at least, while it is made. */
 size_t tnp_design_gram_bytes(size_t rows, size_t dim);

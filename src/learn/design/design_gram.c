@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Products of all pairs of a design's rows, G = X X'. Bands of rows are multiplied with themselves and with all rows behind
- * them; the lower half is mirrored. A resident band lies where it is; a streamed one is copied from the design's blocks, as
- * many as fit, and the blocks behind it are read past it. Designs that are mostly zeros go another way, design_sparse.c.
+ * Products of all pairs of a design's rows, G = X X'. Bands of rows are multiplied with themselves and with all rows
+ * behind them; the lower half is mirrored. A resident band lies where it is; a streamed one is copied from the design's
+ * blocks, as many as fit, and the blocks behind it are read past it. Designs that are mostly zeros go another way,
+ * design_sparse.c.
  *
- * One product for the whole was refused: it cannot be interrupted, and streamed rows are not there. Double products, which
- * the ridge takes (gather.c), were refused: the scores that the Gram stands for are float products too. */
+ * One product for the whole was refused: it cannot be interrupted, and streamed rows are not there. Double products,
+ * which the ridge takes (gather.c), were refused: the scores that the Gram stands for are float products too. */
 #include "learn/design/design_sparse.h"
 #include "algebra/blas.h"
 

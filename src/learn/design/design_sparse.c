@@ -4,12 +4,13 @@
  *
  *   piece (a block of rows): for every group j the rows that have it, and their r values side by side
  *
- * and G is made tile by tile, rows of a band of pieces by 64 rows of a block: for every group j the packed rows take part, with the
- * 64 transposed, b (r, 64): an outer product of rank r, kernel outer_add. Zeros are left out on one side only; leaving them out
- * on both would need the sums to be scattered one by one, which costs what it saves. With 3 of 4 groups of 23 zero this is a
- * quarter of the products at 0.6 of the speed of the BLAS.
+ * and G is made tile by tile, rows of a band of pieces by 64 rows of a block: for every group j the packed rows take
+ * part, with the 64 transposed, b (r, 64): an outer product of rank r, kernel outer_add. Zeros are left out on one side
+ * only; leaving them out on both would need the sums to be scattered one by one, which costs what it saves. With 3 of 4
+ * groups of 23 zero this is a quarter of the products at 0.6 of the speed of the BLAS.
  *
- * Every sum runs over the groups in their order: the same bits for every number of threads. Oracle: tests/unit/test_design.c. */
+ * Every sum runs over the groups in their order: the same bits for every number of threads. Oracle:
+ * tests/unit/test_design.c. */
 #include "learn/design/design_sparse.h"
 #include "simd/simd.h"
 
@@ -39,7 +40,7 @@ typedef struct sparse_job {
     const float *rows; /* a block, (count, dim) */
     size_t count;
     piece *pieces; /* of the band */
-    size_t piece_count, piece_room, bytes;
+    size_t piece_count, piece_most, bytes;
     /* tiles: panel p of the block by pieces [begin, end) of a run */
     size_t start; /* row of the block's first */
     size_t *run;  /* runs + 1: first piece of each */
@@ -74,14 +75,15 @@ static size_t scratch_values(size_t group)
 tn_status tnp_design_is_sparse(tn_ctx *ctx, tnp_design *d, size_t group, bool *out)
 {
     const float *x = NULL;
-    size_t start, count, zeros = 0, groups = d->dim / group, room = tnp_budget_left(ctx);
+    size_t start, count, zeros = 0, groups = d->dim / group, left = tnp_budget_left(ctx);
     tn_status st = tnp_design_block(ctx, d, 0, &x, &start, &count);
     for (size_t e = 0; st == TN_OK && e < count * groups; ++e)
         zeros += is_zero(x + e * group, group);
     size_t need = 4 * (scratch_values(group) + d->block * d->dim) + 16 * d->rows;
-    /* What a product takes here against one of the BLAS, measured: loads and stores of the tile weigh more in small groups. */
+    /* What a product takes here against one of the BLAS, measured: loads and stores of the tile weigh more in small
+     * groups. */
     double slower = 1.4 + 8 / (double)group, part = 1 - (double)zeros / (double)(count * groups);
-    *out = part * slower < 1 && need <= room;
+    *out = part * slower < 1 && need <= left;
     return st;
 }
 
@@ -250,9 +252,9 @@ tn_status tnp_design_gram_sparse(tn_ctx *ctx, tnp_design *x, size_t group, float
 {
     tn_status st = TN_OK;
     sparse_job job = {.ctx = ctx, .x = x, .group = group, .groups = x->dim / group, .gram = gram};
-    size_t room = x->blocks * (x->block / HEIGHT + 1);
-    TN_TRY(tnp_alloc(ctx, room, sizeof *job.pieces, &job.pieces));
-    TN_TRY(tnp_alloc(ctx, room + 1, sizeof *job.run, &job.run));
+    size_t most = x->blocks * (x->block / HEIGHT + 1);
+    TN_TRY(tnp_alloc(ctx, most, sizeof *job.pieces, &job.pieces));
+    TN_TRY(tnp_alloc(ctx, most + 1, sizeof *job.run, &job.run));
     TN_TRY(tnp_alloc_raw(ctx, scratch_values(group), sizeof(float), &job.scratch));
     for (size_t start = 0, end; start < x->rows; start = end) {
         TN_TRY(fill_band(&job, start, &end));

@@ -50,7 +50,7 @@ static tn_status check_squares(tn_ctx *ctx, const tnp_moments *s)
     return tnp_check_range(ctx, largest > 0 ? sqrt(largest) : left);
 }
 
-static size_t columns_of(const tn_feed *const *feeds, size_t count)
+size_t tnp_feeds_cols(const tn_feed *const *feeds, size_t count)
 {
     size_t dim = 0;
     for (size_t f = 0; f < count; ++f)
@@ -58,27 +58,54 @@ static size_t columns_of(const tn_feed *const *feeds, size_t count)
     return dim;
 }
 
-static tn_status gather_narrow(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
-                               tnp_moments **out)
+tn_status tnp_feeds_read(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t start, size_t n, float *out,
+                         size_t ld)
+{
+    tn_status st = TN_OK;
+    for (size_t f = 0; f < count && st == TN_OK; out += tn_feed_cols(feeds[f++]))
+        st = tn_feed_read(ctx, feeds[f], start, n, out, ld);
+    return st;
+}
+
+tn_status tnp_feeds_read_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t start, size_t n,
+                              double *out, size_t ld)
+{
+    tn_status st = TN_OK;
+    for (size_t f = 0; f < count && st == TN_OK; out += tn_feed_cols(feeds[f++]))
+        st = tn_feed_read_wide(ctx, feeds[f], start, n, out, ld);
+    return st;
+}
+
+/* In double about `shift`, or about the mean of the first block when it is NULL; or in float. */
+static tn_status gather(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool wide,
+                        const double *shift, tnp_moments **out)
 {
     tn_status st = TN_OK;
     tnp_moments *moments = NULL;
-    float *block = NULL;
-    size_t dim = columns_of(feeds, count), most = tnp_min(tnp_moments_block(dim, false), y->rows);
-    TN_TRY(tnp_moments_new(ctx, dim, y->classes, false, &moments));
-    TN_TRY(tnp_alloc_raw(ctx, most * dim, sizeof *block, &block));
+    float *narrow = NULL;
+    double *block = NULL;
+    size_t dim = tnp_feeds_cols(feeds, count), most = tnp_min(tnp_moments_block(dim, wide), y->rows);
+    TN_TRY(tnp_moments_new(ctx, dim, y->classes, wide, &moments));
+    if (shift)
+        tnp_moments_frame(moments, shift);
+    TN_TRY(tnp_alloc_raw(ctx, wide ? 1 : most * dim, sizeof *narrow, &narrow));
+    TN_TRY(tnp_alloc_raw(ctx, wide ? most * dim : 1, sizeof *block, &block));
     for (size_t start = 0, n; start < y->rows; start += n) {
         n = tnp_min(most, y->rows - start);
         TN_TRY(tnp_progress(ctx, "reading", start, y->rows));
-        for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
-            TN_TRY(tn_feed_read(ctx, feeds[f], start, n, block + at, dim));
-        TN_TRY(tnp_moments_add(ctx, moments, block, y, start, n));
+        TN_TRY(wide ? tnp_feeds_read_wide(ctx, feeds, count, start, n, block, dim)
+                    : tnp_feeds_read(ctx, feeds, count, start, n, narrow, dim));
+        TN_TRY(wide ? tnp_moments_add_wide(ctx, moments, block, y, start, n)
+                    : tnp_moments_add(ctx, moments, narrow, y, start, n));
     }
     TN_TRY(tnp_progress(ctx, "reading", y->rows, y->rows));
+    if (wide)
+        TN_TRY(check_squares(ctx, moments));
     *out = moments;
     moments = NULL;
 done:
     tn_moments_free(moments);
+    tnp_free(narrow);
     tnp_free(block);
     return st;
 }
@@ -86,29 +113,7 @@ done:
 tn_status tnp_gather_moments_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
                                   const double *shift, tnp_moments **out)
 {
-    tn_status st = TN_OK;
-    tnp_moments *moments = NULL;
-    double *block = NULL;
-    size_t dim = columns_of(feeds, count), most = tnp_min(tnp_moments_block(dim, true), y->rows);
-    TN_TRY(tnp_moments_new(ctx, dim, y->classes, true, &moments));
-    if (shift)
-        tnp_moments_frame(moments, shift);
-    TN_TRY(tnp_alloc_raw(ctx, most * dim, sizeof *block, &block));
-    for (size_t start = 0, n; start < y->rows; start += n) {
-        n = tnp_min(most, y->rows - start);
-        TN_TRY(tnp_progress(ctx, "reading", start, y->rows));
-        for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
-            TN_TRY(tn_feed_read_wide(ctx, feeds[f], start, n, block + at, dim));
-        TN_TRY(tnp_moments_add_wide(ctx, moments, block, y, start, n));
-    }
-    TN_TRY(tnp_progress(ctx, "reading", y->rows, y->rows));
-    TN_TRY(check_squares(ctx, moments));
-    *out = moments;
-    moments = NULL;
-done:
-    tn_moments_free(moments);
-    tnp_free(block);
-    return st;
+    return gather(ctx, feeds, count, y, true, shift, out);
 }
 
 tn_status tnp_gather_moments(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
@@ -117,7 +122,7 @@ tn_status tnp_gather_moments(tn_ctx *ctx, const tn_feed *const *feeds, size_t co
     tnp_moments *narrow = NULL;
     if (any_wide(feeds, count) || y->weight)
         return tnp_gather_moments_wide(ctx, feeds, count, y, NULL, out);
-    tn_status st = gather_narrow(ctx, feeds, count, y, &narrow);
+    tn_status st = gather(ctx, feeds, count, y, false, NULL, &narrow);
     if (st == TN_OK && tnp_moments_in_range(narrow)) {
         *out = narrow;
         return TN_OK;
@@ -205,9 +210,8 @@ static tn_status multiply(tn_ctx *ctx, product_job *job)
 {
     tn_status st = TN_OK;
     size_t cols = job->cols;
-    memset(job->product, 0, job->height * job->width * sizeof(double));
     if (job->row0 == job->col0)
-        TN_TRY(tnp_dsyrk_rows(ctx, job->height, cols, job->x[0], cols, job->product));
+        TN_TRY(tnp_dsyrk_rows(ctx, job->height, cols, job->x[0], cols, 0, job->product));
     else
         TN_TRY(tnp_dgemm_nt(ctx, job->height, job->width, cols, job->x[0], cols, job->x[1], cols, 0, job->product,
                             job->width));

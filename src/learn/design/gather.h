@@ -7,8 +7,15 @@
 #include "matrix/moments.h"
 #include "tenon/transform.h"
 
-/* Statistics of the feeds side by side (columns in their order) with the targets; all have the same rows. In float where
- * the files are, the rows have no weights, and the values are of a size that float can square; else in double. */
+/* Columns of feeds side by side, and their rows [start, start + n) into out, ld apart: as float, or as double. */
+size_t tnp_feeds_cols(const tn_feed *const *feeds, size_t count);
+tn_status tnp_feeds_read(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t start, size_t n, float *out,
+                         size_t ld);
+tn_status tnp_feeds_read_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t start, size_t n,
+                              double *out, size_t ld);
+
+/* Statistics of the feeds side by side (columns in their order) with the targets; all have the same rows. In float
+ * where the files are, the rows have no weights, and the values are of a size that float can square; else in double. */
 tn_status tnp_gather_moments(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
                              tnp_moments **out);
 /* The same in double about `shift` (all columns), or about the mean of the first block when it is NULL. */

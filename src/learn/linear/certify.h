@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a trained head may claim: its objective, and how far that can be above the minimum, of the float weights as they are
- * saved, computed in double. */
+ * What a trained head may claim: its objective, and how far that can be above the minimum, of the float weights as they
+ * are saved, computed in double. */
 #ifndef TNP_CERTIFY_H
 #define TNP_CERTIFY_H
 
+#include "learn/design/rows.h"
 #include "learn/linear/margin_loss.h"
-#include "learn/design/design.h"
 
 /* One-vs-rest models. */
 typedef struct tnp_claim {
@@ -20,7 +20,7 @@ typedef struct tnp_claim {
 } tnp_claim;
 
 /* objective and gap (columns->count) of the columns cols. One pass over the rows, two with a free intercept. */
-tn_status tnp_certify(tn_ctx *ctx, tnp_design *design, const tnp_claim *claim, double *objective, double *gap);
+tn_status tnp_certify(tn_ctx *ctx, const tnp_rows *x, const tnp_claim *claim, double *objective, double *gap);
 size_t tnp_certify_bytes(size_t dim, size_t columns);
 
 /* What sums of this size in double may be off by, of primal and dual terms together. */

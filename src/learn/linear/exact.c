@@ -2,18 +2,18 @@
  *
  *   f(w, b) = 1/2 |w|^2 + [b^2 / 2] + sum_i c_i loss(y_i (w'x_i + b))
  *
- * Newton's method with an exact line search; the steps are learn/exact_step.c's. Squared hinge and logistic loss are taken as they are.
- * The hinge has no second derivative: it is rounded off over a width mu below the margin,
+ * Newton's method with an exact line search; the steps are learn/exact_step.c's. Squared hinge and logistic loss are
+ * taken as they are. The hinge has no second derivative: it is rounded off over a width mu below the margin,
  *
  *   loss_mu(m) = 0 | v^2 / (2 mu) | v - mu / 2   for   v = 1 - m <= 0 | < mu | >= mu,
  *
- * and mu is made smaller until the hinge itself is certified. Its multipliers c clip(v / mu, 0, 1) are feasible for the hinge,
- * whose gap at the optimum of loss_mu is at most mu / 2 sum c. Interior points were refused: they solve with all rows where
- * this solves with those that lie between the margin and mu.
+ * and mu is made smaller until the hinge itself is certified. Its multipliers c clip(v / mu, 0, 1) are feasible for the
+ * hinge, whose gap at the optimum of loss_mu is at most mu / 2 sum c. Interior points were refused: they solve with all
+ * rows where this solves with those that lie between the margin and mu.
  *
- * The minimum is bounded from below by the multipliers of the double iterates (see learn/certify.c for why that is a bound);
- * the objective is that of the weights rounded to float, for which the best intercept is found once more: with rows far from the
- * origin the roundings of w move all scores together. Oracles: ref_svm, ref_logistic. */
+ * The minimum is bounded from below by the multipliers of the double iterates (see learn/certify.c for why that is a
+ * bound); the objective is that of the weights rounded to float, for which the best intercept is found once more: with
+ * rows far from the origin the roundings of w move all scores together. Oracles: ref_svm, ref_logistic. */
 #include "learn/linear/exact.h"
 #include "learn/linear/certify.h"
 #include "learn/linear/exact_step.h"
@@ -30,7 +30,7 @@ static const double NEAR =
 
 typedef struct solver {
     tn_ctx *ctx;
-    tnp_design *x;
+    const tnp_rows *x;
     const tnp_exact_options *opt;
     size_t n, dim;
     double mu;                       /* of the hinge */
@@ -72,16 +72,14 @@ static bool penalised(const solver *v, size_t i)
 
 static double dot(const solver *v, const double *a, const double *b)
 {
-    double sum = 0;
-    for (size_t i = 0; i <= v->dim; ++i)
-        sum += penalised(v, i) ? a[i] * b[i] : 0;
-    return sum;
+    return tnp_dot_wide(a, b, v->dim + penalised(v, v->dim));
 }
 
 /* ---- where it is ---- */
 
-/* Bound of the minimum from the present slopes: alpha = |r|, sum y alpha x = w - g. A free intercept wants sum r = 0; the share
- * that the heavier side has too much is taken from it, which moves the sum of rows by no more than that times the longest. */
+/* Bound of the minimum from the present slopes: alpha = |r|, sum y alpha x = w - g. A free intercept wants sum r = 0;
+ * the share that the heavier side has too much is taken from it, which moves the sum of rows by no more than that times
+ * the longest. */
 static double bound_of(const solver *v)
 {
     double side[2] = {0}, dual[2] = {0}, square = 0, over = 0, share = 0;
@@ -115,8 +113,8 @@ static double stretched(const solver *v, double t)
     return sum;
 }
 
-/* The best t. The hinge is dear to rows that miss the margin by a rounding, or by the part of mu that the smooth loss leaves them at:
- * where multipliers are far below c, a little more of w is worth more than a smaller mu. */
+/* The best t. The hinge is dear to rows that miss the margin by a rounding, or by the part of mu that the smooth loss
+ * leaves them at: where multipliers are far below c, a little more of w is worth more than a smaller mu. */
 static double best_stretch(const solver *v)
 {
     double low = 0.5, high = 2, square = dot(v, v->w, v->w);
@@ -143,6 +141,12 @@ static void keep_best(solver *v)
         v->best[i] = t * v->w[i];
 }
 
+/* s (n) = X a and its last entry. */
+static tn_status score(const solver *v, const double *a, double *s)
+{
+    return tnp_rows_wide_pass(v->ctx, v->x, &(tnp_wide_pass){.k = 1, .w = a, .s = s});
+}
+
 /* f, slopes, curvatures, the gradient and the bound at the present scores. */
 static tn_status look(solver *v)
 {
@@ -153,7 +157,7 @@ static tn_status look(solver *v)
         v->h[i] = at.curve;
         smooth += at.value;
     }
-    tn_status st = tnp_times_rows(v->ctx, v->x, v->r, v->g);
+    tn_status st = tnp_rows_wide_pass(v->ctx, v->x, &(tnp_wide_pass){.k = 1, .t = v->r, .back = v->g});
     if (!v->opt->bias)
         v->g[v->dim] = 0;
     for (size_t i = 0; i <= v->dim; ++i)
@@ -161,9 +165,7 @@ static tn_status look(solver *v)
     ++v->passes;
     v->f = smooth + dot(v, v->w, v->w) / 2;
     keep_best(v);
-    v->square = 0;
-    for (size_t i = 0; i <= v->dim; ++i)
-        v->square += v->g[i] * v->g[i];
+    v->square = tnp_dot_wide(v->g, v->g, v->dim + 1);
     v->lower = fmax(v->lower, bound_of(v));
     return st;
 }
@@ -171,7 +173,7 @@ static tn_status look(solver *v)
 static tn_status rescore(solver *v)
 {
     ++v->passes;
-    return tnp_rows_times(v->ctx, v->x, v->w, v->s);
+    return score(v, v->w, v->s);
 }
 
 /* ---- one step ---- */
@@ -205,7 +207,7 @@ static tn_status take_step(solver *v, bool *moved)
     v->passes += 2;
     if (!*moved)
         return TN_OK;
-    TN_TRY(tnp_rows_times(v->ctx, v->x, v->d, v->z));
+    TN_TRY(score(v, v->d, v->z));
     double t = 0, before = v->f, square = v->square, start, second;
     TN_TRY(line(v, 0, &start, &second));
     TN_TRY(tnp_line_search(line, v, start, 0.01, &t));
@@ -297,7 +299,7 @@ static tn_status round_off(solver *v, double factor, float *out, double *objecti
         out[i] = (float)(factor * v->best[i]);
         v->d[i] = i < v->dim ? (double)out[i] : 0;
     }
-    tn_status st = tnp_rows_times(v->ctx, v->x, v->d, v->s);
+    tn_status st = score(v, v->d, v->s);
     ++v->passes;
     if (v->opt->bias)
         out[v->dim] = (float)best_intercept(v, intercept);
@@ -318,7 +320,8 @@ static void column_costs(const tnp_columns *columns, size_t column, size_t rows,
         tnp_signed_costs(columns, i, &column, 1, a + i);
 }
 
-/* Two roundings are tried, that place and a little more of it: rows at the margin then are beyond it in spite of their errors. */
+/* Two roundings are tried, that place and a little more of it: rows at the margin then are beyond it in spite of their
+ * errors. */
 static tn_status finish(solver *v, float *out, float *other, double *objective)
 {
     tn_status st = TN_OK;
@@ -366,25 +369,6 @@ done:
     return st;
 }
 
-static tn_status longest_row(solver *v)
-{
-    v->longest = 0;
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, count;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &count);
-        if (st != TN_OK)
-            return st;
-        for (size_t i = 0; i < count; ++i) {
-            double square = 0;
-            for (size_t j = 0; j < v->dim; ++j)
-                square += (double)x[i * v->dim + j] * (double)x[i * v->dim + j];
-            v->longest = fmax(v->longest, square);
-        }
-    }
-    return TN_OK;
-}
-
 double tnp_exact_flops(size_t rows, size_t dim, size_t active, tnp_margin loss)
 {
     double a = (double)active, d = (double)dim, less = fmin(a, d),
@@ -402,12 +386,12 @@ size_t tnp_exact_bytes(size_t rows, size_t dim, size_t active)
     return solver_bytes(rows, dim) + tnp_step_bytes(dim, active);
 }
 
-tn_status tnp_exact_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const size_t *cols, size_t count,
+tn_status tnp_exact_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *columns, const size_t *cols, size_t count,
                           const tnp_exact_options *options, float *alpha, float *w, double *objective, double *gap,
                           size_t *passes)
 {
     tn_status st = TN_OK;
-    solver v = {.ctx = ctx, .x = design, .opt = options, .n = design->rows, .dim = design->dim};
+    solver v = {.ctx = ctx, .x = x, .opt = options, .n = x->rows, .dim = x->dim};
     double **rows[] = {&v.s, &v.z, &v.r, &v.h}, **wide[] = {&v.w, &v.g, &v.d, &v.best};
     result to = {columns, alpha, w, objective, gap, NULL, NULL};
     size_t most = 0;
@@ -421,7 +405,7 @@ tn_status tnp_exact_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *co
     TN_TRY(tnp_alloc(ctx, v.dim + 1, sizeof(float), &to.found));
     TN_TRY(tnp_alloc(ctx, v.dim + 1, sizeof(float), &to.other));
     if (options->bias && !options->penalised)
-        TN_TRY(longest_row(&v));
+        TN_TRY(tnp_rows_wide_pass(ctx, x, &(tnp_wide_pass){.longest = &v.longest}));
     for (size_t j = 0; j < count; ++j) {
         TN_TRY(tnp_progress(ctx, "training", columns->count - count + j, columns->count));
         TN_TRY(one_column(&v, cols[j], &to));

@@ -4,7 +4,7 @@
 #ifndef TNP_EXACT_STEP_H
 #define TNP_EXACT_STEP_H
 
-#include "learn/design/design.h"
+#include "learn/design/rows.h"
 
 typedef struct tnp_system {
     const double *h; /* rows: curvatures, 0 where a row does not count */
@@ -15,12 +15,8 @@ typedef struct tnp_system {
 
 /* Bytes that a step needs when so many rows have a curvature. */
 size_t tnp_step_bytes(size_t dim, size_t active);
-/* d (dim + 1). One pass over the rows, plus one over their active part. *found is false when no shift of the diagonal made the matrix
- * definite. */
-tn_status tnp_step(tn_ctx *ctx, tnp_design *design, const tnp_system *system, double *d, bool *found);
-
-/* out (rows) = X a + its last entry, and out (dim + 1) = X'r with the sum of r last: in double, one pass each. */
-tn_status tnp_rows_times(tn_ctx *ctx, tnp_design *design, const double *a, double *out);
-tn_status tnp_times_rows(tn_ctx *ctx, tnp_design *design, const double *r, double *out);
+/* d (dim + 1). One pass over the rows, plus one over their active part. *found is false when no shift of the diagonal
+ * made the matrix definite. */
+tn_status tnp_step(tn_ctx *ctx, const tnp_rows *x, const tnp_system *system, double *d, bool *found);
 
 #endif

@@ -7,9 +7,9 @@
  *   logistic, multi-class              two levels, softmax.c
  *   logistic, multi-label              Newton, a binary logistic model a class
  *
- * These work in float. What they hand out is certified in double (certify.c, certify_softmax.c); a column whose gap is larger
- * than what was asked for changes to whole Hessians in double (exact.c), the softmax to softmax_exact.c, each as far as
- * max-passes and the budget allow. What then is not converged says so.
+ * These work in float. What they hand out is certified in double (certify.c, certify_softmax.c); a column whose gap is
+ * larger than what was asked for changes to whole Hessians in double (exact.c), the softmax to softmax_exact.c, each as
+ * far as max-passes and the budget allow. What then is not converged says so.
  *
  * A held-out class that has no positive row left is trained like any other: it learns to say no. */
 #include "learn/linear/linear.h"
@@ -107,8 +107,8 @@ static size_t count_present(const size_t *sizes, size_t classes)
     return present;
 }
 
-/* Row weights balance the classes of all rows; weight (folds, classes) makes them those of the rows outside each fold. sizes
- * (2 classes) is scratch. */
+/* Row weights balance the classes of all rows; weight (folds, classes) makes them those of the rows outside each fold.
+ * sizes (2 classes) is scratch. */
 static void fold_weights(const tnp_linear *l, size_t *sizes, float *weight)
 {
     size_t k = l->task->y.classes, *outside = sizes + k;
@@ -138,21 +138,21 @@ static double cost_of(const tnp_linear *l, double cost, size_t n)
 }
 
 /* Arrays that a tnp_columns borrows. */
-typedef struct column_room {
+typedef struct column_arrays {
     uint32_t *fold;
     float *positive, *negative, *fold_weight;
-} column_room;
+} column_arrays;
 
-static void room_free(column_room *room)
+static void column_arrays_free(column_arrays *own)
 {
-    tnp_free(room->fold);
-    tnp_free(room->positive);
-    tnp_free(room->negative);
-    tnp_free(room->fold_weight);
+    tnp_free(own->fold);
+    tnp_free(own->positive);
+    tnp_free(own->negative);
+    tnp_free(own->fold_weight);
 }
 
 /* Costs of the columns of fold f, whose training has n rows and sizes (classes) of them positive. */
-static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, const size_t *sizes, column_room *room)
+static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, const size_t *sizes, column_arrays *own)
 {
     bool balance = l->options->class_weight == TNP_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTILABEL;
     size_t classes = l->task->y.classes;
@@ -160,45 +160,45 @@ static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, con
     for (size_t k = 0; k < classes; ++k) {
         size_t j = f * classes + k;
         double share = balance && sizes[k] > 0 && sizes[k] < n ? (double)sizes[k] / (double)n : 0.5;
-        room->fold[j] = (uint32_t)f;
+        own->fold[j] = (uint32_t)f;
         /* A constant class costs nothing and is solved at once; the head gives it its constant. */
-        room->positive[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / share);
-        room->negative[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / (1 - share));
+        own->positive[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / share);
+        own->negative[j] = l->task->constant[k] ? 0 : (float)(c * 0.5 / (1 - share));
     }
 }
 
-static tn_status make_columns(tn_ctx *ctx, const tnp_linear *l, double cost, column_room *room, tnp_columns *out)
+static tn_status make_columns(tn_ctx *ctx, const tnp_linear *l, double cost, column_arrays *own, tnp_columns *out)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &l->task->y;
     size_t count = y->classes * l->folds, *sizes = NULL;
-    TN_TRY(tnp_alloc(ctx, count, sizeof *room->fold, &room->fold));
-    TN_TRY(tnp_alloc(ctx, count, sizeof *room->positive, &room->positive));
-    TN_TRY(tnp_alloc(ctx, count, sizeof *room->negative, &room->negative));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *own->fold, &own->fold));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *own->positive, &own->positive));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *own->negative, &own->negative));
     TN_TRY(tnp_alloc(ctx, 2 * y->classes, sizeof *sizes, &sizes));
     for (size_t f = 0; f < l->folds; ++f) {
         size_t n = count_training(l, f, sizes);
-        fold_costs(l, cost, f, n, sizes, room);
+        fold_costs(l, cost, f, n, sizes, own);
     }
     if (balances_folds(l)) {
-        TN_TRY(tnp_alloc(ctx, count, sizeof *room->fold_weight, &room->fold_weight));
-        fold_weights(l, sizes, room->fold_weight);
+        TN_TRY(tnp_alloc(ctx, count, sizeof *own->fold_weight, &own->fold_weight));
+        fold_weights(l, sizes, own->fold_weight);
     }
     *out = (tnp_columns){.y = y,
                          .count = count,
-                         .fold = l->row_fold ? room->fold : NULL,
+                         .fold = l->row_fold ? own->fold : NULL,
                          .row_fold = l->row_fold,
                          .row_weight = l->row_weight,
-                         .positive_cost = room->positive,
-                         .negative_cost = room->negative,
-                         .fold_weight = room->fold_weight};
+                         .positive_cost = own->positive,
+                         .negative_cost = own->negative,
+                         .fold_weight = own->fold_weight};
 done:
     tnp_free(sizes);
     return st;
 }
 
-/* What is not converged says so where people see it; `worst` is the largest gap beside what it is measured by. Classes that are trained
- * one by one are judged one by one. Folds say it once for all, whatever C it was: they only choose. */
+/* What is not converged says so where people see it; `worst` is the largest gap beside what it is measured by. Classes
+ * that are trained one by one are judged one by one. Folds say it once for all, whatever C it was: they only choose. */
 static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out, double worst, bool by_class)
 {
     if (out->converged)
@@ -225,10 +225,10 @@ static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float
     tnp_softmax loss = {&l->task->y, (float)cost, l->row_weight};
     tnp_newton_options options = newton_options(l);
     tnp_newton_info info = {0};
-    TN_TRY(tnp_softmax_solve(ctx, l->design, &loss, &options, w, &out->objective, &out->gap, &info));
+    TN_TRY(tnp_softmax_solve(ctx, &l->rows, &loss, &options, w, &out->objective, &out->gap, &info));
     out->passes = info.products;
     if (out->gap > l->options->gap * out->objective && info.iterations < l->options->max_passes)
-        TN_TRY(tnp_softmax_exact(ctx, l->design, &loss, l->bias, l->options->gap,
+        TN_TRY(tnp_softmax_exact(ctx, &l->rows, &loss, l->bias, l->options->gap,
                                  out->passes + l->options->max_passes - info.iterations, w, &out->objective, &out->gap,
                                  &out->passes));
     out->converged = out->gap <= l->options->gap * out->objective;
@@ -237,13 +237,13 @@ done:
     return st;
 }
 
-/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at weight 0. What
- * is said is said of the last. */
+/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at
+ * weight 0. What is said is said of the last. */
 static tn_status by_softmax_folds(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
 {
     tn_status st = TN_OK;
     float *weight = NULL, *of_class = NULL;
-    size_t *sizes = NULL, k = l->task->y.classes, width = l->design->dim + 1;
+    size_t *sizes = NULL, k = l->task->y.classes, width = l->rows.dim + 1;
     tnp_linear one = *l;
     TN_TRY(tnp_alloc(ctx, l->task->y.rows, sizeof *weight, &weight));
     TN_TRY(tnp_alloc(ctx, l->folds * k, sizeof *of_class, &of_class));
@@ -296,12 +296,19 @@ static tn_status certify(tn_ctx *ctx, const training_job *job, size_t count)
                        .count = count,
                        .cols = job->cols,
                        .w = job->w};
-    return tnp_certify(ctx, l->design, &claim, job->objective, job->gap);
+    return tnp_certify(ctx, &l->rows, &claim, job->objective, job->gap);
 }
 
-/* Columns whose gap is larger than what was asked for, into job->cols, and the largest gap of one beside its objective. One that can be
- * brought to nothing (a fold without any row of one side) never has a small gap beside its own objective: where the gap of all is small
- * enough beside all, it may be small beside their mean. */
+static tn_status certify_all(tn_ctx *ctx, const training_job *job)
+{
+    for (size_t j = 0; j < job->columns->count; ++j)
+        job->cols[j] = j;
+    return certify(ctx, job, job->columns->count);
+}
+
+/* Columns whose gap is larger than what was asked for, into job->cols, and the largest gap of one beside its objective.
+ * One that can be brought to nothing (a fold without any row of one side) never has a small gap beside its own
+ * objective: where the gap of all is small enough beside all, it may be small beside their mean. */
 static size_t unsolved(const training_job *job, double *worst)
 {
     size_t n = 0, count = job->columns->count;
@@ -321,13 +328,13 @@ static size_t unsolved(const training_job *job, double *worst)
     return n;
 }
 
-/* Columns that are worse than no weights at all, whose objective is the sum of their costs (logistic: times log 2): float lost them, or
- * has no such numbers. They start anew, and are certified there. */
+/* Columns that are worse than no weights at all, whose objective is the sum of their costs (logistic: times log 2):
+ * float lost them, or has no such numbers. They start anew, and are certified there. */
 static tn_status start_anew(tn_ctx *ctx, const training_job *job)
 {
     tn_status st = TN_OK;
     const tnp_columns *columns = job->columns;
-    size_t count = columns->count, width = job->l->design->dim + 1, n = 0;
+    size_t count = columns->count, width = job->l->rows.dim + 1, n = 0;
     double *nothing = NULL;
     float *a = NULL;
     TN_TRY(tnp_alloc(ctx, count, sizeof *nothing, &nothing));
@@ -360,7 +367,7 @@ static tn_status by_exact(tn_ctx *ctx, const training_job *job, size_t passes)
     if (passes >= o->max_passes)
         return TN_OK;
     tnp_exact_options options = {loss_of(job->l), job->l->bias, penalised(job->l), o->gap, o->max_passes - passes};
-    return tnp_exact_solve(ctx, job->l->design, job->columns, job->cols, count, &options, job->l->alpha, job->w,
+    return tnp_exact_solve(ctx, &job->l->rows, job->columns, job->cols, count, &options, job->l->alpha, job->w,
                            job->objective, job->gap, &job->out->passes);
 }
 
@@ -371,12 +378,10 @@ static tn_status by_newton(tn_ctx *ctx, const training_job *job, size_t *steps)
     tnp_newton_options options = newton_options(l);
     tnp_newton_info info = {0};
     tn_status st =
-        tnp_newton_solve(ctx, l->design, job->columns->count, &loss, &options, job->w, job->objective, job->gap, &info);
+        tnp_newton_solve(ctx, &l->rows, job->columns->count, &loss, &options, job->w, job->objective, job->gap, &info);
     job->out->passes = info.products;
     *steps = info.iterations;
-    for (size_t j = 0; j < job->columns->count; ++j)
-        job->cols[j] = j;
-    return st == TN_OK ? certify(ctx, job, job->columns->count) : st;
+    return st == TN_OK ? certify_all(ctx, job) : st;
 }
 
 static tn_status by_dual(tn_ctx *ctx, const training_job *job, size_t *passes)
@@ -422,7 +427,7 @@ static tn_status check_costs(tn_ctx *ctx, const tnp_linear *l, double cost)
 tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
 {
     tn_status st = TN_OK;
-    column_room room = {0};
+    column_arrays own = {0};
     tnp_columns columns;
     training_job job = {.l = l, .columns = &columns, .w = w, .out = out};
     size_t steps = 0;
@@ -433,19 +438,19 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     if (method == TNP_BY_SOFTMAX)
         return l->row_fold ? by_softmax_folds(ctx, l, cost, w, out)
                            : by_softmax(ctx, l, cost_of(l, cost, l->task->y.rows), w, out);
-    TN_TRY(make_columns(ctx, l, cost, &room, &columns));
+    TN_TRY(make_columns(ctx, l, cost, &own, &columns));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.objective, &job.objective));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.gap, &job.gap));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.cols, &job.cols));
-    if (method == TNP_BY_NEWTON)
+    if (method == TNP_BY_NEWTON || (!l->design && l->options->loss == TNP_SVM_SQUARED_HINGE))
         TN_TRY(by_newton(ctx, &job, &steps));
     else
-        TN_TRY(by_dual(ctx, &job, &steps));
+        TN_TRY(l->design ? by_dual(ctx, &job, &steps) : certify_all(ctx, &job)); /* then all by tnp_exact_solve */
     TN_TRY(start_anew(ctx, &job));
     TN_TRY(by_exact(ctx, &job, steps));
     sum_up(ctx, &job);
 done:
-    room_free(&room);
+    column_arrays_free(&own);
     tnp_free(job.objective);
     tnp_free(job.gap);
     tnp_free(job.cols);
@@ -454,36 +459,7 @@ done:
 
 tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *l, const float *w, float *scores)
 {
-    tn_status st = TN_OK;
-    float *rows = NULL, *part = NULL;
-    size_t *places = NULL, dim = l->design->dim, k = l->task->y.classes, width = dim + 1;
-    TN_TRY(tnp_alloc_raw(ctx, l->design->block * dim, sizeof *rows, &rows));
-    TN_TRY(tnp_alloc_raw(ctx, l->design->block * k, sizeof *part, &part));
-    TN_TRY(tnp_alloc(ctx, l->design->block, sizeof *places, &places));
-    for (size_t b = 0; b < l->design->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, count;
-        TN_TRY(tnp_design_block(ctx, l->design, b, &x, &start, &count));
-        for (size_t f = 0; f < l->folds; ++f) {
-            const float *model = w + f * k * width;
-            size_t n = 0;
-            for (size_t i = 0; i < count; ++i)
-                if (l->row_fold[start + i] == f) {
-                    memcpy(rows + n * dim, x + i * dim, dim * sizeof *rows);
-                    for (size_t c = 0; c < k; ++c)
-                        part[n * k + c] = model[c * width + dim];
-                    places[n++] = start + i;
-                }
-            TN_TRY(tnp_sgemm_nt(ctx, n, k, dim, rows, dim, model, width, 1, part, k));
-            for (size_t i = 0; i < n; ++i)
-                memcpy(scores + places[i] * k, part + i * k, k * sizeof *scores);
-        }
-    }
-done:
-    tnp_free(rows);
-    tnp_free(part);
-    tnp_free(places);
-    return st;
+    return l->rows.ops->scores_by(ctx, l->rows.self, l->row_fold, l->folds, l->task->y.classes, w, scores);
 }
 
 size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method)
@@ -505,9 +481,9 @@ tnp_linear_method tnp_linear_method_of(const tnp_learn_options *options, bool lo
 tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tnp_learn_options *options, tnp_linear_method method,
                                         size_t rows, size_t dim, size_t columns, size_t besides)
 {
-    size_t block = tnp_design_block_rows(rows, dim) * dim * sizeof(float), room = tnp_budget_left(ctx);
+    size_t block = tnp_design_block_rows(rows, dim) * dim * sizeof(float), left = tnp_budget_left(ctx);
     bool squared = options->loss == TNP_SVM_SQUARED_HINGE;
-    bool gram = method == TNP_BY_DUAL && tnp_dual_wants_gram(rows, dim, columns, squared) && besides < room &&
-                tnp_dual_bytes(rows, dim, columns, true) + block <= room - besides;
+    bool gram = method == TNP_BY_DUAL && tnp_dual_wants_gram(rows, dim, columns, squared) && besides < left &&
+                tnp_dual_bytes(rows, dim, columns, true) + block <= left - besides;
     return gram ? TNP_BY_GRAM : method;
 }

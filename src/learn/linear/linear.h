@@ -18,7 +18,8 @@ typedef struct tnp_training {
 
 /* Everything a training needs besides its hyper-parameter. */
 typedef struct tnp_linear {
-    tnp_design *design;
+    tnp_rows rows;
+    tnp_design *design; /* the same rows in this process, for dual coordinate descent; NULL: they are elsewhere */
     const tnp_task *task;
     const tnp_learn_options *options;
     bool logistic, bias;
@@ -38,11 +39,13 @@ tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *linear, const float
 /* The values that were given, or the standard ones. Owned by the caller, free with tnp_free. */
 tn_status tnp_grid_new(tn_ctx *ctx, const tnp_reals *given, const double *standard, size_t standard_count, double **out,
                        size_t *count);
-/* Which method trains: the softmax its own, Newton's is for other logistic losses and for an intercept that is not penalised. */
+/* Which method trains: the softmax its own, Newton's is for other logistic losses and for an intercept that is not
+ * penalised. */
 typedef enum tnp_linear_method { TNP_BY_DUAL, TNP_BY_NEWTON, TNP_BY_SOFTMAX, TNP_BY_GRAM } tnp_linear_method;
 tnp_linear_method tnp_linear_method_of(const tnp_learn_options *options, bool logistic, bool bias, tn_task task);
-/* The same for a shape: TNP_BY_GRAM instead of TNP_BY_DUAL where it is the faster way and the budget has room for it, for `besides`
- * and for a block of rows. Decided once, before the design takes its memory: a training with tnp_linear.gram does not ask. */
+/* The same for a shape: TNP_BY_GRAM instead of TNP_BY_DUAL where it is the faster way and the budget has room for it,
+ * for `besides` and for a block of rows. Decided once, before the design takes its memory: a training with
+ * tnp_linear.gram does not ask. */
 tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tnp_learn_options *options, tnp_linear_method method,
                                         size_t rows, size_t dim, size_t columns, size_t besides);
 /* Bytes that a training of these columns needs besides the design. */

@@ -5,11 +5,11 @@
  *   squared hinge   c v^2, v = max(0, 1 - y s)   d/ds = -2 a v               d2/ds2 = 2 c [v > 0]
  *   logistic        c log(1 + exp(-y s))         d/ds = -a q, q = 1/(1+exp(y s))   d2/ds2 = c q (1 - q)
  *
- * Duals: -c loss*(-alpha / c) is alpha - alpha^2 / 4 c, c (H(p) with p = alpha / c, H the entropy of p and 1 - p), and alpha for
- * the hinge, alpha <= c. All are concave and 0 at 0.
+ * Duals: -c loss*(-alpha / c) is alpha - alpha^2 / 4 c, c (H(p) with p = alpha / c, H the entropy of p and 1 - p), and
+ * alpha for the hinge, alpha <= c. All are concave and 0 at 0.
  *
- * Rows are negative in nearly every column: all costs are set so in one plain loop, then the few positives are put right;
- * after that the loops need not ask. */
+ * Rows are negative in nearly every column: all costs are set so in one plain loop, then the few positives are put
+ * right; after that the loops need not ask. */
 #include "learn/linear/margin_loss.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One-vs-rest losses for learn/newton.c. A column is a class, seen with its own weights and maybe without the rows of one
- * fold, so that classes and folds of a cross-validation are trained side by side. */
+ * One-vs-rest losses for learn/newton.c. A column is a class, seen with its own weights and maybe without the rows of
+ * one fold, so that classes and folds of a cross-validation are trained side by side. */
 #ifndef TNP_MARGIN_LOSS_H
 #define TNP_MARGIN_LOSS_H
 
@@ -25,8 +25,9 @@ void tnp_signed_costs(const tnp_columns *columns, size_t row, const size_t *cols
 
 typedef enum tnp_margin { TNP_HINGE, TNP_SQUARED_HINGE, TNP_LOGISTIC } tnp_margin;
 
-/* A loss of the margin m = y s in double, and its dual: c loss(m), the multiplier alpha = -c loss'(m) (of the hinge c below the
- * margin), and what alpha adds to the dual objective, -c loss*(-alpha / c). alpha between 0 and c (squared hinge: any). */
+/* A loss of the margin m = y s in double, and its dual: c loss(m), the multiplier alpha = -c loss'(m) (of the hinge c
+ * below the margin), and what alpha adds to the dual objective, -c loss*(-alpha / c). alpha between 0 and c (squared
+ * hinge: any). */
 double tnp_margin_value(tnp_margin loss, double c, double m);
 double tnp_margin_multiplier(tnp_margin loss, double c, double m);
 double tnp_margin_dual(tnp_margin loss, double c, double alpha);

@@ -5,14 +5,13 @@
  *   gradient   G = W + R'X           R (N,K): derivative of the loss at the scores S = X W' + b
  *   product    H P = P + C(Z)'X      Z = X P', C: second derivative of the loss, row by row
  *
- * A product costs two matrix products in one sweep over the blocks of X. X P' of every conjugate direction is kept and summed,
- * so that the scores after the step are known without another product: an iteration costs 2 cg + 1 of them. The
- * preconditioner is learn/sketch.c with each column's own mean curvature. A column that is solved leaves, and what remains
- * is packed together. Vectors are float, as the products are; inner products and objectives are double.
+ * A product costs two matrix products in one pass over X. X P' of every conjugate direction is kept and summed, so that
+ * the scores after the step are known without another product: an iteration costs 2 cg + 1 of them. The preconditioner
+ * is learn/sketch.c with each column's own mean curvature. A column that is solved leaves, and what remains is packed
+ * together. Vectors are float, as the products are; inner products and objectives are double.
  *
  * Trust regions and exact line searches were refused: with halving only, the full step is taken nearly always. */
 #include "learn/linear/newton.h"
-#include "algebra/blas.h"
 #include "learn/softmax/sketch.h"
 
 #include <math.h>
@@ -22,90 +21,18 @@ enum { CHUNK = 32, SKETCH_RANK = 128, CG_MOST = 40, HALVINGS = 20, PATIENCE = 16
 
 typedef struct solver {
     tn_ctx *ctx;
-    tnp_design *x;
+    const tnp_rows *x;
     const tnp_loss *loss;
     const tnp_newton_options *opt;
     tnp_sketch *sketch;
     size_t k, width;                    /* columns at work; dim + 1 */
     size_t *cols;                       /* k: their numbers in the caller's order */
     float *s, *z, *zd;                  /* (N, k): scores, X p, X d */
-    float *block;                       /* (block, k) */
     float *w, *g, *d, *r, *p, *hp, *mr; /* (k, width) */
     float *coefficient;                 /* (k, rank) */
-    float *scratch;                     /* (chunks, k) */
-    double *partial;                    /* (chunks, k) */
     double *f, *before, *target, *slope, *rz, *rz0, *step, *rho, *norm0, *dot; /* k each */
     size_t products;
 } solver;
-
-/* ---- rows ---- */
-
-typedef enum row_work { SLOPE, CURVE, WEIGHT } row_work;
-
-typedef struct row_job {
-    const solver *v;
-    row_work work;
-    size_t start, count;
-} row_job;
-
-static void row_chunk(void *arg, size_t chunk)
-{
-    const row_job *job = arg;
-    const solver *v = job->v;
-    size_t k = v->k, end = tnp_min(job->count, (chunk + 1) * CHUNK);
-    double *sum = v->partial + chunk * k;
-    memset(sum, 0, k * sizeof *sum);
-    for (size_t i = chunk * CHUNK; i < end; ++i) {
-        size_t row = job->start + i;
-        const float *s = v->s + row * k;
-        float *out = v->block + i * k, *scratch = v->scratch + chunk * k;
-        if (job->work == SLOPE) {
-            v->loss->slope(v->loss->arg, row, v->cols, k, s, scratch, out, sum);
-        } else if (job->work == CURVE) {
-            memcpy(out, v->z + row * k, k * sizeof *out);
-            v->loss->curve(v->loss->arg, row, v->cols, k, s, scratch, out);
-        } else {
-            v->loss->weight(v->loss->arg, row, v->cols, k, s, scratch, sum);
-        }
-    }
-}
-
-/* Work on rows [start, start + count); sums of the chunks are added to total (k) in their order. */
-static void on_rows(const solver *v, row_work work, size_t start, size_t count, double *total)
-{
-    row_job job = {v, work, start, count};
-    size_t chunks = (count + CHUNK - 1) / CHUNK;
-    tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 8.0 * (double)count * (double)v->k), chunks, row_chunk, &job);
-    for (size_t c = 0; total && c < chunks; ++c)
-        for (size_t j = 0; j < v->k; ++j)
-            total[j] += v->partial[c * v->k + j];
-}
-
-/* out (n, k) = x a' + its last column, for a (k, width). */
-static tn_status forward(solver *v, const float *x, size_t n, const float *a, float *out)
-{
-    size_t dim = v->x->dim;
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < v->k; ++j)
-            out[i * v->k + j] = v->opt->bias ? a[j * v->width + dim] : 0;
-    ++v->products;
-    return tnp_sgemm_nt(v->ctx, n, v->k, dim, x, dim, a, v->width, 1, out, v->k);
-}
-
-/* out (k, width) += block' x, column sums last. The first block overwrites. */
-static tn_status backward(solver *v, const float *x, size_t n, bool first, float *out)
-{
-    size_t dim = v->x->dim;
-    tn_status st = tnp_sgemm_tn(v->ctx, v->k, dim, n, v->block, v->k, x, dim, first ? 0 : 1, out, v->width);
-    for (size_t j = 0; j < v->k; ++j) {
-        double sum = first ? 0 : (double)out[j * v->width + dim];
-        for (size_t i = 0; v->opt->bias && i < n; ++i)
-            sum += (double)v->block[i * v->k + j];
-        out[j * v->width + dim] = (float)sum;
-    }
-    ++v->products;
-    return st;
-}
 
 static double ridge(const solver *v, size_t coordinate)
 {
@@ -119,18 +46,6 @@ typedef struct dot_job {
     double *out;
     size_t width;
 } dot_job;
-
-double tnp_dot(const float *a, const float *b, size_t n)
-{
-    double part[8] = {0};
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        for (size_t l = 0; l < 8; ++l)
-            part[l] += (double)a[i + l] * (double)b[i + l];
-    for (; i < n; ++i)
-        part[0] += (double)a[i] * (double)b[i];
-    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));
-}
 
 static void dot_column(void *arg, size_t j)
 {
@@ -178,82 +93,86 @@ static void add_scores(const solver *v, const double *t, const float *from, floa
                  add_score_chunk, &job);
 }
 
-/* ---- sweeps over the blocks ---- */
+/* ---- passes over the rows ---- */
 
-/* s = X w' + b. */
-static tn_status sweep_scores(solver *v)
+static void slope_rows(void *arg, const tnp_panel *at)
 {
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
-        if (st == TN_OK)
-            st = forward(v, x, n, v->w, v->s + start * v->k);
-        if (st != TN_OK)
-            return st;
+    const solver *v = arg;
+    for (size_t i = 0; i < at->count; ++i)
+        v->loss->slope(v->loss->arg, at->start + i, v->cols, v->k, at->s + i * v->k, at->scratch, at->t + i * v->k,
+                       at->sums);
+}
+
+static void curve_rows(void *arg, const tnp_panel *at)
+{
+    const solver *v = arg;
+    memcpy(at->t, at->s, at->count * v->k * sizeof *at->t); /* z */
+    for (size_t i = 0; i < at->count; ++i)
+        v->loss->curve(v->loss->arg, at->start + i, v->cols, v->k, v->s + (at->start + i) * v->k, at->scratch,
+                       at->t + i * v->k);
+}
+
+static void weigh_rows(void *arg, const tnp_panel *at)
+{
+    const solver *v = arg;
+    for (size_t i = 0; i < at->count; ++i)
+        v->loss->weight(v->loss->arg, at->start + i, v->cols, v->k, at->s + i * v->k, at->scratch, at->sums);
+}
+
+/* A pass with a body: `pass` says what it makes of it. */
+static tn_status run(solver *v, void (*body)(void *, const tnp_panel *), tnp_pass pass)
+{
+    pass.k = pass.scratch = v->k;
+    pass.body = body;
+    pass.arg = v;
+    pass.chunk = CHUNK;
+    pass.work = 8 * (double)v->k;
+    v->products += (pass.w ? 1u : 0) + (pass.back ? 1u : 0);
+    return tnp_rows_pass(v->ctx, v->x, &pass);
+}
+
+/* out (k, width), a pass's: adds the penalty's part at `at`. Without an intercept its place is 0. */
+static void add_penalty(const solver *v, const float *at, float *out)
+{
+    for (size_t j = 0; j < v->k; ++j) {
+        float *last = out + j * v->width + v->x->dim;
+        *last = v->opt->bias ? *last : 0;
+        for (size_t i = 0; i < v->width; ++i)
+            out[j * v->width + i] += (float)(ridge(v, i) * (double)at[j * v->width + i]);
     }
-    return TN_OK;
 }
 
 /* f and its gradient g at the present scores. */
-static tn_status sweep_gradient(solver *v)
+static tn_status find_gradient(solver *v)
 {
-    memset(v->f, 0, v->k * sizeof *v->f);
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
-        if (st != TN_OK)
-            return st;
-        on_rows(v, SLOPE, start, n, v->f);
-        st = backward(v, x, n, b == 0, v->g);
-        if (st != TN_OK)
-            return st;
-    }
+    tn_status st = run(v, slope_rows, (tnp_pass){.s = v->s, .back = v->g, .sum_count = v->k, .sums = v->f});
+    add_penalty(v, v->w, v->g);
     for (size_t j = 0; j < v->k; ++j) {
         double square = 0;
-        for (size_t i = 0; i < v->width; ++i) {
-            double w = ridge(v, i) * (double)v->w[j * v->width + i];
-            v->g[j * v->width + i] += (float)w;
-            square += w * (double)v->w[j * v->width + i];
-        }
+        for (size_t i = 0; i < v->width; ++i)
+            square += ridge(v, i) * (double)v->w[j * v->width + i] * (double)v->w[j * v->width + i];
         v->f[j] += square / 2;
     }
-    return TN_OK;
+    return st;
 }
 
 /* hp = H p, z = X p' + its bias. */
-static tn_status sweep_product(solver *v)
+static tn_status multiply(solver *v)
 {
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
-        if (st == TN_OK)
-            st = forward(v, x, n, v->p, v->z + start * v->k);
-        if (st != TN_OK)
-            return st;
-        on_rows(v, CURVE, start, n, NULL);
-        st = backward(v, x, n, b == 0, v->hp);
-        if (st != TN_OK)
-            return st;
-    }
-    for (size_t j = 0; j < v->k; ++j)
-        for (size_t i = 0; i < v->width; ++i)
-            v->hp[j * v->width + i] += (float)(ridge(v, i) * (double)v->p[j * v->width + i]);
-    return TN_OK;
+    tn_status st = run(v, curve_rows, (tnp_pass){.w = v->p, .s = v->z, .back = v->hp});
+    add_penalty(v, v->p, v->hp);
+    return st;
 }
 
 /* ---- one Newton step ---- */
 
 /* Mean curvature of each column: what the preconditioner multiplies X'X with. */
-static void mean_curvature(solver *v)
+static tn_status mean_curvature(solver *v)
 {
-    memset(v->rho, 0, v->k * sizeof *v->rho);
-    for (size_t start = 0; start < v->x->rows; start += v->x->block)
-        on_rows(v, WEIGHT, start, tnp_min(v->x->block, v->x->rows - start), v->rho);
+    tn_status st = run(v, weigh_rows, (tnp_pass){.s = v->s, .sum_count = v->k, .sums = v->rho});
     for (size_t j = 0; j < v->k; ++j)
         v->rho[j] /= (double)v->x->rows;
+    return st;
 }
 
 /* out = M^-1 in. The sketch knows the constant column; a model without an intercept must not get one from it. */
@@ -270,7 +189,7 @@ static tn_status conjugate_gradients(solver *v)
 {
     tn_status st = TN_OK;
     size_t size = v->k * v->width, rows = v->x->rows * v->k;
-    mean_curvature(v);
+    TN_TRY(mean_curvature(v));
     for (size_t i = 0; i < size; ++i)
         v->r[i] = -v->g[i];
     memset(v->d, 0, size * sizeof *v->d);
@@ -285,7 +204,7 @@ static tn_status conjugate_gradients(solver *v)
     }
     for (int round = 0; round < CG_MOST; ++round) {
         bool any = false;
-        TN_TRY(sweep_product(v));
+        TN_TRY(multiply(v));
         dots(v, v->p, v->hp, v->dot);
         for (size_t j = 0; j < v->k; ++j)
             v->step[j] = v->rz[j] > v->target[j] && v->dot[j] > 0 ? v->rz[j] / v->dot[j] : 0;
@@ -321,7 +240,7 @@ static tn_status take_step(solver *v)
         bool again = false;
         add_columns(v, v->step, v->d, v->w);
         add_scores(v, v->step, v->zd, v->s);
-        tn_status st = sweep_gradient(v);
+        tn_status st = find_gradient(v);
         if (st != TN_OK)
             return st;
         for (size_t j = 0; j < v->k; ++j) {
@@ -361,15 +280,16 @@ static void pack(solver *v, const bool *keep)
     v->k = to;
 }
 
-/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g_w|^2, as F(w) = min_b f(w, b) is 1-strongly
- * convex; a penalised intercept is a weight like any other, a free one adds about f - min_b f, twice its quadratic estimate,
- * g_b^2 / h_b with h_b the sum of curvatures. Certain only where everything is penalised, and to the digits of float: what may
- * be claimed of the result is learn/certify.c's to say. */
-static void estimate(solver *v, double *gap)
+/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g_w|^2, as F(w) = min_b f(w, b) is
+ * 1-strongly convex; a penalised intercept is a weight like any other, a free one adds about f - min_b f, twice its
+ * quadratic estimate, g_b^2 / h_b with h_b the sum of curvatures. Certain only where everything is penalised, and to
+ * the digits of float: what may be claimed of the result is learn/certify.c's to say. */
+static tn_status estimate(solver *v, double *gap)
 {
+    tn_status st = TN_OK;
     bool free_bias = v->opt->bias && !v->opt->bias_penalised;
     if (free_bias)
-        mean_curvature(v);
+        TN_TRY(mean_curvature(v));
     for (size_t j = 0; j < v->k; ++j) {
         const float *g = v->g + j * v->width;
         double square = 0, last = (double)g[v->x->dim];
@@ -379,23 +299,25 @@ static void estimate(solver *v, double *gap)
         if (free_bias && last != 0)
             gap[j] += last * last / (v->rho[j] * (double)v->x->rows);
     }
+done:
+    return st;
 }
 
-static double largest_gap(solver *v)
+static tn_status largest_gap(solver *v, double *most)
 {
-    double most = 0;
-    estimate(v, v->dot);
+    tn_status st = estimate(v, v->dot);
+    *most = 0;
     for (size_t j = 0; j < v->k; ++j)
-        most = fmax(most, v->dot[j] / v->f[j]);
-    return most;
+        *most = fmax(*most, v->dot[j] / v->f[j]);
+    return st;
 }
 
 /* Hands solved columns to the caller and drops them. Everything is handed over when `all`. */
-static void retire(solver *v, bool all, float *w, double *objective, double *gap, bool *keep)
+static tn_status retire(solver *v, bool all, float *w, double *objective, double *gap, bool *keep)
 {
     bool dropped = false;
-    estimate(v, v->dot);
-    for (size_t j = 0; j < v->k; ++j) {
+    tn_status st = estimate(v, v->dot);
+    for (size_t j = 0; st == TN_OK && j < v->k; ++j) {
         bool solved = v->dot[j] <= v->opt->tolerance * v->f[j];
         keep[j] = !solved && !all;
         if (keep[j])
@@ -407,21 +329,23 @@ static void retire(solver *v, bool all, float *w, double *objective, double *gap
     }
     if (dropped)
         pack(v, keep);
+    return st;
 }
 
 /* ---- the whole ---- */
 
 size_t tnp_newton_bytes(size_t rows, size_t dim, size_t columns)
 {
-    size_t block = tnp_design_block_rows(rows, dim), chunks = (block + CHUNK - 1) / CHUNK, w = dim + 1;
-    size_t sketch = 4 * block * SKETCH_RANK + 44 * SKETCH_RANK * w + 48 * SKETCH_RANK * (SKETCH_RANK + 8);
-    return 4 * columns * (3 * rows + block + 7 * w + SKETCH_RANK) + 12 * chunks * columns + 96 * columns + sketch;
+    size_t w = dim + 1, sketch = tnp_pass_bytes(rows, dim, SKETCH_RANK, rows, SKETCH_RANK) + 44 * SKETCH_RANK * w +
+                                 48 * SKETCH_RANK * (SKETCH_RANK + 8);
+    return 4 * columns * (3 * rows + 7 * w + SKETCH_RANK) + 96 * columns +
+           tnp_pass_bytes(rows, dim, columns, CHUNK, 2 * columns) + sketch;
 }
 
 static tn_status solver_alloc(tn_ctx *ctx, solver *v)
 {
     tn_status st = TN_OK;
-    size_t k = v->k, n = v->x->rows, chunks = (v->x->block + CHUNK - 1) / CHUNK;
+    size_t k = v->k, n = v->x->rows;
     float **wide[] = {&v->w, &v->g, &v->d, &v->r, &v->p, &v->hp, &v->mr};
     double **small[] = {&v->f,   &v->before, &v->target, &v->slope, &v->rz,
                         &v->rz0, &v->step,   &v->rho,    &v->norm0, &v->dot};
@@ -429,9 +353,6 @@ static tn_status solver_alloc(tn_ctx *ctx, solver *v)
     TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *v->s, &v->s));
     TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *v->z, &v->z));
     TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *v->zd, &v->zd));
-    TN_TRY(tnp_alloc_raw(ctx, v->x->block * k, sizeof *v->block, &v->block));
-    TN_TRY(tnp_alloc_raw(ctx, chunks * k, sizeof *v->partial, &v->partial));
-    TN_TRY(tnp_alloc_raw(ctx, chunks * k, sizeof *v->scratch, &v->scratch));
     TN_TRY(tnp_alloc_raw(ctx, k * SKETCH_RANK, sizeof *v->coefficient, &v->coefficient));
     for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i)
         TN_TRY(tnp_alloc(ctx, k * v->width, sizeof(float), wide[i]));
@@ -445,36 +366,37 @@ done:
 
 static void solver_destroy(solver *v)
 {
-    void *all[] = {v->cols,  v->s,  v->z,   v->zd,   v->block, v->partial, v->scratch, v->coefficient, v->w,
-                   v->g,     v->d,  v->r,   v->p,    v->hp,    v->mr,      v->f,       v->before,      v->target,
-                   v->slope, v->rz, v->rz0, v->step, v->rho,   v->norm0,   v->dot};
+    void *all[] = {v->cols, v->s,   v->z,    v->zd,  v->coefficient, v->w,      v->g,      v->d,
+                   v->r,    v->p,   v->hp,   v->mr,  v->f,           v->before, v->target, v->slope,
+                   v->rz,   v->rz0, v->step, v->rho, v->norm0,       v->dot};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);
     tnp_sketch_free(v->sketch);
 }
 
-tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, const tnp_loss *loss,
+tn_status tnp_newton_solve(tn_ctx *ctx, const tnp_rows *x, size_t columns, const tnp_loss *loss,
                            const tnp_newton_options *options, float *w, double *objective, double *gap,
                            tnp_newton_info *info)
 {
     tn_status st = TN_OK;
-    solver v = {.ctx = ctx, .x = design, .loss = loss, .opt = options, .k = columns, .width = design->dim + 1};
+    solver v = {.ctx = ctx, .x = x, .loss = loss, .opt = options, .k = columns, .width = x->dim + 1, .products = 1};
     bool *keep = NULL;
     size_t iteration = 0;
     double mark = 0;
     TN_TRY(solver_alloc(ctx, &v));
     TN_TRY(tnp_alloc(ctx, columns, sizeof *keep, &keep));
-    TN_TRY(tnp_sketch_new(ctx, design, SKETCH_RANK, options->seed, &v.sketch));
+    TN_TRY(tnp_sketch_new(ctx, x, SKETCH_RANK, options->seed, &v.sketch));
     memcpy(v.w, w, columns * v.width * sizeof *w);
-    TN_TRY(sweep_scores(&v));
-    TN_TRY(sweep_gradient(&v));
+    TN_TRY(tnp_rows_pass(ctx, x, &(tnp_pass){.k = v.k, .w = v.w, .s = v.s}));
+    TN_TRY(find_gradient(&v));
     dots(&v, v.g, v.g, v.norm0);
     for (size_t j = 0; j < columns; ++j)
         v.norm0[j] = fmax(sqrt(v.norm0[j]), 1e-300);
-    retire(&v, false, w, objective, gap, keep);
+    TN_TRY(retire(&v, false, w, objective, gap, keep));
     for (; v.k > 0 && iteration < options->max_iterations; ++iteration) {
         if (iteration % PATIENCE == 0) {
-            double now = largest_gap(&v);
+            double now;
+            TN_TRY(largest_gap(&v, &now));
             if (iteration > 0 && !(now < mark / 2))
                 break; /* float has no digits left for what remains */
             mark = now;
@@ -482,12 +404,12 @@ tn_status tnp_newton_solve(tn_ctx *ctx, tnp_design *design, size_t columns, cons
         TN_TRY(tnp_progress(ctx, "training", columns - v.k, columns));
         TN_TRY(conjugate_gradients(&v));
         TN_TRY(take_step(&v));
-        retire(&v, false, w, objective, gap, keep);
+        TN_TRY(retire(&v, false, w, objective, gap, keep));
     }
     info->converged = v.k == 0;
-    retire(&v, true, w, objective, gap, keep);
+    TN_TRY(retire(&v, true, w, objective, gap, keep));
     info->iterations = iteration;
-    info->products = v.products / tnp_max(design->blocks, 1);
+    info->products = v.products;
     TN_TRY(tnp_progress(ctx, "training", columns, columns));
 done:
     solver_destroy(&v);

@@ -3,18 +3,22 @@
  * Dual coordinate descent (Hsieh et al. 2008), the same visits for every column, at the speed of matrix products.
  *
  *   minimise over alpha >= 0 (<= c for the hinge)   1/2 |w|^2 + sum alpha_i^2 / (4 c_i) [squared hinge] - sum alpha_i
- *   w = sum y_i alpha_i x_i;   visit i:  alpha_i <- clip(alpha_i - (y_i s_i - 1 + alpha_i / 2 c_i) / (|x_i|^2 + 1 / 2 c_i))
+ *   w = sum y_i alpha_i x_i;
+ *   visit i:  alpha_i <- clip(alpha_i - (y_i s_i - 1 + alpha_i / 2 c_i) / (|x_i|^2 + 1 / 2 c_i))
  *
- * Exact blocking: the scores of a block of rows are there when it begins; a change of y_i alpha_i by delta in column k moves the
- * later scores of the block by delta x_i'x_j, known from the block's Gram; what lies outside the block is brought up to date
- * by one product behind it. Columns do not meet, so threads take ranges of them through the whole block.
+ * Exact blocking: the scores of a block of rows are there when it begins; a change of y_i alpha_i by delta in column k
+ * moves the later scores of the block by delta x_i'x_j, known from the block's Gram; what lies outside the block is
+ * brought up to date by one product behind it. Columns do not meet, so threads take ranges of them through the whole
+ * block.
  *
- * Two routes keep the scores. svm_rows.c keeps w: 4 D flops a row and column. svm_gram.c keeps the scores of all rows and needs
- * the products of all pairs of rows: N D flops a row once, then 2 N a row and column. This file holds what they share: the
- * visits, the certificate, the way columns leave.
+ * Two routes keep the scores. svm_rows.c keeps w: 4 D flops a row and column. svm_gram.c keeps the scores of all rows
+ * and needs the products of all pairs of rows: N D flops a row once, then 2 N a row and column. This file holds what
+ * they share: the visits, the certificate, the way columns leave.
  *
- * LIBLINEAR's shrinking was refused: what it saves is one column's rows, while a product serves all columns. Instead a column
- * whose duality gap is small enough leaves, and what remains is packed together. */
+ * Visits need single rows in a random order: this runs where the rows are, on a tnp_design.
+ *
+ * LIBLINEAR's shrinking was refused: what it saves is one column's rows, while a product serves all columns. Instead a
+ * column whose duality gap is small enough leaves, and what remains is packed together. */
 #include "learn/linear/svm_route.h"
 #include "algebra/blas.h"
 #include "learn/linear/certify.h"
@@ -128,12 +132,12 @@ tn_status tnp_dual_weights(tnp_dual *v, float *w, size_t stride)
     return TN_OK;
 }
 
-/* Primal and dual objectives at the present multipliers. Two things keep rounding out of the gap. A tight one needs what the
- * route keeps to be that of alpha to the last digits, which thousands of float additions since the start do not leave it. And
- * a column whose multipliers are all far below c (rows are long, classes apart) has its support vectors at the margin, each
- * missing it by a rounding or two at the full price c: with |w|^2 small, hundreds of those are 1e-3 of the objective. So the primal
- * is also taken at (1 + tolerance / 4) w, which is beyond such errors and costs half the tolerance at most; the better of the
- * two is the solution. */
+/* Primal and dual objectives at the present multipliers. Two things keep rounding out of the gap. A tight one needs
+ * what the route keeps to be that of alpha to the last digits, which thousands of float additions since the start do
+ * not leave it. And a column whose multipliers are all far below c (rows are long, classes apart) has its support
+ * vectors at the margin, each missing it by a rounding or two at the full price c: with |w|^2 small, hundreds of those
+ * are 1e-3 of the objective. So the primal is also taken at (1 + tolerance / 4) w, which is beyond such errors and
+ * costs half the tolerance at most; the better of the two is the solution. */
 static tn_status check(tnp_dual *v)
 {
     tn_status st = TN_OK;
@@ -247,8 +251,8 @@ static void retire(tnp_dual *v, bool all, float *w)
     }
 }
 
-/* Passes until the next check: until the column that is closest may be done; a check costs nearly half a pass, so that with most
- * columns still there two passes are the least. */
+/* Passes until the next check: until the column that is closest may be done; a check costs nearly half a pass, so that
+ * with most columns still there two passes are the least. */
 static size_t next_wait(const tnp_dual *v)
 {
     double least = INFINITY;
@@ -269,10 +273,10 @@ size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns, bool gram)
            tnp_certify_bytes(dim, columns);
 }
 
-/* Flops of either way: (4 k + 150) N D a pass by rows (150: what small products lose, and the copies), N^2 D once and then, with
- * half of the changes, N^2 k a pass by the Gram; typical numbers of passes at a gap of 1e-4. Measured on two cores, squared
- * hinge, rows against Gram: (1000 x 4096, 5 columns) 0.30 s, 0.15 s; (3000 x 3000, 100) 1.1 s, 0.7 s; (6049 x 4096, 51) 3.7 s,
- * 4.8 s; (6000 x 2000, 20) 1.0 s, 2.7 s; hinge: (6049 x 4096, 51) 15 s, 8 s. */
+/* Flops of either way: (4 k + 150) N D a pass by rows (150: what small products lose, and the copies), N^2 D once and
+ * then, with half of the changes, N^2 k a pass by the Gram; typical numbers of passes at a gap of 1e-4. Measured on two
+ * cores, squared hinge, rows against Gram: (1000 x 4096, 5 columns) 0.30 s, 0.15 s; (3000 x 3000, 100) 1.1 s, 0.7 s;
+ * (6049 x 4096, 51) 3.7 s, 4.8 s; (6000 x 2000, 20) 1.0 s, 2.7 s; hinge: (6049 x 4096, 51) 15 s, 8 s. */
 bool tnp_dual_wants_gram(size_t rows, size_t dim, size_t columns, bool squared)
 {
     double passes = squared ? 12 : 35, n = (double)rows, d = (double)dim, k = (double)columns;
@@ -339,7 +343,8 @@ done:
     return st;
 }
 
-/* Certifies the columns keep (count). Those that the check had called solved and that are not stay in keep; false: none. */
+/* Certifies the columns keep (count). Those that the check had called solved and that are not stay in keep; false:
+ * none. */
 static tn_status certify(tnp_dual *v, const float *w, bool *keep, double *objective, double *gap, bool *any)
 {
     size_t n = 0;
@@ -354,7 +359,8 @@ static tn_status certify(tnp_dual *v, const float *w, bool *keep, double *object
                        .cols = v->cols_left,
                        .w = w,
                        .alpha = v->alpha};
-    tn_status st = tnp_certify(v->ctx, v->x, &claim, objective, gap);
+    tnp_rows x = tnp_design_rows(v->x);
+    tn_status st = tnp_certify(v->ctx, &x, &claim, objective, gap);
     *any = false;
     for (size_t j = 0; st == TN_OK && j < v->k; ++j) {
         keep[j] = keep[j] && v->called_solved[j] && gap[j] > v->opt->tolerance * objective[j];

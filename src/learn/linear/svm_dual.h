@@ -22,10 +22,10 @@ typedef struct tnp_dual_info {
     bool converged;
 } tnp_dual_info;
 
-/* w (count, dim + 1), intercept last, receives the solution; objective and gap (count) what learn/certify.h says of it: the
- * primal objective of these floats and its duality gap. A column is solved when its gap is at most the tolerance times its
- * objective. alpha (rows, count), or NULL: where to start (zeros, or the result for a smaller C) and the multipliers found. After
- * a failure w and alpha hold some place between, and the rest is as it was. */
+/* w (count, dim + 1), intercept last, receives the solution; objective and gap (count) what learn/certify.h says of it:
+ * the primal objective of these floats and its duality gap. A column is solved when its gap is at most the tolerance
+ * times its objective. alpha (rows, count), or NULL: where to start (zeros, or the result for a smaller C) and the
+ * multipliers found. After a failure w and alpha hold some place between, and the rest is as it was. */
 tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const tnp_dual_options *options,
                          float *alpha, float *w, double *objective, double *gap, tnp_dual_info *info);
 /* Bytes that a solve needs besides the design; by the Gram these hold the Gram. */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Dual coordinate descent that keeps the scores of all rows (see svm_dual.c), for designs that are wider than they have rows.
- * With G = X X' (N, N), kept by the design, and for a block of n rows:
+ * Dual coordinate descent that keeps the scores of all rows (see svm_dual.c), for designs that are wider than they have
+ * rows. With G = X X' (N, N), kept by the design, and for a block of n rows:
  *
  *   S (k, N) = (y alpha)' G without the intercept, which is b (k) = sum y alpha
  *   s = S_B + b   gram = G_BB   visits   S += delta' G_B, b += sum delta
  *
- * A pass costs at most 2 N^2 k flops whatever the width is, and X is read twice in all: for G and for w = (y alpha)' X at the
- * end. After the first passes most multipliers are at rest; then the changes that there are go into S one by one, which
- * leaves the rest of the product out. Rows come in a new random order each pass, also for streamed designs. */
+ * A pass costs at most 2 N^2 k flops whatever the width is, and X is read twice in all: for G and for w = (y alpha)' X
+ * at the end. After the first passes most multipliers are at rest; then the changes that there are go into S one by
+ * one, which leaves the rest of the product out. Rows come in a new random order each pass, also for streamed designs.
+ * */
 #include "learn/linear/svm_route.h"
 #include "algebra/blas.h"
 #include "simd/simd.h"

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Dual coordinate descent: what its two routes share. Both visit blocks of rows; they differ in where the scores of a block come
- * from and what they bring up to date behind it: the weights (svm_rows.c) or the scores of all rows (svm_gram.c). */
+ * Dual coordinate descent: what its two routes share. Both visit blocks of rows; they differ in where the scores of a
+ * block come from and what they bring up to date behind it: the weights (svm_rows.c) or the scores of all rows
+ * (svm_gram.c). */
 #ifndef TNP_SVM_ROUTE_H
 #define TNP_SVM_ROUTE_H
 
@@ -36,9 +37,8 @@ struct tnp_dual {
     const tnp_dual_options *opt;
     const tnp_route *route;
     void *own;
-    size_t k; /* columns at work */
-    size_t *
-        cols; /* count: numbers of the columns in the caller's order, ascending; after the first k those that have left */
+    size_t k;            /* columns at work */
+    size_t *cols;        /* count: columns by the caller's numbers, ascending; after the first k those that have left */
     size_t *cols_left;   /* count: scratch */
     bool *called_solved; /* count, in the caller's order: whether a column left because its gap was small enough */
     float *alpha;        /* (rows, count): multipliers of the columns cols; the caller's, or own_alpha */

@@ -4,10 +4,11 @@
  *
  *   S = X_B W'   gram = X_B X_B'   visits   W += delta' X_B
  *
- * Rows come in a new random order each pass. Streamed designs shuffle runs of a few rows, put blocks together from them and
- * shuffle the rows of a block. Blocks of neighbours were refused: what one direction common to all rows (the constant, their mean)
- * asks of a visit is nearly always undone by the next few visits of the same block, so that the sum of multipliers of a block
- * that is the same in every pass changes at its ends only; 6000 rows in three such blocks took 900 passes instead of 19. */
+ * Rows come in a new random order each pass. Streamed designs shuffle runs of a few rows, put blocks together from them
+ * and shuffle the rows of a block. Blocks of neighbours were refused: what one direction common to all rows (the
+ * constant, their mean) asks of a visit is nearly always undone by the next few visits of the same block, so that the
+ * sum of multipliers of a block that is the same in every pass changes at its ends only; 6000 rows in three such blocks
+ * took 900 passes instead of 19. */
 #include "learn/linear/svm_route.h"
 #include "algebra/blas.h"
 
@@ -74,7 +75,7 @@ static tn_status visit_block(tnp_dual *v, by_rows *r)
         for (size_t j = 0; j < k; ++j)
             v->s[t * k + j] = bias * r->w[j * r->width + dim];
     TN_TRY(tnp_sgemm_nt(v->ctx, n, k, dim, r->xb, dim, r->w, r->width, 1, v->s, k));
-    TN_TRY(tnp_ssyrk_rows(v->ctx, n, dim, r->xb, dim, v->gram));
+    TN_TRY(tnp_ssyrk_rows(v->ctx, n, dim, r->xb, dim, 0, v->gram));
     tnp_dual_visit(v);
     TN_TRY(tnp_sgemm_tn(v->ctx, k, dim, n, v->delta, k, r->xb, dim, 1, r->w, r->width));
     for (size_t t = 0; t < n; ++t)
@@ -90,7 +91,8 @@ static size_t block_rows(size_t columns)
     return columns < FEW ? 32 : columns < SOME ? 64 : TNP_DUAL_MOST;
 }
 
-/* Visits the first `count` rows of r->order, which lie at x, a block at a time; place: their numbers, NULL for as they lie. */
+/* Visits the first `count` rows of r->order, which lie at x, a block at a time; place: their numbers, NULL for as they
+ * lie. */
 static tn_status visit_rows(tnp_dual *v, by_rows *r, const float *x, const size_t *place, size_t count)
 {
     const size_t *order = r->order;

@@ -27,7 +27,7 @@ tn_status tnp_map_add_weights(tn_ctx *ctx, const float *w, size_t count, size_t 
             n = tnp_min(PIECE, entries - at);
             for (size_t i = 0; i < n * rank; ++i)
                 wide[i] = (double)v[i];
-            TN_TRY(tnp_dsyrk_cols(ctx, n, rank, wide, rank, a));
+            TN_TRY(tnp_dsyrk_cols(ctx, n, rank, wide, rank, 1, a));
         }
 done:
     tnp_free(wide);

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The nearest class mean. With m_k the (weighted) mean of the rows of class k, m the mean of the K means, d_k = m_k - m:
+ * The nearest class mean. With m_k the (weighted) mean of the rows of class k, m the mean of the K means, d_k = m_k -
+ * m:
  *
  *   score_k(x) = 1/2 + scale/2 (|x - m|^2 - |x - m_k|^2)
  *              = 1/2 + scale (d_k'(x - m) - |d_k|^2 / 2)                 scale = K / sum_k |d_k|^2
  *
- * The largest score is that of the nearest mean. The scale makes a class score 1 at its own mean and 0 at m, on average over
- * classes, as targets of 0 and 1 would have it, and all scores of a row sum to 0. For classes of one size the weights are those
- * of ridge regression for lambda -> infinity, times lambda scale / size. Ridge's own intercept, the class's share of the rows less
- * m'w, was refused: of classes of one size it favours those whose mean is far from m, and of others the largest always wins.
+ * The largest score is that of the nearest mean. The scale makes a class score 1 at its own mean and 0 at m, on average
+ * over classes, as targets of 0 and 1 would have it, and all scores of a row sum to 0. For classes of one size the
+ * weights are those of ridge regression for lambda -> infinity, times lambda scale / size. Ridge's own intercept, the
+ * class's share of the rows less m'w, was refused: of classes of one size it favours those whose mean is far from m,
+ * and of others the largest always wins.
  *
- * Without an intercept a score is the cosine with the class mean, times |x| and the same kind of scale: m_k'x / |m_k| / (mean of
- * the |m_k|).
+ * Without an intercept a score is the cosine with the class mean, times |x| and the same kind of scale: m_k'x / |m_k| /
+ * (mean of the |m_k|).
  *
- * Without row x of class y, of n rows (with weights: whose weight is n times that of x), m_y moves by e = (m_y - x)/(n - 1) and
- * m by e/K; with z = x - m all that is needed is |z|^2, |d_k|^2 and z'd_k:
+ * Without row x of class y, of n rows (with weights: whose weight is n times that of x), m_y moves by e = (m_y - x)/(n
+ * - 1) and m by e/K; with z = x - m all that is needed is |z|^2, |d_k|^2 and z'd_k:
  *
  *   |x - m_y - e|^2 = (n/(n-1))^2 |z - d_y|^2         sum_k |d_k|^2  becomes  sum_k |d_k|^2 + 2 d_y'e + (1 - 1/K) |e|^2
  *
  * Oracle: distances and refits by loops, tests/unit/test_class_means.c. */
 #include "learn/ridge/class_means.h"
 #include "algebra/blas.h"
+#include "learn/design/gather.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,8 +68,8 @@ static double weight_of(const tnp_targets *y, size_t row)
     return y->weight ? y->weight[row] : 1;
 }
 
-/* Sums of one feed's rows by class, each times its weight, into the columns that begin at `at`, less the first row: a common offset costs no digits.
- * block (ROWS, cols). */
+/* Sums of one feed's rows by class, each times its weight, into the columns that begin at `at`, less the first row: a
+ * common offset costs no digits. block (ROWS, cols). */
 static tn_status add_rows(tn_ctx *ctx, tnp_class_means *m, const tn_feed *feed, const tnp_targets *y, const bool *skip,
                           size_t at, double *block)
 {
@@ -175,8 +178,8 @@ void tnp_class_means_weights(const tnp_class_means *m, float *weight, float *bia
 
 /* ---- leave-one-out ---- */
 
-/* Scores of a row of class y from its products with the means (classes), in place, and its own square; n: rows of its weight that
- * the class amounts to. */
+/* Scores of a row of class y from its products with the means (classes), in place, and its own square; n: rows of its
+ * weight that the class amounts to. */
 static void left_out_scores(const tnp_class_means *m, size_t y, double n, double square, double *s)
 {
     double k = (double)m->present, left = n - 1;
@@ -206,15 +209,12 @@ static void left_out_cosines(const tnp_class_means *m, size_t y, double n, doubl
 static tn_status read_rows(tn_ctx *ctx, const tnp_class_means *m, const tn_feed *const *feeds, size_t count,
                            const size_t *rows, size_t n, double *z)
 {
-    for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
-        for (size_t i = 0; i < n; ++i) {
-            tn_status st = tn_feed_read_wide(ctx, feeds[f], rows[i], 1, z + i * m->dim + at, m->dim);
-            if (st != TN_OK)
-                return st;
-        }
-    for (size_t i = 0; i < n * m->dim; ++i)
+    tn_status st = TN_OK;
+    for (size_t i = 0; st == TN_OK && i < n; ++i)
+        st = tnp_feeds_read_wide(ctx, feeds, count, rows[i], 1, z + i * m->dim, m->dim);
+    for (size_t i = 0; st == TN_OK && i < n * m->dim; ++i)
         z[i] -= m->centre[i % m->dim];
-    return TN_OK;
+    return st;
 }
 
 /* Turns the products z'mean_k (classes) of a row of class y into its scores; weight is the row's, square is |z|^2. */

@@ -18,8 +18,8 @@ typedef struct tnp_class_means {
     double scale;   /* of the scores; 0: all class means are the same, and say nothing */
 } tnp_class_means;
 
-/* Of multi-class targets, by their weights where they have any; skip (rows), or NULL: rows that take no part. Reads every feed once, in double. Owned by the caller, free
- * with tnp_class_means_free. */
+/* Of multi-class targets, by their weights where they have any; skip (rows), or NULL: rows that take no part. Reads
+ * every feed once, in double. Owned by the caller, free with tnp_class_means_free. */
 tn_status tnp_class_means_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
                               const bool *skip, bool intercept, tnp_class_means **out);
 void tnp_class_means_free(tnp_class_means *means);
@@ -30,7 +30,8 @@ void tnp_class_means_weights(const tnp_class_means *means, float *weight, float 
 /* Scores (n, classes) of `rows` (n), in double. */
 tn_status tnp_class_means_scores(tn_ctx *ctx, const tnp_class_means *means, const tn_feed *const *feeds, size_t count,
                                  const size_t *rows, size_t n, double *out);
-/* Scores (n, classes) of `rows` (n), each by the means without it. A row that is alone in its class is scored by zeros. */
+/* Scores (n, classes) of `rows` (n), each by the means without it. A row that is alone in its class is scored by zeros.
+ * */
 tn_status tnp_class_means_loo(tn_ctx *ctx, const tnp_class_means *means, const tn_feed *const *feeds, size_t count,
                               const tnp_targets *y, const size_t *rows, size_t n, double *out);
 

@@ -9,11 +9,11 @@
  *   primal  z_i = Q'(x_i - mean)   yhat_i = mean(y) + z_i'U            H_ii = 1/N + z_i'(T + lambda I)^-1 z_i
  *   dual    z_i = Q'(e_i - 1/N)    y_i - yhat_i = lambda z_i'U          1 - H_ii = lambda z_i'(T + lambda I)^-1 z_i
  *
- * Rows of weight g with roots r, W their sum: 1/N becomes r_i r_j / W, H_ii = g_i (1/W + z_i'(T + lambda I)^-1 z_i) in the primal, and
- * the dual's residual is divided by r_i.
- * (mean and 1/N only with an intercept; in the dual the ones vector is an eigenvector, and taking it off before the solve
- * instead of 1/N after it keeps all digits at small lambda.) z is made once, so every further lambda costs O(n) a row. All rows would cost as much
- * again as the Gram: hence the sample. Oracle: refitting without the row, tests/unit/test_loo.c. */
+ * Rows of weight g with roots r, W their sum: 1/N becomes r_i r_j / W, H_ii = g_i (1/W + z_i'(T + lambda I)^-1 z_i) in
+ * the primal, and the dual's residual is divided by r_i. (mean and 1/N only with an intercept; in the dual the ones
+ * vector is an eigenvector, and taking it off before the solve instead of 1/N after it keeps all digits at small
+ * lambda.) z is made once, so every further lambda costs O(n) a row. All rows would cost as much again as the Gram:
+ * hence the sample. Oracle: refitting without the row, tests/unit/test_loo.c. */
 #include "learn/ridge/loo.h"
 #include "algebra/blas.h"
 
@@ -38,17 +38,16 @@ static tn_status read_rows(tn_ctx *ctx, const tnp_loo *loo, const tn_feed *const
 {
     const tnp_ridge *r = loo->ridge;
     const tnp_sample *s = loo->sample;
-    for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
-        for (size_t i = 0, run; i < s->count; i += run) {
-            run = 1;
-            while (i + run < s->count && s->rows[i + run] == s->rows[i] + run)
-                ++run;
-            tn_status st = tn_feed_read_wide(ctx, feeds[f], s->rows[i], run, loo->z + i * r->dim + at, r->dim);
-            if (st == TN_OK)
-                st = tnp_progress(ctx, "leave-one-out", i, s->count);
-            if (st != TN_OK)
-                return st;
-        }
+    for (size_t i = 0, run; i < s->count; i += run) {
+        run = 1;
+        while (i + run < s->count && s->rows[i + run] == s->rows[i] + run)
+            ++run;
+        tn_status st = tnp_feeds_read_wide(ctx, feeds, count, s->rows[i], run, loo->z + i * r->dim, r->dim);
+        if (st == TN_OK)
+            st = tnp_progress(ctx, "leave-one-out", i, s->count);
+        if (st != TN_OK)
+            return st;
+    }
     for (size_t i = 0; i < s->count; ++i)
         for (size_t j = 0; j < r->dim; ++j)
             loo->z[i * r->dim + j] -= r->mean[j];

@@ -16,8 +16,8 @@ typedef struct tnp_sample {
 /* `most` rows (SIZE_MAX: all), seeded. Multi-class: as many of every class as there are, up to an equal share, if the
  * sample has room for two of each; otherwise and for other tasks a plain random sample. */
 tn_status tnp_sample_new(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t most, size_t seed, tnp_sample **out);
-/* Takes multi-class rows out of the sample that are alone in their class: a model without such a row has never seen the class and
- * is wrong about it whatever it learned. *sample is freed and NULL when none is left. */
+/* Takes multi-class rows out of the sample that are alone in their class: a model without such a row has never seen the
+ * class and is wrong about it whatever it learned. *sample is freed and NULL when none is left. */
 tn_status tnp_sample_judged(tn_ctx *ctx, const tnp_targets *y, tn_task task, tnp_sample **sample);
 void tnp_sample_free(tnp_sample *sample);
 
@@ -39,8 +39,8 @@ typedef struct tnp_loo_result {
     double r2;           /* regression, mean over outputs; NaN else */
 } tnp_loo_result;
 
-/* Figures of predictions (sample rows, classes), however they were made. se: of accuracy as an estimate for new rows of the same
- * kind. */
+/* Figures of predictions (sample rows, classes), however they were made. se: of accuracy as an estimate for new rows of
+ * the same kind. */
 void tnp_loo_judge(const tnp_sample *sample, const tnp_targets *y, tn_task task, const double *predicted,
                    tnp_loo_result *out);
 /* Weighted squared error over the sample and all classes at one lambda, maybe infinite; arg is a tnp_loo. */

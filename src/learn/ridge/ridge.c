@@ -7,9 +7,9 @@
  * The unpenalised intercept is the same as centring X and y: b = mean(y) - mean(x)'w. In the dual w = X'v, and
  * v of centred problems sums to zero, so the rows need not be centred to form w.
  *
- * Weighted rows, sum_i g_i (y_i - b - x_i'w)^2: the same with rows and targets times r_i = sqrt g_i and means weighted by g.
- * Centring then takes off the direction r instead of the ones; the dual has w = sum_i r_i v_i x_i.
- * Oracle: the gradient of the objective is zero, tests/unit/test_ridge.c. */
+ * Weighted rows, sum_i g_i (y_i - b - x_i'w)^2: the same with rows and targets times r_i = sqrt g_i and means weighted
+ * by g. Centring then takes off the direction r instead of the ones; the dual has w = sum_i r_i v_i x_i. Oracle: the
+ * gradient of the objective is zero, tests/unit/test_ridge.c. */
 #include "learn/ridge/ridge.h"
 #include "algebra/blas.h"
 
@@ -145,7 +145,8 @@ tn_status tnp_ridge_primal_take(tn_ctx *ctx, tnp_moments *moments, bool intercep
     return st;
 }
 
-/* K <- P K P with P = I - rr'/r'r on the upper triangle, r the roots of the weights (NULL: ones); mean (N) is scratch. */
+/* K <- P K P with P = I - rr'/r'r on the upper triangle, r the roots of the weights (NULL: ones); mean (N) is scratch.
+ * */
 static void centre_products(double *k, size_t n, const double *root, double *mean)
 {
     double all = 0, weight = 0;
@@ -256,8 +257,8 @@ done:
     return st;
 }
 
-/* v times the roots of the weights. That of a centred problem then sums to zero; rounding of the solve leaves eps |K| |v| /
- * lambda, which the mean of the rows would multiply. */
+/* v times the roots of the weights. That of a centred problem then sums to zero; rounding of the solve leaves eps |K|
+ * |v| / lambda, which the mean of the rows would multiply. */
 static void centre_solution(const tnp_ridge *r, double *v)
 {
     for (size_t k = 0; k < r->classes; ++k) {
@@ -271,8 +272,8 @@ static void centre_solution(const tnp_ridge *r, double *v)
     }
 }
 
-/* w (K, cols) = V X for V (K,N), and the mean of the rows (cols), for one feed. With an intercept the first row is taken off
- * all others: the same w, and a common offset costs no digits. */
+/* w (K, cols) = V X for V (K,N), and the mean of the rows (cols), for one feed. With an intercept the first row is
+ * taken off all others: the same w, and a common offset costs no digits. */
 static tn_status dual_weights(tn_ctx *ctx, const tnp_ridge *r, const tn_feed *feed, const double *v, double *w,
                               double *mean)
 {
@@ -304,7 +305,8 @@ done:
     return st;
 }
 
-/* Heads are float: weights of features that are very small or large may not fit, and would come out infinite or as zeros. */
+/* Heads are float: weights of features that are very small or large may not fit, and would come out infinite or as
+ * zeros. */
 static tn_status check_weights(tn_ctx *ctx, const double *w, size_t n)
 {
     const double least = 0x1p-116, most = 0x1p+126; /* ten bits above the smallest normal one; room for sums */

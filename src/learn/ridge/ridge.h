@@ -36,8 +36,8 @@ tn_status tnp_ridge_root(tn_ctx *ctx, const tn_feed *const *feeds, size_t count,
 void tnp_ridge_root_cost(size_t rows, size_t dim, size_t classes, bool intercept, double *flops, double *bytes);
 /* A problem without a spectrum; by rows it keeps the roots of y's weights. */
 tn_status tnp_ridge_new(tn_ctx *ctx, const tnp_targets *y, size_t dim, bool intercept, bool by_rows, tnp_ridge **out);
-/* Gives the spectrum what weighted rows add to its log evidence: 1/2 sum log w, and with an intercept -1/2 log of their mean, so
- * that weights which are all the same change nothing. */
+/* Gives the spectrum what weighted rows add to its log evidence: 1/2 sum log w, and with an intercept -1/2 log of their
+ * mean, so that weights which are all the same change nothing. */
 void tnp_ridge_set_offset(tnp_ridge *ridge, double log_weight);
 /* Targets as rows (K,N) times the roots of the weights, about their weighted means (ymean) with an intercept. */
 void tnp_ridge_targets(const tnp_targets *y, bool intercept, double *rows, double *ymean);

@@ -5,8 +5,8 @@
  *   primal   statistics of all rows once; of a training fold: all less the fold held out
  *   dual     products of all rows once; of a training fold: the rows and columns that belong to it
  *
- * Held-out scores of the dual need no features either: x'w = sum_i v_i x'x_i. Of weighted rows the training has weighted squares;
- * the quality of what is held out counts every row alike. */
+ * Held-out scores of the dual need no features either: x'w = sum_i v_i x'x_i. Of weighted rows the training has
+ * weighted squares; the quality of what is held out counts every row alike. */
 #include "algebra/blas.h"
 #include "learn/head/cross.h"
 #include "learn/ridge/ridge.h"
@@ -15,7 +15,9 @@
 #include <string.h>
 
 typedef struct cv_job {
-    tnp_design *x;
+    tnp_design
+        *x; /* where the rows are: those held out are wanted in double, and products of rows, as the files have them */
+    tnp_rows all_rows;
     const tnp_targets *y;
     const uint32_t *row_fold;
     bool intercept, dual, wide;
@@ -32,27 +34,17 @@ typedef struct cv_job {
     double *lambda;                             /* classes */
 } cv_job;
 
-/* Collects the features of the rows held out: blocks of the design, or the feeds' rows in double. */
+/* Collects the features of the rows held out: as float, or the feeds' rows in double. */
 static tn_status read_held(tn_ctx *ctx, cv_job *job)
 {
     size_t dim = job->x->dim;
-    for (size_t b = 0, at = 0; !job->wide && b < job->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(ctx, job->x, b, &x, &start, &n);
-        if (st != TN_OK)
-            return st;
-        for (; at < job->count && job->rows[at] < start + n; ++at)
-            memcpy(job->held + at * dim, x + (job->rows[at] - start) * dim, dim * sizeof(float));
-    }
-    for (size_t f = 0, at = 0; job->wide && f < job->x->feed_count; at += tn_feed_cols(job->x->feeds[f++]))
-        for (size_t i = 0; i < job->count; ++i) {
-            tn_status st =
-                tn_feed_read_wide(ctx, job->x->feeds[f], job->rows[i], 1, job->held_wide + i * dim + at, dim);
-            if (st != TN_OK)
-                return st;
-        }
-    return TN_OK;
+    if (!job->wide)
+        return job->all_rows.ops->pick(ctx, job->x, job->rows, job->count, job->held);
+    tn_status st = TN_OK;
+    for (size_t i = 0; st == TN_OK && i < job->count; ++i)
+        st =
+            tnp_feeds_read_wide(ctx, job->x->feeds, job->x->feed_count, job->rows[i], 1, job->held_wide + i * dim, dim);
+    return st;
 }
 
 /* Splits the rows by fold f and, in the primal, collects the features of those held out. */
@@ -95,8 +87,8 @@ done:
     return st;
 }
 
-/* What the dual needs of the fold: products of held-out and training rows (count, m), and each training row's mean product
- * with the training rows (m). */
+/* What the dual needs of the fold: products of held-out and training rows (count, m), and each training row's mean
+ * product with the training rows (m). */
 static tn_status dual_fold_products(tn_ctx *ctx, cv_job *job)
 {
     size_t n = job->x->rows, m = job->inside_count;
@@ -171,8 +163,8 @@ done:
     return st;
 }
 
-/* Statistics of the rows held out, in blocks; x is used up as scratch, so they come from a copy. Wide ones are about the shift
- * of all rows, which is left taken off held_wide. */
+/* Statistics of the rows held out, in blocks; x is used up as scratch, so they come from a copy. Wide ones are about
+ * the shift of all rows, which is left taken off held_wide. */
 static tn_status held_stats(tn_ctx *ctx, const cv_job *job, tnp_moments **out)
 {
     tn_status st = TN_OK;
@@ -291,7 +283,7 @@ static size_t largest_fold(const uint32_t *row_fold, size_t rows, size_t folds)
     return most;
 }
 
-/* Moments of all rows, and room for the fold held out. */
+/* Moments of all rows, and arrays for the fold held out. */
 static tn_status begin(tn_ctx *ctx, cv_job *job, const double *mean)
 {
     tn_status st = TN_OK;
@@ -303,10 +295,7 @@ static tn_status begin(tn_ctx *ctx, cv_job *job, const double *mean)
     TN_TRY(tnp_alloc(ctx, job->y->classes, sizeof *job->lambda, &job->lambda));
     if (job->dual)
         return all_products(ctx, job);
-    if (mean)
-        TN_TRY(tnp_gather_moments_wide(ctx, x->feeds, x->feed_count, job->y, mean, &job->all));
-    else
-        TN_TRY(tnp_gather_moments(ctx, x->feeds, x->feed_count, job->y, &job->all));
+    TN_TRY(job->all_rows.ops->moments(ctx, job->all_rows.self, job->y, mean, &job->all));
     job->wide = job->all->wide;
     if (job->wide)
         TN_TRY(tnp_alloc_raw(ctx, most * x->dim, sizeof *job->held_wide, &job->held_wide));
@@ -321,6 +310,7 @@ tn_status tnp_ridge_cv_wide(tn_ctx *ctx, tnp_design *design, const tnp_targets *
 {
     tn_status st = TN_OK;
     cv_job job = {.x = design,
+                  .all_rows = tnp_design_rows(design),
                   .y = y,
                   .row_fold = row_fold,
                   .intercept = intercept,

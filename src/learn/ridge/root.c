@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A ridge problem by the singular values of its rows. Moments square the condition of X: a direction whose spread is 1e-8 of
- * the largest is lost in their rounding, whatever is done afterwards. Here nothing is squared, and half as many digits
- * are lost; the price is four to ten times the flops, so this is the last resort of select/refine.c.
+ * A ridge problem by the singular values of its rows. Moments square the condition of X: a direction whose spread is
+ * 1e-8 of the largest is lost in their rounding, whatever is done afterwards. Here nothing is squared, and half as many
+ * digits are lost; the price is four to ten times the flops, so this is the last resort of select/refine.c.
  *
  *   D < N      [X Y] = Q [Rx Rxy; 0 Ry], row block by row block in (D+K)^2 memory; Rx = U S V'
- *              z = U'Rxy, rest_k = |column k of Ry|^2: the part of y_k that no column reaches, not a difference of squares
+ *              z = U'Rxy, rest_k = |column k of Ry|^2: what no column reaches of y_k, not a difference of squares
  *   N <= D     X = L Q' with all rows in memory; L = U S V'; z = U'Y, rest = 0
  *
- * Rows are centred by means from a pass of their own (about the first row, so that an offset costs no digits) and multiplied
- * by the roots of their weights. Normalisation rounds a value for its size before the mean is taken off, which may be far more than
- * what is left: `blur` is the Frobenius norm of these roundings, and no singular value below it says anything about the rows.
- * One-sided Jacobi would keep tiny columns beside huge ones to the last digit; it was refused for its cost, ten times that of
- * dgesdd, which is off by eps times the largest singular value.
- * Oracle: tests/ref/ref_evidence.c in long double, tests/unit/test_precision.c. */
+ * Rows are centred by means from a pass of their own (about the first row, so that an offset costs no digits) and
+ * multiplied by the roots of their weights. Normalisation rounds a value for its size before the mean is taken off,
+ * which may be far more than what is left: `blur` is the Frobenius norm of these roundings, and no singular value below
+ * it says anything about the rows. One-sided Jacobi would keep tiny columns beside huge ones to the last digit; it was
+ * refused for its cost, ten times that of dgesdd, which is off by eps times the largest singular value. Oracle:
+ * tests/ref/ref_evidence.c in long double, tests/unit/test_precision.c. */
 #include "algebra/blas.h"
 #include "learn/ridge/ridge.h"
 #include "transform/feed.h"
@@ -52,12 +52,8 @@ void tnp_ridge_root_cost(size_t rows, size_t dim, size_t classes, bool intercept
 /* Rows [start, start + n) side by side, ld apart. */
 static tn_status read_rows(tn_ctx *ctx, const root_job *job, size_t start, size_t n, double *out, size_t ld)
 {
-    for (size_t f = 0, at = 0; f < job->count; at += tn_feed_cols(job->feeds[f++])) {
-        tn_status st = tn_feed_read_wide(ctx, job->feeds[f], start, n, out + at, ld);
-        if (st != TN_OK)
-            return st;
-    }
-    return tnp_progress(ctx, "reading", start, job->y->rows);
+    tn_status st = tnp_feeds_read_wide(ctx, job->feeds, job->count, start, n, out, ld);
+    return st == TN_OK ? tnp_progress(ctx, "reading", start, job->y->rows) : st;
 }
 
 static void find_rounding(root_job *job)
@@ -92,9 +88,9 @@ done:
     return st;
 }
 
-/* Centres and weighs n rows of x, ld apart, and takes note of their largest deviation and of their rounding. The origin goes first:
- * the mean itself is rounded by eps of the offset, and columns that are off by a constant can no longer reproduce labels that they do
- * reproduce. */
+/* Centres and weighs n rows of x, ld apart, and takes note of their largest deviation and of their rounding. The origin
+ * goes first: the mean itself is rounded by eps of the offset, and columns that are off by a constant can no longer
+ * reproduce labels that they do reproduce. */
 static void prepare(root_job *job, size_t start, size_t n, double *x, size_t ld)
 {
     for (size_t i = 0; i < n; ++i) {

@@ -109,11 +109,11 @@ static double least_rest(const tnp_spectrum *s, const double *h)
     return least;
 }
 
-/* A singular value below sqrt(order) eps of the largest, or below what the rows were rounded by, is a zero. Solves with a diagonal T
- * lose nothing at any lambda, so its floor is where F has nothing more to show. Where as many directions as degrees of freedom
- * interpolate the targets, F is level below the smallest square. Where fewer do, to the last digit of the targets, F has no bound, and
- * is cut where that of moments is. Else R ends at what no direction reaches, and lambda not far below, though it may be as small as
- * the digits of a target allow. */
+/* A singular value below sqrt(order) eps of the largest, or below what the rows were rounded by, is a zero. Solves with
+ * a diagonal T lose nothing at any lambda, so its floor is where F has nothing more to show. Where as many directions
+ * as degrees of freedom interpolate the targets, F is level below the smallest square. Where fewer do, to the last
+ * digit of the targets, F has no bound, and is cut where that of moments is. Else R ends at what no direction reaches,
+ * and lambda not far below, though it may be as small as the digits of a target allow. */
 static void take_singular(tnp_spectrum *s, const double *singular, double blur, const double *h)
 {
     double cut = 4 * fmax(sqrt((double)s->order) * DBL_EPSILON * singular[0], blur);

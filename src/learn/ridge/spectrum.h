@@ -11,10 +11,11 @@
  *   primal   y'y - h'u                                       u'u        R - lambda u'u
  *   dual     lambda h'u                                      u'T u      lambda^2 u'u
  *
- * The dual is chosen for N <= D (N - 1 with intercept) also because its R is no difference: when the features can interpolate the labels
- * the primal R loses all its digits, the dual one none.
+ * The dual is chosen for N <= D (N - 1 with intercept) also because its R is no difference: when the features can
+ * interpolate the labels the primal R loses all its digits, the dual one none.
  *
- * A third way has no A at all, for problems whose squares double cannot hold: from singular values X = U S V' (learn/root.c)
+ * A third way has no A at all, for problems whose squares double cannot hold: from singular values X = U S V'
+ * (learn/root.c)
  *
  *   T = S^2, h_k = U'y_k, what of y_k no column reaches in rest_k     R = rest + lambda h'u     w = V S u
  *
@@ -53,12 +54,12 @@ typedef struct tnp_ridge_values {
     double residual[TNP_LANES]; /* |y - Xw|^2 */
 } tnp_ridge_values;
 
-/* Takes `a` (order,order) upper triangle over as Q, reads rhs (classes,order) = X'Y or Y as rows and overwrites it. yy is
- * copied. On success the spectrum owns a and frees it; on failure the caller still does. 4/3 order^3 flops. */
+/* Takes `a` (order,order) upper triangle over as Q, reads rhs (classes,order) = X'Y or Y as rows and overwrites it. yy
+ * is copied. On success the spectrum owns a and frees it; on failure the caller still does. 4/3 order^3 flops. */
 tn_status tnp_spectrum_new(tn_ctx *ctx, bool dual, size_t order, size_t classes, double dof, double *a, double *rhs,
                            const double *yy, tnp_spectrum **out);
-/* From singular values of X (N,D), descending, and the norm `blur` of what X itself was rounded by: basis (order,order) holds V, or U
- * by rows, and is taken over on success; h (classes, order) = U'y as rows; rest (classes) is copied. */
+/* From singular values of X (N,D), descending, and the norm `blur` of what X itself was rounded by: basis (order,order)
+ * holds V, or U by rows, and is taken over on success; h (classes, order) = U'y as rows; rest (classes) is copied. */
 tn_status tnp_spectrum_new_root(tn_ctx *ctx, bool by_rows, size_t order, size_t classes, double dof, double *basis,
                                 const double *singular, double blur, const double *h, const double *rest,
                                 tnp_spectrum **out);
@@ -70,8 +71,8 @@ tn_status tnp_spectrum_rotate(tn_ctx *ctx, const tnp_spectrum *spectrum, bool tr
 /* Bytes it allocates besides a. */
 size_t tnp_spectrum_bytes(size_t order, size_t classes);
 
-/* Calls body(arg, tile, scratch) for tiles 0 .. count - 1 on all threads; scratch holds 4 * order * TNP_LANES doubles and is
- * the body's alone while it runs. */
+/* Calls body(arg, tile, scratch) for tiles 0 .. count - 1 on all threads; scratch holds 4 * order * TNP_LANES doubles
+ * and is the body's alone while it runs. */
 tn_status tnp_spectrum_tiles(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t count,
                              void (*body)(void *arg, size_t tile, double *scratch), void *arg);
 /* Evaluates a tile at eight lambdas; the solution u stays at the start of scratch, (order, TNP_LANES), and the
@@ -79,8 +80,8 @@ tn_status tnp_spectrum_tiles(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t c
 void tnp_spectrum_eval(const tnp_spectrum *spectrum, const tnp_simd *k, size_t tile, const double *lambda,
                        double *scratch, tnp_ridge_values *out);
 
-/* The lambdas of a tile out of those of all classes; a harmless finite one where the class has an infinite one or there is
- * no class. */
+/* The lambdas of a tile out of those of all classes; a harmless finite one where the class has an infinite one or there
+ * is no class. */
 void tnp_tile_lambdas(const tnp_spectrum *spectrum, size_t tile, const double *lambda, double out[TNP_LANES]);
 
 /* 1 / pivots (order) of T + lambda I; and the evaluation of a tile at that one lambda, with them. */
@@ -93,8 +94,8 @@ double tnp_spectrum_gamma(const tnp_spectrum *spectrum, double lambda);
 double tnp_spectrum_gamma_slope(const tnp_spectrum *spectrum, double lambda);
 double tnp_spectrum_logdet(const tnp_spectrum *spectrum, double lambda);
 
-/* Solutions u of all classes, (classes, order); lambda (classes), an infinite one gives zeros. With `rotate` they are Q u, in the
- * original coordinates: w of the primal, or v with w = X'v of the dual. */
+/* Solutions u of all classes, (classes, order); lambda (classes), an infinite one gives zeros. With `rotate` they are Q
+ * u, in the original coordinates: w of the primal, or v with w = X'v of the dual. */
 tn_status tnp_spectrum_solve(tn_ctx *ctx, const tnp_spectrum *spectrum, const double *lambda, bool rotate, double *out);
 
 /* Quadratic forms x'(T + lambda I)^-1 x of `count` vectors in the rotated coordinates, as tiles (tiles, order,

@@ -4,18 +4,17 @@
  *
  *   B (groups, dim): b_g = sum of its rows / sqrt(their number),   B B' = V S V',   U' = S^-1/2 V' B
  *
- * A class is one group, or several when there are fewer classes than directions are wanted; more than MOST_GROUPS classes
- * share. Sums cost no matrix product, where the leading directions of X'X cost two with as many columns as directions; and of
- * the same rank they hold far more of what tells classes apart. Double throughout: the directions are orthonormal to float's
- * last digit although B B' squares their scale. */
+ * A class is one group, or several when there are fewer classes than directions are wanted; more than MOST_GROUPS
+ * classes share. Sums cost no matrix product, where the leading directions of X'X cost two with as many columns as
+ * directions; and of the same rank they hold far more of what tells classes apart. Double throughout: the directions
+ * are orthonormal to float's last digit although B B' squares their scale. */
 #include "learn/softmax/class_space.h"
 #include "algebra/blas.h"
-#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { MOST_GROUPS = 512, PIECE = 512 };
+enum { MOST_GROUPS = 512 };
 static const double LEAST = 1e-8; /* of the largest value: what is smaller is rounding */
 
 static size_t group_count(size_t classes, size_t most)
@@ -24,52 +23,30 @@ static size_t group_count(size_t classes, size_t most)
     return tnp_min(classes * each, MOST_GROUPS);
 }
 
-size_t tnp_class_space_bytes(size_t dim, size_t classes, size_t most)
+size_t tnp_class_space_bytes(size_t rows, size_t dim, size_t classes, size_t most)
 {
     size_t groups = group_count(classes, most), rank = tnp_min(most, dim);
-    return 8 * groups * (dim + 3 * groups + 16) + 12 * rank * dim + 8 * classes + 64; /* LAPACK takes 2 groups^2 */
-}
-
-typedef struct sum_job {
-    const float *x;
-    double *sums;
-    const size_t *group; /* of the rows at hand */
-    size_t rows, dim;
-} sum_job;
-
-/* Columns [PIECE piece, ...) of all rows at hand. */
-static void sum_piece(void *arg, size_t piece)
-{
-    const sum_job *job = arg;
-    size_t from = piece * PIECE, n = tnp_min(PIECE, job->dim - from);
-    for (size_t i = 0; i < job->rows; ++i)
-        tnp_simd_get()->add_to_double(job->x + i * job->dim + from, job->sums + job->group[i] * job->dim + from, n);
+    return 8 * groups * (dim + 3 * groups + 16) + 12 * rank * dim + 8 * (rows + classes) +
+           64; /* LAPACK takes 2 groups^2 */
 }
 
 /* b (groups, dim). */
-static tn_status sum_groups(tn_ctx *ctx, tnp_design *d, const tnp_targets *y, size_t groups, double *b)
+static tn_status sum_groups(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y, size_t groups, double *b)
 {
     tn_status st = TN_OK;
     size_t *group = NULL, *size = NULL, *seen = NULL, each = tnp_max(1, groups / y->classes);
-    TN_TRY(tnp_alloc(ctx, d->block, sizeof *group, &group));
+    TN_TRY(tnp_alloc(ctx, x->rows, sizeof *group, &group));
     TN_TRY(tnp_alloc(ctx, groups, sizeof *size, &size));
     TN_TRY(tnp_alloc(ctx, y->classes, sizeof *seen, &seen));
-    for (size_t at = 0; at < d->blocks; ++at) {
-        const float *x = NULL;
-        size_t start, n;
-        TN_TRY(tnp_design_block(ctx, d, at, &x, &start, &n));
-        for (size_t i = 0; i < n; ++i) {
-            size_t c = y->cls[y->first[start + i]];
-            group[i] = (c + y->classes * (seen[c]++ % each)) % groups;
-            ++size[group[i]];
-        }
-        sum_job job = {x, b, group, n, d->dim};
-        tnp_parallel(ctx, tnp_threads_for(ctx, (double)n * (double)d->dim), (d->dim + PIECE - 1) / PIECE, sum_piece,
-                     &job);
+    for (size_t i = 0; i < x->rows; ++i) {
+        size_t c = y->cls[y->first[i]];
+        group[i] = (c + y->classes * (seen[c]++ % each)) % groups;
+        ++size[group[i]];
     }
+    TN_TRY(x->ops->cross(ctx, x->self, group, groups, b));
     for (size_t g = 0; g < groups; ++g)
-        for (size_t i = 0; i < d->dim; ++i)
-            b[g * d->dim + i] /= sqrt((double)tnp_max(1, size[g]));
+        for (size_t i = 0; i < x->dim; ++i)
+            b[g * x->dim + i] /= sqrt((double)tnp_max(1, size[g]));
 done:
     tnp_free(group);
     tnp_free(size);
@@ -77,17 +54,17 @@ done:
     return st;
 }
 
-tn_status tnp_class_space(tn_ctx *ctx, tnp_design *design, const tnp_targets *y, size_t most, float **out, size_t *rank)
+tn_status tnp_class_space(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y, size_t most, float **out, size_t *rank)
 {
     tn_status st = TN_OK;
-    size_t dim = design->dim, groups = group_count(y->classes, most), r = 0;
+    size_t dim = x->dim, groups = group_count(y->classes, most), r = 0;
     double *b = NULL, *products = NULL, *values = NULL, *wide = NULL;
     float *u = NULL;
     TN_TRY(tnp_alloc(ctx, groups * dim, sizeof *b, &b));
     TN_TRY(tnp_alloc(ctx, groups * groups, sizeof *products, &products));
     TN_TRY(tnp_alloc(ctx, groups, sizeof *values, &values));
-    TN_TRY(sum_groups(ctx, design, y, groups, b));
-    TN_TRY(tnp_dsyrk_rows(ctx, groups, dim, b, dim, products));
+    TN_TRY(sum_groups(ctx, x, y, groups, b));
+    TN_TRY(tnp_dsyrk_rows(ctx, groups, dim, b, dim, 0, products));
     TN_TRY(tnp_eigen(ctx, groups, products, values));
     while (r < tnp_min(groups, tnp_min(most, dim)) && values[groups - 1 - r] > LEAST * values[groups - 1])
         ++r;

@@ -2,11 +2,12 @@
  *
  * Randomised Nystrom approximation of A = X'X (Frangella, Tropp, Udell 2021):
  *
- *   Omega (r, w) Gaussian,  Y = Omega A  in one pass,  Y <- Y + nu Omega  with nu ~ eps |Y|, more until the core is definite
+ *   Omega (r, w) Gaussian,  Y = Omega A  in one pass,  Y <- Y + nu Omega  with nu ~ eps |Y|, or what makes C definite
  *   C = Y Omega' = R'R,   B = R^-T Y  so that  A + nu I ~ B'B,   B B' = V S V',   U' = S^-1/2 V' B,   values = S - nu
  *
- * Features of networks have a few hundred strong directions; the rest of the spectrum is close to the ridge. A full Gram
- * and its Cholesky factor were refused: at D = 4096 and 51 classes they cost as much as twenty Hessian products. */
+ * Features of networks have a few hundred strong directions; the rest of the spectrum is close to the ridge. A full
+ * Gram and its Cholesky factor were refused: at D = 4096 and 51 classes they cost as much as twenty Hessian products.
+ * */
 #include "learn/softmax/sketch.h"
 #include "algebra/blas.h"
 
@@ -30,33 +31,27 @@ static void fill_normal(uint64_t seed, float *x, size_t n)
     }
 }
 
-/* y (r, w) = omega A: block by block z = X omega' + its last column, then z'X with the column sums as last. */
-static tn_status multiply(tn_ctx *ctx, tnp_design *d, size_t r, const float *omega, float *y)
+/* t = z, and sums += its columns, rounded to float as the products beside them are. */
+static void keep_panel(void *arg, const tnp_panel *at)
 {
-    tn_status st = TN_OK;
-    float *z = NULL;
-    size_t w = d->dim + 1;
-    TN_TRY(tnp_alloc_raw(ctx, d->block * r, sizeof *z, &z));
-    for (size_t b = 0; b < d->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        TN_TRY(tnp_design_block(ctx, d, b, &x, &start, &n));
-        for (size_t i = 0; i < n; ++i)
-            for (size_t j = 0; j < r; ++j)
-                z[i * r + j] = omega[j * w + d->dim];
-        TN_TRY(tnp_sgemm_nt(ctx, n, r, d->dim, x, d->dim, omega, w, 1, z, r));
-        TN_TRY(tnp_sgemm_tn(ctx, r, d->dim, n, z, r, x, d->dim, b ? 1 : 0, y, w));
-        for (size_t i = 0; i < n; ++i)
-            for (size_t j = 0; j < r; ++j)
-                y[j * w + d->dim] = (b || i ? y[j * w + d->dim] : 0) + z[i * r + j];
-    }
-done:
-    tnp_free(z);
+    size_t r = *(const size_t *)arg;
+    memcpy(at->t, at->s, at->count * r * sizeof *at->t);
+    for (size_t i = 0; i < at->count * r; ++i)
+        at->sums[i % r] = (double)((float)at->sums[i % r] + at->s[i]);
+}
+
+/* y (r, w) = omega A: z = X omega' + its last column, then z'X with the column sums as last; sums (r) is scratch. */
+static tn_status multiply(tn_ctx *ctx, const tnp_rows *x, size_t r, const float *omega, double *sums, float *y)
+{
+    tnp_pass pass = {.k = r, .w = omega, .body = keep_panel, .arg = &r, .back = y, .sum_count = r, .sums = sums};
+    tn_status st = tnp_rows_pass(ctx, x, &pass);
+    for (size_t j = 0; j < r; ++j)
+        y[j * (x->dim + 1) + x->dim] = (float)sums[j];
     return st;
 }
 
-/* core (r,r) = Y Omega' made symmetric, Cholesky-factored; b (w, r) = Y' R^-1: the columns of B as rows. *found is false where the
- * core is not definite. */
+/* core (r,r) = Y Omega' made symmetric, Cholesky-factored; b (w, r) = Y' R^-1: the columns of B as rows. *found is
+ * false where the core is not definite. */
 static tn_status factor(tn_ctx *ctx, size_t r, size_t w, const float *omega, const float *y, double nu, double *core,
                         double *b, bool *found)
 {
@@ -96,7 +91,7 @@ static tn_status decompose(tn_ctx *ctx, const double *b, double nu, tnp_sketch *
     TN_TRY(tnp_alloc(ctx, r * r, sizeof *small, &small));
     TN_TRY(tnp_alloc(ctx, r, sizeof *values, &values));
     TN_TRY(tnp_alloc_raw(ctx, r * w, sizeof *u, &u));
-    TN_TRY(tnp_dsyrk_cols(ctx, w, r, b, r, small));
+    TN_TRY(tnp_dsyrk_cols(ctx, w, r, b, r, 0, small));
     TN_TRY(tnp_eigen(ctx, r, small, values));
     TN_TRY(tnp_dgemm_nt(ctx, r, w, r, small, r, b, r, 0, u, w));
     for (size_t i = r; i-- > 0;) {
@@ -115,9 +110,9 @@ done:
     return st;
 }
 
-/* The rest of the sketch from y = omega A. Float products of rows of one strong direction are off by more than the weak ones are
- * long, by how much depends on the rows: the shift grows until the core is definite. Rows whose products leave the range of float
- * give a sketch of rank 0, which changes nothing. */
+/* The rest of the sketch from y = omega A. Float products of rows of one strong direction are off by more than the weak
+ * ones are long, by how much depends on the rows: the shift grows until the core is definite. Rows whose products leave
+ * the range of float give a sketch of rank 0, which changes nothing. */
 static tn_status complete(tn_ctx *ctx, const float *omega, const float *y, double *core, double *b, tnp_sketch *s)
 {
     tn_status st = TN_OK;
@@ -137,13 +132,13 @@ done:
     return st;
 }
 
-tn_status tnp_sketch_new(tn_ctx *ctx, tnp_design *design, size_t rank, uint64_t seed, tnp_sketch **out)
+tn_status tnp_sketch_new(tn_ctx *ctx, const tnp_rows *x, size_t rank, uint64_t seed, tnp_sketch **out)
 {
     tn_status st = TN_OK;
     tnp_sketch *s = NULL;
     float *omega = NULL, *y = NULL;
     double *core = NULL, *b = NULL;
-    size_t w = design->dim + 1, r = tnp_min(rank, tnp_min(w, design->rows));
+    size_t w = x->dim + 1, r = tnp_min(rank, tnp_min(w, x->rows));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
     s->width = w;
     s->rank = r;
@@ -154,7 +149,7 @@ tn_status tnp_sketch_new(tn_ctx *ctx, tnp_design *design, size_t rank, uint64_t 
     TN_TRY(tnp_alloc_raw(ctx, r * r, sizeof *core, &core));
     TN_TRY(tnp_alloc_raw(ctx, r * w, sizeof *b, &b));
     fill_normal(seed, omega, r * w);
-    TN_TRY(multiply(ctx, design, r, omega, y));
+    TN_TRY(multiply(ctx, x, r, omega, s->values, y));
     TN_TRY(complete(ctx, omega, y, core, b, s));
     *out = s;
     s = NULL;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two levels. The strong directions of the problem lie in the space of the class means; there, and in the intercepts, it is
- * solved nearly exactly after every step (learn/softmax_coarse.c), at a small part of the cost of a product with X. What is left
- * is close to its ridge: a quasi-Newton step with KEPT pairs (L-BFGS; Nocedal 1980), started from a multiple of the
- * identity, needs only a few rounds.
+ * Two levels. The strong directions of the problem lie in the space of the class means; there, and in the intercepts,
+ * it is solved nearly exactly after every step (learn/softmax_coarse.c), at a small part of the cost of a product with
+ * X. What is left is close to its ridge: a quasi-Newton step with KEPT pairs (L-BFGS; Nocedal 1980), started from a
+ * multiple of the identity, needs only a few rounds.
  *
  *   round   G = W + R'X (a product)   D = -H G   step t searched on SAMPLE rows   S += t X D' (a product)   subspace
  *
- * At C = 1, rows of length 1, N 6049 to 19850, D 1024 to 4096, K 51 to 397 this takes 5 products, and the work of 2 to 5 more in
- * the subspace, to a certified 1e-3. Newton's method with conjugate gradients and a sketch of X'X as preconditioner takes
- * about 45, and L-BFGS from zero 38 to a 1e-3 that nothing certifies. The subspace also makes the certificate sharp: 1/2 |G|^2
- * overstates the distance by the curvature along G, and the strongly curved part of G is gone.
+ * At C = 1, rows of length 1, N 6049 to 19850, D 1024 to 4096, K 51 to 397 this takes 5 products, and the work of 2 to
+ * 5 more in the subspace, to a certified 1e-3. Newton's method with conjugate gradients and a sketch of X'X as
+ * preconditioner takes about 45, and L-BFGS from zero 38 to a 1e-3 that nothing certifies. The subspace also makes the
+ * certificate sharp: 1/2 |G|^2 overstates the distance by the curvature along G, and the strongly curved part of G is
+ * gone.
  *
- * Scores S are the only array of N k floats: a direction's scores are made block by block and not kept, so that the step
- * along it is searched on a sample. Its second derivative is that of the sample, its first is exact at 0; should f rise all
- * the same, half of the step is taken back. Where the sample is all rows the search is exact.
+ * Scores S are the only array of N k floats: a direction's scores are made block by block and not kept, so that the
+ * step along it is searched on a sample. Its second derivative is that of the sample, its first is exact at 0; should f
+ * rise all the same, half of the step is taken back. Where the sample is all rows the search is exact.
  *
- * W, S and directions are float, as the products are; inner products, slopes and objectives are double. Oracle: ref_logistic. */
+ * W, S and directions are float, as the products are; inner products, slopes and objectives are double. Oracle:
+ * ref_logistic. */
 #include "learn/softmax/softmax.h"
 #include "algebra/blas.h"
 #include "learn/softmax/certify_softmax.h"
@@ -33,7 +35,7 @@ static const double ROUNDING = 1e-6; /* of f */
 
 typedef struct solver {
     tn_ctx *ctx;
-    tnp_design *x;
+    const tnp_rows *x;
     const tnp_newton_options *opt;
     tnp_softmax_rows rows;
     tnp_coarse coarse;
@@ -47,7 +49,7 @@ typedef struct solver {
     tnp_softmax_range sample;   /* rows on which steps are searched */
     const float *x_sample;      /* they, x_stride apart */
     size_t x_stride;
-    float *x_kept;         /* their memory, when the design does not hold them */
+    float *x_kept;         /* their memory, where they are a copy */
     double sample_scale;   /* cost of all rows / cost of these */
     double f, square, gap; /* objective, |g|^2, estimated distance */
     size_t products;
@@ -105,47 +107,36 @@ static void clear_last(const solver *v, float *a)
 
 /* ---- products ---- */
 
-/* s += X a'. */
+/* s += X a', intercepts included. */
 static tn_status forward(solver *v, const float *a)
 {
     ++v->products;
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n, dim = v->x->dim;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
-        if (st == TN_OK)
-            st = tnp_sgemm_nt(v->ctx, n, v->k, dim, x, dim, a, v->width, 1, v->s + start * v->k, v->k);
-        if (st != TN_OK)
-            return st;
-    }
-    return TN_OK;
+    return tnp_rows_pass(v->ctx, v->x, &(tnp_pass){.k = v->k, .w = a, .s = v->s, .add = true});
+}
+
+static void slope_panel(void *arg, const tnp_panel *at)
+{
+    const solver *v = arg;
+    tnp_softmax_slope(&v->rows, (tnp_softmax_range){at->start, 1, at->count}, v->s, at->t, at->sums);
 }
 
 /* g = R'X, and the sums. */
 static tn_status backward(solver *v)
 {
-    size_t dim = v->x->dim;
+    tnp_pass pass = {.k = v->k,
+                     .most = v->rows.block,
+                     .body = slope_panel,
+                     .arg = v,
+                     .back = v->g,
+                     .sum_count = 1 + 2 * v->k,
+                     .sums = v->sums};
     ++v->products;
-    memset(v->sums, 0, (1 + 2 * v->k) * sizeof *v->sums);
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &n);
-        for (size_t i = 0; i < n && st == TN_OK; i += v->rows.block) {
-            tnp_softmax_range range = {start + i, 1, tnp_min(v->rows.block, n - i)};
-            tnp_softmax_slope(&v->rows, range, v->s, v->rows.z, v->sums);
-            st = tnp_sgemm_tn(v->ctx, v->k, dim, range.count, v->rows.z, v->k, x + i * dim, dim, range.start ? 1 : 0,
-                              v->g, v->width);
-        }
-        if (st != TN_OK)
-            return st;
-    }
-    return TN_OK;
+    return tnp_rows_pass(v->ctx, v->x, &pass);
 }
 
-/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g|^2, as F(w) = min_b f(w, b) is 1-strongly convex,
- * and a free intercept adds about f - min_b f, twice its quadratic estimate, g_b^2 / h_b with h_b the sum of curvatures. Elsewhere
- * than at that b neither is a bound: it only tells when to ask for the certificate. */
+/* About how far f is above its minimum. At the best b for w it is at most 1/2 |g|^2, as F(w) = min_b f(w, b) is
+ * 1-strongly convex, and a free intercept adds about f - min_b f, twice its quadratic estimate, g_b^2 / h_b with h_b
+ * the sum of curvatures. Elsewhere than at that b neither is a bound: it only tells when to ask for the certificate. */
 static void estimate(solver *v)
 {
     const double *slope = v->sums + 1, *weight = slope + v->k;
@@ -303,12 +294,12 @@ done:
 
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
 {
-    return 4 * k * (rows + (2 + 2 * KEPT) * (dim + 1)) + 4 * tnp_min(SAMPLE, rows) * dim + 8 * (1 + 3 * k) +
+    return 4 * k * (rows + (2 + 2 * KEPT) * (dim + 1)) + 4 * tnp_min(SAMPLE, rows) * (dim + 2) + 8 * (1 + 3 * k) +
            tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) +
            tnp_max(tnp_certify_softmax_bytes(dim, k), tnp_probe_bytes(dim, k));
 }
 
-/* Every n-th row, n such that they are at most SAMPLE and fit the room for a direction's scores. */
+/* Every n-th row, n such that they are at most SAMPLE and fit the array of a direction's scores. */
 static tn_status choose_sample(solver *v, const tnp_softmax *loss)
 {
     size_t most = tnp_min(SAMPLE, v->rows.block), rows = v->x->rows, stride = (rows + most - 1) / most;
@@ -320,7 +311,7 @@ static tn_status choose_sample(solver *v, const tnp_softmax *loss)
         some += i % stride ? 0 : weight;
     }
     v->sample_scale = some > 0 ? all / some : 1;
-    return tnp_design_sample(v->ctx, v->x, stride, &v->x_sample, &v->x_stride, &v->x_kept);
+    return v->x->ops->sample(v->ctx, v->x->self, stride, &v->x_sample, &v->x_stride, &v->x_kept);
 }
 
 static tn_status solver_init(solver *v, const tnp_softmax *loss)
@@ -361,8 +352,6 @@ static tn_status begin(solver *v)
         cold &= v->w[i] == 0;
     if (!cold) {
         TN_TRY(forward(v, v->w));
-        for (size_t i = 0; v->opt->bias && i < v->x->rows * v->k; ++i)
-            v->s[i] += v->w[i % v->k * v->width + v->x->dim];
         TN_TRY(look(v));
     }
     if (cold || v->gap > v->opt->tolerance * v->f) {
@@ -410,18 +399,17 @@ done:
 /* f of no weights at all. */
 static double nothing(const solver *v)
 {
-    const tnp_softmax *l = v->rows.loss;
     double sum = 0;
     for (size_t i = 0; i < v->x->rows; ++i)
-        sum += (double)l->cost * (l->row_weight ? (double)l->row_weight[i] : 1);
+        sum += tnp_softmax_cost(v->rows.loss, i);
     return sum * log((double)v->k);
 }
 
-tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *loss, const tnp_newton_options *options,
+tn_status tnp_softmax_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, const tnp_newton_options *options,
                             float *w, double *objective, double *gap, tnp_newton_info *info)
 {
     tn_status st = TN_OK;
-    solver v = {.ctx = ctx, .x = design, .opt = options, .k = loss->y->classes, .width = design->dim + 1, .w = w};
+    solver v = {.ctx = ctx, .x = x, .opt = options, .k = loss->y->classes, .width = x->dim + 1, .w = w};
     size_t iteration = 0;
     double tolerance = options->tolerance, f = 0, distance = 0;
     tnp_softmax_claim claim = {loss, options->bias, options->bias_penalised, tolerance, w};
@@ -438,7 +426,7 @@ tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *
     }
     if (!(f <= nothing(&v))) { /* float lost it, or has no such numbers: what comes after starts anew */
         memset(w, 0, v.k * v.width * sizeof *w);
-        TN_TRY(tnp_certify_softmax(ctx, design, &claim, &f, &distance));
+        TN_TRY(tnp_certify_softmax(ctx, x, &claim, &f, &distance));
     }
     TN_TRY(tnp_progress(ctx, "training", 1, 1));
     info->converged = distance <= options->tolerance * f;

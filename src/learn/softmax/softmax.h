@@ -7,11 +7,12 @@
 #include "learn/linear/newton.h"
 #include "learn/softmax/softmax_loss.h"
 
-/* Minimises f(W) = 1/2 sum_k (|w_k|^2 + [b_k^2]) + loss(X W' + b). w (classes, dim + 1), intercept last: the start and the
- * result, and after a failure some place between. *objective and *gap are as those of tnp_newton_solve, for the whole. */
-tn_status tnp_softmax_solve(tn_ctx *ctx, tnp_design *design, const tnp_softmax *loss, const tnp_newton_options *options,
+/* Minimises f(W) = 1/2 sum_k (|w_k|^2 + [b_k^2]) + loss(X W' + b). w (classes, dim + 1), intercept last and 0 where
+ * there is none: the start and the result, and after a failure some place between. *objective and *gap are as those of
+ * tnp_newton_solve, for the whole. */
+tn_status tnp_softmax_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, const tnp_newton_options *options,
                             float *w, double *objective, double *gap, tnp_newton_info *info);
-/* Bytes that a solve needs besides the design. */
+/* Bytes that a solve needs besides the rows. */
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t classes);
 
 #endif

@@ -5,12 +5,11 @@
  *   f(A) = 1/2 |W + A U|^2 + loss(S + V'A' + b),   gradient  (W + A U) U' + R'V',   product  P + C(V'P')'V'
  *
  * Newton's method with conjugate gradients, preconditioned by the diagonal 1 + rho_k |v_j|^2, rho_k the mean weight of
- * class k. Rows are visited block by block, so that of all that is (N, k) only the scores are kept. 48 directions: with 32 the steps after the first are
- * as many or one more, with 64 none is saved and each costs more. */
+ * class k. Rows are visited block by block, so that of all that is (N, k) only the scores are kept. 48 directions: with
+ * 32 the steps after the first are as many or one more, with 64 none is saved and each costs more. */
 #include "learn/softmax/softmax_coarse.h"
 #include "algebra/blas.h"
 #include "learn/softmax/class_space.h"
-#include "learn/linear/newton.h"
 
 #include <math.h>
 #include <string.h>
@@ -21,38 +20,35 @@ static const double FORCING = 0.15, LEFT = 1e-4; /* of the residual a step; of t
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k)
 {
     size_t q = tnp_min(MOST_RANK, dim) + 1;
-    return 4 * (q * dim + rows * q + 8 * k * q) + 8 * q + 8 * (1 + 2 * k) + tnp_class_space_bytes(dim, k, MOST_RANK) +
-           8 * tnp_design_block_rows(rows, dim);
+    return 4 * (q * dim + rows * q + 8 * k * q) + 8 * q + 8 * (1 + 2 * k) +
+           tnp_max(tnp_class_space_bytes(rows, dim, k, MOST_RANK), 4 * q * (dim + 1));
 }
 
 /* xu: the rows in the subspace, and the squares of its columns. */
-static tn_status project(tn_ctx *ctx, tnp_design *design, tnp_coarse *c)
+static tn_status project(const tnp_rows *x, tnp_coarse *c)
 {
-    for (size_t b = 0; b < design->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, n;
-        tn_status st = tnp_design_block(ctx, design, b, &x, &start, &n);
-        if (st == TN_OK)
-            st = tnp_sgemm_nt(ctx, n, c->rank, c->dim, x, c->dim, c->u, c->dim, 0, c->xu + start * c->q, c->q);
-        if (st != TN_OK)
-            return st;
-    }
-    for (size_t i = 0; i < design->rows; ++i) {
-        float *v = c->xu + i * c->q;
-        v[c->rank] = c->bias ? 1 : 0;
-        for (size_t j = 0; j < c->q; ++j)
-            c->square[j] += (double)v[j] * (double)v[j];
-    }
-    return TN_OK;
+    tn_status st = TN_OK;
+    size_t dim = c->dim, width = dim + 1;
+    float *w = NULL; /* (q, width): u, and what has no product but the constant */
+    TN_TRY(tnp_alloc(c->ctx, c->q * width, sizeof *w, &w));
+    for (size_t j = 0; j < c->rank; ++j)
+        memcpy(w + j * width, c->u + j * dim, dim * sizeof *w);
+    w[c->rank * width + dim] = c->bias ? 1 : 0;
+    TN_TRY(tnp_rows_pass(c->ctx, x, &(tnp_pass){.k = c->q, .w = w, .s = c->xu}));
+    for (size_t i = 0; i < x->rows * c->q; ++i)
+        c->square[i % c->q] += (double)c->xu[i] * (double)c->xu[i];
+done:
+    tnp_free(w);
+    return st;
 }
 
-tn_status tnp_coarse_init(tnp_design *design, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *c)
+tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *c)
 {
     tn_status st = TN_OK;
     tn_ctx *ctx = rows->ctx;
     *c = (tnp_coarse){
-        .ctx = ctx, .rows = rows, .dim = design->dim, .k = rows->k, .bias = bias, .bias_penalised = bias && penalised};
-    TN_TRY(tnp_class_space(ctx, design, rows->loss->y, MOST_RANK, &c->u, &c->rank));
+        .ctx = ctx, .rows = rows, .dim = x->dim, .k = rows->k, .bias = bias, .bias_penalised = bias && penalised};
+    TN_TRY(tnp_class_space(ctx, x, rows->loss->y, MOST_RANK, &c->u, &c->rank));
     c->q = c->rank + 1;
     float **wide[] = {&c->now, &c->moved, &c->g, &c->d, &c->r, &c->p, &c->hp, &c->m};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i)
@@ -60,7 +56,7 @@ tn_status tnp_coarse_init(tnp_design *design, const tnp_softmax_rows *rows, bool
     TN_TRY(tnp_alloc_raw(ctx, rows->rows * c->q, sizeof *c->xu, &c->xu));
     TN_TRY(tnp_alloc(ctx, c->q, sizeof *c->square, &c->square));
     TN_TRY(tnp_alloc(ctx, 1 + 2 * c->k, sizeof *c->sums, &c->sums));
-    TN_TRY(project(ctx, design, c));
+    TN_TRY(project(x, c));
 done:
     return st;
 }
@@ -86,7 +82,8 @@ static double dot(const tnp_coarse *c, const float *a, const float *b)
 /* Which product of a pass over all rows, block by block. */
 typedef enum visit { GRADIENT, PRODUCT, LINE } visit;
 
-/* GRADIENT: out (k, q) = R'V', sums as tnp_softmax_slope has them. PRODUCT: out = C(V'a')'V'. LINE: sums (2) along a at t. */
+/* GRADIENT: out (k, q) = R'V', sums as tnp_softmax_slope has them. PRODUCT: out = C(V'a')'V'. LINE: sums (2) along a at
+ * t. */
 static tn_status on_blocks(const tnp_coarse *c, visit what, const float *s, const float *a, double t, float *out,
                            double *sums)
 {

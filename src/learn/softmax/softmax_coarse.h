@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The multinomial problem in a small subspace: W moves by A U, U the space of classes, and the intercepts move freely. */
+ * The multinomial problem in a small subspace: W moves by A U, U the space of classes, and the intercepts move freely.
+ * */
 #ifndef TNP_SOFTMAX_COARSE_H
 #define TNP_SOFTMAX_COARSE_H
 
-#include "learn/design/design.h"
+#include "learn/design/rows.h"
 #include "learn/softmax/softmax_loss.h"
 
 typedef struct tnp_coarse {
@@ -20,12 +21,12 @@ typedef struct tnp_coarse {
 } tnp_coarse;
 
 /* Borrows rows. Destroy is legal after failure, and on zeros. */
-tn_status tnp_coarse_init(tnp_design *design, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *out);
+tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *out);
 void tnp_coarse_destroy(tnp_coarse *coarse);
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k);
 
-/* Moves w (k, dim + 1) and the scores s with it, by at most `steps` steps of Newton, until the squared gradient in the subspace is
- * at most `enough`, or a ten-thousandth of what it was. */
+/* Moves w (k, dim + 1) and the scores s with it, by at most `steps` steps of Newton, until the squared gradient in the
+ * subspace is at most `enough`, or a ten-thousandth of what it was. */
 tn_status tnp_coarse_solve(tnp_coarse *coarse, size_t steps, double enough, float *w, float *s);
 
 #endif

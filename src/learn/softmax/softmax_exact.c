@@ -4,47 +4,40 @@
  *
  *   scores = (X - m) W' + beta,   beta = b + W m,   gradient  W + R'(X - m)  in W and  sum R  in beta
  *
- * so that rows far from the origin do not tie weights and intercepts together. Preconditioner: for class k the matrix
- * I + rho_k (X - m)'(X - m), rho_k its mean curvature, by one eigendecomposition for all classes while D is at most WIDEST, its
- * diagonal beyond; N rho_k for the intercept. Of what is (N, k) scores and those along the step are kept.
+ * so that rows far from the origin do not tie weights and intercepts together. Preconditioner: for class k the matrix I
+ * + rho_k (X - m)'(X - m), rho_k its mean curvature, by one eigendecomposition for all classes while D is at most
+ * WIDEST, its diagonal beyond; N rho_k for the intercept. Of what is (N, k) scores and those along the step are kept.
  *
- * The minimum is bounded from below at every gradient (learn/certify_softmax.c), the objective is that of the floats that are
- * handed out. Oracle: ref_logistic. */
+ * The minimum is bounded from below at every gradient (learn/certify_softmax.c), the objective is that of the floats
+ * that are handed out. Oracle: ref_logistic. */
 #include "learn/softmax/softmax_exact.h"
 #include "algebra/blas.h"
 #include "learn/linear/certify.h"
-#include "learn/design/sweep.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { WIDEST = 2048, CG_MOST = 250, PANEL = 256, CHUNK = 16 };
+enum { WIDEST = 2048, CG_MOST = 250, CHUNK = 16 };
 static const double NEAR = 0.25; /* of the tolerance: rounding to float has the rest */
 
 typedef struct solver {
     tn_ctx *ctx;
-    tnp_design *x;
+    const tnp_rows *x;
     const tnp_softmax *l;
     bool bias;
     size_t n, k, dim, width;
     double tolerance;
-    tnp_sweep sweep;
     tnp_softmax_sums sums;
-    double *mean, *vectors, *values;            /* dim; (dim, dim) or NULL; dim: eigenvalues, or the diagonal */
-    double *rho;                                /* k */
+    double *mean, *vectors, *values;            /* width; (dim, dim) or NULL; dim: eigenvalues, or the diagonal */
+    double *all, *rho;                          /* 1 + 3 k: loss, mass, disorder, and rho (k), curvatures */
     double *w, *g, *d, *r, *p, *hp, *m, *moved; /* (k, width), in beta; moved: in b */
     double *s, *z;                              /* (n, k) */
-    double *q; /* (CHUNK, k): probabilities of the rows of a chunk, one a thread-free chunk */
+    double *q, *still;                          /* k: probabilities of the row at hand; zeros */
     double f, lower;
     size_t passes;
 } solver;
 
 /* ---- rows ---- */
-
-static double cost_of(const solver *v, size_t row)
-{
-    return (double)v->l->cost * (v->l->row_weight ? (double)v->l->row_weight[row] : 1);
-}
 
 static size_t class_of(const solver *v, size_t row)
 {
@@ -67,44 +60,18 @@ static void softmax(const solver *v, const double *s, double t, const double *z,
         q[j] /= total;
 }
 
-static void slope_rows(void *arg, size_t start, size_t count, const double *s, double *t)
+static void curve_rows(void *arg, const tnp_wide_panel *at)
 {
-    solver *v = arg;
-    memcpy(v->s + start * v->k, s, count * v->k * sizeof *s);
-    for (size_t i = 0; i < count; ++i) {
-        double c = cost_of(v, start + i);
-        size_t own = class_of(v, start + i);
-        v->sums.loss += c * tnp_softmax_row_loss(s + i * v->k, v->k, own);
-        softmax(v, s + i * v->k, 0, NULL, v->q);
-        for (size_t j = 0; j < v->k; ++j) {
-            double q = v->q[j];
-            v->sums.mass[j] += c * q;
-            v->sums.disorder[j] -= q > 0 ? c * q * log(q) : 0;
-            v->rho[j] += c * q * (1 - q);
-            t[j * count + i] = c * (q - (j == own ? 1 : 0));
-        }
-        v->sums.longest = fmax(v->sums.longest, tnp_square(v->sweep.rows + i * v->dim, v->dim));
-    }
-}
-
-static void curve_rows(void *arg, size_t start, size_t count, const double *z, double *t)
-{
-    solver *v = arg;
-    for (size_t i = 0; i < count; ++i) {
-        double c = cost_of(v, start + i), mean = 0;
-        softmax(v, v->s + (start + i) * v->k, 0, NULL, v->q);
+    const solver *v = arg;
+    for (size_t i = 0; i < at->count; ++i) {
+        const double *z = at->s + i * v->k;
+        double c = tnp_softmax_cost(v->l, at->start + i), mean = 0, *t = at->t + i * v->k;
+        softmax(v, v->s + (at->start + i) * v->k, 0, NULL, t);
         for (size_t j = 0; j < v->k; ++j)
-            mean += v->q[j] * z[i * v->k + j];
+            mean += t[j] * z[j];
         for (size_t j = 0; j < v->k; ++j)
-            t[j * count + i] = c * v->q[j] * (z[i * v->k + j] - mean);
+            t[j] = c * t[j] * (z[j] - mean);
     }
-}
-
-static void keep_rows(void *arg, size_t start, size_t count, const double *z, double *t)
-{
-    solver *v = arg;
-    (void)t;
-    memcpy(v->z + start * v->k, z, count * v->k * sizeof *z);
 }
 
 /* ---- between b and beta ---- */
@@ -117,8 +84,8 @@ static double along_mean(const solver *v, const double *a)
     return sum;
 }
 
-/* One pass with a (k, width), given in beta; back, where it is wanted, is the gradient in beta. */
-static tn_status pass(solver *v, const double *a, tnp_sweep_fn body, double *back)
+/* A pass with a (k, width), given in beta; back, where it is wanted, is the gradient in beta. */
+static tn_status run(solver *v, const double *a, tnp_wide_pass pass)
 {
     memcpy(v->moved, a, v->k * v->width * sizeof *a);
     for (size_t j = 0; j < v->k; ++j) {
@@ -126,9 +93,14 @@ static tn_status pass(solver *v, const double *a, tnp_sweep_fn body, double *bac
         *last = v->bias ? *last - along_mean(v, a + j * v->width) : 0;
     }
     ++v->passes;
-    tn_status st = tnp_sweep_run(&v->sweep, v->k, v->moved, body, v, back);
-    for (size_t j = 0; back && j < v->k; ++j) {
-        double *g = back + j * v->width, last = v->bias ? g[v->dim] : 0;
+    pass.k = v->k;
+    pass.w = v->moved;
+    pass.arg = pass.arg ? pass.arg : v;
+    pass.chunk = CHUNK;
+    pass.work = 64 * (double)v->k;
+    tn_status st = tnp_rows_wide_pass(v->ctx, v->x, &pass);
+    for (size_t j = 0; pass.back && j < v->k; ++j) {
+        double *g = pass.back + j * v->width, last = v->bias ? g[v->dim] : 0;
         for (size_t i = 0; i < v->dim; ++i)
             g[i] -= last * v->mean[i];
         g[v->dim] = last;
@@ -153,12 +125,15 @@ static void add_weights(const solver *v, const double *a, double *to)
 /* f, its gradient, curvatures and the bound of the minimum where it is. */
 static tn_status look(solver *v)
 {
-    v->sums.loss = v->sums.longest = 0;
-    memset(v->sums.mass, 0, v->k * sizeof(double));
-    memset(v->sums.disorder, 0, v->k * sizeof(double));
-    memset(v->rho, 0, v->k * sizeof(double));
-    tn_status st = pass(v, v->w, slope_rows, v->g);
-    v->f = v->sums.loss + dot(v, v->w, v->w, true) / 2;
+    tn_status st = run(v, v->w,
+                       (tnp_wide_pass){.s = v->s,
+                                       .body = tnp_softmax_measure,
+                                       .arg = &(tnp_softmax_claimed){v->l, v->still},
+                                       .back = v->g,
+                                       .sum_count = 1 + 3 * v->k,
+                                       .sums = v->all,
+                                       .longest = &v->sums.longest});
+    v->f = v->all[0] + dot(v, v->w, v->w, true) / 2;
     for (size_t j = 0; j < v->k; ++j) /* moved: sums of rows, not around the mean */
         for (size_t i = 0; i < v->width; ++i)
             v->moved[j * v->width + i] =
@@ -170,54 +145,34 @@ static tn_status look(solver *v)
 
 /* ---- the preconditioner ---- */
 
-/* The mean of the rows, then the products of rows around it: (dim, dim), or their diagonal. */
-static tn_status measure_rows(solver *v, double *panel)
+static void share_rows(void *arg, const tnp_wide_panel *at)
 {
-    tn_status st = TN_OK;
-    for (int round = 0; round < 2; ++round)
-        for (size_t b = 0; b < v->x->blocks; ++b) {
-            const float *x = NULL;
-            size_t start, count;
-            TN_TRY(tnp_design_block(v->ctx, v->x, b, &x, &start, &count));
-            for (size_t i = 0; i < count; ++i) {
-                double *row = panel + i % PANEL * v->dim;
-                for (size_t j = 0; j < v->dim; ++j) {
-                    row[j] = (double)x[i * v->dim + j] - v->mean[j] * round;
-                    if (round == 0)
-                        v->values[j] += row[j] / (double)v->n;
-                    else
-                        v->values[j] += row[j] * row[j];
-                }
-                if (round == 1 && v->vectors && ((i + 1) % PANEL == 0 || i + 1 == count))
-                    TN_TRY(tnp_dsyrk_cols(v->ctx, i % PANEL + 1, v->dim, panel, v->dim, v->vectors));
-            }
-            if (round == 0 && b + 1 == v->x->blocks) {
-                memcpy(v->mean, v->values, v->dim * sizeof *v->mean);
-                memset(v->values, 0, v->dim * sizeof *v->values);
-            }
-        }
-done:
-    return st;
+    const solver *v = arg;
+    for (size_t i = 0; i < at->count; ++i)
+        at->t[i] = 1 / (double)v->n;
 }
 
+/* The mean of the rows, then the products of rows around it: (dim, dim), or their diagonal. Without an intercept the
+ * mean only serves these. */
 static tn_status prepare(solver *v)
 {
     tn_status st = TN_OK;
-    double *panel = NULL;
-    TN_TRY(tnp_alloc_raw(v->ctx, PANEL * v->dim, sizeof *panel, &panel));
-    TN_TRY(measure_rows(v, panel));
+    bool whole = v->vectors;
+    tnp_gram about = {.mean = v->mean, .diagonal = !whole};
+    TN_TRY(tnp_rows_wide_pass(v->ctx, v->x, &(tnp_wide_pass){.k = 1, .body = share_rows, .arg = v, .back = v->mean}));
+    TN_TRY(v->x->ops->gram(v->ctx, v->x->self, &about, whole ? v->vectors : v->values));
     v->passes += 2;
     if (!v->bias)
         memset(v->mean, 0, v->dim * sizeof *v->mean);
-    if (v->vectors)
+    if (whole)
         TN_TRY(tnp_eigen(v->ctx, v->dim, v->vectors, v->values));
 done:
-    tnp_free(panel);
     return st;
 }
 
-/* Takes the mean off the intercepts of a (k, width), of classes that have a curvature where `curved`. The same number added to all
- * intercepts changes no probability: steps along it are rounding over nothing, and great intercepts cost the scores their digits. */
+/* Takes the mean off the intercepts of a (k, width), of classes that have a curvature where `curved`. The same number
+ * added to all intercepts changes no probability: steps along it are rounding over nothing, and great intercepts cost
+ * the scores their digits. */
 static void centre_intercepts(const solver *v, bool curved, double *a)
 {
     double sum = 0, count = 0;
@@ -269,7 +224,7 @@ static tn_status direction(solver *v, double forcing, size_t max_passes)
     TN_TRY(precondition(v, v->r, v->p));
     double rz = dot(v, v->r, v->p, false), target = forcing * forcing * rz;
     for (size_t round = 0; round < CG_MOST && rz > target && v->passes < max_passes; ++round) {
-        TN_TRY(pass(v, v->p, curve_rows, v->hp));
+        TN_TRY(run(v, v->p, (tnp_wide_pass){.body = curve_rows, .back = v->hp}));
         add_weights(v, v->p, v->hp);
         double bent = dot(v, v->p, v->hp, false);
         if (!(bent > 0))
@@ -296,7 +251,7 @@ static tn_status line(void *arg, double t, double *first, double *second)
     *first = dot(v, v->w, v->d, true) + t * *second;
     for (size_t i = 0; i < v->n; ++i) {
         const double *z = v->z + i * v->k;
-        double c = cost_of(v, i), mean = 0, square = 0;
+        double c = tnp_softmax_cost(v->l, i), mean = 0, square = 0;
         softmax(v, v->s + i * v->k, t, z, v->q);
         for (size_t j = 0; j < v->k; ++j) {
             mean += v->q[j] * z[j];
@@ -312,7 +267,7 @@ static tn_status take_step(solver *v, double forcing, size_t max_passes, double 
 {
     tn_status st = TN_OK;
     TN_TRY(direction(v, forcing, max_passes));
-    TN_TRY(pass(v, v->d, keep_rows, NULL));
+    TN_TRY(run(v, v->d, (tnp_wide_pass){.s = v->z}));
     TN_TRY(tnp_line_search(line, v, dot(v, v->g, v->d, false), 0.1, moved));
     for (size_t i = 0; i < v->k * v->width; ++i)
         v->w[i] += *moved * v->d[i];
@@ -342,8 +297,8 @@ done:
 
 static size_t bytes_of(size_t rows, size_t dim, size_t k)
 {
-    return tnp_sweep_bytes(dim, k) +
-           8 * (2 * rows * k + 8 * k * (dim + 1) + 5 * k + 2 * dim + PANEL * dim + CHUNK * k) +
+    return tnp_wide_pass_bytes(dim, k, CHUNK, 1 + 3 * k) + tnp_rows_gram_bytes(dim) +
+           8 * (2 * rows * k + 8 * k * (dim + 1) + 6 * k + 2 * dim + tnp_design_block_rows(rows, dim)) +
            (dim <= WIDEST ? 24 * dim * dim : 0) + 1024; /* LAPACK takes 2 dim^2 */
 }
 
@@ -352,31 +307,33 @@ static tn_status solver_init(solver *v)
     tn_status st = TN_OK;
     size_t wide = v->k * v->width;
     double **weights[] = {&v->w, &v->g, &v->d, &v->r, &v->p, &v->hp, &v->m, &v->moved};
-    double **classes[] = {&v->sums.mass, &v->sums.own, &v->sums.disorder, &v->rho, &v->q};
-    TN_TRY(tnp_sweep_init(v->ctx, v->x, v->k, &v->sweep));
     for (size_t i = 0; i < sizeof weights / sizeof *weights; ++i)
         TN_TRY(tnp_alloc(v->ctx, wide, sizeof(double), weights[i]));
-    for (size_t i = 0; i < sizeof classes / sizeof *classes; ++i)
-        TN_TRY(tnp_alloc(v->ctx, v->k, sizeof(double), classes[i]));
-    TN_TRY(tnp_alloc(v->ctx, v->dim, sizeof *v->mean, &v->mean));
+    TN_TRY(tnp_alloc(v->ctx, 1 + 3 * v->k, sizeof *v->all, &v->all));
+    TN_TRY(tnp_alloc(v->ctx, v->k, sizeof *v->sums.own, &v->sums.own));
+    TN_TRY(tnp_alloc(v->ctx, v->k, sizeof *v->q, &v->q));
+    TN_TRY(tnp_alloc(v->ctx, v->k, sizeof *v->still, &v->still));
+    v->sums.mass = v->all + 1;
+    v->sums.disorder = v->sums.mass + v->k;
+    v->rho = v->all + 1 + 2 * v->k;
+    TN_TRY(tnp_alloc(v->ctx, v->width, sizeof *v->mean, &v->mean));
     TN_TRY(tnp_alloc(v->ctx, v->dim, sizeof *v->values, &v->values));
     if (v->dim <= WIDEST)
         TN_TRY(tnp_alloc(v->ctx, v->dim * v->dim, sizeof *v->vectors, &v->vectors));
     TN_TRY(tnp_alloc_raw(v->ctx, v->n * v->k, sizeof *v->s, &v->s));
     TN_TRY(tnp_alloc_raw(v->ctx, v->n * v->k, sizeof *v->z, &v->z));
     for (size_t i = 0; i < v->n; ++i)
-        v->sums.own[class_of(v, i)] += cost_of(v, i);
+        v->sums.own[class_of(v, i)] += tnp_softmax_cost(v->l, i);
 done:
     return st;
 }
 
 static void solver_destroy(solver *v)
 {
-    void *all[] = {v->w,        v->g, v->d,    v->r,       v->p,      v->hp, v->m, v->moved,         v->sums.mass,
-                   v->sums.own, v->q, v->mean, v->vectors, v->values, v->s,  v->z, v->sums.disorder, v->rho};
+    void *all[] = {v->w,        v->g, v->d,     v->r,    v->p,       v->hp,     v->m, v->moved, v->all,
+                   v->sums.own, v->q, v->still, v->mean, v->vectors, v->values, v->s, v->z};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);
-    tnp_sweep_destroy(&v->sweep);
 }
 
 /* w as floats, into out, and the objective of those. */
@@ -396,18 +353,18 @@ static tn_status round_off(solver *v, float *out, double *objective)
     return st;
 }
 
-tn_status tnp_softmax_exact(tn_ctx *ctx, tnp_design *design, const tnp_softmax *loss, bool bias, double tolerance,
+tn_status tnp_softmax_exact(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, bool bias, double tolerance,
                             size_t max_passes, float *w, double *objective, double *gap, size_t *passes)
 {
     tn_status st = TN_OK;
     solver v = {.ctx = ctx,
-                .x = design,
+                .x = x,
                 .l = loss,
                 .bias = bias,
-                .n = design->rows,
+                .n = x->rows,
                 .k = loss->y->classes,
-                .dim = design->dim,
-                .width = design->dim + 1,
+                .dim = x->dim,
+                .width = x->dim + 1,
                 .tolerance = tolerance,
                 .passes = *passes};
     float *found = NULL;

@@ -5,9 +5,9 @@
  *   loss = c (log sum_k exp s_k - s_y),   d/ds = c (p - e_y),   d2/ds2 z = c (p o z - p (p'z))
  *   along z:  first = c (p'z - z_y),   second = c (p'z^2 - (p'z)^2)
  *
- * A block of rows is small enough for z to stay in the cache between the products before and after; its rows go to the threads in
- * chunks of fixed size, each with its own sums. Probabilities are made anew at every visit: kept, they would be as large
- * as the scores, and fetching them from memory costs as much as the exponentials. */
+ * A block of rows is small enough for z to stay in the cache between the products before and after; its rows go to the
+ * threads in chunks of fixed size, each with its own sums. Probabilities are made anew at every visit: kept, they would
+ * be as large as the scores, and fetching them from memory costs as much as the exponentials. */
 #include "learn/softmax/softmax_loss.h"
 #include "simd/simd.h"
 
@@ -25,7 +25,7 @@ static size_t block_of(size_t rows, size_t k)
 size_t tnp_softmax_rows_bytes(size_t rows, size_t k)
 {
     size_t block = block_of(rows, k);
-    return 4 * block * k + block / CHUNK * (8 * (2 * k + 1) + 4 * k);
+    return 8 * block * k + block / CHUNK * (8 * (2 * k + 1) + 4 * k); /* z, and t of a pass */
 }
 
 tn_status tnp_softmax_rows_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_softmax_rows *r)
@@ -157,8 +157,9 @@ void tnp_softmax_line(const tnp_softmax_rows *r, tnp_softmax_range range, const 
     on_rows(&(row_job){.r = r, .work = LINE, .range = range, .s = s, .z = z, .t = (float)t, .sums = 2}, sums);
 }
 
-/* Newton's method on the derivative, which rises; where it leaves what is known to hold the root, half of that. It ends early with a
- * place that is on the near side of the root; none is found early where the losses are saturated and the step is far too long. */
+/* Newton's method on the derivative, which rises; where it leaves what is known to hold the root, half of that. It ends
+ * early with a place that is on the near side of the root; none is found early where the losses are saturated and the
+ * step is far too long. */
 tn_status tnp_line_search(tnp_line line, void *arg, double slope, double enough, double *step)
 {
     double low = 0, high = 0, t = 1, first, second;

@@ -13,6 +13,11 @@ typedef struct tnp_softmax {
     const float *row_weight; /* rows, or NULL */
 } tnp_softmax;
 
+static inline double tnp_softmax_cost(const tnp_softmax *loss, size_t row)
+{
+    return (double)loss->cost * (loss->row_weight ? (double)loss->row_weight[row] : 1);
+}
+
 typedef struct tnp_softmax_rows {
     tn_ctx *ctx;
     const tnp_softmax *loss;
@@ -33,7 +38,8 @@ tn_status tnp_softmax_rows_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_softma
 void tnp_softmax_rows_destroy(tnp_softmax_rows *rows);
 size_t tnp_softmax_rows_bytes(size_t rows, size_t k);
 
-/* g (count, k) = derivative of the loss; sums (1 + 2 k) += the loss, column sums of g, those of the second derivative's diagonal. */
+/* g (count, k) = derivative of the loss; sums (1 + 2 k) += the loss, column sums of g, those of the second derivative's
+ * diagonal. */
 void tnp_softmax_slope(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, float *g, double *sums);
 /* z <- second derivative times z. */
 void tnp_softmax_curve(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, float *z);
@@ -43,7 +49,8 @@ void tnp_softmax_line(const tnp_softmax_rows *rows, tnp_softmax_range range, con
 
 /* First and second derivative at t of a convex function of one variable. */
 typedef tn_status (*tnp_line)(void *arg, double t, double *first, double *second);
-/* *step: where the derivative has fallen to `enough` of `slope`, its value at 0. 0 when it does not fall, or when none was found. */
+/* *step: where the derivative has fallen to `enough` of `slope`, its value at 0. 0 when it does not fall, or when none
+ * was found. */
 tn_status tnp_line_search(tnp_line line, void *arg, double slope, double enough, double *step);
 
 #endif

@@ -1,56 +1,51 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The bound of learn/certify_softmax.c needs the scores S = X W' + b and the sums A = Theta'X. Both are known in float, and how far
- * they are off is measured instead of computing them again: for a matrix E of errors and a vector r of standard normal numbers,
- * |E r|^2 has the mean |E|^2, and E r costs one column of a product:
+ * The bound of learn/certify_softmax.c needs the scores S = X W' + b and the sums A = Theta'X. Both are known in float,
+ * and how far they are off is measured instead of computing them again: for a matrix E of errors and a vector r of
+ * standard normal numbers, |E r|^2 has the mean |E|^2, and E r costs one column of a product:
  *
  *   (S_float - S) r = S_float r - (X (W'r) + b'r),      (A_float - A) r = A_float r - Theta'(X r)
  *
- * With n vectors the sum of squares over n is below |E|^2 / margin with a probability of less than 3e-7, however the error is spread
- * (a chi-square of n degrees of freedom below n / margin). With d and a bounding |E| for S and A, and Theta the slopes at S_float,
+ * With n vectors the sum of squares over n is below |E|^2 / margin with a probability of less than 3e-7, however the
+ * error is spread (a chi-square of n degrees of freedom below n / margin). With d and a bounding |E| for S and A, and
+ * Theta the slopes at S_float,
  *
- *   loss(S) <= loss(S_float) + <Theta, S - S_float> + c_max d^2 / 4,    <Theta, S - S_float> = <A, W> + e'b - <Theta, S_float>
+ *   loss(S) <= loss(S_float) + <Theta, S - S_float> + c_max d^2 / 4,
+ *   <Theta, S - S_float> = <A, W> + e'b - <Theta, S_float>
  *
- * where e are the slopes in b; A_float in the place of A is off by at most a |W|, and |A| <= |A_float| + a. So d counts in squares
- * and few vectors do. 12 columns of one product in double, instead of 2 k columns of two. */
+ * where e are the slopes in b; A_float in the place of A is off by at most a |W|, and |A| <= |A_float| + a. So d counts
+ * in squares and few vectors do. 12 columns of one product in double, instead of 2 k columns of two. */
 #include "learn/softmax/softmax_probe.h"
 #include "algebra/blas.h"
 #include "learn/linear/certify.h"
-#include "learn/design/sweep.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { OF_SUMS = 8, OF_SCORES = 4, ALL = OF_SUMS + OF_SCORES, LEAST_CLASSES = 24, CHUNK = 16, MOST_CHUNKS = 16 };
+enum { OF_SUMS = 8, OF_SCORES = 4, ALL = OF_SUMS + OF_SCORES, LEAST_CLASSES = 24, CHUNK = 16 };
 static const double MARGIN_SUMS = 80, MARGIN_SCORES = 2600;
 
 typedef struct work {
-    tn_ctx *ctx;
     const tnp_softmax *l;
-    const tnp_sweep *sweep;
     const float *s;
-    size_t k, start, count;
-    const double *probed; /* (count, ALL): X r, then X (W'r) + b'r */
-    double *by_class;     /* (OF_SCORES, k): the r of the scores */
-    double *sums;         /* room_of(k): of all rows; then k: sums of c by class */
-    double *partial;      /* (MOST_CHUNKS, room_of(k)) */
-    double *q;            /* (MOST_CHUNKS, k) */
+    size_t k;
+    double *by_class; /* (OF_SCORES, k): the r of the scores */
 } work;
 
-/* Places in the sums of a chunk: single numbers first, then mass and disorder, (k) each, and Theta'(X r), (k, OF_SUMS). */
-enum { LOSS, LONGEST, OFF, AT_SCORES, SINGLES };
+/* Places in the sums: single numbers first, then mass and disorder, (k) each, and Theta'(X r), (k, OF_SUMS). */
+enum { LOSS, OFF, AT_SCORES, SINGLES };
 
-static size_t room_of(size_t k)
+static size_t sums_of(size_t k)
 {
     return SINGLES + k * (2 + OF_SUMS);
 }
 
-static void measure_row(const work *g, size_t i, double *q, double *sum)
+/* probed (ALL): X r, then X (W'r) + b'r; q (k) is scratch. */
+static void measure_row(const work *g, size_t row, const double *probed, double *q, double *sum)
 {
-    size_t k = g->k, row = g->start + i, own = g->l->y->cls[g->l->y->first[row]], dim = g->sweep->x->dim;
+    size_t k = g->k, own = g->l->y->cls[g->l->y->first[row]];
     const float *s = g->s + row * k;
-    const double *probed = g->probed + i * ALL;
-    double c = (double)g->l->cost * (g->l->row_weight ? (double)g->l->row_weight[row] : 1);
+    double c = tnp_softmax_cost(g->l, row);
     double most = -INFINITY, total = 0, *mass = sum + SINGLES, *disorder = mass + k, *turned = disorder + k;
     for (size_t j = 0; j < k; ++j)
         most = fmax(most, (double)s[j]);
@@ -72,35 +67,12 @@ static void measure_row(const work *g, size_t i, double *q, double *sum)
             off += g->by_class[l * k + j] * (double)s[j];
         sum[OFF] += off * off;
     }
-    sum[LONGEST] = fmax(sum[LONGEST], tnp_square(g->sweep->rows + i * dim, dim));
 }
 
-static void measure_chunk(void *arg, size_t chunk)
+static void measure(void *arg, const tnp_wide_panel *at)
 {
-    const work *g = arg;
-    double *sum = g->partial + chunk * room_of(g->k);
-    memset(sum, 0, room_of(g->k) * sizeof *sum);
-    for (size_t i = chunk * CHUNK; i < tnp_min(g->count, (chunk + 1) * CHUNK); ++i)
-        measure_row(g, i, g->q + chunk * g->k, sum);
-}
-
-static void measure(void *arg, size_t start, size_t count, const double *s, double *t)
-{
-    work *g = arg;
-    size_t chunks = (count + CHUNK - 1) / CHUNK, room = room_of(g->k);
-    double work_of_row = (double)g->k * (40 + 2 * ALL) + 2 * (double)g->sweep->x->dim;
-    (void)t;
-    g->start = start;
-    g->count = count;
-    g->probed = s;
-    tnp_parallel(g->ctx, tnp_threads_for(g->ctx, work_of_row * (double)count), chunks, measure_chunk, g);
-    for (size_t c = 0; c < chunks; ++c) {
-        const double *sum = g->partial + c * room;
-        double longest = fmax(g->sums[LONGEST], sum[LONGEST]);
-        for (size_t i = 0; i < room; ++i)
-            g->sums[i] += sum[i];
-        g->sums[LONGEST] = longest;
-    }
+    for (size_t i = 0; i < at->count; ++i)
+        measure_row(arg, at->start + i, at->s + i * ALL, at->scratch, at->sums);
 }
 
 /* Standard normal numbers (Box and Muller). */
@@ -128,7 +100,8 @@ typedef struct bound {
     const tnp_softmax_claim *claim;
     const tnp_probe *probe;
     const double *a;
-    double *sums;
+    double *sums; /* sums_of(k) of all rows, then k: sums of c by class */
+    double longest;
     size_t dim, k;
     double off, square, weights,
         at_weights; /* of sums of rows: what is off, squared; |A_float|^2, |W|^2, <A_float, W> */
@@ -156,11 +129,11 @@ static void compare_sums(bound *b)
 static void conclude(bound *b, const tnp_softmax *l, double *objective, double *gap)
 {
     const double *mass = b->sums + SINGLES, *disorder = mass + b->k;
-    double dual = 0, slopes = 0, most = 0, moved = -b->sums[AT_SCORES], *own = b->sums + room_of(b->k);
+    double dual = 0, slopes = 0, most = 0, moved = -b->sums[AT_SCORES], *own = b->sums + sums_of(b->k);
     compare_sums(b);
     double a = sqrt(MARGIN_SUMS / OF_SUMS * b->off), square_d = MARGIN_SCORES / OF_SCORES * b->sums[OFF];
     for (size_t i = 0; i < l->y->rows; ++i) {
-        double c = (double)l->cost * (l->row_weight ? (double)l->row_weight[i] : 1);
+        double c = tnp_softmax_cost(l, i);
         own[l->y->cls[l->y->first[i]]] += c;
         most = fmax(most, c);
     }
@@ -171,7 +144,7 @@ static void conclude(bound *b, const tnp_softmax *l, double *objective, double *
         dual += (1 - share) * disorder[j] - fmax(0, off);
         slopes += off * off;
     }
-    dual -= pow(sqrt(b->square) + a + sqrt(slopes * b->sums[LONGEST]), 2) / 2;
+    dual -= pow(sqrt(b->square) + a + sqrt(slopes * b->longest), 2) / 2;
     moved += b->at_weights;
     *objective = b->sums[LOSS] + moved + b->weights / 2;
     *gap = fmax(0, *objective + a * sqrt(b->weights) + most * square_d / 4 - fmax(0, dual)) +
@@ -185,35 +158,39 @@ bool tnp_probe_pays(size_t classes)
 
 size_t tnp_probe_bytes(size_t dim, size_t k)
 {
-    return tnp_sweep_bytes(dim, ALL) + 8 * (ALL * (dim + 1) + OF_SCORES * k + (MOST_CHUNKS + 1) * (room_of(k) + k));
+    return tnp_wide_pass_bytes(dim, ALL, CHUNK, sums_of(k) + k) +
+           8 * (ALL * (dim + 1) + (OF_SCORES + 1) * k + sums_of(k));
 }
 
-tn_status tnp_probe_softmax(tn_ctx *ctx, tnp_design *design, const tnp_softmax_claim *claim, const tnp_probe *probe,
+tn_status tnp_probe_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_claim *claim, const tnp_probe *probe,
                             double *objective, double *gap)
 {
     tn_status st = TN_OK;
-    tnp_sweep sweep = {0};
-    size_t dim = design->dim, k = claim->loss->y->classes;
-    double *a = NULL;
-    work g = {.ctx = ctx, .l = claim->loss, .sweep = &sweep, .s = probe->s, .k = k};
-    TN_TRY(tnp_sweep_init(ctx, design, ALL, &sweep));
+    size_t dim = x->dim, k = claim->loss->y->classes;
+    double *a = NULL, *sums = NULL, longest;
+    work g = {.l = claim->loss, .s = probe->s, .k = k};
     TN_TRY(tnp_alloc(ctx, ALL * (dim + 1), sizeof *a, &a));
     TN_TRY(tnp_alloc_raw(ctx, OF_SCORES * k, sizeof *g.by_class, &g.by_class));
-    TN_TRY(tnp_alloc(ctx, room_of(k) + k, sizeof *g.sums, &g.sums));
-    TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * room_of(k), sizeof *g.partial, &g.partial));
-    TN_TRY(tnp_alloc_raw(ctx, MOST_CHUNKS * k, sizeof *g.q, &g.q));
+    TN_TRY(tnp_alloc(ctx, sums_of(k) + k, sizeof *sums, &sums));
     fill_normal(probe->seed, a, OF_SUMS * (dim + 1));
     fill_normal(probe->seed + 1, g.by_class, OF_SCORES * k);
     make_probes(claim, dim, k, g.by_class, a);
-    TN_TRY(tnp_sweep_run(&sweep, ALL, a, measure, &g, NULL));
-    conclude(&(bound){.claim = claim, .probe = probe, .a = a, .sums = g.sums, .dim = dim, .k = k}, claim->loss,
-             objective, gap);
+    tnp_wide_pass pass = {.k = ALL,
+                          .w = a,
+                          .body = measure,
+                          .arg = &g,
+                          .chunk = CHUNK,
+                          .work = (double)k * (40 + 2 * ALL),
+                          .scratch = k,
+                          .sum_count = sums_of(k),
+                          .sums = sums,
+                          .longest = &longest};
+    TN_TRY(tnp_rows_wide_pass(ctx, x, &pass));
+    conclude(&(bound){.claim = claim, .probe = probe, .a = a, .sums = sums, .longest = longest, .dim = dim, .k = k},
+             claim->loss, objective, gap);
 done:
-    tnp_sweep_destroy(&sweep);
     tnp_free(a);
     tnp_free(g.by_class);
-    tnp_free(g.sums);
-    tnp_free(g.partial);
-    tnp_free(g.q);
+    tnp_free(sums);
     return st;
 }

@@ -4,8 +4,8 @@
  *
  *   slope e_k = sum_i c_i (p_ik - [y_i = k]),   product  sum_i c_i (p_i o z - p_i (p_i'z))
  *
- * The scores are kept, so that a product costs N k exponentials and no pass over X. A bound of the minimum from the softmax of the
- * scores needs e = 0: what is left of e costs the bound in proportion, not in squares. */
+ * The scores are kept, so that a product costs N k exponentials and no pass over X. A bound of the minimum from the
+ * softmax of the scores needs e = 0: what is left of e costs the bound in proportion, not in squares. */
 #include "learn/softmax/softmax_settle.h"
 
 #include <math.h>
@@ -33,13 +33,13 @@ static void visit(const tnp_softmax_rows *r, const float *s, const double *z, do
     }
 }
 
-typedef struct room {
+typedef struct work {
     double *sums, *product; /* 1 + 2 k */
     double *d, *r, *p;      /* k */
-} room;
+} work;
 
-/* Takes the mean off the classes that have a curvature. A constant added to all intercepts changes nothing, so that slopes and products
- * sum to 0 but for rounding; what rounding leaves there would be divided by nothing. */
+/* Takes the mean off the classes that have a curvature. A constant added to all intercepts changes nothing, so that
+ * slopes and products sum to 0 but for rounding; what rounding leaves there would be divided by nothing. */
 static void centre(const double *weight, size_t k, double *a)
 {
     double sum = 0, count = 0;
@@ -52,7 +52,7 @@ static void centre(const double *weight, size_t k, double *a)
 }
 
 /* d ~ -H^-1 e. A class that no row is near has no curvature, and stays. */
-static void direction(const tnp_softmax_rows *rows, const float *s, const room *v)
+static void direction(const tnp_softmax_rows *rows, const float *s, const work *v)
 {
     size_t k = rows->k;
     const double *slope = v->sums + 1, *weight = slope + k;
@@ -101,7 +101,7 @@ tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *inte
     tn_status st = TN_OK;
     size_t k = rows->k;
     double last = INFINITY;
-    room v = {0};
+    work v = {0};
     TN_TRY(tnp_alloc(rows->ctx, 1 + 2 * k, sizeof *v.sums, &v.sums));
     TN_TRY(tnp_alloc(rows->ctx, 1 + 2 * k, sizeof *v.product, &v.product));
     TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.d, &v.d));
@@ -113,7 +113,7 @@ tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *inte
         for (size_t j = 0; j < k; ++j)
             off += fabs(v.sums[1 + j]);
         for (size_t i = 0; i < rows->rows; ++i)
-            mass += (double)rows->loss->cost * (rows->loss->row_weight ? (double)rows->loss->row_weight[i] : 1);
+            mass += tnp_softmax_cost(rows->loss, i);
         if (v.sums[0] > last) /* the last step went too far: back, and no further */
             for (size_t j = 0; j < k; ++j)
                 v.d[j] = -v.d[j];

@@ -6,8 +6,8 @@
 
 #include "learn/softmax/softmax_loss.h"
 
-/* Moves free intercepts, every stride-th number from `intercept` on, and the scores s (rows, k) with them, until the slopes in
- * them are rounding. No product with the rows. */
+/* Moves free intercepts, every stride-th number from `intercept` on, and the scores s (rows, k) with them, until the
+ * slopes in them are rounding. No product with the rows. */
 tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *intercept, size_t stride);
 
 #endif
