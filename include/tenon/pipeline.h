@@ -37,8 +37,7 @@ TN_API tn_status tn_rank(tn_ctx *ctx, const tn_features *const *features, size_t
 TN_API void tn_ranking_free(tn_ranking *ranking);
 
 /* Rows to choose by, for the online methods. Sources are matched by name. labels are rewritten over the classes of the
- * training labels (tn_labels_map): one that is not among them is TN_ERR_DATA. They then belong to the context of the
- * call, and must be freed before it. */
+ * training labels (tn_labels_map): one that is not among them is TN_ERR_DATA. */
 typedef struct tn_valid {
     const tn_features *const *features;
     size_t count;
