@@ -106,10 +106,7 @@ static int unknown_option(cli_app *app, const char *name, size_t length)
 static int set_field(cli_app *app, const cli_table *table, const tn_field *field, const char *value)
 {
     void *options = (char *)&app->options + table->offset;
-    tn_status status = tn_field_set(app->ctx, field, options, value);
-    if (status == TN_OK)
-        return EXIT_FINE;
-    return cli_fail(app, EXIT_USAGE, "--%s", tn_ctx_message(app->ctx));
+    return cli_check(app, tn_field_set(app->ctx, field, options, value));
 }
 
 static bool is_option_of(const cli_command *command, const char *word)

@@ -162,6 +162,7 @@ static void option(FILE *out, cli_format format, const cli_command *command, con
     const char *who = use ? use->text : NULL;
     snprintf(text, sizeof text, "%s%s%s%s%s%s%s", field->help, who || *value ? " (" : "", who ? who : "",
              who && *value ? "; " : "", *value ? "default: " : "", value, who || *value ? ")" : "");
+    cli_add_dashes(text);
     item(out, format, term, strlen(term), text, strlen(text));
 }
 

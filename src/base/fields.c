@@ -31,7 +31,7 @@ static tn_status refuse(tn_ctx *ctx, const tn_field *field, const char *text, co
         tnp_format(range, sizeof range, " from %.10g to %.10g", field->lo, field->hi);
     else if (has_bounds(field) && field->lo > -NO_BOUND)
         tnp_format(range, sizeof range, " from %.10g up", field->lo);
-    return tnp_fail(ctx, TN_ERR_ARG, "%s: got %s, expected %s%s", field->name, text, kind, range);
+    return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, expected %s%s", field->name, text, kind, range);
 }
 
 static bool is_digit(char c)
@@ -78,7 +78,7 @@ static tn_status set_bytes(tn_ctx *ctx, const tn_field *field, void *member, con
     if (suffix)
         value = ldexp(value, 10 * (int)(suffix - suffixes + 1));
     if (!fine || value >= (double)SIZE_MAX)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got %s, expected a size such as 512M or 8G", field->name, text);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, expected a size such as 512M or 8G", field->name, text);
     size_t bytes = (size_t)value;
     memcpy(member, &bytes, sizeof bytes);
     return TN_OK;
@@ -105,7 +105,8 @@ static tn_status set_word(tn_ctx *ctx, const tn_field *field, void *member, cons
     const char *choices = yes_no ? "no|yes" : field->choices;
     int index = tnp_find_choice(choices, text);
     if (index < 0)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got %s, expected %s", field->name, text, yes_no ? "yes|no" : choices);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, expected %s", field->name, text,
+                        yes_no ? "yes|no" : choices);
     bool yes = index == 1;
     if (yes_no)
         memcpy(member, &yes, sizeof yes);
@@ -118,7 +119,7 @@ static tn_status set_flag(tn_ctx *ctx, const tn_field *field, void *member, cons
 {
     const bool yes = true;
     if (text)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got %s, expected no value", field->name, text);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, expected no value", field->name, text);
     memcpy(member, &yes, sizeof yes);
     return TN_OK;
 }
@@ -129,9 +130,9 @@ tn_status tn_field_set(tn_ctx *ctx, const tn_field *field, void *options, const 
     if (field->kind == TN_FIELD_FLAG)
         return set_flag(ctx, field, member, text);
     if (field->kind == TN_FIELD_WORDS)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got one text, expected words", field->name);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got one text, expected words", field->name);
     if (!text || !*text)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got nothing, expected a value", field->name);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got nothing, expected a value", field->name);
     switch (field->kind) {
     case TN_FIELD_INT:
         return set_int(ctx, field, member, text);
@@ -240,7 +241,7 @@ tn_status tnp_fields_check(tn_ctx *ctx, const tn_field *fields, size_t count, co
         if (!fine) {
             char got[64];
             bool real = field->kind == TN_FIELD_REAL;
-            return tnp_fail(ctx, TN_ERR_ARG, "--%s: got %s, which is outside its bounds", field->name,
+            return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, which is outside its bounds", field->name,
                             real ? tn_field_text(field, options, got, sizeof got) : "a value");
         }
     }
