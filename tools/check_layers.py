@@ -6,6 +6,7 @@
                 that stage; public headers obey it too; cli/ sees only tenon/*.h and its own headers
   BLAS          cblas.h, lapacke.h and Fortran names (dsytrd_ ...) stand in src/algebra/blas.c only
   library       no printing, exiting, aborting, and no malloc or free outside src/base/{alloc,ctx,threads}.c
+  options       texts of the library name options without dashes, "option C": the program adds them, others have none
   length        files <= 600 lines; functions <= 60, those of src/simd <= 100
   marks         an SPDX line at the top; no marks of unfinished work
 
@@ -26,6 +27,8 @@ BLAS_HEADER = re.compile(r"(cblas|lapacke?|openblas_config|f77blas)\w*\.h$")
 BLAS_NAME = re.compile(r"\b(?:cblas_\w+|LAPACKE_\w+|openblas_\w+|[sd](?:sy|or|po|ge|st|tr|pt|la)[a-z0-9]{2,4}_)\s*\(")
 TALKS = re.compile(r"(?<![\w.>])(?:printf|fprintf|puts|putchar|perror|exit|_exit|abort)\s*\(")
 MEMORY = re.compile(r"(?<![\w.>])(?:malloc|calloc|realloc|strdup|strndup|posix_memalign|aligned_alloc|free)\s*\(")
+COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
+DASHES = re.compile(r"--[A-Za-z%][\w-]*")
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b|^\s*#\s*if\s+0\b")
 
 
@@ -87,6 +90,14 @@ def check_calls(path, code):
             yield number, f"memory comes from tnp_alloc, not {match.group().rstrip('( ')}"
 
 
+def check_texts(path, text):
+    if path.parts[0] not in ("src", "include"):
+        return
+    for match in COMMENT_OR_TEXT.finditer(text):
+        if match.group().startswith('"') and (option := DASHES.search(match.group())):
+            yield text.count("\n", 0, match.start()) + 1, f"the library says option {option.group()[2:]}, without dashes"
+
+
 def check_lengths(path, lines, code):
     if len(lines) > FILE_LINES:
         yield len(lines), f"{len(lines)} lines, at most {FILE_LINES}"
@@ -115,7 +126,8 @@ def check_file(root, file):
     lines, code = text.splitlines(), blank_comments_and_strings(text).splitlines()
     found = list(check_marks(lines))
     if file.suffix in (".c", ".h"):
-        found += [*check_includes(path, lines), *check_calls(path, code), *check_lengths(path, lines, code)]
+        found += [*check_includes(path, lines), *check_calls(path, code), *check_texts(path, text),
+                  *check_lengths(path, lines, code)]
     return [f"{path}:{number}: {sentence}" for number, sentence in sorted(found)]
 
 
@@ -141,6 +153,8 @@ CASES = [
     ("src/learn/d.c", SPDX + "void f(void)\n{\n    printf(0);\n}\n", "does not call printf"),
     ("src/learn/e.c", SPDX + "void f(void)\n{\n    abort();\n}\n", "does not call abort"),
     ("src/learn/f.c", SPDX + "void f(void *p)\n{\n    free(p);\n}\n", "not free"),
+    ("src/learn/l.c", SPDX + '/* --C */\nconst char *t = "expected --C yes";\n', "says option C, without dashes"),
+    ("src/learn/m.c", SPDX + '/* "--C" */\nconst char *t = "option C, a -- b";\n', None),
     ("src/learn/g.c", SPDX + "int x;\n" * 600, "601 lines"),
     ("src/learn/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 61 + "}\n", "function of 61 lines"),
     ("src/simd/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 101 + "}\n", "function of 101 lines"),

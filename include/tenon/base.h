@@ -79,7 +79,8 @@ TN_API void tn_ctx_cancel(tn_ctx *ctx);
  * same freedom as tn_ctx_cancel. */
 TN_API void tn_ctx_reset(tn_ctx *ctx);
 
-/* One line about the last failure on this context: the stage, what came, what was expected; "" if none.
+/* One line about the last failure on this context: the stage, what came, what was expected; "" if none. Options go by the name
+ * that tn_field gives them, "option C: got 0, ...": so do they in warnings and tables. A program may show its own form of it.
  * Borrowed until the next call with the context. */
 TN_API const char *tn_ctx_message(const tn_ctx *ctx);
 

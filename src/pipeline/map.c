@@ -31,7 +31,7 @@ const tn_field *tn_map_fields(size_t *count)
     static const tn_field fields[] = {
         {"rank", TN_FIELD_INT, offsetof(tn_map_options, rank), 1, M, "K", "values that an entry becomes"},
         {"rate", TN_FIELD_REAL, offsetof(tn_map_options, rate), 0, 1, "X",
-         "take the fewest values with this contributing rate instead; 0: take --rank"},
+         "take the fewest values with this contributing rate instead; 0: take option rank"},
         {"power", TN_FIELD_REAL, offsetof(tn_map_options, power), 0, 1, "P",
          "power of the singular values in the weights of the map"},
         {"scale", TN_FIELD_TEXT, offsetof(tn_map_options, scale), 0, 0, "S|auto",
@@ -74,7 +74,8 @@ static tn_status check(tn_ctx *ctx, job *j)
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "kernel: no data sets, expected at least one"));
     if (strcmp(scale, "auto") != 0 &&
         (!tnp_number((tnp_span){scale, strlen(scale)}, &j->given) || !(j->given >= 1e-30 && j->given <= 1e30)))
-        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "--scale: got '%.40s', expected auto or a number from 1e-30 to 1e30", scale));
+        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "option scale: got '%.40s', expected auto or a number from 1e-30 to 1e30",
+                        scale));
     for (size_t d = 0; d < j->count; ++d)
         if (j->data[d].labels->task == TN_TASK_REGRESSION)
             TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: real numbers, but a kernel is learned from classes",

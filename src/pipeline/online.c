@@ -70,7 +70,8 @@ static tn_status check_no_intercept(tn_ctx *ctx, const tnp_chosen *c)
         fits = from->bias[k] == 0;
     return fits ? TN_OK
                 : tnp_fail(ctx, TN_ERR_ARG,
-                           "--from: the head has intercepts, or decides at %g, which --intercept no has no place for",
+                           "option from: the head has intercepts, or decides at %g, which option intercept no has no "
+                           "place for",
                            from->threshold);
 }
 
@@ -88,19 +89,20 @@ static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c)
     for (size_t k = 0; same && k < from->classes; ++k)
         same = k < c->labels->classes && strcmp(from->names[k], c->labels->names[k]) == 0;
     if (!same)
-        return tnp_fail(ctx, TN_ERR_ARG,
-                        "--from: the head has other representations, columns, transform, normalisation or task than "
-                        "this data; tenon "
-                        "info shows them, and --transform and --normalize must be the head's");
+        return tnp_fail(
+            ctx, TN_ERR_ARG,
+            "option from: the head has other representations, columns, transform, normalisation or task than "
+            "this data; tenon "
+            "info shows them, and option transform and option normalize must be the head's");
     if (from->source_count != 0)
         return tnp_fail(
             ctx, TN_ERR_ARG,
-            "--from: the head was made by transfer and has weights of %zu sources beside those of its features; "
+            "option from: the head was made by transfer and has weights of %zu sources beside those of its features; "
             "expected a head of fit",
             from->source_count);
     if (from->means)
         return tnp_fail(ctx, TN_ERR_ARG,
-                        "--from: the head has z-scores of its own rows, which other rows do not share");
+                        "option from: the head has z-scores of its own rows, which other rows do not share");
     return c->options->rank.evidence.intercept ? TN_OK : check_no_intercept(ctx, c);
 }
 
@@ -108,14 +110,16 @@ static tn_status check(tn_ctx *ctx, const tnp_chosen *c)
 {
     const tn_fit_options *o = c->options;
     if (c->bench->task->kind == TN_TASK_REGRESSION)
-        return tnp_fail(ctx, TN_ERR_ARG, "--method %s needs classes, but the task is a regression", c->info->method);
+        return tnp_fail(ctx, TN_ERR_ARG, "option method %s needs classes, but the task is a regression",
+                        c->info->method);
     if (o->learn.calibrate == TN_CALIBRATE_YES)
-        return tnp_fail(ctx, TN_ERR_ARG, "--calibrate yes: --method %s has no held-out scores to fit to",
+        return tnp_fail(ctx, TN_ERR_ARG, "option calibrate yes: option method %s has no held-out scores to fit to",
                         c->info->method);
     if (o->online.tune && !o->valid)
-        return tnp_fail(ctx, TN_ERR_ARG, "--tune needs rows to choose by: --valid REP... --valid-labels FILE");
+        return tnp_fail(ctx, TN_ERR_ARG,
+                        "option tune needs rows to choose by: option valid REP... option valid-labels FILE");
     if (o->online.tune && rule_of(o->method) == TNP_PERCEPTRON)
-        return tnp_fail(ctx, TN_ERR_ARG, "--tune: the perceptron has nothing to tune, its C is a scale only");
+        return tnp_fail(ctx, TN_ERR_ARG, "option tune: the perceptron has nothing to tune, its C is a scale only");
     return o->from ? check_from(ctx, c) : TN_OK;
 }
 

@@ -23,7 +23,7 @@ tn_status tnp_parse_loo(tn_ctx *ctx, const char *text, size_t *rows)
     if (strcmp(text, "all") == 0)
         *rows = SIZE_MAX;
     else if (!tnp_digits(text, rows))
-        return tnp_fail(ctx, TN_ERR_ARG, "--loo: got '%.40s', expected a number of rows, all or 0", text);
+        return tnp_fail(ctx, TN_ERR_ARG, "option loo: got '%.40s', expected a number of rows, all or 0", text);
     return TN_OK;
 }
 

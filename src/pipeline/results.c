@@ -71,7 +71,7 @@ const tn_use *tn_fit_uses(size_t *count)
         {"C", "svm|logistic|" ONLINE, "svm, logistic, " ONLINE_TEXT},
         {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"},
         {"mean-cost|gap|max-passes", "svm|svm-cv|logistic", "svm, svm-cv, logistic"},
-        {"folds", "ridge-cv|svm|svm-cv|logistic", "ridge-cv, svm-cv, with --calibrate yes also svm, logistic"},
+        {"folds", "ridge-cv|svm|svm-cv|logistic", "ridge-cv, svm-cv, with option calibrate yes also svm, logistic"},
         {"grid", "ridge-cv|svm-cv", "ridge-cv, svm-cv"},
         {"calibrate", "evidence|ridge-cv|svm|svm-cv|logistic", "evidence, ridge-cv, svm, svm-cv, logistic"},
         {"valid|valid-labels|from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint",
@@ -163,9 +163,9 @@ static tn_status check_online(tn_ctx *ctx, const tn_fit_options *options)
                         : *online->checkpoint ? "checkpoint"
                                               : NULL;
     if (asked && !is_online)
-        return tnp_fail(ctx, TN_ERR_ARG, "--%s is for the online methods, perceptron to scw2", asked);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s is for the online methods, perceptron to scw2", asked);
     if (online->average && online->no_average)
-        return tnp_fail(ctx, TN_ERR_ARG, "--average and --no-average: got both, expected one of them");
+        return tnp_fail(ctx, TN_ERR_ARG, "option average and option no-average: got both, expected one of them");
     return TN_OK;
 }
 
@@ -183,9 +183,9 @@ tn_status tnp_check_fit(tn_ctx *ctx, const tn_fit_options *options)
         st = check_online(ctx, options);
     bool ridge = options->method == TN_METHOD_EVIDENCE || options->method == TN_METHOD_RIDGE_CV;
     if (st == TN_OK && loo == 0 && options->method == TN_METHOD_EVIDENCE && rule == TN_LAMBDA_LOO)
-        st = tnp_fail(ctx, TN_ERR_ARG, "--lambda loo needs leave-one-out rows, but --loo is 0");
+        st = tnp_fail(ctx, TN_ERR_ARG, "option lambda loo needs leave-one-out rows, but option loo is 0");
     if (st == TN_OK && loo == 0 && ridge && options->learn.calibrate == TN_CALIBRATE_YES)
-        st = tnp_fail(ctx, TN_ERR_ARG, "--calibrate yes needs leave-one-out rows, but --loo is 0");
+        st = tnp_fail(ctx, TN_ERR_ARG, "option calibrate yes needs leave-one-out rows, but option loo is 0");
     return st;
 }
 

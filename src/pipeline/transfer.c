@@ -70,16 +70,16 @@ static tn_status check_options(tn_ctx *ctx, transfer_job *job)
     if (st != TN_OK)
         return st;
     if (strchr(o->normalize, ','))
-        return tnp_fail(ctx, TN_ERR_ARG, "--normalize: got %s, expected one word", o->normalize);
+        return tnp_fail(ctx, TN_ERR_ARG, "option normalize: got %s, expected one word", o->normalize);
     job->by_loo = strcmp(o->k, "loo") == 0;
     job->most = SIZE_MAX;
     if (strcmp(o->k, "all") != 0 && !job->by_loo && (!tnp_digits(o->k, &job->most) || job->most == 0))
-        return tnp_fail(ctx, TN_ERR_ARG, "--k: got %s, expected all, loo or a number from 1 up", o->k);
+        return tnp_fail(ctx, TN_ERR_ARG, "option k: got %s, expected all, loo or a number from 1 up", o->k);
     if (job->source_count == 0 && o->method != TN_TRANSFER_NONE)
-        return tnp_fail(ctx, TN_ERR_ARG, "there is no source to transfer from; --method none does without");
+        return tnp_fail(ctx, TN_ERR_ARG, "there is no source to transfer from; option method none does without");
     if (!o->features && (o->method == TN_TRANSFER_NONE || o->method == TN_TRANSFER_DAM ||
                          o->method == TN_TRANSFER_MULTIKT_L1 || o->method == TN_TRANSFER_MULTIKT_L2))
-        return tnp_fail(ctx, TN_ERR_ARG, "--features no: the method has nothing to learn but features");
+        return tnp_fail(ctx, TN_ERR_ARG, "option features no: the method has nothing to learn but features");
     return TN_OK;
 }
 

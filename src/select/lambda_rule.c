@@ -131,7 +131,7 @@ tn_status tn_lambda_parse(tn_ctx *ctx, const char *text, tn_lambda_rule *rule, d
     double x = 0;
     if (!tnp_number((tnp_span){text, strlen(text)}, &x) || !(x > 0) || !isfinite(x))
         return tnp_fail(ctx, TN_ERR_ARG,
-                        "--lambda: got '%.40s', expected shared, per-class, gcv, loo or a positive number", text);
+                        "option lambda: got '%.40s', expected shared, per-class, gcv, loo or a positive number", text);
     *rule = TN_LAMBDA_FIXED;
     *value = x;
     return TN_OK;

@@ -234,17 +234,17 @@ static void arguments_without_sense(void **state)
     for (int m = 0; m < 3; m += 2) {
         tn_fit_options opt = options_of(methods[m]);
         opt.learn.folds = 1;
-        fit_fails(&s, &opt, TN_ERR_ARG, "--folds");
+        fit_fails(&s, &opt, TN_ERR_ARG, "option folds");
         opt.learn.folds = 21;
         fit_fails(&s, &opt, TN_ERR_DATA, "20 rows for 21 folds");
         opt.learn.folds = 3;
         opt.learn.grid = "1,-2";
-        fit_fails(&s, &opt, TN_ERR_ARG, "--grid: got '-2'");
+        fit_fails(&s, &opt, TN_ERR_ARG, "option grid: got '-2'");
     }
     tn_fit_options opt = options_of(TN_METHOD_SVM);
     opt.learn.loss = TN_SVM_HINGE;
     opt.learn.penalise_bias = false;
-    fit_fails(&s, &opt, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes");
+    fit_fails(&s, &opt, TN_ERR_ARG, "option loss hinge needs option penalise-bias yes");
     opt = options_of(TN_METHOD_SVM);
     opt.learn.calibrate = TN_CALIBRATE_YES;
     opt.learn.folds = 21;

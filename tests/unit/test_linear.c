@@ -301,7 +301,7 @@ static void free_intercept(void **state)
     assert_near(j->out.objective / want, 1, 1e-5);
     assert_true(shrunk > want);
     j->options.loss = TN_SVM_HINGE;
-    assert_fails(test_ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes",
+    assert_fails(test_ctx, TN_ERR_ARG, "option loss hinge needs option penalise-bias yes",
                  tnp_linear_train(test_ctx, &j->linear, 1, j->w, &j->out));
     j->linear.bias = false; /* no intercept, nothing to penalise */
     train(j, 1);
@@ -455,7 +455,8 @@ static void grids(void **state)
     double *const untouched = (double *)(void *)test_folder;
     grid = untouched;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i)
-        assert_fails(test_ctx, TN_ERR_ARG, "--grid: got", tnp_grid_new(test_ctx, bad[i], standard, 3, &grid, &count));
+        assert_fails(test_ctx, TN_ERR_ARG, "option grid: got",
+                     tnp_grid_new(test_ctx, bad[i], standard, 3, &grid, &count));
     tnp_fail_allocation(test_ctx, 1);
     assert_int_equal(tnp_grid_new(test_ctx, "1", standard, 3, &grid, &count), TN_ERR_MEMORY);
     tnp_fail_allocation(test_ctx, 0);

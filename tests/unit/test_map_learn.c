@@ -269,7 +269,7 @@ static void scales(void **state)
     tn_map *map = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         opt.scale = bad[i];
-        assert_fails(test_ctx, TN_ERR_ARG, "--scale", tn_map_learn(test_ctx, &data, 1, &opt, &info, &map));
+        assert_fails(test_ctx, TN_ERR_ARG, "option scale", tn_map_learn(test_ctx, &data, 1, &opt, &info, &map));
     }
     opt.scale = "auto"; /* to the bin of the count */
     assert_fine(test_ctx, tn_map_learn(test_ctx, &data, 1, &opt, &info, &map));

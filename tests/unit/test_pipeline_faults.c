@@ -42,7 +42,7 @@ static void arguments_without_sense(void **state)
     for (size_t i = 0; i < sizeof bad_loo / sizeof *bad_loo; ++i) {
         opt.rank.loo = bad_loo[i];
         tn_status st = rank(&s, &opt.rank, &r);
-        if (st != TN_ERR_ARG || !strstr(tn_ctx_message(test_ctx), "--loo")) {
+        if (st != TN_ERR_ARG || !strstr(tn_ctx_message(test_ctx), "option loo")) {
             print_error("--loo '%s' gives %s\n", bad_loo[i], tn_status_name(st));
             ++wrong;
         }
@@ -52,7 +52,7 @@ static void arguments_without_sense(void **state)
     tn_fit_options_default(&opt);
     for (size_t i = 0; i < sizeof bad_lambda / sizeof *bad_lambda; ++i) {
         opt.lambda = bad_lambda[i];
-        fit_fails(&s, &opt, TN_ERR_ARG, "--lambda");
+        fit_fails(&s, &opt, TN_ERR_ARG, "option lambda");
     }
     tn_fit_options_default(&opt);
     for (size_t i = 0; i < sizeof bad_normalize / sizeof *bad_normalize; ++i) {
@@ -63,7 +63,7 @@ static void arguments_without_sense(void **state)
     assert_fails(test_ctx, TN_ERR_ARG, "at least one", tn_rank(test_ctx, NULL, 0, s.labels, &opt.rank, &r));
     opt.lambda = "loo";
     opt.rank.loo = "0";
-    fit_fails(&s, &opt, TN_ERR_ARG, "--loo is 0");
+    fit_fails(&s, &opt, TN_ERR_ARG, "option loo is 0");
     scene_free(&s);
     assert_int_equal(wrong, 0);
 }

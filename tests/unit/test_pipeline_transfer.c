@@ -258,10 +258,10 @@ static void what_is_refused(void **state)
     expect_refused(&s, twins, 2, &opt, TN_ERR_ARG, "two sources are called b");
     expect_refused(&s, &longer, 1, &opt, TN_ERR_SHAPE, "25 rows");
     opt.k = "0";
-    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--k: got 0");
+    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "option k: got 0");
     opt = options_of(TN_TRANSFER_DAM);
     opt.features = false;
-    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--features no");
+    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "option features no");
     opt = options_of(TN_TRANSFER_RLS);
     opt.normalize = "l2,root";
     expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "expected one word");

@@ -12,11 +12,11 @@ static tn_status check(tn_ctx *ctx, const tnp_task *task, const tn_learn_options
     if (options->class_weight != TN_WEIGHT_BALANCED || task->kind == TN_TASK_MULTICLASS)
         return TN_OK;
     if (task->kind == TN_TASK_REGRESSION)
-        return tnp_fail(ctx, TN_ERR_ARG, "--class-weight balanced needs classes, but the task is a regression");
-    return tnp_fail(
-        ctx, TN_ERR_ARG,
-        "--class-weight balanced: least squares (--method evidence, ridge-cv) has one weight a row, multi-label "
-        "classes need one each; use --method svm or logistic, or --sample-weight");
+        return tnp_fail(ctx, TN_ERR_ARG, "option class-weight balanced needs classes, but the task is a regression");
+    return tnp_fail(ctx, TN_ERR_ARG,
+                    "option class-weight balanced: least squares (option method evidence, ridge-cv) has one weight a "
+                    "row, multi-label "
+                    "classes need one each; use option method svm or logistic, or option sample-weight");
 }
 
 /* Moves what belongs to the rows with a weight together. */

@@ -35,7 +35,7 @@ static tn_status read_floats(tn_ctx *ctx, const tn_features *features, size_t st
         if (!isnan(wide[i]) && (wide[i] != floor(wide[i]) || fabs(wide[i]) > LARGEST_WHOLE))
             TN_TRY(tnp_fail(
                 ctx, TN_ERR_DATA,
-                "%s: row %zu: %.6g is not a whole number that names a class; for values give --task regression",
+                "%s: row %zu: %.6g is not a whole number that names a class; for values give option task regression",
                 features->path, start + i / features->cols, wide[i]));
         out[i] = isnan(wide[i]) ? -1 : (int64_t)wide[i];
     }
@@ -154,7 +154,7 @@ static tn_status check_one_hot(tn_ctx *ctx, const tn_labels *labels)
     for (size_t row = 0; row < labels->rows; ++row)
         if (labels->first[row + 1] - labels->first[row] != 1)
             return tnp_fail(ctx, TN_ERR_DATA,
-                            "%s: row %zu has %zu of the %zu classes, expected one, as --task multiclass was given",
+                            "%s: row %zu has %zu of the %zu classes, expected one, as option task multiclass was given",
                             labels->path, row, labels->first[row + 1] - labels->first[row], labels->classes);
     return TN_OK;
 }
