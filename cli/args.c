@@ -129,11 +129,8 @@ static int set_field(cli_app *app, const tn_field *field, const char *value)
 {
     if (field->kind == TN_FIELD_FLAG && value)
         return cli_fail(app, EXIT_USAGE, "--%s: got %s, expected no value", field->name, value);
-    tn_status status = cli_is_own(app->command, field) ? tn_field_set(app->ctx, field, &app->options, value)
-                                                       : tn_options_set(app->ctx, app->library, field->name, value);
-    if (status == TN_OK)
-        return EXIT_FINE;
-    return cli_fail(app, EXIT_USAGE, "--%s", tn_ctx_message(app->ctx));
+    return cli_check(app, cli_is_own(app->command, field) ? tn_field_set(app->ctx, field, &app->options, value)
+                                                          : tn_options_set(app->ctx, app->library, field->name, value));
 }
 
 static bool is_option_of(const cli_app *app, const char *word)

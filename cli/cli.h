@@ -234,8 +234,10 @@ int cli_need_labels(const cli_app *app);
 /* From here on warnings of the library are printed and kept. */
 void cli_watch_warnings(cli_app *app);
 void cli_forget_warnings(cli_app *app);
-/* Prints what the library made of a result: a table, or a JSON object, which gets the warnings. */
-void cli_print_result(const cli_app *app, const char *text);
+/* Prints what the library made of a result: a table, which gets its dashes, or a JSON object, which gets the warnings. */
+void cli_print_result(const cli_app *app, char *text);
+/* Gives options in a text of the library their dashes, in place: it becomes shorter (dashes.c). */
+void cli_add_dashes(char *text);
 /* Text from outside, shown as tn_plain_char does. */
 void cli_plain(FILE *out, const char *text);
 /* printf of a line or a piece of one whose arguments came from outside; a line end stands at the end of the format

@@ -115,8 +115,11 @@ static void zsh_field(const cli_command *command, const tn_field *field)
 {
     (void)command;
     const char *words = words_of(field);
+    char help[600];
+    snprintf(help, sizeof help, "%s", field->help);
+    cli_add_dashes(help);
     printf(" \\\n            '--%s[", field->name);
-    zsh_text(field->help);
+    zsh_text(help);
     printf("]");
     if (words) {
         printf(":%s:(", field->name);

@@ -169,6 +169,7 @@ static void option(FILE *out, cli_format format, const described *d, const tn_fi
     const char *who = cli_users_of(d->command, d->library, field->name);
     snprintf(text, sizeof text, "%s%s%s%s%s%s%s", field->help, who || *value ? " (" : "", who ? who : "",
              who && *value ? "; " : "", *value ? "default: " : "", value, who || *value ? ")" : "");
+    cli_add_dashes(text);
     item(out, format, term, strlen(term), text, strlen(text));
 }
 

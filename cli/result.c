@@ -21,9 +21,12 @@ static bool was_told(const cli_app *app, const char *text)
 }
 
 /* As tn_warning_fn. A warning that finds no memory to be kept is printed all the same. */
-static void take_warning(void *user, const char *text)
+static void take_warning(void *user, const char *told)
 {
     cli_app *app = user;
+    char text[1400];
+    snprintf(text, sizeof text, "%s", told);
+    cli_add_dashes(text);
     if (was_told(app, text))
         return;
     cli_print_error(app, "warning: ", text);
@@ -59,10 +62,11 @@ void cli_json_end(const cli_app *app, FILE *out)
     fputs(app->warning_count ? "]}\n" : "}\n", out);
 }
 
-void cli_print_result(const cli_app *app, const char *text)
+void cli_print_result(const cli_app *app, char *text)
 {
     cli_progress_clear();
     if (!app->options.json) {
+        cli_add_dashes(text);
         fputs(text, stdout);
         return;
     }

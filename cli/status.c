@@ -53,6 +53,7 @@ int cli_fail(const cli_app *app, int code, const char *format, ...)
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    cli_add_dashes(text);
     cli_print_error(app, "", text);
     return code;
 }

@@ -8,6 +8,7 @@
   seam          blocks of rows are walked in src/learn/design/ and src/learn/linear/svm_*.c only; see design/rows.h
   library       no printing, exiting, aborting, and no malloc or free outside src/base/{alloc,ctx,threads}.c
   files         only base, read, store and report open, read or write files: learners get what they learn from as objects
+  options       texts of the library name options without dashes, "option C": the program adds them, others have none
   length        files <= 600 lines; functions <= 60, those of src/simd <= 100
   marks         an SPDX line at the top; no marks of unfinished work
 
@@ -33,6 +34,8 @@ FILES = re.compile(r"\b(?:tnp_(?:file|output)_\w+|tnp_bytes_read|tnp_text_save|t
 FILE_STAGES = {"base", "read", "store", "report"}
 BLOCKS = re.compile(r"\btnp_design_(?:block|runs)\s*\(")
 WALKS_BLOCKS = re.compile(r"src/learn/(?:design/|linear/svm_)")
+COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
+DASHES = re.compile(r"--[A-Za-z%][\w-]*")
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b|^\s*#\s*if\s+0\b")
 
 
@@ -98,6 +101,14 @@ def check_calls(path, code):
             yield number, f"only {', '.join(sorted(FILE_STAGES))} may call {match.group().rstrip('( ')}"
 
 
+def check_texts(path, text):
+    if path.parts[0] not in ("src", "include"):
+        return
+    for match in COMMENT_OR_TEXT.finditer(text):
+        if match.group().startswith('"') and (option := DASHES.search(match.group())):
+            yield text.count("\n", 0, match.start()) + 1, f"the library says option {option.group()[2:]}, without dashes"
+
+
 def check_lengths(path, lines, code):
     if len(lines) > FILE_LINES:
         yield len(lines), f"{len(lines)} lines, at most {FILE_LINES}"
@@ -126,7 +137,8 @@ def check_file(root, file):
     lines, code = text.splitlines(), blank_comments_and_strings(text).splitlines()
     found = list(check_marks(lines))
     if file.suffix in (".c", ".h"):
-        found += [*check_includes(path, lines), *check_calls(path, code), *check_lengths(path, lines, code)]
+        found += [*check_includes(path, lines), *check_calls(path, code), *check_texts(path, text),
+                  *check_lengths(path, lines, code)]
     return [f"{path}:{number}: {sentence}" for number, sentence in sorted(found)]
 
 
@@ -156,6 +168,8 @@ CASES = [
     ("src/learn/f2.c", SPDX + "void f(void)\n{\n    tn_features_open(0);\n}\n", "report, store may call tn_features_open"),
     ("src/select/f3.c", SPDX + "void f(void)\n{\n    tnp_output_write(0);\n}\n", "may call tnp_output_write"),
     ("src/store/f4.c", SPDX + "void f(void)\n{\n    tnp_output_write(0);\n}\n", None),
+    ("src/learn/l.c", SPDX + '/* --C */\nconst char *t = "expected --C yes";\n', "says option C, without dashes"),
+    ("src/learn/m.c", SPDX + '/* "--C" */\nconst char *t = "option C, a -- b";\n', None),
     ("src/learn/g.c", SPDX + "int x;\n" * 600, "601 lines"),
     ("src/learn/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 61 + "}\n", "function of 61 lines"),
     ("src/simd/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 101 + "}\n", "function of 101 lines"),

@@ -4,7 +4,12 @@
  *
  * A tn_ctx carries everything a call may need besides its data: thread count, memory budget, callbacks for
  * progress and warnings, cancel flag, and the text of the last error. Use one context per calling thread. Objects made with
- * a context must be freed before it. The library never prints, exits or aborts. */
+ * a context (features, labels, heads, maps, results and all others) outlive it: they may be used with any other context and
+ * freed in any order, before or after the one that made them.
+ *
+ * The library is a guest in its process. It never prints, exits or aborts; signal handlers (but for tn_map_files), locale,
+ * floating-point state, umask, current folder and the thread count of OpenBLAS are after every call as they were before it. A
+ * forked child may free everything, and work with every context that no other thread was using at the fork. */
 #ifndef TENON_BASE_H
 #define TENON_BASE_H
 
@@ -43,7 +48,7 @@ typedef struct tn_ctx tn_ctx;
 /* Makes a context: threads = available cores, no memory budget, no progress. Owned by the caller, free with
  * tn_ctx_free. Fails with TN_ERR_MEMORY only. */
 TN_API tn_status tn_ctx_new(tn_ctx **out);
-/* NULL is legal. Every object made with the context must be gone. */
+/* NULL is legal. What was made with the context stays; its bytes are counted by nobody then. */
 TN_API void tn_ctx_free(tn_ctx *ctx);
 
 /* Threads used by later calls; 0 means all available cores. Never changes a choice the library makes; numbers
@@ -53,7 +58,7 @@ TN_API size_t tn_ctx_threads(const tn_ctx *ctx);
 
 /* Upper bound in bytes for what the library allocates (pages of files are not counted); 0 means none. */
 TN_API void tn_ctx_set_memory(tn_ctx *ctx, size_t bytes);
-/* Bytes allocated through this context now, and at the highest moment. */
+/* Bytes allocated through this context and not yet freed, whoever frees them, now and at the highest moment. */
 TN_API size_t tn_ctx_memory_now(const tn_ctx *ctx);
 TN_API size_t tn_ctx_memory_peak(const tn_ctx *ctx);
 
@@ -67,10 +72,15 @@ TN_API void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user);
 typedef void (*tn_warning_fn)(void *user, const char *text);
 TN_API void tn_ctx_set_warning(tn_ctx *ctx, tn_warning_fn fn, void *user);
 
-/* Asks running work to stop with TN_ERR_INTERRUPTED. Async-signal-safe; may be called from any thread. */
+/* Asks running work to stop with TN_ERR_INTERRUPTED. Async-signal-safe; may be called from any thread. It stays asked: later
+ * calls end with the same status until tn_ctx_reset, so that a Ctrl-C between two calls is not lost. */
 TN_API void tn_ctx_cancel(tn_ctx *ctx);
+/* Takes a tn_ctx_cancel back: later calls work again. Call it when the interrupt has been dealt with, before new work. The
+ * same freedom as tn_ctx_cancel. */
+TN_API void tn_ctx_reset(tn_ctx *ctx);
 
-/* One line about the last failure on this context: the stage, what came, what was expected; "" if none.
+/* One line about the last failure on this context: the stage, what came, what was expected; "" if none. Options go by the name
+ * that tn_field gives them, "option C: got 0, ...": so do they in warnings and tables. A program may show its own form of it.
  * Borrowed until the next call with the context. */
 TN_API const char *tn_ctx_message(const tn_ctx *ctx);
 

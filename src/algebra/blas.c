@@ -14,6 +14,7 @@
 
 #include <cblas.h>
 #include <limits.h>
+#include <pthread.h>
 #include <string.h>
 
 char *openblas_get_corename(void);
@@ -33,15 +34,101 @@ void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int 
              const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *iwork, int *info);
 void dsterf_(const int *n, double *d, double *e, int *info);
 
-static tn_status fits(tn_ctx *ctx, size_t a, size_t b, size_t c)
+/* ---- the gate that every call passes ----
+ *
+ * OpenBLAS keeps one thread count per process, which the host program may use too. The first call that enters remembers the
+ * host's and sets its context's, the last one that leaves puts it back. Calls that want the same count run together, others
+ * wait: all are let in by turns, so that nobody waits for ever.
+ *
+ * OpenBLAS ends its threads before a fork, and waits for ever when one of them is at work: the parent hangs. Its locks that
+ * another thread holds stay locked in the child. So a fork takes its turn as well and has the gate for itself. */
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t turn;
+    size_t tickets, admitted;
+    size_t running; /* calls inside */
+    size_t wanted;  /* threads, by the calls inside */
+    int given, host;
+} gate = {.lock = PTHREAD_MUTEX_INITIALIZER, .turn = PTHREAD_COND_INITIALIZER};
+
+/* Called with the lock held, returns with it. threads 0: alone. */
+static void await_turn(size_t threads)
+{
+    size_t ticket = gate.tickets++;
+    while (ticket != gate.admitted || (gate.running != 0 && gate.wanted != threads))
+        pthread_cond_wait(&gate.turn, &gate.lock);
+    ++gate.admitted;
+}
+
+static void unlock_gate(void)
+{
+    if (gate.tickets != gate.admitted)
+        pthread_cond_broadcast(&gate.turn);
+    pthread_mutex_unlock(&gate.lock);
+}
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    await_turn(0);
+}
+
+/* Those who wait are not in the child, nor are their tickets. */
+static void after_fork_in_child(void)
+{
+    pthread_mutex_init(&gate.lock, NULL);
+    pthread_cond_init(&gate.turn, NULL);
+    gate.tickets = gate.admitted = 0;
+}
+
+/* Later than OpenBLAS registered its own, which is then run after ours: handlers go from the youngest to the oldest. */
+static void watch_forks(void)
+{
+    (void)pthread_atfork(before_fork, unlock_gate, after_fork_in_child);
+}
+
+static void enter(const tn_ctx *ctx)
+{
+    static pthread_once_t watched = PTHREAD_ONCE_INIT;
+    size_t threads = tnp_min(ctx->threads, INT_MAX);
+    pthread_once(&watched, watch_forks);
+    pthread_mutex_lock(&gate.lock);
+    await_turn(threads);
+    if (gate.running++ == 0) {
+        gate.wanted = threads;
+        gate.host = openblas_get_num_threads();
+        if (gate.host != (int)threads)
+            openblas_set_num_threads((int)threads);
+        gate.given = openblas_get_num_threads(); /* it has a most of its own */
+    }
+    unlock_gate();
+}
+
+/* A count that the host has set meanwhile is left as it is. Always TN_OK. */
+static tn_status leave(void)
+{
+    pthread_mutex_lock(&gate.lock);
+    if (--gate.running == 0 && gate.given != gate.host && openblas_get_num_threads() == gate.given)
+        openblas_set_num_threads(gate.host);
+    unlock_gate();
+    return TN_OK;
+}
+
+static tn_status check_sides(tn_ctx *ctx, size_t a, size_t b, size_t c)
 {
     size_t most = tnp_max(a, tnp_max(b, c));
-    if (most > INT_MAX)
-        return tnp_fail(ctx, TN_ERR_SHAPE, "matrix product: a side of %zu is more than the BLAS can count", most);
-    /* The BLAS keeps one process-wide thread count; contexts that differ take turns at setting it. */
-    if (openblas_get_num_threads() != (int)ctx->threads)
-        openblas_set_num_threads((int)tnp_min(ctx->threads, INT_MAX));
-    return TN_OK;
+    return most <= INT_MAX
+               ? TN_OK
+               : tnp_fail(ctx, TN_ERR_SHAPE, "matrix product: a side of %zu is more than the BLAS can count", most);
+}
+
+/* check_sides, and the gate is passed when it is TN_OK. */
+static tn_status begin(tn_ctx *ctx, size_t a, size_t b, size_t c)
+{
+    tn_status st = check_sides(ctx, a, b, c);
+    if (st == TN_OK)
+        enter(ctx);
+    return st;
 }
 
 size_t tnp_row_stride(size_t values)
@@ -50,116 +137,123 @@ size_t tnp_row_stride(size_t values)
     return stride % 256 < 32 ? stride + 32 : stride;
 }
 
+/* g (n,n), upper triangle = x'x or, with CblasNoTrans, x x', plus beta g. k: the other side of x. */
+static tn_status ssyrk(tn_ctx *ctx, CBLAS_TRANSPOSE side, size_t n, size_t k, const float *x, size_t ldx, float beta,
+                       float *g)
+{
+    tn_status st = begin(ctx, n, k, ldx);
+    if (st != TN_OK)
+        return st;
+    cblas_ssyrk(CblasRowMajor, CblasUpper, side, (int)n, (int)k, 1, x, (int)ldx, beta, g, (int)n);
+    return leave();
+}
+
+static tn_status dsyrk(tn_ctx *ctx, CBLAS_TRANSPOSE side, size_t n, size_t k, const double *x, size_t ldx, double beta,
+                       double *g)
+{
+    tn_status st = begin(ctx, n, k, ldx);
+    if (st != TN_OK)
+        return st;
+    cblas_dsyrk(CblasRowMajor, CblasUpper, side, (int)n, (int)k, 1, x, (int)ldx, beta, g, (int)n);
+    return leave();
+}
+
 tn_status tnp_ssyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const float *x, size_t ldx, float beta, float *g)
 {
-    tn_status st = fits(ctx, rows, n, ldx);
-    if (st == TN_OK)
-        cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1, x, (int)ldx, beta, g, (int)n);
-    return st;
+    return ssyrk(ctx, CblasTrans, n, rows, x, ldx, beta, g);
 }
 
 tn_status tnp_dsyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const double *x, size_t ldx, double beta, double *g)
 {
-    tn_status st = fits(ctx, rows, n, ldx);
-    if (st == TN_OK)
-        cblas_dsyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1, x, (int)ldx, beta, g, (int)n);
-    return st;
+    return dsyrk(ctx, CblasTrans, n, rows, x, ldx, beta, g);
 }
 
 tn_status tnp_ssyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const float *x, size_t ldx, float beta, float *g)
 {
-    tn_status st = fits(ctx, n, cols, ldx);
-    if (st == TN_OK)
-        cblas_ssyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)n, (int)cols, 1, x, (int)ldx, beta, g, (int)n);
-    return st;
+    return ssyrk(ctx, CblasNoTrans, n, cols, x, ldx, beta, g);
 }
 
 tn_status tnp_dsyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const double *x, size_t ldx, double beta, double *g)
 {
-    tn_status st = fits(ctx, n, cols, ldx);
-    if (st == TN_OK)
-        cblas_dsyrk(CblasRowMajor, CblasUpper, CblasNoTrans, (int)n, (int)cols, 1, x, (int)ldx, beta, g, (int)n);
-    return st;
+    return dsyrk(ctx, CblasNoTrans, n, cols, x, ldx, beta, g);
+}
+
+static tn_status sgemm(tn_ctx *ctx, CBLAS_TRANSPOSE of_a, CBLAS_TRANSPOSE of_b, size_t m, size_t n, size_t k,
+                       const float *a, size_t lda, const float *b, size_t ldb, float beta, float *c, size_t ldc)
+{
+    tn_status st = begin(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
+    if (st != TN_OK)
+        return st;
+    cblas_sgemm(CblasRowMajor, of_a, of_b, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+    return leave();
+}
+
+static tn_status dgemm(tn_ctx *ctx, CBLAS_TRANSPOSE of_a, CBLAS_TRANSPOSE of_b, size_t m, size_t n, size_t k,
+                       const double *a, size_t lda, const double *b, size_t ldb, double beta, double *c, size_t ldc)
+{
+    tn_status st = begin(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
+    if (st != TN_OK)
+        return st;
+    cblas_dgemm(CblasRowMajor, of_a, of_b, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
+    return leave();
 }
 
 tn_status tnp_sgemm_nt(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
                        size_t ldb, float beta, float *c, size_t ldc)
 {
-    tn_status st = fits(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
-    if (st == TN_OK)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta,
-                    c, (int)ldc);
-    return st;
+    return sgemm(ctx, CblasNoTrans, CblasTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
 tn_status tnp_dgemm_nt(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b,
                        size_t ldb, double beta, double *c, size_t ldc)
 {
-    tn_status st = fits(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
-    if (st == TN_OK)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta,
-                    c, (int)ldc);
-    return st;
+    return dgemm(ctx, CblasNoTrans, CblasTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
 tn_status tnp_sgemm_nn(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
                        size_t ldb, float beta, float *c, size_t ldc)
 {
-    tn_status st = fits(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
-    if (st == TN_OK)
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb,
-                    beta, c, (int)ldc);
-    return st;
+    return sgemm(ctx, CblasNoTrans, CblasNoTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
 tn_status tnp_dgemm_nn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b,
                        size_t ldb, double beta, double *c, size_t ldc)
 {
-    tn_status st = fits(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
-    if (st == TN_OK)
-        cblas_dgemm(CblasRowMajor, CblasNoTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb,
-                    beta, c, (int)ldc);
-    return st;
+    return dgemm(ctx, CblasNoTrans, CblasNoTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
 tn_status tnp_sgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
                        size_t ldb, float beta, float *c, size_t ldc)
 {
-    tn_status st = fits(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
-    if (st == TN_OK)
-        cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta,
-                    c, (int)ldc);
-    return st;
+    return sgemm(ctx, CblasTrans, CblasNoTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
 tn_status tnp_dgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b,
                        size_t ldb, double beta, double *c, size_t ldc)
 {
-    tn_status st = fits(ctx, tnp_max(m, n), tnp_max(k, lda), tnp_max(ldb, ldc));
-    if (st == TN_OK)
-        cblas_dgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta,
-                    c, (int)ldc);
-    return st;
+    return dgemm(ctx, CblasTrans, CblasNoTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
 tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a)
 {
     int order = (int)n, info = 0;
-    tn_status st = fits(ctx, n, n, n);
+    tn_status st = begin(ctx, n, n, n);
     if (st != TN_OK)
         return st;
     dpotrf_("L", &order, a, &order, &info);
+    leave();
     return info == 0 ? TN_OK
                      : tnp_fail(ctx, TN_ERR_NUMERIC, "Cholesky factor: not positive definite at column %d", info);
 }
 
 tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, double *b)
 {
-    tn_status st = fits(ctx, rows, n, n);
-    if (st == TN_OK)
-        cblas_dtrsm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)rows, (int)n, 1, r, (int)n,
-                    b, (int)n);
-    return st;
+    tn_status st = begin(ctx, rows, n, n);
+    if (st != TN_OK)
+        return st;
+    cblas_dtrsm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)rows, (int)n, 1, r, (int)n, b,
+                (int)n);
+    return leave();
 }
 
 /* LAPACK answers a workspace query in the first element, as a double. */
@@ -174,10 +268,12 @@ tn_status tnp_tridiagonalise(tn_ctx *ctx, size_t n, double *a, double *diag, dou
     tn_status st = TN_OK;
     double *work = NULL, answer = 0;
     int order = (int)n, query = -1, lwork = 0, info = 0;
-    TN_TRY(fits(ctx, n, n, n));
+    TN_TRY(check_sides(ctx, n, n, n));
     dsytrd_("L", &order, a, &order, diag, off, tau, &answer, &query, &info);
     TN_TRY(work_alloc(ctx, answer, &lwork, &work));
+    enter(ctx);
     dsytrd_("L", &order, a, &order, diag, off, tau, work, &lwork, &info);
+    leave();
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "tridiagonal form: LAPACK dsytrd reports %d", info);
 done:
@@ -194,10 +290,12 @@ tn_status tnp_apply_q(tn_ctx *ctx, size_t n, const double *a, const double *tau,
     const char *trans = transpose ? "T" : "N";
     if (count == 0)
         return TN_OK;
-    TN_TRY(fits(ctx, n, count, n));
+    TN_TRY(check_sides(ctx, n, count, n));
     dormtr_("L", "L", trans, &order, &columns, a, &order, tau, c, &order, &answer, &query, &info);
     TN_TRY(work_alloc(ctx, answer, &lwork, &work));
+    enter(ctx);
     dormtr_("L", "L", trans, &order, &columns, a, &order, tau, c, &order, work, &lwork, &info);
+    leave();
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "tridiagonal form: LAPACK dormtr reports %d", info);
 done:
@@ -210,12 +308,14 @@ tn_status tnp_tridiagonal_values(tn_ctx *ctx, size_t n, const double *diag, cons
     tn_status st = TN_OK;
     double *spare = NULL;
     int order = (int)n, info = 0;
-    TN_TRY(fits(ctx, n, n, n));
+    TN_TRY(check_sides(ctx, n, n, n));
     TN_TRY(tnp_alloc_raw(ctx, tnp_max(n, 1), sizeof *spare, &spare));
     memcpy(values, diag, n * sizeof *values);
     if (n > 1)
         memcpy(spare, off, (n - 1) * sizeof *spare);
+    enter(ctx);
     dsterf_(&order, values, spare, &info);
+    leave();
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "eigenvalues: LAPACK dsterf reports %d", info);
 done:
@@ -228,11 +328,13 @@ tn_status tnp_eigen(tn_ctx *ctx, size_t n, double *a, double *values)
     tn_status st = TN_OK;
     double *work = NULL, answer = 0;
     int *iwork = NULL, order = (int)n, query = -1, lwork = 0, liwork = 0, info = 0;
-    TN_TRY(fits(ctx, n, n, n));
+    TN_TRY(check_sides(ctx, n, n, n));
     dsyevd_("V", "L", &order, a, &order, values, &answer, &query, &liwork, &query, &info);
     TN_TRY(work_alloc(ctx, answer, &lwork, &work));
     TN_TRY(tnp_alloc(ctx, (size_t)liwork, sizeof *iwork, &iwork));
+    enter(ctx);
     dsyevd_("V", "L", &order, a, &order, values, work, &lwork, iwork, &liwork, &info);
+    leave();
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "eigenvectors: LAPACK dsyevd reports %d", info);
 done:
@@ -249,11 +351,13 @@ static tn_status factor(tn_ctx *ctx, factor_fn *run, size_t m, size_t n, double 
     tn_status st = TN_OK;
     double *work = NULL, *tau = NULL, answer = 0;
     int rows = (int)m, columns = (int)n, query = -1, lwork = 0, info = 0;
-    TN_TRY(fits(ctx, m, n, 1));
+    TN_TRY(check_sides(ctx, m, n, 1));
     TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, tnp_min(m, n)), sizeof *tau, &tau));
     run(&rows, &columns, a, &rows, tau, &answer, &query, &info);
     TN_TRY(work_alloc(ctx, answer, &lwork, &work));
+    enter(ctx);
     run(&rows, &columns, a, &rows, tau, work, &lwork, &info);
+    leave();
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "triangular factor: LAPACK reports %d", info);
 done:
@@ -286,12 +390,14 @@ tn_status tnp_svd(tn_ctx *ctx, size_t n, double *a, double *left, double *values
     tn_status st = TN_OK;
     double *work = NULL, answer = 0;
     int *iwork = NULL, order = (int)n, query = -1, lwork = 0, info = 0;
-    TN_TRY(fits(ctx, n, n, n));
+    TN_TRY(check_sides(ctx, n, n, n));
     TN_TRY(tnp_alloc(ctx, 8 * n, sizeof *iwork, &iwork));
     /* LAPACK sees the transpose: its left vectors are the right ones here. */
     dgesdd_("A", &order, &order, a, &order, values, right, &order, left, &order, &answer, &query, iwork, &info);
     TN_TRY(work_alloc(ctx, answer, &lwork, &work));
+    enter(ctx);
     dgesdd_("A", &order, &order, a, &order, values, right, &order, left, &order, work, &lwork, iwork, &info);
+    leave();
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "singular values: LAPACK dgesdd reports %d", info);
 done:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The context: settings, the last message, the cancel flag. It is allocated with calloc because it is what
- * counts every other allocation. */
+ * The context: settings, the last message, the cancel flag. It and its ledger are allocated with calloc because they are
+ * what counts every other allocation. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/ctx.h"
 #include "base/cpu.h"
@@ -14,8 +14,14 @@
 tn_status tn_ctx_new(tn_ctx **out)
 {
     tn_ctx *ctx = calloc(1, sizeof *ctx);
-    if (!ctx)
+    tnp_ledger *ledger = calloc(1, sizeof *ledger);
+    if (!ctx || !ledger) {
+        free(ctx);
+        free(ledger);
         return TN_ERR_MEMORY;
+    }
+    atomic_store(&ledger->holders, 1);
+    ctx->ledger = ledger;
     tn_ctx_set_threads(ctx, 0);
     *out = ctx;
     return TN_OK;
@@ -26,6 +32,7 @@ void tn_ctx_free(tn_ctx *ctx)
     if (!ctx)
         return;
     tnp_pool_free(ctx->pool);
+    tnp_ledger_leave(ctx->ledger);
     free(ctx);
 }
 
@@ -52,12 +59,12 @@ void tn_ctx_set_memory(tn_ctx *ctx, size_t bytes)
 
 size_t tn_ctx_memory_now(const tn_ctx *ctx)
 {
-    return atomic_load(&ctx->live_bytes);
+    return atomic_load(&ctx->ledger->live_bytes);
 }
 
 size_t tn_ctx_memory_peak(const tn_ctx *ctx)
 {
-    return atomic_load(&ctx->peak_bytes);
+    return atomic_load(&ctx->ledger->peak_bytes);
 }
 
 void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user)
@@ -75,6 +82,11 @@ void tn_ctx_set_warning(tn_ctx *ctx, tn_warning_fn fn, void *user)
 void tn_ctx_cancel(tn_ctx *ctx)
 {
     atomic_store(&ctx->cancelled, 1);
+}
+
+void tn_ctx_reset(tn_ctx *ctx)
+{
+    atomic_store(&ctx->cancelled, 0);
 }
 
 const char *tn_ctx_message(const tn_ctx *ctx)

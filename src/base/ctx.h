@@ -10,16 +10,23 @@
 
 struct tnp_pool;
 
+/* What the objects of a context need of it as long as they live. Every block holds it, so that objects may be freed in any
+ * order, the context among them: the last one frees it. */
+typedef struct tnp_ledger {
+    atomic_size_t holders; /* blocks that are alive, and the context */
+    atomic_size_t live_bytes, peak_bytes;
+    atomic_size_t kept_files;   /* descriptors that input files hold, see input.c */
+    atomic_size_t io_countdown; /* tests: 0 off, 1 fails the next call on a file */
+    tnp_io_fn io_watch;         /* tests: asked before calls on files */
+    void *io_arg;
+} tnp_ledger;
+
 struct tn_ctx {
+    tnp_ledger *ledger;
     size_t threads;
     struct tnp_pool *pool; /* made on first use, see threads.c */
     size_t budget;         /* bytes; 0: none */
-    atomic_size_t live_bytes, live_blocks, peak_bytes;
-    size_t fail_countdown;      /* tests: 0 off, 1 fails the next allocation */
-    atomic_size_t io_countdown; /* tests: the same for calls on files */
-    tnp_io_fn io_watch;         /* tests: asked before calls on files */
-    void *io_arg;
-    atomic_size_t kept_files; /* descriptors that input files hold, see input.c */
+    size_t fail_countdown; /* tests: 0 off, 1 fails the next allocation */
     atomic_int cancelled;
     tn_progress_fn progress;
     void *progress_user;
@@ -29,8 +36,10 @@ struct tn_ctx {
 };
 
 void tnp_pool_free(struct tnp_pool *pool);
+/* One holder less. */
+void tnp_ledger_leave(tnp_ledger *ledger);
 
 /* What tests want to happen to the next call on a file, see tnp_watch_io. */
-int tnp_io_ask(tn_ctx *ctx, tnp_io what, const char *path);
+int tnp_io_ask(tnp_ledger *ledger, tnp_io what, const char *path);
 
 #endif

@@ -38,7 +38,7 @@ static tn_status refuse(tn_ctx *ctx, const tn_field *field, const char *text, co
 {
     char range[80];
     range_text(field, range, sizeof range);
-    return tnp_fail(ctx, TN_ERR_ARG, "%s: got %s, expected %s%s", field->name, text, kind, range);
+    return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, expected %s%s", field->name, text, kind, range);
 }
 
 static bool is_digit(char c)
@@ -93,7 +93,7 @@ static tn_status set_bytes(tn_ctx *ctx, const tn_field *field, void *member, con
     if (suffix)
         value = ldexp(value, 10 * (int)(suffix - suffixes + 1));
     if (!fine || value >= (double)SIZE_MAX)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got %s, expected a size such as 512M or 8G", field->name, text);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, expected a size such as 512M or 8G", field->name, text);
     size_t bytes = (size_t)value;
     memcpy(member, &bytes, sizeof bytes);
     return TN_OK;
@@ -120,7 +120,8 @@ static tn_status set_word(tn_ctx *ctx, const tn_field *field, void *member, cons
     const char *choices = yes_no ? "no|yes" : field->choices;
     int index = tnp_find_choice(choices, text);
     if (index < 0)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got %s, expected %s", field->name, text, yes_no ? "yes|no" : choices);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, expected %s", field->name, text,
+                        yes_no ? "yes|no" : choices);
     bool yes = index == 1;
     if (yes_no)
         memcpy(member, &yes, sizeof yes);
@@ -235,7 +236,7 @@ static tn_status set_flag(tn_ctx *ctx, const tn_field *field, void *member, cons
 {
     const bool yes = true;
     if (text)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got %s, expected no value", field->name, text);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, expected no value", field->name, text);
     memcpy(member, &yes, sizeof yes);
     return TN_OK;
 }
@@ -251,10 +252,10 @@ tn_status tn_field_set(tn_ctx *ctx, const tn_field *field, void *options, const 
     if (field->kind == TN_FIELD_FLAG)
         return set_flag(ctx, field, member, text);
     if (field->kind == TN_FIELD_WORDS || field->kind >= TN_FIELD_REALS)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got one text, expected %s", field->name,
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got one text, expected %s", field->name,
                         field->kind == TN_FIELD_WORDS ? "words" : field->choices);
     if (!text || !*text)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got nothing, expected a value", field->name);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got nothing, expected a value", field->name);
     switch (field->kind) {
     case TN_FIELD_INT:
         return set_int(ctx, field, member, text);
@@ -428,7 +429,7 @@ tn_status tnp_fields_check(tn_ctx *ctx, const tn_field *fields, size_t count, co
             continue;
         if (tnp_field_number(&fields[i], member, &value))
             (void)tn_field_text(&fields[i], options, got, sizeof got);
-        return tnp_fail(ctx, TN_ERR_ARG, "--%s: got %s, which is outside its bounds", fields[i].name, got);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got %s, which is outside its bounds", fields[i].name, got);
     }
     return TN_OK;
 }

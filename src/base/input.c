@@ -20,7 +20,7 @@
 enum { KEPT = 256, PIECE = 1 << 24, LITTLE = 1 << 14 };
 
 struct tnp_file {
-    tn_ctx *ctx;
+    tnp_ledger *ledger; /* of the context that opened it, which may be gone */
     char *path;
     int fd;                   /* -1: opened for every read */
     const unsigned char *map; /* or NULL */
@@ -33,21 +33,21 @@ struct tnp_file {
 
 void tnp_watch_io(tn_ctx *ctx, tnp_io_fn fn, void *arg)
 {
-    ctx->io_watch = fn;
-    ctx->io_arg = arg;
+    ctx->ledger->io_watch = fn;
+    ctx->ledger->io_arg = arg;
 }
 
 void tnp_fail_io(tn_ctx *ctx, size_t k)
 {
-    atomic_store(&ctx->io_countdown, k);
+    atomic_store(&ctx->ledger->io_countdown, k);
 }
 
-int tnp_io_ask(tn_ctx *ctx, tnp_io what, const char *path)
+int tnp_io_ask(tnp_ledger *ledger, tnp_io what, const char *path)
 {
-    size_t k = atomic_load(&ctx->io_countdown);
-    while (k != 0 && !atomic_compare_exchange_weak(&ctx->io_countdown, &k, k - 1))
+    size_t k = atomic_load(&ledger->io_countdown);
+    while (k != 0 && !atomic_compare_exchange_weak(&ledger->io_countdown, &k, k - 1))
         ;
-    return k == 1 ? EIO : ctx->io_watch ? ctx->io_watch(ctx->io_arg, what, path) : 0;
+    return k == 1 ? EIO : ledger->io_watch ? ledger->io_watch(ledger->io_arg, what, path) : 0;
 }
 
 /* ---- opening ---- */
@@ -58,9 +58,9 @@ static const char *kind_of(mode_t mode)
 }
 
 /* A descriptor, or -1 with errno. O_NONBLOCK: a pipe that took the name meanwhile must not make anybody wait. */
-static int open_input(tn_ctx *ctx, const char *path, struct stat *info)
+static int open_input(tnp_ledger *ledger, const char *path, struct stat *info)
 {
-    errno = tnp_io_ask(ctx, TNP_IO_OPEN, path);
+    errno = tnp_io_ask(ledger, TNP_IO_OPEN, path);
     int fd = errno > 0 ? -1 : open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0 || fstat(fd, info) == 0)
         return fd;
@@ -80,9 +80,9 @@ tn_status tnp_file_open(tn_ctx *ctx, const char *path, tnp_file **out)
     if (stat(path, &info) == 0 && !S_ISREG(info.st_mode))
         return tnp_fail(ctx, TN_ERR_IO, "%s: is %s, expected a regular file", path, kind_of(info.st_mode));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *file, &file));
-    *file = (tnp_file){.ctx = ctx, .fd = -1};
+    *file = (tnp_file){.ledger = ctx->ledger, .fd = -1};
     TN_TRY(tnp_strdup(ctx, path, &file->path));
-    fd = open_input(ctx, path, &info);
+    fd = open_input(ctx->ledger, path, &info);
     if (fd < 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_IO, "%s: %s", path, strerror(errno)));
     if (!S_ISREG(info.st_mode))
@@ -93,11 +93,11 @@ tn_status tnp_file_open(tn_ctx *ctx, const char *path, tnp_file **out)
     void *map =
         file->size != 0 && tnp_guard_works() ? mmap(NULL, file->size, PROT_READ, MAP_SHARED, fd, 0) : MAP_FAILED;
     file->map = map == MAP_FAILED ? NULL : map;
-    if (atomic_fetch_add(&ctx->kept_files, 1) < KEPT) {
+    if (atomic_fetch_add(&ctx->ledger->kept_files, 1) < KEPT) {
         file->fd = fd;
         fd = -1;
     } else {
-        atomic_fetch_sub(&ctx->kept_files, 1);
+        atomic_fetch_sub(&ctx->ledger->kept_files, 1);
     }
     *out = file;
     file = NULL;
@@ -114,7 +114,7 @@ void tnp_file_close(tnp_file *file)
         return;
     if (file->fd >= 0) {
         close(file->fd);
-        atomic_fetch_sub(&file->ctx->kept_files, 1);
+        atomic_fetch_sub(&file->ledger->kept_files, 1);
     }
     if (file->map)
         munmap((void *)(uintptr_t)file->map, file->size);
@@ -137,7 +137,7 @@ const char *tnp_file_path(const tnp_file *file)
 static int open_again(const tnp_file *file, tnp_fault *fault)
 {
     struct stat info;
-    int fd = open_input(file->ctx, file->path, &info);
+    int fd = open_input(file->ledger, file->path, &info);
     if (fd < 0) {
         fault->code = errno;
     } else if (info.st_dev != file->device || info.st_ino != file->inode) {
@@ -155,7 +155,7 @@ tnp_fault tnp_file_get(const tnp_file *file, size_t offset, size_t size, void *o
     size_t interrupts = 0;
     int fd = file->fd >= 0 ? file->fd : open_again(file, &fault);
     while (fault.code == 0 && size != 0) {
-        int ask = tnp_io_ask(file->ctx, TNP_IO_READ, file->path);
+        int ask = tnp_io_ask(file->ledger, TNP_IO_READ, file->path);
         size_t piece = ask == TNP_IO_SHORT ? 1 : tnp_min(size, (size_t)1 << 30);
         errno = ask;
         ssize_t got = ask > 0 ? -1 : pread(fd, to, piece, (off_t)fault.byte);
@@ -177,7 +177,7 @@ tnp_fault tnp_file_get(const tnp_file *file, size_t offset, size_t size, void *o
 tnp_fault tnp_file_copy(const tnp_file *file, size_t offset, size_t size, void *out)
 {
     bool inside = offset <= file->size && size <= file->size - offset;
-    if (!file->map || size > LITTLE || !inside || file->ctx->io_watch)
+    if (!file->map || size > LITTLE || !inside || file->ledger->io_watch)
         return tnp_file_get(file, offset, size, out);
     /* Where a page is gone the system knows the byte. */
     return tnp_guarded_copy(out, file->map + offset, size) ? (tnp_fault){0, offset}

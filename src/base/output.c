@@ -120,7 +120,7 @@ static tn_status output_failed(tn_ctx *ctx, const tnp_output *output, int why)
 /* What tests want; 0 almost always. */
 static int refused(const tnp_output *output, tnp_io what)
 {
-    int why = tnp_io_ask(output->ctx, what, output->path);
+    int why = tnp_io_ask(output->ctx->ledger, what, output->path);
     return why > 0 ? why : 0;
 }
 
@@ -265,7 +265,7 @@ static int write_all(const tnp_output *output, const unsigned char *bytes, size_
 {
     size_t interrupts = 0;
     while (size != 0) {
-        int ask = tnp_io_ask(output->ctx, TNP_IO_WRITE, output->path);
+        int ask = tnp_io_ask(output->ctx->ledger, TNP_IO_WRITE, output->path);
         if (ask > 0)
             return ask;
         ssize_t n = write(output->fd, bytes, ask == TNP_IO_SHORT ? 1 : tnp_min(size, (size_t)1 << 30));

@@ -4,15 +4,21 @@
  *
  * OpenMP was refused: its idle threads spin for milliseconds after a region, on the very cores that the next
  * BLAS call wants, and its run-time differs between compilers. Bodies never call BLAS, so at any moment
- * either this pool works or the BLAS does. */
+ * either this pool works or the BLAS does.
+ *
+ * A forked child has a copy of the pool and none of its threads. A pool therefore knows the process that made it: in another
+ * one it is forgotten, whatever its locks say, and made anew. */
+#define _POSIX_C_SOURCE 200809L
 #include "base/ctx.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 enum { MAX_WORKERS = 255 };
 
 struct tnp_pool {
+    pid_t process; /* that its threads belong to */
     pthread_mutex_t lock;
     pthread_cond_t wake, idle;
     size_t workers; /* threads besides the caller */
@@ -61,6 +67,7 @@ static struct tnp_pool *pool_new(size_t workers)
     struct tnp_pool *pool = calloc(1, sizeof *pool);
     if (!pool)
         return NULL;
+    pool->process = getpid();
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->idle, NULL);
@@ -70,10 +77,9 @@ static struct tnp_pool *pool_new(size_t workers)
     return pool;
 }
 
-void tnp_pool_free(struct tnp_pool *pool)
+/* Ends the threads. Destroying a condition that a thread waits on waits for that thread: not in a child, which has none. */
+static void end_threads(struct tnp_pool *pool)
 {
-    if (!pool)
-        return;
     pthread_mutex_lock(&pool->lock);
     pool->closing = true;
     pthread_cond_broadcast(&pool->wake);
@@ -83,6 +89,17 @@ void tnp_pool_free(struct tnp_pool *pool)
     pthread_cond_destroy(&pool->wake);
     pthread_cond_destroy(&pool->idle);
     pthread_mutex_destroy(&pool->lock);
+}
+
+static bool is_of_this_process(const struct tnp_pool *pool)
+{
+    return pool->process == getpid();
+}
+
+void tnp_pool_free(struct tnp_pool *pool)
+{
+    if (pool && is_of_this_process(pool))
+        end_threads(pool);
     free(pool);
 }
 
@@ -96,6 +113,10 @@ size_t tnp_threads_for(const tn_ctx *ctx, double flops)
 void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *arg, size_t i), void *arg)
 {
     threads = tnp_min(tnp_min(threads, ctx->threads), count);
+    if (threads > 1 && ctx->pool && !is_of_this_process(ctx->pool)) {
+        tnp_pool_free(ctx->pool);
+        ctx->pool = NULL;
+    }
     if (threads > 1 && !ctx->pool)
         ctx->pool = pool_new(ctx->threads - 1);
     struct tnp_pool *pool = ctx->pool;

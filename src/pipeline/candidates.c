@@ -29,12 +29,13 @@ static tn_status load_kernel(tn_ctx *ctx, const char *path, tnp_transform *out)
     tn_status st = TN_OK;
     if (access(path, F_OK) != 0)
         TN_TRY(tnp_fail(ctx, strpbrk(path, "./") ? TN_ERR_IO : TN_ERR_ARG,
-                        "--transform: got '%s', expected %s or a kernel file; there is no such file", path,
+                        "option transform: got '%s', expected %s or a kernel file; there is no such file", path,
                         TNP_TRANSFORM_WORDS));
     TN_TRY(tnp_default_name(ctx, path, &out->name));
     if (is_taken(out->name))
-        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "--transform: %s would go by the name '%s', which is taken; rename the file",
-                        path, out->name));
+        TN_TRY(tnp_fail(ctx, TN_ERR_ARG,
+                        "option transform: %s would go by the name '%s', which is taken; rename the file", path,
+                        out->name));
     TN_TRY(tn_map_load(ctx, path, &out->map));
 done:
     return st;
@@ -63,9 +64,10 @@ static tn_status read_transforms(tn_ctx *ctx, const char *text, tn_signed sign, 
         TN_TRY(tnp_transform_read(ctx, word, sign, t));
         for (const tnp_transform *other = c->transforms; other < t; ++other)
             if (strcmp(other->name, t->name) == 0)
-                TN_TRY(tnp_fail(ctx, TN_ERR_ARG,
-                                "--transform: '%s' is named twice; a kernel file goes by its name up to the first dot",
-                                t->name));
+                TN_TRY(tnp_fail(
+                    ctx, TN_ERR_ARG,
+                    "option transform: '%s' is named twice; a kernel file goes by its name up to the first dot",
+                    t->name));
         tnp_free(word);
         word = NULL;
     }

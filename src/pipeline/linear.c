@@ -19,7 +19,8 @@ typedef struct linear_job {
 static tn_status check(tn_ctx *ctx, const tnp_chosen *c)
 {
     if (c->bench->task->kind == TN_TASK_REGRESSION)
-        return tnp_fail(ctx, TN_ERR_ARG, "--method %s needs classes, but the task is a regression", c->info->method);
+        return tnp_fail(ctx, TN_ERR_ARG, "option method %s needs classes, but the task is a regression",
+                        c->info->method);
     return TN_OK;
 }
 

@@ -37,7 +37,7 @@ const tn_field *tnp_map_fields(size_t *count)
     static const tn_field fields[] = {
         {"rank", TN_FIELD_INT, offsetof(tnp_map_options, rank), 1, M, "K", "values that an entry becomes"},
         {"rate", TN_FIELD_REAL, offsetof(tnp_map_options, rate), 0, 1, "X",
-         "take the fewest values with this contributing rate instead; 0: take --rank"},
+         "take the fewest values with this contributing rate instead; 0: take option rank"},
         {"power", TN_FIELD_REAL, offsetof(tnp_map_options, power), 0, 1, "P",
          "power of the singular values in the weights of the map"},
         {"scale", TN_FIELD_REAL_OR_WORD, offsetof(tnp_map_options, scale), 1e-30, 1e30, "S|auto",

@@ -185,7 +185,7 @@ tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *c, double temp
     if (temperature > 0 || c->bench->task->kind == TN_TASK_REGRESSION)
         return TN_OK;
     if (c->options->learn.calibrate == TNP_CALIBRATE_YES)
-        return tnp_fail(ctx, TN_ERR_DATA, "--calibrate yes: %s", why);
+        return tnp_fail(ctx, TN_ERR_DATA, "option calibrate yes: %s", why);
     if (c->options->learn.calibrate == TNP_CALIBRATE_AUTO)
         c->info->temperature_note = why;
     return TN_OK;

@@ -13,7 +13,7 @@ const tnp_use tnp_fit_uses[TNP_FIT_USE_COUNT] = {
     {TNP_USES_COST, "C", NULL},
     {TNP_USES_MARGIN, "loss|penalise-bias", NULL},
     {TNP_USES_SOLVER, "mean-cost|gap|max-passes", NULL},
-    {TNP_USES_FOLDS, "folds", "ridge-cv, svm-cv, with --calibrate yes also svm, logistic"},
+    {TNP_USES_FOLDS, "folds", "ridge-cv, svm-cv, with option calibrate yes also svm, logistic"},
     {TNP_USES_GRID, "grid", NULL},
     {TNP_USES_CALIBRATE, "calibrate", NULL},
     {TNP_USES_ONLINE,

@@ -67,13 +67,14 @@ static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c, const tnp_online_s
                rep->normalize == tn_feed_normalize(c->feeds[m]) && tnp_phi_same(rep->map, tn_feed_map(c->feeds[m]));
     }
     if (!same || !tnp_begins_with((const char *const *)c->labels->names, c->labels->classes, from))
-        return tnp_fail(ctx, TN_ERR_ARG,
-                        "--from: the head has other representations, columns, transform, normalisation or task than "
-                        "this data; tenon "
-                        "info shows them, and --transform and --normalize must be the head's");
+        return tnp_fail(
+            ctx, TN_ERR_ARG,
+            "option from: the head has other representations, columns, transform, normalisation or task than "
+            "this data; tenon "
+            "info shows them, and option transform and option normalize must be the head's");
     if (from->means)
         return tnp_fail(ctx, TN_ERR_ARG,
-                        "--from: the head has z-scores of its own rows, which other rows do not share");
+                        "option from: the head has z-scores of its own rows, which other rows do not share");
     return tnp_online_check_start(ctx, from, shape->scheme == TNP_OVR, shape->bias);
 }
 
@@ -81,14 +82,16 @@ static tn_status check(tn_ctx *ctx, const tnp_chosen *c, const tnp_online_shape 
 {
     const tnp_fit_options *o = c->options;
     if (c->bench->task->kind == TN_TASK_REGRESSION)
-        return tnp_fail(ctx, TN_ERR_ARG, "--method %s needs classes, but the task is a regression", c->info->method);
+        return tnp_fail(ctx, TN_ERR_ARG, "option method %s needs classes, but the task is a regression",
+                        c->info->method);
     if (o->learn.calibrate == TNP_CALIBRATE_YES)
-        return tnp_fail(ctx, TN_ERR_ARG, "--calibrate yes: --method %s has no held-out scores to fit to",
+        return tnp_fail(ctx, TN_ERR_ARG, "option calibrate yes: option method %s has no held-out scores to fit to",
                         c->info->method);
     if (o->online.tune && o->valid.count == 0)
-        return tnp_fail(ctx, TN_ERR_ARG, "--tune needs rows to choose by: --valid REP... --valid-labels FILE");
+        return tnp_fail(ctx, TN_ERR_ARG,
+                        "option tune needs rows to choose by: option valid REP... option valid-labels FILE");
     if (o->online.tune && o->method == TNP_METHOD_PERCEPTRON)
-        return tnp_fail(ctx, TN_ERR_ARG, "--tune: the perceptron has nothing to tune, its C is a scale only");
+        return tnp_fail(ctx, TN_ERR_ARG, "option tune: the perceptron has nothing to tune, its C is a scale only");
     return o->from ? check_from(ctx, c, shape) : TN_OK;
 }
 

@@ -138,10 +138,11 @@ static void warn_of_constant_rows(tn_ctx *ctx, const tnp_fit_options *o, const t
     for (size_t c = 0; c < candidates->count && o->method != TNP_METHOD_EVIDENCE; ++c) {
         const tn_feed *feed = candidates->feeds[c];
         if (feed->normalize != TN_NORM_NONE && feed->spread < 1 / TNP_FEED_FAR)
-            tnp_warn(ctx,
-                     "%s: after --normalize %s rows differ by only %.1e of their length, which may be too little for "
-                     "this method to tell them apart; give --normalize zscore or none",
-                     tn_features_path(feed->features), tn_normalize_name(feed->normalize), feed->spread);
+            tnp_warn(
+                ctx,
+                "%s: after option normalize %s rows differ by only %.1e of their length, which may be too little for "
+                "this method to tell them apart; give option normalize zscore or none",
+                tn_features_path(feed->features), tn_normalize_name(feed->normalize), feed->spread);
     }
 }
 
@@ -158,7 +159,7 @@ static tn_status survey(tn_ctx *ctx, const tnp_fit_options *o, const prepared *s
         if (s->candidates->feeds[c]->centre)
             st = tnp_fail(ctx, TN_ERR_DATA,
                           "%s: a column's mean has more than %.0f deviations, of which float32 keeps nothing with "
-                          "--intercept no; expected --intercept yes or --normalize zscore",
+                          "option intercept no; expected option intercept yes or option normalize zscore",
                           tn_features_path(s->candidates->feeds[c]->features), TNP_FEED_TOO_FAR);
     return st;
 }

@@ -151,11 +151,11 @@ static tn_status check_online(tn_ctx *ctx, const tnp_fit_options *options)
                         : *online->checkpoint    ? "checkpoint"
                                                  : NULL;
     if (asked && tnp_method_of(options->method)->uses.family != TNP_FAMILY_ONLINE)
-        return tnp_fail(ctx, TN_ERR_ARG, "--%s is for the online methods, perceptron to scw2", asked);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s is for the online methods, perceptron to scw2", asked);
     if ((options->valid.count > 0) != (options->valid.labels != NULL))
-        return tnp_fail(ctx, TN_ERR_ARG, "--valid and --valid-labels go together, got one of them");
+        return tnp_fail(ctx, TN_ERR_ARG, "option valid and option valid-labels go together, got one of them");
     if (online->average && online->no_average)
-        return tnp_fail(ctx, TN_ERR_ARG, "--average and --no-average: got both, expected one of them");
+        return tnp_fail(ctx, TN_ERR_ARG, "option average and option no-average: got both, expected one of them");
     return TN_OK;
 }
 
@@ -168,9 +168,9 @@ tn_status tnp_check_fit(tn_ctx *ctx, const tnp_fit_options *options)
         return st;
     bool by_loo = options->method == TNP_METHOD_EVIDENCE && options->lambda.word == TNP_LAMBDA_LOO;
     if (by_loo)
-        return tnp_fail(ctx, TN_ERR_ARG, "--lambda loo needs leave-one-out rows, but --loo is 0");
+        return tnp_fail(ctx, TN_ERR_ARG, "option lambda loo needs leave-one-out rows, but option loo is 0");
     if (tnp_method_of(options->method)->evidence && options->learn.calibrate == TNP_CALIBRATE_YES)
-        return tnp_fail(ctx, TN_ERR_ARG, "--calibrate yes needs leave-one-out rows, but --loo is 0");
+        return tnp_fail(ctx, TN_ERR_ARG, "option calibrate yes needs leave-one-out rows, but option loo is 0");
     return TN_OK;
 }
 

@@ -60,9 +60,9 @@ static tn_status check_options(tn_ctx *ctx, transfer_job *job)
     job->by_loo = o->k == TNP_BY_LOO;
     job->most = job->by_loo ? SIZE_MAX : o->k;
     if (job->source_count == 0 && o->method != TNP_TRANSFER_BY_NONE)
-        return tnp_fail(ctx, TN_ERR_ARG, "there is no source to transfer from; --method none does without");
+        return tnp_fail(ctx, TN_ERR_ARG, "there is no source to transfer from; option method none does without");
     if (!o->features && tnp_transfer_method_of(o->method)->features)
-        return tnp_fail(ctx, TN_ERR_ARG, "--features no: the method has nothing to learn but features");
+        return tnp_fail(ctx, TN_ERR_ARG, "option features no: the method has nothing to learn but features");
     return TN_OK;
 }
 

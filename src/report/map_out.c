@@ -184,7 +184,7 @@ tn_status tn_map_learn_text(tn_ctx *ctx, const tn_map_info *info, const tn_map *
     tnp_text_add(&text, "entries     %.1f %% are 0, %.2g %% are beyond the scale and taken for it\n", 100 * info->zeros,
                  100 * info->beyond);
     tnp_text_add(&text, "machines    objective %.6g, certainly within %.2g of its optimum%s\n", info->objective,
-                 info->gap, info->converged ? "" : "; stopped by --max-passes");
+                 info->gap, info->converged ? "" : "; stopped by option max-passes");
     tnp_text_add(&text, "seconds     %.2f: machines %.2f, decomposition %.3f\n", info->seconds, info->svm_seconds,
                  info->svd_seconds);
     return tnp_text_take(&text, out);

@@ -103,7 +103,7 @@ static void add_remarks(tnp_text *text, const tn_ranking *ranking, const tn_cand
         tnp_text_add(
             text,
             "The log evidence of %s may be off by more than a millionth: its directions differ too much in size "
-            "to be told apart; --normalize zscore may help.\n",
+            "to be told apart; option normalize zscore may help.\n",
             c->name ? c->name : "the chosen set");
     if (ranking->degenerate_classes != 0)
         tnp_text_add(text, "%zu of %zu classes have the same label in every row and were left out.\n",
@@ -394,8 +394,8 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
     size_t best = info->grid_best;
     if (!isnan(info->objective) && !info->converged)
         tnp_text_add(text,
-                     "Warning: the training did not reach the --gap that was asked for in %zu passes. "
-                     "--max-passes allows more.\n",
+                     "Warning: the training did not reach the option gap that was asked for in %zu passes. "
+                     "option max-passes allows more.\n",
                      info->passes);
     if (info->grid_note && (info->grid_count == 0 || best >= info->grid_count))
         tnp_text_add(text, "Warning: cross-validation could choose nothing (%s); %s.\n", info->grid_note,
@@ -403,7 +403,7 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
     else if (info->grid_note)
         tnp_text_add(text, "Cross-validation has %zu folds: %s.\n", info->folds, info->grid_note);
     if (info->grid_count > 1 && (best == 0 || best == info->grid_count - 1))
-        tnp_text_add(text, "The best %s is the %s that was tried: a --grid that goes further may find a better one.\n",
+        tnp_text_add(text, "The best %s is the %s that was tried: a wider option grid may find a better one.\n",
                      grid_name(info), best == 0 ? "smallest" : "largest");
 }
 

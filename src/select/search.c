@@ -177,7 +177,7 @@ tn_status tnp_search_new(tn_ctx *ctx, tnp_search_kind how, size_t candidates, co
     state s = {NULL, candidates, 0, singles, evidence, arg, NULL};
     if (how == TNP_SEARCH_EXHAUSTIVE && candidates > TNP_EXHAUSTIVE_MOST)
         return tnp_fail(ctx, TN_ERR_ARG,
-                        "--select exhaustive: %zu candidates, expected at most %d; forward takes any number",
+                        "option select exhaustive: %zu candidates, expected at most %d; forward takes any number",
                         candidates, TNP_EXHAUSTIVE_MOST);
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s.out, &s.out));
     TN_TRY(tnp_alloc(ctx, candidates, sizeof *s.out->members, &s.out->members));

@@ -155,8 +155,8 @@ static tn_status too_large(tn_ctx *ctx, const tn_feed *feed, size_t row)
     while (j + 1 < feed->cols && fabs(y[j]) <= feed->limit)
         ++j;
     st = tnp_fail(ctx, TN_ERR_DATA,
-                  "%s: row %zu, column %zu: %.3g after --normalize %s, expected at most %.3g, or sums of float32 "
-                  "overflow (--normalize l2, root or l1 takes values of any size)",
+                  "%s: row %zu, column %zu: %.3g after option normalize %s, expected at most %.3g, or sums of float32 "
+                  "overflow (option normalize l2, root or l1 takes values of any size)",
                   tn_features_path(feed->features), row, j, y[j], tn_normalize_name(feed->normalize), feed->limit);
 done:
     tnp_free(y);
@@ -179,7 +179,7 @@ static tn_status read_rows(tn_ctx *ctx, const tn_feed *feed, const size_t *index
     for (size_t i = 0; i < count; ++i) {
         size_t row = index ? index[start + i] : start + i;
         if (job->state[i] == NOT_FINITE && feed->nan != TN_NAN_ZERO)
-            TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds NaN or infinity (--nan drop or zero accepts it)",
+            TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds NaN or infinity (option nan drop or zero accepts it)",
                             tn_features_path(feed->features), row));
         if (job->state[i] == TOO_LARGE)
             TN_TRY(too_large(ctx, feed, row));

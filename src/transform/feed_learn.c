@@ -62,10 +62,11 @@ static tn_status end_squares(tn_ctx *ctx, const tn_feed *feed, column_sums *s)
         double variance = s->sum[j] / (double)feed->count;
         s->sum[j] = variance > 0 ? s->unit[j] / sqrt(variance) : 0;
         if (!isfinite(s->sum[j]) || !isfinite(s->origin[j]))
-            return tnp_fail(ctx, TN_ERR_DATA,
-                            "%s: column %zu varies by %.3g, expected 1e-307 to 1e+307, or nothing: --normalize zscore "
-                            "has no double for it",
-                            tn_features_path(feed->features), j, s->most[j]);
+            return tnp_fail(
+                ctx, TN_ERR_DATA,
+                "%s: column %zu varies by %.3g, expected 1e-307 to 1e+307, or nothing: option normalize zscore "
+                "has no double for it",
+                tn_features_path(feed->features), j, s->most[j]);
     }
     return TN_OK;
 }
@@ -168,8 +169,8 @@ static tn_status check_smallest(tn_ctx *ctx, const tn_feed *feed, const double *
     }
     if (top > 0 && top < TNP_FEED_SMALLEST)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA,
-                        "%s: no value exceeds %.3g after --normalize %s, expected %.3g or more, or float32 has no "
-                        "weights for them (--normalize l2, root or l1 takes values of any size)",
+                        "%s: no value exceeds %.3g after option normalize %s, expected %.3g or more, or float32 has no "
+                        "weights for them (option normalize l2, root or l1 takes values of any size)",
                         tn_features_path(feed->features), top, tn_normalize_name(feed->normalize), TNP_FEED_SMALLEST));
 done:
     tnp_free(block);

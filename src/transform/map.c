@@ -19,7 +19,8 @@
 enum {
     LOWEST = 127 - 40, /* exponent of the first octave with a table, as a float stores it */
     OCTAVES = 41,
-    KNOTS = 256 /* knots that are one piece of work */
+    KNOTS = 256, /* knots that are one piece of work */
+    LINE = 64    /* bytes of a cache line */
 };
 
 static const char *const names[] = {"hellinger", "chi2", "intersection", "js", "learned"};
@@ -28,6 +29,7 @@ static const char *const names[] = {"hellinger", "chi2", "intersection", "js", "
 
 typedef struct fill_job {
     const tn_map *map;
+    const tnp_knots *table;
     float *rows;
     size_t count;
 } fill_job;
@@ -61,7 +63,7 @@ static double knot_at(const tnp_knots *table, size_t i)
 static void fill_knots(void *arg, size_t block)
 {
     const fill_job *job = arg;
-    const tnp_knots *table = &job->map->table;
+    const tnp_knots *table = job->table;
     double values[TN_BASIS_SIZE];
     for (size_t i = block * KNOTS; i < tnp_min(job->count, (block + 1) * KNOTS); ++i) {
         phi(job->map, knot_at(table, i), values);
@@ -70,57 +72,55 @@ static void fill_knots(void *arg, size_t block)
     }
 }
 
-static tn_status make_table(tn_ctx *ctx, tn_map *map)
+static tnp_knots shape_of(const tn_map *map)
 {
-    tn_status st = TN_OK;
-    tnp_knots *table = &map->table;
-    const size_t rank = map->made_of.rank;
-    table->rank = rank;
-    table->pad = (rank + 7) / 8 * 8;
-    table->split = map->made_of.sign == TN_SIGNED_SPLIT;
-    table->zero = map->kind != TNP_PHI_LEARNED || map->made_of.basis == TN_BASIS_SCALED_FOURIER;
+    tnp_knots table = {.rank = map->made_of.rank};
+    table.pad = (table.rank + 7) / 8 * 8;
+    table.split = map->made_of.sign == TN_SIGNED_SPLIT;
+    table.zero = map->kind != TNP_PHI_LEARNED || map->made_of.basis == TN_BASIS_SCALED_FOURIER;
     if (map->kind == TNP_PHI_LEARNED) {
-        table->cells = tnp_basis_cells(&map->made_of);
+        table.cells = tnp_basis_cells(&map->made_of);
     } else {
         int bits = tnp_waves_bits(&map->waves);
-        table->shift = 23 - bits;
-        table->first = (uint32_t)LOWEST << bits;
-        table->cells = (uint32_t)OCTAVES << bits;
+        table.shift = 23 - bits;
+        table.first = (uint32_t)LOWEST << bits;
+        table.cells = (uint32_t)OCTAVES << bits;
     }
-    fill_job job = {map, NULL, (size_t)table->cells + 2};
-    TN_TRY(tnp_alloc(map->ctx, job.count * table->pad, sizeof *job.rows, &job.rows));
-    table->rows = map->rows = job.rows;
-    tnp_parallel(ctx, tnp_threads_for(ctx, (double)job.count * (1000 + 40 * (double)rank)), (job.count - 1) / KNOTS + 1,
-                 fill_knots, &job);
-done:
-    return st;
+    return table;
+}
+
+/* One block: the shape in its first cache line, the rows behind it. */
+static tn_status make_table(tn_ctx *ctx, const tn_map *map, tnp_knots **out)
+{
+    char *block = NULL;
+    tnp_knots shape = shape_of(map);
+    fill_job job = {map, &shape, NULL, (size_t)shape.cells + 2};
+    _Static_assert(sizeof shape <= LINE, "the rows begin on a cache line");
+    tn_status st = tnp_alloc(ctx, LINE + job.count * shape.pad * sizeof *job.rows, 1, &block);
+    if (st != TN_OK)
+        return st;
+    shape.rows = job.rows = (float *)(void *)(block + LINE);
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)job.count * (1000 + 40 * (double)shape.rank)),
+                 (job.count - 1) / KNOTS + 1, fill_knots, &job);
+    *out = memcpy(block, &shape, sizeof shape);
+    return TN_OK;
 }
 
 /* Made at the first feed and not with the map: a head that is loaded to be looked at, or a kernel to be compared, would spend
- * all its time on a table that nobody reads. The map is the owner, so that feeds of many representations share one table. */
+ * all its time on a table that nobody reads. The map is the owner, so that feeds of many representations share one table. Of
+ * threads that make it at the same time the first keeps its own, they are equal; a lock was refused: a process that is forked
+ * while it is held would find it locked for ever. */
 tn_status tnp_phi_ready(tn_ctx *ctx, const tn_map *shared)
 {
     tn_map *map = (tn_map *)(uintptr_t)shared; /* all maps are made below, none is a constant object */
-    tn_status st = TN_OK;
-    if (map->kind == TNP_PHI_HELLINGER)
+    const tnp_knots *none = NULL;
+    tnp_knots *table = NULL;
+    if (map->kind == TNP_PHI_HELLINGER || atomic_load(&map->table))
         return TN_OK;
-    pthread_mutex_lock(&map->lock);
-    if (!map->rows)
-        st = make_table(ctx, map);
-    pthread_mutex_unlock(&map->lock);
-    if (st != TN_OK && ctx != map->ctx)
-        tnp_fail(ctx, st, "map: no memory for its table");
+    tn_status st = make_table(ctx, map, &table);
+    if (st == TN_OK && !atomic_compare_exchange_strong(&map->table, &none, table))
+        tnp_free(table);
     return st;
-}
-
-static tn_status new_map(tn_ctx *ctx, tn_map **out)
-{
-    tn_status st = tnp_alloc(ctx, 1, sizeof **out, out);
-    if (st != TN_OK)
-        return st;
-    (*out)->ctx = ctx;
-    pthread_mutex_init(&(*out)->lock, NULL);
-    return TN_OK;
 }
 
 tn_status tn_map_new_named(tn_ctx *ctx, const char *name, tn_signed sign, tn_map **out)
@@ -134,7 +134,7 @@ tn_status tn_map_new_named(tn_ctx *ctx, const char *name, tn_signed sign, tn_map
         return tnp_fail(ctx, TN_ERR_ARG, "map: got '%.40s', expected %s", name, TN_MAP_WORDS);
     if (sign != TN_SIGNED_ODD && sign != TN_SIGNED_SPLIT)
         return tnp_fail(ctx, TN_ERR_ARG, "map: signed is %d, expected %s", (int)sign, TN_SIGNED_WORDS);
-    TN_TRY(new_map(ctx, &map));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *map, &map));
     map->kind = (tnp_phi_kind)kind;
     map->made_of.sign = sign;
     map->made_of.scale = 1;
@@ -181,7 +181,7 @@ tn_status tn_map_new_learned(tn_ctx *ctx, const tn_map_spec *spec, tn_map **out)
     tn_status st = TN_OK;
     tn_map *map = NULL;
     TN_TRY(check(ctx, spec));
-    TN_TRY(new_map(ctx, &map));
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *map, &map));
     map->kind = TNP_PHI_LEARNED;
     map->made_of = *spec;
     map->made_of.weight = map->made_of.rates = map->made_of.histogram = NULL;
@@ -212,8 +212,7 @@ void tn_map_free(tn_map *map)
                                    map->made_of.vectors, map->made_of.histogram};
     for (size_t i = 0; i < sizeof owned / sizeof *owned; ++i)
         tnp_free((void *)(uintptr_t)owned[i]);
-    pthread_mutex_destroy(&map->lock);
-    tnp_free(map->rows);
+    tnp_free((void *)(uintptr_t)atomic_load(&map->table));
     tnp_free(map);
 }
 
@@ -289,7 +288,7 @@ double tn_map_kernel(const tn_map *map, double x, double y)
 /* Entries that the table does not reach, once the kernel has counted some. */
 static void compute_outside(const tn_map *map, const float *x, float factor, size_t n, float *out)
 {
-    const tnp_knots *table = &map->table;
+    const tnp_knots *table = atomic_load(&map->table);
     const size_t width = tn_map_width(map);
     const float low = float_of(table->first << table->shift),
                 high = float_of((table->first + table->cells) << table->shift);
@@ -327,7 +326,7 @@ void tnp_phi_row(const tnp_simd *k, const tn_map *map, float *x, size_t n, float
         split_roots(x, sqrtf(factor), n, out);
     else if (map->kind == TNP_PHI_HELLINGER)
         k->scale_root(x, sqrtf(factor), out, n);
-    else if (k->map_entries(&map->table, x, factor, n, out) > 0)
+    else if (k->map_entries(atomic_load(&map->table), x, factor, n, out) > 0)
         compute_outside(map, x, factor, n, out);
 }
 
@@ -354,7 +353,7 @@ static bool find_cell(const tnp_knots *table, double size, size_t *cell, double 
 /* phi of one sign at size >= 0, times sign. */
 static void entry_wide(const tn_map *map, double size, double sign, double *out)
 {
-    const tnp_knots *table = &map->table;
+    const tnp_knots *table = atomic_load(&map->table);
     const size_t rank = map->made_of.rank;
     size_t cell = 0;
     double t = 0;

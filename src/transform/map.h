@@ -8,7 +8,7 @@
 #include "simd/simd.h"
 #include "tenon/transform.h"
 
-#include <pthread.h>
+#include <stdatomic.h>
 
 enum {
     TNP_PHI_ORDER = 3,
@@ -32,16 +32,13 @@ struct tn_map {
     tnp_phi_kind kind;
     tn_map_spec made_of; /* its pointers are owned */
     tnp_waves waves;
-    tn_ctx *ctx;          /* that it was made with, and that its table is counted by */
-    pthread_mutex_t lock; /* held while the table is made */
-    tnp_knots table;      /* of tnp_phi_ready */
-    float *rows;          /* of the table */
+    _Atomic(const tnp_knots *) table; /* of tnp_phi_ready; NULL: not made yet */
 };
 
 /* ---- rows ---- */
 
 /* Makes the table, unless it is there: once before the first row. A map that is only looked at, or saved, needs none. Safe to call
- * concurrently with different contexts. TN_ERR_MEMORY, TN_ERR_BUDGET. */
+ * concurrently with different contexts; the table is counted by the context that made it. TN_ERR_MEMORY, TN_ERR_BUDGET. */
 tn_status tnp_phi_ready(tn_ctx *ctx, const tn_map *map);
 /* phi of a whole row x (n), out (n * width). x is brought to the map's axis first; in single precision it may be overwritten. */
 void tnp_phi_row(const tnp_simd *k, const tn_map *map, float *x, size_t n, float *out);

@@ -31,7 +31,7 @@ static tn_status parse_word(tn_ctx *ctx, const char *word, size_t length, tn_nor
             *kind = (tn_normalize)i;
             return TN_OK;
         }
-    return tnp_fail(ctx, TN_ERR_ARG, "--normalize: got '%.*s', expected %s", (int)tnp_min(length, 40), word,
+    return tnp_fail(ctx, TN_ERR_ARG, "option normalize: got '%.*s', expected %s", (int)tnp_min(length, 40), word,
                     TN_NORMALIZE_WORDS);
 }
 
@@ -47,7 +47,7 @@ tn_status tn_normalize_parse(tn_ctx *ctx, const char *text, tn_normalize *kinds,
             return st;
         for (size_t i = 0; i < n; ++i)
             if (found[i] == kind)
-                return tnp_fail(ctx, TN_ERR_ARG, "--normalize: '%s' is named twice", words[kind]);
+                return tnp_fail(ctx, TN_ERR_ARG, "option normalize: '%s' is named twice", words[kind]);
         found[n++] = kind;
         word += length;
         if (*word == 0)

@@ -254,7 +254,8 @@ static void probabilities(void **state)
             assert_fine(test_ctx, tnp_head_new(test_ctx, task, names, K, 2, 1, "svm", &head));
             memcpy(p, s->scores, sizeof p);
             assert_true(tn_head_temperature(head) == 0);
-            assert_fails(test_ctx, TN_ERR_UNSUPPORTED, "--calibrate yes", tn_head_probabilities(test_ctx, head, N, p));
+            assert_fails(test_ctx, TN_ERR_UNSUPPORTED, "option calibrate yes",
+                         tn_head_probabilities(test_ctx, head, N, p));
             assert_memory_equal(p, s->scores, sizeof p);
             head->temperature = 0.7;
             head->threshold = 0.5;

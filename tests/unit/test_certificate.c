@@ -362,7 +362,7 @@ typedef struct heard {
 static void note_warning(void *user, const char *text)
 {
     heard *t = user;
-    const char *within = strstr(text, "within "), *asked = strstr(text, "--gap asks for ");
+    const char *within = strstr(text, "within "), *asked = strstr(text, "option gap asks for ");
     t->count += strncmp(text, "training: ", 10) == 0;
     t->within = within ? strtod(within + 7, NULL) : 0;
     t->asked = asked ? strtod(asked + 15, NULL) : 0;

@@ -333,7 +333,8 @@ static void float_learners_without_intercept_refuse_far_columns(void **state)
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         opt.rank.evidence.intercept = false;
-        assert_fails(test_ctx, TN_ERR_DATA, "expected --intercept yes", fit_one(features, labels, &opt, &info, &head));
+        assert_fails(test_ctx, TN_ERR_DATA, "expected option intercept yes",
+                     fit_one(features, labels, &opt, &info, &head));
     }
     tn_features_close(features);
     labels_done(labels);
@@ -376,7 +377,7 @@ static void a_ridge_of_large_weights_keeps_its_bias(void **state)
 static void count_alike(void *user, const char *text)
 {
     size_t *told = user;
-    *told += strstr(text, "rows differ by only") && strstr(text, "give --normalize zscore or none");
+    *told += strstr(text, "rows differ by only") && strstr(text, "give option normalize zscore or none");
 }
 
 /* Brought to one length, rows far from zero differ by 1e-6: a fixed cost makes nothing of that, and the most frequent class was

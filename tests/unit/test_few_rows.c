@@ -199,7 +199,7 @@ static void cross_validation_of_single_rows(void **state)
         opt.learn.calibrate = TNP_CALIBRATE_YES; /* what cannot be is refused when it is asked for */
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
-        assert_fails(test_ctx, TN_ERR_DATA, "--calibrate yes",
+        assert_fails(test_ctx, TN_ERR_DATA, "option calibrate yes",
                      tnp_fit(test_ctx, (const tn_features *const *)s.features, 2, s.labels, &opt, &info, &head));
     }
     setting_free(&s);

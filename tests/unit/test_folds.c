@@ -126,9 +126,9 @@ static void folds_that_cannot_be(void **state)
     lists l = uneven(6, 2);
     uint32_t *const untouched = (uint32_t *)(void *)test_folder;
     uint32_t *fold = untouched;
-    assert_fails(test_ctx, TN_ERR_ARG, "--folds: got 0",
+    assert_fails(test_ctx, TN_ERR_ARG, "option folds: got 0",
                  tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 0, 0, &fold));
-    assert_fails(test_ctx, TN_ERR_ARG, "--folds: got 1, expected at least 2",
+    assert_fails(test_ctx, TN_ERR_ARG, "option folds: got 1, expected at least 2",
                  tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 1, 0, &fold));
     assert_fails(test_ctx, TN_ERR_DATA, "6 rows for 7 folds",
                  tnp_folds_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 7, 0, &fold));

@@ -92,7 +92,7 @@ static void floats_of_whole_numbers_are_classes(void **state)
     check(open_labels(write_doubles("(2, 2)", 4, (const double[]){1, 1, 0, 1}), TN_TASK_AUTO), TN_TASK_MULTILABEL,
           "0 1", "0,1 1");
     expect(write_doubles("(2,)", 2, (const double[]){1, 0.5}), TN_TASK_AUTO, TN_ERR_DATA,
-           "f.npy: row 1: 0.5 is not a whole number that names a class; for values give --task regression");
+           "f.npy: row 1: 0.5 is not a whole number that names a class; for values give option task regression");
     expect(write_doubles("(1,)", 1, (const double[]){9007199254740994.0}), TN_TASK_AUTO, TN_ERR_DATA, "f.npy: row 0");
     expect(write_doubles("(1,)", 1, (const double[]){INFINITY}), TN_TASK_AUTO, TN_ERR_DATA, "f.npy: row 0: inf");
     expect(write_doubles("(1, 2)", 2, (const double[]){1, NAN}), TN_TASK_AUTO, TN_ERR_DATA, "f.npy: row 0, column 1");
@@ -148,8 +148,8 @@ static void numbers_need_the_regression_task(void **state)
     for (int i = 0; i < 6; ++i)
         put_int(&b, double_bits(i == 3 ? NAN : 0.1 * i), 8, false);
     const char *path = write_bytes("r.npy", &b);
-    expect(path, TN_TASK_AUTO, TN_ERR_DATA, "give --task regression");
-    expect(path, TN_TASK_MULTICLASS, TN_ERR_DATA, "give --task regression");
+    expect(path, TN_TASK_AUTO, TN_ERR_DATA, "give option task regression");
+    expect(path, TN_TASK_MULTICLASS, TN_ERR_DATA, "give option task regression");
     tn_labels *labels = open_labels(path, TN_TASK_REGRESSION);
     check_names(labels, "0 1");
     assert_null(labels->first);

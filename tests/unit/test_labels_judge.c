@@ -35,7 +35,7 @@ static void labels_that_cannot_be_meant(void **state)
     judged("big dog\nold dog\nbig cat\nold cat\n", TN_TASK_AUTO, false, TN_OK, "4 classes in 4 rows: every row");
     judged("tench, T. tinca\ngoldfish, C. auratus\nowl, S. nebulosa\npike, E. lucius\n", TN_TASK_AUTO, false, TN_OK,
            "4 classes in 4 rows");
-    judged("0.5\n1\n0.5\n1\n", TN_TASK_AUTO, false, TN_ERR_DATA, "0.5 has a fraction: give --task regression");
+    judged("0.5\n1\n0.5\n1\n", TN_TASK_AUTO, false, TN_ERR_DATA, "0.5 has a fraction: give option task regression");
     judged("0.5\n1\n0.5\n1\n", TN_TASK_MULTICLASS, false, TN_OK, "");
     judged("0.5\na\n0.5\na\n", TN_TASK_AUTO, false, TN_OK, ""); /* not all are numbers */
     judged("1e3\n2.0\n1e3\n2.0\n", TN_TASK_AUTO, false, TN_OK, "");
@@ -107,7 +107,8 @@ static void classes_that_have_no_name(void **state)
                  tn_labels_name(test_ctx, labels, names, 2));
     tn_labels_free(labels);
     labels = text_labels("1\n2\n", TN_TASK_AUTO);
-    assert_fails(test_ctx, TN_ERR_DATA, "class 2, but --classes has 2 names, for 0 to 1; classes that begin with 1",
+    assert_fails(test_ctx, TN_ERR_DATA,
+                 "class 2, but option classes has 2 names, for 0 to 1; classes that begin with 1",
                  tn_labels_name(test_ctx, labels, names, 2));
     check_names(labels, "1 2");
     tn_labels_free(labels);

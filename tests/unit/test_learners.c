@@ -234,7 +234,7 @@ static void arguments_without_sense(void **state)
     for (int m = 0; m < 3; m += 2) {
         tnp_fit_options opt = options_of(methods[m]);
         opt.learn.folds = 1;
-        fit_fails(&s, &opt, TN_ERR_ARG, "--folds");
+        fit_fails(&s, &opt, TN_ERR_ARG, "option folds");
         opt.learn.folds = 21;
         fit_fails(&s, &opt, TN_ERR_DATA, "20 rows for 21 folds");
         opt.learn.folds = 3;

@@ -304,7 +304,7 @@ static void free_intercept(void **state)
     assert_near(j->out.objective / want, 1, 1e-5);
     assert_true(shrunk > want);
     j->options.loss = TNP_SVM_HINGE;
-    assert_fails(test_ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes",
+    assert_fails(test_ctx, TN_ERR_ARG, "option loss hinge needs option penalise-bias yes",
                  tnp_linear_train(test_ctx, &j->linear, 1, j->w, &j->out));
     j->linear.bias = false; /* no intercept, nothing to penalise */
     train(j, 1);

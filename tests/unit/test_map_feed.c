@@ -220,7 +220,7 @@ static void test_no_memory(void **state)
             st = tn_feed_read(test_ctx, feed, 0, ROWS, out, COLS * RANK);
         tnp_fail_allocation(test_ctx, 0);
         tn_feed_free(feed);
-        assert_int_equal(tnp_live_blocks(test_ctx), live + (map->rows != NULL));
+        assert_int_equal(tnp_live_blocks(test_ctx), live + (map->table != NULL));
         if (st == TN_OK)
             break;
         assert_int_equal(st, TN_ERR_MEMORY);

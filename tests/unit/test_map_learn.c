@@ -270,7 +270,7 @@ static void scales(void **state)
     tn_map *map = NULL;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         opt.scale = (tnp_real_or_word){0, bad[i]};
-        assert_fails(test_ctx, TN_ERR_ARG, "--scale", tnp_map_learn(test_ctx, &data, 1, &opt, &info, &map));
+        assert_fails(test_ctx, TN_ERR_ARG, "option scale", tnp_map_learn(test_ctx, &data, 1, &opt, &info, &map));
     }
     opt.scale = scale_of("auto"); /* to the bin of the count */
     assert_fine(test_ctx, tnp_map_learn(test_ctx, &data, 1, &opt, &info, &map));

@@ -134,7 +134,7 @@ static void texts(void **state)
     assert_fine(test_ctx, tn_map_learn_text(test_ctx, &info, map, "k.safetensors", false, &text));
     assert_has(text, "6 values were wanted, the data hold no more than 2");
     assert_has(text, "75.0 % are 0");
-    assert_has(text, "stopped by --max-passes");
+    assert_has(text, "stopped by option max-passes");
     assert_has(text, "222 rows, 11 tasks");
     assert_has(text, " 1:2.6% 2:5.1% | 3:7.7%");
     tn_text_free(text);

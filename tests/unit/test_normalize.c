@@ -139,7 +139,7 @@ static void test_parse(void **state)
                                       "L2", "l2 ", "l2;root", "l2,root,l2", "l2,l2,l2,l2,l2,l2"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; ++i) {
         count = 99;
-        assert_fails(ctx, TN_ERR_ARG, "--normalize", tn_normalize_parse(ctx, bad[i], kinds, &count));
+        assert_fails(ctx, TN_ERR_ARG, "option normalize", tn_normalize_parse(ctx, bad[i], kinds, &count));
         assert_true(count == 99 && kinds[0] == TN_NORM_NONE);
     }
     assert_fails(ctx, TN_ERR_ARG, "'l2' is named twice", tn_normalize_parse(ctx, "l2,root,l2", kinds, &count));

@@ -214,7 +214,7 @@ static void fit_tables_say_how_the_training_went(void **state)
     assert_non_null(strstr(text, "  1           0.8750 \xc2\xb1 0.0200  yes\n"));
     assert_non_null(strstr(text, "method        svm-cv\nC             1\n"));
     assert_non_null(strstr(text, "objective     40, certainly within 1.2 % of the optimum (17 passes)"));
-    assert_non_null(strstr(text, "Warning: the training did not reach the --gap"));
+    assert_non_null(strstr(text, "Warning: the training did not reach the option gap"));
     assert_non_null(strstr(text, "Nothing was to be chosen"));
     assert_null(strstr(text, "nan"));
     assert_null(strstr(text, "evidence"));

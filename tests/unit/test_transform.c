@@ -111,7 +111,7 @@ static void transforms_without_sense(void **state)
         tnp_rank_options_default(&opt);
         opt.transform = bad[i][0];
         assert_fails(test_ctx, TN_ERR_ARG, bad[i][1], rank(&s, &opt, &r));
-        assert_non_null(strstr(tn_ctx_message(test_ctx), "--transform"));
+        assert_non_null(strstr(tn_ctx_message(test_ctx), "option transform"));
         assert_ptr_equal(r, test_folder);
         assert_int_equal(tnp_live_blocks(test_ctx), blocks);
     }

@@ -285,7 +285,7 @@ static void weights_that_least_squares_cannot_have(void **state)
     opt.learn.class_weight = TNP_WEIGHT_BALANCED;
     for (size_t m = 0; m < 2; ++m) {
         opt.method = methods[m];
-        assert_fails(test_ctx, TN_ERR_ARG, "use --method svm or logistic", fit(&s, &opt, &info, &head));
+        assert_fails(test_ctx, TN_ERR_ARG, "use option method svm or logistic", fit(&s, &opt, &info, &head));
         assert_fails(test_ctx, TN_ERR_ARG, "needs classes", fit(&r, &opt, &info, &head));
     }
     opt.learn.class_weight = TNP_WEIGHT_NONE;

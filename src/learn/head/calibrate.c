@@ -224,7 +224,7 @@ tn_status tn_head_probabilities(tn_ctx *ctx, const tn_head *head, size_t rows, f
     size_t k = head->classes;
     double t = head->temperature;
     if (!(t > 0))
-        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "the head has no probabilities: fit it with --calibrate yes");
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "the head has no probabilities: fit it with option calibrate yes");
     for (size_t i = 0; i < rows; ++i) {
         if (head->task == TN_TASK_MULTICLASS)
             softmax_row(scores + i * k, k, t);

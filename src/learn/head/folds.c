@@ -72,7 +72,7 @@ tn_status tnp_folds_new(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t 
     tnp_rng rng;
     bool by_class = task == TN_TASK_MULTICLASS;
     if (folds < 2)
-        return tnp_fail(ctx, TN_ERR_ARG, "--folds: got %zu, expected at least 2", folds);
+        return tnp_fail(ctx, TN_ERR_ARG, "option folds: got %zu, expected at least 2", folds);
     if (y->rows < folds)
         return tnp_fail(ctx, TN_ERR_DATA, "cross-validation: %zu rows for %zu folds, expected at least one a fold",
                         y->rows, folds);

@@ -147,7 +147,7 @@ static tn_status find_source(tn_ctx *ctx, const tnp_head_source *wanted, const o
             *out = (tn_source){wanted->name, o->features[i], NULL};
             return TN_OK;
         }
-    return tnp_fail(ctx, TN_ERR_ARG, "the head needs the source '%s' (%s); give it with --source", wanted->name,
+    return tnp_fail(ctx, TN_ERR_ARG, "the head needs the source '%s' (%s); give it with option source", wanted->name,
                     wanted->is_head ? "a head" : "a file of scores");
 }
 

@@ -32,7 +32,7 @@ tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tnp_learn_opt
     bool balance = options->class_weight == TNP_WEIGHT_BALANCED && task->kind == TN_TASK_MULTICLASS;
     if (*options->sample_weight && !task->labels->weights)
         return tnp_fail(ctx, TN_ERR_ARG,
-                        "--sample-weight %s: the labels have no weights; tn_labels_open_weights reads them",
+                        "option sample-weight %s: the labels have no weights; tn_labels_open_weights reads them",
                         options->sample_weight);
     if (!balance && !task->labels->weights) {
         *out = NULL;
@@ -61,11 +61,11 @@ static tn_status check(tn_ctx *ctx, const tnp_task *task, const tnp_learn_option
     if (options->class_weight != TNP_WEIGHT_BALANCED || task->kind == TN_TASK_MULTICLASS)
         return TN_OK;
     if (task->kind == TN_TASK_REGRESSION)
-        return tnp_fail(ctx, TN_ERR_ARG, "--class-weight balanced needs classes, but the task is a regression");
-    return tnp_fail(
-        ctx, TN_ERR_ARG,
-        "--class-weight balanced: least squares (--method evidence, ridge-cv) has one weight a row, multi-label "
-        "classes need one each; use --method svm or logistic, or --sample-weight");
+        return tnp_fail(ctx, TN_ERR_ARG, "option class-weight balanced needs classes, but the task is a regression");
+    return tnp_fail(ctx, TN_ERR_ARG,
+                    "option class-weight balanced: least squares (option method evidence, ridge-cv) has one weight a "
+                    "row, multi-label "
+                    "classes need one each; use option method svm or logistic, or option sample-weight");
 }
 
 /* Moves what belongs to the rows with a weight together. */

@@ -55,7 +55,7 @@ const tn_field *tnp_learn_fields(size_t *count)
         {"grid", TN_FIELD_REALS, offsetof(tnp_learn_options, grid), 1e-30, 1e30, "X,X,...",
          "values of C or lambda that svm-cv or ridge-cv tries"},
         {"calibrate", TN_FIELD_CHOICE, offsetof(tnp_learn_options, calibrate), 0, 0, "auto|yes|no",
-         "fit a temperature to held-out scores for predict --proba; auto where they are there anyway"},
+         "fit a temperature to held-out scores for predict option proba; auto where they are there anyway"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
@@ -204,13 +204,14 @@ static void tell(tn_ctx *ctx, const tnp_linear *l, const tnp_training *out, doub
     if (out->converged)
         return;
     if (l->row_fold)
-        tnp_warn(ctx, "training: models of some folds did not reach the --gap that was asked for");
+        tnp_warn(ctx, "training: models of some folds did not reach the option gap that was asked for");
     else
-        tnp_warn(ctx,
-                 "training: after %zu passes %s is only certain to be within %.3g %% of %s optimum, --gap asks for "
-                 "%.2g %%: more --max-passes, more --mem or another --normalize may help",
-                 out->passes, by_class ? "a class" : "the head", 100 * worst, by_class ? "its" : "the",
-                 100 * l->options->gap);
+        tnp_warn(
+            ctx,
+            "training: after %zu passes %s is only certain to be within %.3g %% of %s optimum, option gap asks for "
+            "%.2g %%: more option max-passes, more option mem or another option normalize may help",
+            out->passes, by_class ? "a class" : "the head", 100 * worst, by_class ? "its" : "the",
+            100 * l->options->gap);
 }
 
 static tnp_newton_options newton_options(const tnp_linear *l)
@@ -419,8 +420,8 @@ static tn_status check_costs(tn_ctx *ctx, const tnp_linear *l, double cost)
     for (size_t i = 0; l->row_weight && i < l->task->y.rows; ++i)
         if (cost * (double)l->row_weight[i] > MOST_COST)
             return tnp_fail(ctx, TN_ERR_DATA,
-                            "--sample-weight: C times the weight of training row %zu is %.3g, expected at most %g", i,
-                            cost * (double)l->row_weight[i], MOST_COST);
+                            "option sample-weight: C times the weight of training row %zu is %.3g, expected at most %g",
+                            i, cost * (double)l->row_weight[i], MOST_COST);
     return TN_OK;
 }
 
@@ -433,7 +434,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     size_t steps = 0;
     tnp_linear_method method = tnp_linear_method_of(l->options, l->logistic, l->bias, l->task->kind);
     if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TNP_SVM_HINGE)
-        return tnp_fail(ctx, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes (or --intercept no)");
+        return tnp_fail(ctx, TN_ERR_ARG, "option loss hinge needs option penalise-bias yes (or option intercept no)");
     TN_TRY(check_costs(ctx, l, cost));
     if (method == TNP_BY_SOFTMAX)
         return l->row_fold ? by_softmax_folds(ctx, l, cost, w, out)

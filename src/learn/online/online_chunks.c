@@ -65,16 +65,18 @@ tn_status tnp_online_check_start(tn_ctx *ctx, const tn_head *from, bool ovr, boo
     if (from->source_count != 0)
         return tnp_fail(
             ctx, TN_ERR_ARG,
-            "--from: the head was made by transfer and has weights of %zu sources beside those of its features; "
+            "option from: the head was made by transfer and has weights of %zu sources beside those of its features; "
             "expected a head of fit",
             from->source_count);
     for (size_t k = 0; !bias && has_place && k < from->classes; ++k)
         has_place = from->bias[k] == 0;
-    return has_place ? TN_OK
-                     : tnp_fail(ctx, TN_ERR_ARG,
-                                "--from: the head has intercepts, or decides at %g, which --intercept no has no place "
-                                "for",
-                                from->threshold);
+    return has_place
+               ? TN_OK
+               : tnp_fail(
+                     ctx, TN_ERR_ARG,
+                     "option from: the head has intercepts, or decides at %g, which option intercept no has no place "
+                     "for",
+                     from->threshold);
 }
 
 /* Intercept of class k for columns with another centre: b + w (c - its own c). */

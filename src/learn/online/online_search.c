@@ -19,20 +19,21 @@ const tn_field *tnp_online_fields(size_t *count)
 {
     static const tn_field fields[] = {
         {"multiclass", TN_FIELD_CHOICE, offsetof(tnp_online_options, multiclass), 0, 0, "mul|u-ovr|e-ovr|w-ovr",
-         "the true class against the best wrong one, or one against the rest: all of it, as many, or --ratio as many"},
+         "the true class against the best wrong one, or one against the rest: all of it, as many, or option ratio as "
+         "many"},
         {"average", TN_FIELD_FLAG, offsetof(tnp_online_options, average), 0, 0, NULL,
          "use the mean of the weights after every sample; this is the default"},
         {"no-average", TN_FIELD_FLAG, offsetof(tnp_online_options, no_average), 0, 0, NULL, "use the last weights"},
         {"epochs", TN_FIELD_INT, offsetof(tnp_online_options, epochs), 1, 1e6, "N",
-         "passes over the rows; with --valid at most"},
+         "passes over the rows; with option valid at most"},
         {"eta", TN_FIELD_REAL, offsetof(tnp_online_options, eta), 0.5, 0.999999, "X", "confidence of cw, scw and scw2"},
         {"shuffle", TN_FIELD_YESNO, offsetof(tnp_online_options, shuffle), 0, 0, "yes|no",
          "visit the rows in a new random order each pass; no keeps file order"},
         {"ratio", TN_FIELD_REAL, offsetof(tnp_online_options, ratio), 0, 1e9, "X", "negatives a positive of w-ovr"},
         {"patience", TN_FIELD_INT, offsetof(tnp_online_options, patience), 0, 1e6, "N",
-         "with --valid: end after so many passes without a better one; 0: never"},
+         "with option valid: end after so many passes without a better one; 0: never"},
         {"tune", TN_FIELD_FLAG, offsetof(tnp_online_options, tune), 0, 0, NULL,
-         "choose C (2^-4 to 2^4) and eta (0.5 to 0.9) on the --valid rows; all values learn from one reading"},
+         "choose C (2^-4 to 2^4) and eta (0.5 to 0.9) on the option valid rows; all values learn from one reading"},
         {"checkpoint", TN_FIELD_TEXT, offsetof(tnp_online_options, checkpoint), 0, 0, "FILE",
          "written after every pass; the same command goes on from it, and removes it at the end"},
     };

@@ -33,7 +33,7 @@ static tn_status read_floats(tn_ctx *ctx, const tn_features *features, size_t st
         if (!isnan(wide[i]) && (wide[i] != floor(wide[i]) || fabs(wide[i]) > LARGEST_WHOLE))
             TN_TRY(tnp_fail(
                 ctx, TN_ERR_DATA,
-                "%s: row %zu: %.6g is not a whole number that names a class; for values give --task regression",
+                "%s: row %zu: %.6g is not a whole number that names a class; for values give option task regression",
                 features->path, start + i / features->cols, wide[i]));
         out[i] = isnan(wide[i]) ? -1 : (int64_t)wide[i];
     }

@@ -295,7 +295,7 @@ tn_status tnp_labels_put_marks(tn_ctx *ctx, tn_labels *labels, size_t row, const
     }
     if (labels->task == TN_TASK_MULTICLASS && count != 1)
         return tnp_fail(ctx, TN_ERR_DATA,
-                        "%s: row %zu has %zu of the %zu classes, expected one, as --task multiclass was given",
+                        "%s: row %zu has %zu of the %zu classes, expected one, as option task multiclass was given",
                         labels->path, row, count, labels->classes);
     return tnp_labels_put(ctx, labels, row, scratch, count);
 }

@@ -73,11 +73,11 @@ static tn_status check_fractions(tn_ctx *ctx, const tally *t)
     }
     if (fraction == SIZE_MAX)
         return TN_OK;
-    return tnp_fail(
-        ctx, TN_ERR_DATA,
-        "%s: the labels are numbers, and %s has a fraction: give --task regression for values, --task multiclass "
-        "for names of classes",
-        t->labels->path, t->labels->names[fraction]);
+    return tnp_fail(ctx, TN_ERR_DATA,
+                    "%s: the labels are numbers, and %s has a fraction: give option task regression for values, option "
+                    "task multiclass "
+                    "for names of classes",
+                    t->labels->path, t->labels->names[fraction]);
 }
 
 /* The class of row 0, when no other row has it; else SIZE_MAX. */
@@ -102,7 +102,7 @@ static tn_status check_header(tn_ctx *ctx, const tally *t)
             return TN_OK;
     return tnp_fail(
         ctx, TN_ERR_DATA,
-        "%s: '%.60s' stands above nothing but numbers and looks like a header: remove the line, or give --task "
+        "%s: '%.60s' stands above nothing but numbers and looks like a header: remove the line, or give option task "
         "multiclass if it is a class",
         t->labels->path, t->labels->names[first]);
 }
@@ -196,7 +196,7 @@ static void warn_of_rows(tn_ctx *ctx, const tally *t, bool balanced)
     bool chosen = t->rows < labels->rows;
     if (labels->task == TN_TASK_MULTICLASS && !chosen && 10 * t->used >= 9 * t->rows && t->rows > 2) {
         tnp_warn(ctx,
-                 "%s: %zu classes in %zu rows: %s row is a class of its own; values need --task regression, "
+                 "%s: %zu classes in %zu rows: %s row is a class of its own; values need option task regression, "
                  "identifiers a tab "
                  "before the label",
                  path, t->used, t->rows, t->used == t->rows ? "every" : "nearly every");
@@ -206,10 +206,11 @@ static void warn_of_rows(tn_ctx *ctx, const tally *t, bool balanced)
         tnp_warn(ctx, "%s: %zu of %zu classes have one row only, '%.60s' is one: nothing is left to check them by",
                  path, t->singles, t->used, labels->names[t->least]);
     if (labels->task == TN_TASK_MULTICLASS && !balanced && t->count[t->most] > UNEVEN * t->count[t->least])
-        tnp_warn(ctx,
-                 "%s: classes are uneven, '%.60s' has %zu rows and '%.60s' %zu; training with --class-weight balanced "
-                 "counts them alike",
-                 path, labels->names[t->most], t->count[t->most], labels->names[t->least], t->count[t->least]);
+        tnp_warn(
+            ctx,
+            "%s: classes are uneven, '%.60s' has %zu rows and '%.60s' %zu; training with option class-weight balanced "
+            "counts them alike",
+            path, labels->names[t->most], t->count[t->most], labels->names[t->least], t->count[t->least]);
 }
 
 static void warn_of_one_hot(tn_ctx *ctx, const tally *t)
@@ -222,7 +223,7 @@ static void warn_of_one_hot(tn_ctx *ctx, const tally *t)
         tnp_warn(
             ctx,
             "%s: every row has one of the %zu classes, but is taken as multi-label, where each class is learned by "
-            "itself; give --task multiclass for one class a row",
+            "itself; give option task multiclass for one class a row",
             labels->path, labels->classes);
 }
 

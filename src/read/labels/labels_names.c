@@ -92,10 +92,11 @@ static tn_status refuse(tn_ctx *ctx, const tn_labels *labels, const char *class,
     size_t number = 0, least = 0;
     bool from_one = tnp_digits(labels->names[0], &least) && least == 1;
     if (!tnp_digits(class, &number))
-        return tnp_fail(ctx, TN_ERR_DATA, "%s: class '%.60s' is no number from 0 up: --classes names those that are",
-                        labels->path, class);
-    return tnp_fail(ctx, TN_ERR_DATA, "%s: class %s, but --classes has %zu names, for 0 to %zu%s", labels->path, class,
-                    count, count - 1,
+        return tnp_fail(ctx, TN_ERR_DATA,
+                        "%s: class '%.60s' is no number from 0 up: option classes names those that are", labels->path,
+                        class);
+    return tnp_fail(ctx, TN_ERR_DATA, "%s: class %s, but option classes has %zu names, for 0 to %zu%s", labels->path,
+                    class, count, count - 1,
                     from_one && number == count ? "; classes that begin with 1 need a line before them" : "");
 }
 

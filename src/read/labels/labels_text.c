@@ -98,7 +98,7 @@ static tn_status take_value(reader *r, tn_labels *labels, tnp_span rest)
 {
     double value = NAN;
     if (rest.length != 0 && !tnp_number(rest, &value))
-        return bad(r, TN_ERR_DATA, "expected a number, as --task regression was given");
+        return bad(r, TN_ERR_DATA, "expected a number, as option task regression was given");
     if (isinf(value))
         return bad(r, TN_ERR_DATA, "value is infinite");
     if (labels->values) {
@@ -241,7 +241,7 @@ static tn_status decide(reader *r, tn_labels *labels)
         return tnp_fail(r->ctx, TN_ERR_DATA, "%s: every row is unlabelled", r->path);
     if (labels->task == TN_TASK_MULTICLASS && r->several) {
         r->line = r->several_line;
-        return bad(r, TN_ERR_DATA, "several names joined by |, but --task multiclass was given");
+        return bad(r, TN_ERR_DATA, "several names joined by |, but option task multiclass was given");
     }
     if (labels->task == TN_TASK_AUTO)
         labels->task = r->several ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS;
