@@ -149,29 +149,30 @@ TN_API const char *tn_task_name(tn_task task);
 /* What is known of each row: classes, or values; and how much it counts. */
 typedef struct tn_labels tn_labels;
 
-/* Reads LABELS: .npy (N whole numbers or texts; N x K of 0/1; other floats for regression), or text, one line per row: a name,
- * names joined by |, optionally preceded by an id and a tab; -1 or an empty line: unlabelled. TN_TASK_AUTO decides by the file.
- * Owned by the caller, free with tn_labels_free. */
+/* Reads LABELS: .npy (N whole numbers or texts; N x K of 0/1; other floats for regression), or text, one line per row:
+ * a name, names joined by |, optionally preceded by an id and a tab; -1 or an empty line: unlabelled. TN_TASK_AUTO
+ * decides by the file. Owned by the caller, free with tn_labels_free. */
 TN_API tn_status tn_labels_open(tn_ctx *ctx, const char *path, tn_task task, tn_labels **out);
 TN_API void tn_labels_free(tn_labels *labels);
 
-/* The same from memory, everything copied. names (classes) may be NULL: "0", "1", ... They keep their order; TN_ERR_ARG for an
- * empty one, TN_ERR_DATA for one that stands there twice or is not UTF-8, for a number that is no class, naming the row, and when
- * every row is unlabelled. */
+/* The same from memory, everything copied. names (classes) may be NULL: "0", "1", ... They keep their order; TN_ERR_ARG
+ * for an empty one, TN_ERR_DATA for one that stands there twice or is not UTF-8, for a number that is no class, naming
+ * the row, and when every row is unlabelled. */
 
-/* Multi-class, by class number, below 0: unlabelled. classes 0: the numbers that occur are the classes, as in a file. */
+/* Multi-class, by class number; below 0: unlabelled. classes 0: those numbers that occur, ascending, as in a file. */
 TN_API tn_status tn_labels_from_numbers(tn_ctx *ctx, const int64_t *numbers, size_t rows, const char *const *names,
                                         size_t classes, tn_labels **out);
-/* Multi-label: row i has the classes numbers[first[i]] .. numbers[first[i+1]-1], in any order; none is a row that has no class,
- * one number below 0 an unlabelled row. first: rows + 1. */
+/* Multi-label: row i has the classes numbers[first[i]] .. numbers[first[i+1]-1], in any order; none is a row that has
+ * no class, one number below 0 an unlabelled row. first: rows + 1. */
 TN_API tn_status tn_labels_from_lists(tn_ctx *ctx, const size_t *first, const int64_t *numbers, size_t rows,
                                       const char *const *names, size_t classes, tn_labels **out);
-/* By 0 and 1, that of row i and class k being marks[i * row_step + k * col_step]. task: TN_TASK_MULTILABEL, as which AUTO counts,
- * or TN_TASK_MULTICLASS, where a row must have one 1. */
+/* By 0 and 1, that of row i and class k being marks[i * row_step + k * col_step]. task: TN_TASK_MULTILABEL, as which
+ * AUTO counts, or TN_TASK_MULTICLASS, where a row must have one 1. */
 TN_API tn_status tn_labels_from_matrix(tn_ctx *ctx, const uint8_t *marks, size_t rows, size_t classes,
                                        ptrdiff_t row_step, ptrdiff_t col_step, const char *const *names, tn_task task,
                                        tn_labels **out);
-/* Regression: values (rows x outputs, compact); a row with a NaN is unlabelled. names NULL: "value" if there is one output. */
+/* Regression: values (rows x outputs, compact); a row with a NaN is unlabelled. names NULL: "value" if there is one
+ * output. */
 TN_API tn_status tn_labels_from_values(tn_ctx *ctx, const double *values, size_t rows, size_t outputs,
                                        const char *const *names, tn_labels **out);
 /* Of an array of any type and order, as tn_labels_open reads one from a file; its ids come along. */
@@ -179,8 +180,9 @@ TN_API tn_status tn_labels_from_features(tn_ctx *ctx, const tn_features *feature
 
 /* Identifiers of the rows (rows, copied; NULL: none), which tn_rows_agree compares. */
 TN_API tn_status tn_labels_set_ids(tn_ctx *ctx, tn_labels *labels, const char *const *ids);
-/* How much each row counts in tn_fit and tn_rank: numbers from 0 up for the rows that take part, of which others need none. From
- * memory, copied (NULL: no weights), or from a representation of one column. TN_ERR_SHAPE when they are not one per row. */
+/* How much each row counts in tn_fit and tn_rank: numbers from 0 up for the rows that take part, of which others need
+ * none. From memory, copied (NULL: no weights), or from a representation of one column. TN_ERR_SHAPE when they are not
+ * one per row. */
 TN_API tn_status tn_labels_set_weights(tn_ctx *ctx, tn_labels *labels, const double *weights, size_t count);
 TN_API tn_status tn_labels_open_weights(tn_ctx *ctx, tn_labels *labels, const char *rep);
 /* Makes a row unlabelled. */
@@ -201,18 +203,19 @@ TN_API const uint32_t *tn_labels_of(const tn_labels *labels, size_t row, size_t 
 TN_API const double *tn_labels_values(const tn_labels *labels);  /* rows x outputs of a regression, else NULL */
 TN_API const double *tn_labels_weights(const tn_labels *labels); /* rows, or NULL: all alike */
 
-/* Labels that can hardly be meant, to be asked before a training. `asked` is the task that tn_labels_open was given: one that was
- * given on purpose settles what it can. Warnings (tn_ctx_set_warning): nearly as many classes as rows, classes of one row, a first
- * row like a header, a 0/1 table with one 1 a row read as multi-label, and, unless balanced, very uneven classes. TN_ERR_DATA where
- * training would be nonsense: numbers with fractions as classes, identifiers before the labels, a header above numbers. */
+/* Labels that can hardly be meant, to be asked before a training. `asked` is the task that tn_labels_open was given:
+ * one that was given on purpose settles what it can. Warnings (tn_ctx_set_warning): nearly as many classes as rows,
+ * classes of one row, a first row like a header, a 0/1 table with one 1 per row read as multi-label, and, unless
+ * balanced, very uneven classes. TN_ERR_DATA where training would be nonsense: numbers with fractions as classes,
+ * identifiers before the labels, a header above numbers. */
 TN_API tn_status tn_labels_judge(tn_ctx *ctx, const tn_labels *labels, tn_task asked, bool balanced);
 
-/* Names of classes from a text, one a line, the first for class 0. Owned by the caller, free with tn_class_names_free. TN_ERR_IO;
- * TN_ERR_FORMAT; TN_ERR_DATA: none, or one twice. */
+/* Names of classes from a text, one per line, the first for class 0. Owned by the caller, free with
+ * tn_class_names_free. TN_ERR_IO; TN_ERR_FORMAT; TN_ERR_DATA: none, or one twice. */
 TN_API tn_status tn_class_names_open(tn_ctx *ctx, const char *path, char ***names, size_t *count);
 TN_API void tn_class_names_free(char **names);
-/* Gives classes that are numbers their names: class "7" becomes names[7]. The order of the classes stays. TN_ERR_DATA for a class
- * that is no number, or none below count; TN_ERR_ARG for a regression. */
+/* Gives classes that are numbers their names: class "7" becomes names[7]. The order of the classes stays. TN_ERR_DATA
+ * for a class that is no number, or none below count; TN_ERR_ARG for a regression. */
 TN_API tn_status tn_labels_name(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count);
 
 /* Rewrites the labels over the given class names (a head's), so that indices agree with score columns.
@@ -222,8 +225,8 @@ TN_API tn_status tn_labels_map(tn_ctx *ctx, tn_labels *labels, const char *const
 /* The same, but labels that are not among them become further classes, behind them and in their own order. */
 TN_API tn_status tn_labels_join(tn_ctx *ctx, tn_labels *labels, const char *const *names, size_t count);
 
-/* One class against the rest, in place: two classes, "not NAME" and NAME, of a multi-class task, whatever it was before. Rows
- * without a label stay without. TN_ERR_DATA when there is no such class, TN_ERR_ARG for a regression. */
+/* One class against the rest, in place: two classes, "not NAME" and NAME, of a multi-class task, whatever it was
+ * before. Rows without a label stay without. TN_ERR_DATA when there is no such class, TN_ERR_ARG for a regression. */
 TN_API tn_status tn_labels_against_rest(tn_ctx *ctx, tn_labels *labels, const char *name);
 
 /* Checks that rows agree, and ids where both carry them: "dino.npy: 4999 rows, but labels.npy has 5000". */

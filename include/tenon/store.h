@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stage 9, store: fitted objects to and from files, and to and from bytes in memory, which are those of the file. Files are
- * written beside and renamed; a failure leaves nothing. `command` is recorded in created_by; may be NULL.
+ * Stage 9, store: fitted objects to and from files, and to and from bytes in memory, which are those of the file. Files
+ * are written beside and renamed; a failure leaves nothing. `command` is recorded in created_by; may be NULL.
  *
  *   ..._to_bytes     *size bytes at *bytes, owned by the caller, free with tn_bytes_free
- *   ..._from_bytes   bytes are borrowed until return; name is what messages call them, may be NULL. Failures as of the file, but
- *                    for TN_ERR_IO */
+ *   ..._from_bytes   bytes are borrowed until return; name is what messages call them, may be NULL. Failures as of the
+ *                    file, but for TN_ERR_IO */
 #ifndef TENON_STORE_H
 #define TENON_STORE_H
 
@@ -43,21 +43,21 @@ TN_API tn_status tn_pq_save(tn_ctx *ctx, const tn_pq *pq, const char *command, c
 TN_API tn_status tn_pq_load(tn_ctx *ctx, const char *path, tn_pq **out);
 TN_API tn_status tn_pq_to_bytes(tn_ctx *ctx, const tn_pq *pq, const char *command, void **bytes, size_t *size);
 TN_API tn_status tn_pq_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_pq **out);
-/* Every row of src as codes, with the centroids they stand for: a representation that tn_features_open reads without another
- * file. Rows are read, encoded and written in blocks. info may be NULL. Besides TN_ERR_OUTPUT: TN_ERR_SHAPE when src has
- * other columns than the quantiser, TN_ERR_DATA for a row with NaN or infinity. */
+/* Every row of src as codes, with the centroids they stand for: a representation that tn_features_open reads without
+ * another file. Rows are read, encoded and written in blocks. info may be NULL. Besides TN_ERR_OUTPUT: TN_ERR_SHAPE
+ * when src has other columns than the quantiser, TN_ERR_DATA for a row with NaN or infinity. */
 TN_API tn_status tn_codes_save(tn_ctx *ctx, const tn_pq *pq, const tn_features *features, const char *command,
                                const char *path, tn_pq_info *info);
 
-/* A learned map as .safetensors, layout in docs/formats.md. Failures as for heads; TN_ERR_ARG for a named map, which needs
- * no file. */
+/* A learned map as .safetensors, layout in docs/formats.md. Failures as for heads; TN_ERR_ARG for a named map, which
+ * needs no file. */
 TN_API tn_status tn_map_save(tn_ctx *ctx, const tn_map *map, const char *command, const char *path);
 TN_API tn_status tn_map_load(tn_ctx *ctx, const char *path, tn_map **out);
 TN_API tn_status tn_map_to_bytes(tn_ctx *ctx, const tn_map *map, const char *command, void **bytes, size_t *size);
 TN_API tn_status tn_map_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_map **out);
 
-/* Every row of src through the map, normalised, as float32 .npy: rows x (columns x tn_map_width). Read, mapped and written in
- * blocks. TN_ERR_OUTPUT; TN_ERR_DATA for a row with NaN or infinity unless nan is TN_NAN_ZERO. */
+/* Every row of src through the map, normalised, as float32 .npy: rows x (columns x tn_map_width). Read, mapped and
+ * written in blocks. TN_ERR_OUTPUT; TN_ERR_DATA for a row with NaN or infinity unless nan is TN_NAN_ZERO. */
 TN_API tn_status tn_map_rows_save(tn_ctx *ctx, const tn_map *map, const tn_features *features, tn_normalize normalize,
                                   tn_nan_policy nan, const char *path);
 /* A float32 .npy written row block by row block. */

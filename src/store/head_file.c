@@ -2,9 +2,9 @@
  *
  * Heads as files and as bytes, which are the same; the layout is described in docs/formats.md.
  *
- *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), transform.<r>.weight (39 x rank, F64) where
- *              representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32); centre (D, F64) and
- *              centre_bias (K, F32) where a column has a centre: bias is that of plain columns then
+ *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), transform.<r>.weight (39 x rank, F64)
+ *              where representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32); centre (D,
+ *              F64) and centre_bias (K, F32) where a column has a centre: bias is that of plain columns then
  *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, temperature,
  *              created_by
  *
@@ -255,7 +255,7 @@ done:
     return st;
 }
 
-/* Lambda, infinite for a class without weights; alpha and beta are not used again, and are what they are for few rows. */
+/* Lambda, infinite for a class without weights; alpha and beta are not used again: whatever they are for few rows. */
 static tn_status load_ridge(tn_ctx *ctx, const tnp_safetensors *file, tn_head *head)
 {
     tn_status st = TN_OK;
@@ -448,7 +448,7 @@ done:
     return st;
 }
 
-/* The head with its names and room for its numbers, from classes and the shape of the weights. */
+/* The head with its names and space for its numbers, from classes and the shape of the weights. */
 static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *classes,
                             size_t reps, tn_head **out)
 {

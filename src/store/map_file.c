@@ -2,12 +2,12 @@
  *
  * Learned maps as files; the layout is described in docs/formats.md.
  *
- *   tensors    weight (39 x K), and where it comes from, as far as that is known: singular_values (39), vectors (39 x 39),
- *              histogram (256), all F64
+ *   tensors    weight (39 x K), and where it comes from, as far as that is known: singular_values (39), vectors (39 x
+ *              39), histogram (256), all F64
  *   metadata   format = tenon-kernel, version, basis, signed, scale, power, tasks, rows, created_by
  *
- * Contributing rates are not kept: they are sums of squared singular values. Numbers of the metadata have the digits that give
- * the same double back. */
+ * Contributing rates are not kept: they are sums of squared singular values. Numbers of the metadata have the digits
+ * that give the same double back. */
 #include "store/store.h"
 #include "tenon/store.h"
 

@@ -73,8 +73,8 @@ static tn_status find_all(tn_ctx *ctx, const tnp_safetensors *file, const char *
         tn_status st = tnp_safetensors_find(ctx, file, slots[i].name, &a);
         if (st != TN_OK)
             return st;
-        bool fits = a.dtype == TN_F64 && a.ndim == (slots[i].cols ? 2u : 1u) && a.shape[0] == slots[i].rows;
-        if (!fits || (slots[i].cols && a.shape[1] != slots[i].cols))
+        bool alike = a.dtype == TN_F64 && a.ndim == (slots[i].cols ? 2u : 1u) && a.shape[0] == slots[i].rows;
+        if (!alike || (slots[i].cols && a.shape[1] != slots[i].cols))
             return tnp_fail(ctx, TN_ERR_FORMAT, "%s: '%s' has another type or shape than 'xty' asks for", path,
                             slots[i].name);
     }

@@ -3,8 +3,8 @@
  * Layout of .safetensors, little-endian:
  *
  *   8 bytes        length n of the header
- *   n bytes        JSON: {"__metadata__":{...}, "name":{"dtype":"F32","shape":[..],"data_offsets":[from,to]}, ...}, padded with
- *                  spaces to a multiple of 8
+ *   n bytes        JSON: {"__metadata__":{...}, "name":{"dtype":"F32","shape":[..],"data_offsets":[from,to]}, ...},
+ *                  padded with spaces to a multiple of 8
  *   the tensors    row-major, one after the other in the order of the header
  *
  * NumPy's format was refused: it holds one array and no provenance. Reading is read/safetensors.c. */

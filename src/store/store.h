@@ -19,8 +19,8 @@ typedef struct tnp_meta {
     const char *key, *value;
 } tnp_meta;
 
-/* Where a container goes: into the file `path`, written beside and renamed; or, where `bytes` is not NULL, into a block that the
- * caller frees with tn_bytes_free. path is what messages call it. */
+/* Where a container goes: into the file `path`, written beside and renamed; or, where `bytes` is not NULL, into a block
+ * that the caller frees with tn_bytes_free. path is what messages call it. */
 typedef struct tnp_store_to {
     const char *path;
     void **bytes;
@@ -33,8 +33,8 @@ tn_status tnp_store_write(tn_ctx *ctx, const tnp_store_to *to, const tnp_meta *m
 /* The same into a file. */
 tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
                          const tnp_tensor *tensors, size_t tensor_count);
-/* The same in two parts, for tensors that are too large to be in memory at once: the header is written here, from all but
- * `data`; their bytes in order, commit and close are the caller's. */
+/* The same in two parts, for tensors that are too large to be in memory at once: the header is written here, from all
+ * but `data`; their bytes in order, commit and close are the caller's. */
 tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
                          const tnp_tensor *tensors, size_t tensor_count, tnp_output **out);
 /* Reads a tensor of just this name, type (TN_F32 or TN_F64) and shape to where its `data` points; values are what `kind` allows. */

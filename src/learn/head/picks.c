@@ -2,9 +2,9 @@
  *
  * What a finished head tells of how it was made: the cost it was trained with, and the columns that a transfer picked.
  *
- * Picked are all columns of sources, and those of features that have a weight, unless most of them do: then nothing was picked
- * among them. The weight of a column is that of the second class where there are two, which mirror each other, else of the class
- * that leans on it most; of equals the first. */
+ * Picked are all columns of sources, and those of features that have a weight, unless most of them do: then nothing was
+ * picked among them. The weight of a column is that of the second class where there are two, which mirror each other,
+ * else of the class that leans on it most; of equals the first. */
 #include "learn/head/head.h"
 
 #include <math.h>

@@ -35,11 +35,12 @@ void tnp_task_free(tnp_task *task);
 /* Finds the targets that never change, and checks that there are rows and classes to learn from. */
 tn_status tnp_task_settle(tn_ctx *ctx, tnp_task *task);
 
-/* Weights of the task's rows: those of its labels times class weights; NULL when all are 1. Owned by the caller, free with
- * tnp_free. TN_ERR_DATA for one that is no number from 0 up, TN_ERR_ARG when the options name weights and the labels have none. */
+/* Weights of the task's rows: those of its labels times class weights; NULL when all are 1. Owned by the caller, free
+ * with tnp_free. TN_ERR_DATA for one that is no number from 0 up, TN_ERR_ARG when the options name weights and the
+ * labels have none. */
 tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tnp_learn_options *options, float **out);
-/* The same for least squares: gives the task its weights, and rows of weight 0 leave it. TN_ERR_ARG where every class would have
- * weights of its own. */
+/* The same for least squares: gives the task its weights, and rows of weight 0 leave it. TN_ERR_ARG where every class
+ * would have weights of its own. */
 tn_status tnp_task_weigh(tn_ctx *ctx, tnp_task *task, const tnp_learn_options *options);
 
 /* Targets of some rows: lists into another's arrays cannot be cut, so they are copied. */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Weights of rows: those that the labels bring, times N / (K n_class) where the classes of a multi-class task are balanced.
+ * Weights of rows: those that the labels bring, times N / (K n_class) where the classes of a multi-class task are
+ * balanced.
  *
  * For the methods that go by least squares, evidence and ridge-cv, a row of weight g has noise of precision
- * g beta (docs/math.md, 1.8). One weight for all classes of a row leaves one matrix of moments for all classes, which is what
- * makes these methods quick; balanced multi-label classes, each with two weights of its own, would need one for each, and are refused. */
+ * g beta (docs/math.md, 1.8). One weight for all classes of a row leaves one matrix of moments for all classes, which
+ * is what makes these methods quick; balanced multi-label classes, each with two weights of its own, would need one for
+ * each, and are refused. */
 #include "learn/head/task.h"
 
 #include <math.h>

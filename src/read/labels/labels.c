@@ -221,7 +221,7 @@ done:
 tn_status tn_labels_against_rest(tn_ctx *ctx, tn_labels *labels, const char *name)
 {
     tn_status st = TN_OK;
-    size_t own = 0, room = strlen(name) + sizeof "not ";
+    size_t own = 0, size = strlen(name) + sizeof "not ";
     char *rest = NULL, **names = NULL;
     uint32_t *cls = NULL;
     if (labels->task == TN_TASK_REGRESSION)
@@ -231,8 +231,8 @@ tn_status tn_labels_against_rest(tn_ctx *ctx, tn_labels *labels, const char *nam
     if (own == labels->classes)
         return tnp_fail(ctx, TN_ERR_DATA, "%s: no class is called '%.60s'; one of its %zu is '%.60s'", labels->path,
                         name, labels->classes, labels->classes ? labels->names[0] : "");
-    TN_TRY(tnp_alloc_raw(ctx, room, 1, &rest));
-    snprintf(rest, room, "not %s", name);
+    TN_TRY(tnp_alloc_raw(ctx, size, 1, &rest));
+    snprintf(rest, size, "not %s", name);
     TN_TRY(tnp_strings_copy(ctx, (const char *const[]){rest, name}, 2, &names));
     TN_TRY(tnp_alloc_raw(ctx, labels->rows, sizeof *cls, &cls));
     for (size_t row = 0, from = 0, count = 0; row < labels->rows; ++row) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Inside of labels. Whatever they come from, they are put together by labels_build.c: a text or an array is turned into class
- * numbers, or values, row by row. `names` and `ids` are single blocks as tnp_strings_new makes them; every array of a tn_labels
- * is released by one tnp_free. */
+ * Inside of labels. Whatever they come from, they are put together by labels_build.c: a text or an array is turned into
+ * class numbers, or values, row by row. `names` and `ids` are single blocks as tnp_strings_new makes them; every array
+ * of a tn_labels is released by one tnp_free. */
 #ifndef TNP_LABELS_H
 #define TNP_LABELS_H
 
@@ -11,15 +11,15 @@
 
 enum { TNP_MAX_CLASSES = 1 << 24 };
 
-/* Positives are kept as lists: the classes of row i are cls[first[i]] .. cls[first[i+1]-1], ascending. Multi-class rows have one
- * or none. Regression has no lists but `values`. */
+/* Positives are kept as lists: the classes of row i are cls[first[i]] .. cls[first[i+1]-1], ascending. Multi-class rows
+ * have one or none. Regression has no lists but `values`. */
 struct tn_labels {
     tn_task task;
     size_t rows, classes;
     char **names;              /* classes; of files sorted: as numbers when all are whole numbers, else by bytes */
     size_t *first;             /* rows + 1; NULL for regression */
     uint32_t *cls;             /* first[rows]; NULL for regression */
-    size_t room;               /* of cls while rows are added */
+    size_t capacity;           /* of cls while rows are added */
     bool *known;               /* rows; false: unlabelled, left out of training */
     double *values;            /* rows x classes; regression only */
     char **ids;                /* rows, or NULL */
@@ -39,12 +39,13 @@ tn_status tnp_labels_limit(tn_ctx *ctx, const tn_labels *labels, size_t classes)
 tn_status tnp_labels_number(tn_ctx *ctx, tn_labels *labels, const int64_t *values, size_t count);
 /* Row `row`, those before it being there: labelled, with these classes. */
 tn_status tnp_labels_put(tn_ctx *ctx, tn_labels *labels, size_t row, const uint32_t *cls, size_t count);
-/* Every row by its class number, below 0 for unlabelled. The classes are those that are named already, or else the numbers that
- * occur, ascending. */
+/* Every row by its class number, below 0 for unlabelled. The classes are those that are named already, or else the
+ * numbers that occur, ascending. */
 tn_status tnp_labels_put_numbers(tn_ctx *ctx, tn_labels *labels, const int64_t *numbers, size_t rows);
 /* Row `row` by `has` (classes), 0 or 1 each; scratch (classes). With TN_TASK_MULTICLASS there must be one 1. */
 tn_status tnp_labels_put_marks(tn_ctx *ctx, tn_labels *labels, size_t row, const int64_t *has, uint32_t *scratch);
-/* Rows whose values are there: a row with NaN is unlabelled; named by numbers, a single one "value", unless names are there. */
+/* Rows whose values are there: a row with NaN is unlabelled; named by numbers, a single one "value", unless names are
+ * there. */
 tn_status tnp_labels_know_values(tn_ctx *ctx, tn_labels *labels);
 /* Sorts the classes of each row and drops repetitions; first and cls must be set. */
 void tnp_labels_tidy(tn_labels *labels);

@@ -5,8 +5,8 @@
  *   N or (N, 1) integers   multi-class: the distinct values but -1, ascending; -1 is unlabelled, less is an error
  *   (N, K) of 0 and 1      multi-label, classes "0" .. "K-1"; a row of zeros is labelled and has no class. With --task
  *                          multiclass every row must have one 1: the one-hot form of N integers
- *   floats                 whole numbers as integers, NaN of a vector as -1; others for regression only, where a row with a
- *                          NaN is unlabelled (its values stay NaN)
+ *   floats                 whole numbers as integers, NaN of a vector as -1; others for regression only, where a row
+ *                          with a NaN is unlabelled (its values stay NaN)
  *   text, .npy only        names, as lines of a text file: labels_words.c
  *
  * The array comes as features, so that every order, type and byte order that a representation may have works. */

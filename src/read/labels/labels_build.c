@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The one way in which labels are put together, and labels from memory. Class numbers are int64, as most programs have them;
- * a list grows by doubling, so that a file is read once and not counted first: at worst twice the 4 bytes per positive. */
+ * The one way in which labels are put together, and labels from memory. Class numbers are int64, as most programs have
+ * them; a list grows by doubling, so that a file is read once and not counted first: at worst twice the 4 bytes per
+ * positive. */
 #include "read/labels/labels.h"
 #include "read/text.h"
 
@@ -40,7 +41,7 @@ tn_status tnp_labels_rows(tn_ctx *ctx, tn_labels *labels, size_t rows)
     } else {
         TN_TRY(tnp_alloc(ctx, rows + 1, sizeof *labels->first, &labels->first));
         TN_TRY(tnp_alloc(ctx, rows, sizeof *labels->cls, &labels->cls));
-        labels->room = rows;
+        labels->capacity = rows;
     }
 done:
     return st;
@@ -94,12 +95,12 @@ done:
 tn_status tnp_labels_put(tn_ctx *ctx, tn_labels *labels, size_t row, const uint32_t *cls, size_t count)
 {
     size_t used = labels->first[row];
-    if (count > labels->room - used) {
-        size_t room = used + tnp_max(count, used);
-        tn_status st = tnp_grow(ctx, &labels->cls, used, room, sizeof *labels->cls);
+    if (count > labels->capacity - used) {
+        size_t capacity = used + tnp_max(count, used);
+        tn_status st = tnp_grow(ctx, &labels->cls, used, capacity, sizeof *labels->cls);
         if (st != TN_OK)
             return st;
-        labels->room = room;
+        labels->capacity = capacity;
     }
     if (count != 0)
         memcpy(labels->cls + used, cls, count * sizeof *cls);
@@ -226,7 +227,7 @@ done:
 
 /* ---- lists ---- */
 
-/* Row `row` by its class numbers; scratch has room for them. */
+/* Row `row` by its class numbers; scratch has as many places. */
 static tn_status put_list(tn_ctx *ctx, tn_labels *labels, size_t row, const int64_t *numbers, size_t count,
                           uint32_t *scratch)
 {

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Labels that can hardly be meant, looked at before a training. A file is read as it stands, and most mistakes in one still make
- * classes: identifiers before the names, values instead of classes, a header line. What cannot be meant is an error; what may be
- * is a warning that says what was understood and what to give instead. --task, given on purpose, settles what it can settle.
+ * Labels that can hardly be meant, looked at before a training. A file is read as it stands, and most mistakes in one
+ * still make classes: identifiers before the names, values instead of classes, a header line. What cannot be meant is
+ * an error; what may be is a warning that says what was understood and what to give instead. --task, given on purpose,
+ * settles what it can settle.
  *
- *   error     names are numbers and some have a fraction; every name is "identifier,label"; one word above nothing but numbers
- *   warning   (nearly) as many classes as rows, all labelled; a first line that reads like a header; classes of one row; the largest class
- *             UNEVEN times the smallest; a 0/1 table that has one 1 in every row
+ *   error     names are numbers and some have a fraction; every name is "identifier,label"; one word above nothing but
+ *             numbers
+ *   warning   (nearly) as many classes as rows, all labelled; a first line that reads like a header; classes of one
+ *             row; the largest class UNEVEN times the smallest; a 0/1 table that has one 1 in every row
  *
- * UNEVEN = 20: there the smaller class is below 5 % of the two, and a classifier that never says it is right 95 % of the time. */
+ * UNEVEN = 20: there the smaller class is below 5 % of the two, and a classifier that never says it is right 95 % of
+ * the time. */
 #include "read/labels/labels.h"
 #include "read/text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Names for classes that are numbers: a text with a name a line, line i + 1 for class i. */
+ * Names for classes that are numbers: a text of one name per line, line i + 1 for class i. */
 #include "read/labels/labels.h"
 #include "read/text.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Labels from text, one line a row: [id TAB] name, or names joined by |, or -1 or nothing for unlabelled. UTF-8;
+ * Labels from text, one line per row: [id TAB] name, or names joined by |, or -1 or nothing for unlabelled. UTF-8;
  * LF or CRLF; blanks around names do not count. A file where some line has a | is multi-label. For regression a
  * line is one number; empty or nan is unlabelled, and -1 is a number like any other.
  *
- * Names are found by sorting all of them (a span each, pointing into the text, which is in memory) and keeping the distinct
- * ones; a class is then looked up by bisection. A hash table was refused: no time was to be won at the sizes of
- * label files, and the classes must be sorted in the end anyway. */
+ * Names are found by sorting all of them (a span each, pointing into the text, which is in memory) and keeping the
+ * distinct ones; a class is then looked up by bisection. A hash table was refused: no time was to be won at the sizes
+ * of label files, and the classes must be sorted in the end anyway. */
 #include "read/labels/labels.h"
 #include "read/features.h"
 #include "read/text.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Weights of rows in training, from memory or from a file of one column. They stand with the labels, which are the other fact
- * that a training has of each row: whoever gets the labels has them, and nothing behind the reading opens a file. An option of
- * the learners was refused: it would be a path, or an array without the rows it belongs to. Whether a weight is one is asked
- * where it is used (learn/head/task_weight.c): rows that do not take part may hold anything. */
+ * Weights of rows in training, from memory or from a file of one column. They stand with the labels, which are the
+ * other fact that a training has of each row: whoever gets the labels has them, and nothing behind the reading opens a
+ * file. An option of the learners was refused: it would be a path, or an array without the rows it belongs to. Whether
+ * a weight is a number from 0 up is asked where it is used (learn/head/task_weight.c): rows that do not take part may
+ * hold anything. */
 #include "read/features.h"
 #include "read/labels/labels.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Labels from a .npy of text, '<U12' or '|S12' as numpy has them: every entry is a line of a text of labels and is read as one,
- * so that names joined by |, -1 and nothing mean the same in both. An entry may not hold a tab or a line end. */
+ * Labels from a .npy of text, '<U12' or '|S12' as numpy has them: every entry is a line of a text of labels and is read
+ * as one, so that names joined by |, -1 and nothing mean the same in both. An entry holds no tab and no line end. */
 #include "read/labels/labels.h"
 #include "read/features.h"
 #include "read/text.h"
 
 #include <string.h>
 
-/* N entries, or (N, 1): one a row. */
+/* N entries, or (N, 1): one per row. */
 static tn_status check(tn_ctx *ctx, const char *path, const tnp_array *array)
 {
     char shape[TNP_SHAPE_TEXT];
@@ -26,9 +26,9 @@ static tn_status join(tn_ctx *ctx, const char *path, const tnp_array *array, cha
 {
     tn_status st = TN_OK;
     char *text = NULL;
-    size_t rows = array->shape[0], room = 0, used = 0;
-    TN_TRY(tnp_mul(ctx, rows, array->item + 1, &room));
-    TN_TRY(tnp_alloc_raw(ctx, room + array->item + 1, 1, &text));
+    size_t rows = array->shape[0], most = 0, used = 0;
+    TN_TRY(tnp_mul(ctx, rows, array->item + 1, &most));
+    TN_TRY(tnp_alloc_raw(ctx, most + array->item + 1, 1, &text));
     for (size_t i = 0; i < rows; ++i) {
         size_t n = tnp_array_text(array, i, text + used);
         if (n == SIZE_MAX)
