@@ -76,6 +76,7 @@ struct cli_app {
     const tn_field *given[CLI_MOST_GIVEN]; /* options that stand on the line, each once */
     size_t given_count;
     const char *line; /* the whole command line, for created_by */
+    bool brief;       /* help was asked for by -h: a screen of it */
     bool color;       /* on standard output */
     char **warnings;  /* of the library, told so far: result.c */
     size_t warning_count;
@@ -147,6 +148,8 @@ typedef enum cli_format { CLI_TEXT, CLI_MARKDOWN, CLI_MAN } cli_format;
 void cli_help_command(FILE *out, cli_format format, const cli_command *command);
 void cli_help_all(FILE *out, cli_format format);
 void cli_help_short(FILE *out);
+/* What -h prints: the first examples, the usage, the names of the options; a screen and no more. */
+void cli_help_brief(FILE *out, const cli_command *command);
 
 typedef struct cli_topic {
     const char *title; /* NULL ends the list */

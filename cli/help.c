@@ -184,6 +184,39 @@ static void option_table(FILE *out, cli_format format, const cli_command *comman
 
 /* ---- whole texts ---- */
 
+enum { BRIEF_EXAMPLES = 3 };
+
+/* The names of a table's options on as few lines as they take: what -h shows of them. */
+static void option_names(FILE *out, const cli_command *command, const cli_table *table)
+{
+    size_t count = 0, used = 0;
+    const tn_field *fields = cli_table_fields(table, &count);
+    char names[1200] = "";
+    for (size_t i = 0; i < count && used < sizeof names; ++i)
+        if (cli_field_is_first(command, &fields[i]))
+            used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s", used ? " " : "", fields[i].name);
+    if (used == 0)
+        return;
+    heading(out, CLI_TEXT, 3, table->title);
+    paragraph(out, CLI_TEXT, names, strlen(names));
+}
+
+void cli_help_brief(FILE *out, const cli_command *command)
+{
+    fprintf(out, "tenon %s: %s\n\nExamples:\n", command->name, command->summary);
+    const char *line = command->examples;
+    for (int i = 0; i < BRIEF_EXAMPLES && *line; ++i) {
+        size_t n = strcspn(line, "\n");
+        fprintf(out, "  %.*s\n", (int)n, line);
+        line += n + (line[n] != 0);
+    }
+    fprintf(out, "\nUsage:\n  tenon %s %s\n", command->name, command->arguments);
+    for (const cli_table *t = command->tables + 1; t->title; ++t)
+        option_names(out, command, t);
+    option_names(out, command, command->tables);
+    fprintf(out, "\nSee tenon help %s for what they mean, and for more examples.\n", command->name);
+}
+
 static void one_command(FILE *out, cli_format format, const cli_command *command, bool with_common)
 {
     char line[400];
@@ -226,7 +259,7 @@ void cli_help_short(FILE *out)
           out);
     for (const cli_command *c = cli_commands; c->name; ++c)
         item(out, CLI_TEXT, c->name, strlen(c->name), c->summary, strlen(c->summary));
-    fputs("\nSee tenon help COMMAND, tenon help, tenon --version.\n", out);
+    fputs("\nSee tenon COMMAND -h, tenon help COMMAND, tenon help, tenon --version.\n", out);
 }
 
 static void all_head(FILE *out, cli_format format)
