@@ -231,6 +231,8 @@ int cli_need_labels(const cli_app *app);
 /* From here on warnings of the library are printed and kept. */
 void cli_watch_warnings(cli_app *app);
 void cli_forget_warnings(cli_app *app);
+/* True where --quiet leaves nothing to print: the result is a file, and nobody asked for JSON. */
+bool cli_says_nothing(const cli_app *app);
 /* Prints what the library made of a result: a table, or a JSON object, which gets the warnings. */
 void cli_print_result(const cli_app *app, const char *text);
 /* Text from outside, shown as tn_plain_char does. */

@@ -77,7 +77,7 @@ int cmd_pq(cli_app *app)
     cli_progress_clear();
     if (app->options.json)
         print_json(app, pq, features, &info);
-    else
+    else if (!cli_says_nothing(app))
         print_lines(app, pq, features, &info);
 done:
     tn_pq_free(pq);

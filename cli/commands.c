@@ -37,7 +37,8 @@ void cli_options_default(cli_options *options)
 
 static const tn_field common_fields[] = {
     {"json", TN_FIELD_FLAG, AT(json), 0, 0, NULL, "print one JSON object instead of a table"},
-    {"quiet", TN_FIELD_FLAG, AT(quiet), 0, 0, NULL, "print nothing but results, warnings and errors"},
+    {"quiet", TN_FIELD_FLAG, AT(quiet), 0, 0, NULL,
+     "print warnings and errors only, and results that are not written to a file"},
     {"progress", TN_FIELD_FLAG, AT(progress), 0, 0, NULL, "show progress even when standard error is no terminal"},
     {"no-color", TN_FIELD_FLAG, AT(no_color), 0, 0, NULL, "print without colours, as NO_COLOR does"},
     {"threads", TN_FIELD_INT, AT(threads), 0, 4096, "N", "threads to use; 0: all cores"},

@@ -30,14 +30,6 @@ static void cell_loo(tnp_table *table, const tn_candidate *c)
         tnp_table_cell(table, "-");
 }
 
-static void cell_lambda(tnp_table *table, double lambda)
-{
-    if (isfinite(lambda))
-        tnp_table_cell(table, "%.4g", lambda);
-    else
-        tnp_table_cell(table, "%s", isnan(lambda) ? "-" : "null");
-}
-
 static const char *loo_name(tn_task task)
 {
     return task == TN_TASK_REGRESSION ? "LOO r2" : task == TN_TASK_MULTILABEL ? "LOO mean AP" : "LOO accuracy";
@@ -61,7 +53,7 @@ static void add_candidates(tnp_text *text, const tn_ranking *ranking, bool color
         tnp_table_cell(&table, "%.4f", c->gain_per_label);
         tnp_table_cell(&table, "%.2f", c->log_evidence);
         cell_loo(&table, c);
-        cell_lambda(&table, c->lambda_median);
+        tnp_table_value(&table, c->lambda_median);
         tnp_table_cell(&table, "%.2f", c->seconds);
     }
     tnp_table_finish(&table, text, color);
@@ -206,6 +198,7 @@ static void add_grid(tnp_text *text, const tn_fit_info *info, bool color)
 static void add_lambda(tnp_text *text, const tn_fit_info *info)
 {
     double low = INFINITY, high = -INFINITY;
+    char from[32], to[32];
     for (size_t k = 0; k < info->classes; ++k) {
         if (!isfinite(info->lambda[k]))
             continue;
@@ -218,9 +211,9 @@ static void add_lambda(tnp_text *text, const tn_fit_info *info)
     else if (!(low <= high))
         tnp_text_add(text, "none: no class has weights");
     else if (low < high)
-        tnp_text_add(text, "%.4g to %.4g", low, high);
+        tnp_text_add(text, "%s to %s", tnp_four_digits(low, from), tnp_four_digits(high, to));
     else
-        tnp_text_add(text, "%.4g", low);
+        tnp_text_add(text, "%s", tnp_four_digits(low, from));
     tnp_text_add(text, " (%s)%s\n", info->lambda_rule,
                  info->class_means > 0 && info->class_means < 1
                      ? "; half of the scores is the nearest class mean's: few rows"
