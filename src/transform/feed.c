@@ -314,6 +314,22 @@ size_t tnp_feed_scratch(const tn_feed *feed, size_t count, size_t stride)
     return needs_raw(feed, stride) ? count * feed->raw * sizeof(float) : 0;
 }
 
+double tnp_feed_rounding(const tn_feed *feed)
+{
+    bool has_norm = feed->normalize != TN_NORM_NONE && feed->normalize != TN_NORM_ZSCORE;
+    if (!has_norm && !feed->map)
+        return 0;
+    /* The value itself; and the sum of its row's norm, n terms that are not negative, by u sqrt(n)/3 as in tnp_block_noise. */
+    return DBL_EPSILON / 2 * (1 + (has_norm ? sqrt((double)feed->cols) / 3 : 0));
+}
+
+double tnp_feed_taken_off(const tn_feed *feed, size_t j)
+{
+    if (feed->normalize == TN_NORM_ZSCORE)
+        return feed->means[j] * feed->scales[j];
+    return feed->centre ? feed->centre[j] : 0;
+}
+
 size_t tnp_feed_pass_rows(size_t cols)
 {
     return tnp_max(1, tnp_min(PASS_ROWS, PASS_VALUES / tnp_max(cols, 1)));

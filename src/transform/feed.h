@@ -36,6 +36,11 @@ tn_status tnp_feed_pick_wide(tn_ctx *ctx, const tn_feed *feed, const size_t *row
 void tnp_feed_expect(const tn_feed *feed, size_t start, size_t count, bool soon);
 /* Bytes that a call of tn_feed_read takes beside its output, when it reads so many rows into rows of this stride. */
 size_t tnp_feed_scratch(const tn_feed *feed, size_t count, size_t stride);
+/* How far doubles that are read may be from exact ones, as a share of what they were before tnp_feed_taken_off was taken off: one
+ * standard deviation. 0 for values of the file, and their z-scores: what is taken off these costs no digits. */
+double tnp_feed_rounding(const tn_feed *feed);
+/* What is taken off column j last: its centre, or the mean of a z-score. */
+double tnp_feed_taken_off(const tn_feed *feed, size_t j);
 /* Rows of a block of a pass over rows of doubles. */
 size_t tnp_feed_pass_rows(size_t cols);
 

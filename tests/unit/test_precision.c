@@ -10,6 +10,7 @@
 #include "ref_evidence.h"
 #include "select/ensemble.h"
 #include "select/evidence.h"
+#include "transform/feed.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -21,29 +22,47 @@ typedef struct outcome {
     size_t unbounded, null;
 } outcome;
 
-/* What the library says of p, stored so, normalised so. */
-static outcome found(const ref_problem *p, tn_task task, stored as, tn_normalize kind, bool intercept)
+/* What the library makes of a feed and labels. */
+typedef struct solved {
+    tn_labels *labels;
+    tnp_targets y;
+    tnp_ensemble *ensemble;
+    tnp_ridge *ridge;
+    tn_evidence *evidence;
+} solved;
+
+static void solve(const tn_feed *feed, const ref_problem *p, tn_task task, bool intercept, solved *out)
 {
-    outcome out;
-    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, as));
-    tn_feed *feed = feed_of(features, kind);
-    tn_labels *labels = labels_of(p->y, p->n, p->k, task);
-    tnp_targets y = targets_of(labels);
-    tnp_ensemble *e = NULL;
-    tnp_ridge *ridge = NULL;
-    tn_evidence *v = NULL;
     tn_evidence_options opt;
     const bool constant[MOST_K] = {false};
     const size_t member = 0;
+    *out = (solved){.labels = labels_of(p->y, p->n, p->k, task)};
+    out->y = targets_of(out->labels);
     tn_evidence_options_default(&opt);
     opt.intercept = intercept;
-    assert_fine(test_ctx, tnp_ensemble_new(test_ctx, (const tn_feed *const *)&feed, 1, &y, intercept, false, &e));
-    assert_fine(test_ctx, tnp_ensemble_evidence(test_ctx, e, &member, 1, constant, &opt, &ridge, &v));
-    out = (outcome){v->log_evidence, v->error, v->unbounded_classes, v->null_classes};
-    tnp_ridge_free(ridge);
-    tn_evidence_free(v);
-    tnp_ensemble_free(e);
-    labels_done(labels);
+    assert_fine(test_ctx, tnp_ensemble_new(test_ctx, &feed, 1, &out->y, intercept, false, &out->ensemble));
+    assert_fine(test_ctx, tnp_ensemble_evidence(test_ctx, out->ensemble, &member, 1, constant, &opt, &out->ridge,
+                                                &out->evidence));
+}
+
+static void solved_done(solved *s)
+{
+    tnp_ridge_free(s->ridge);
+    tn_evidence_free(s->evidence);
+    tnp_ensemble_free(s->ensemble);
+    labels_done(s->labels);
+}
+
+/* What the library says of p, stored so, normalised so. */
+static outcome found(const ref_problem *p, tn_task task, stored as, tn_normalize kind, bool intercept)
+{
+    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, as));
+    tn_feed *feed = feed_of(features, kind);
+    solved s;
+    solve(feed, p, task, intercept, &s);
+    const tn_evidence *v = s.evidence;
+    outcome out = {v->log_evidence, v->error, v->unbounded_classes, v->null_classes};
+    solved_done(&s);
     tn_feed_free(feed);
     tn_features_close(features);
     return out;
@@ -380,6 +399,86 @@ static void labels_reproduced_by_few_rows_far_from_zero(void **state)
     }
 }
 
+/* Ridge weights and intercept of the one class, at its own lambda, which comes back; F of it must have no bound. */
+static double fitted(const tn_feed *feed, const ref_problem *p, double *weight, double *bias)
+{
+    float *w = ref_alloc(p->d, sizeof *w), b = 0;
+    solved s;
+    solve(feed, p, TN_TASK_MULTILABEL, true, &s);
+    assert_int_equal(s.evidence->unbounded_classes, 1);
+    assert_fine(test_ctx, tnp_ridge_weights(test_ctx, s.ridge, &feed, 1, s.evidence->lambda, w, &b));
+    double lambda = s.evidence->lambda[0];
+    *bias = (double)b;
+    for (size_t j = 0; j < p->d; ++j)
+        weight[j] = (double)w[j];
+    free(w);
+    solved_done(&s);
+    return lambda;
+}
+
+/* A common row of whole numbers; some columns are one more in some rows, and the last is one more in row 0 only, the one row of
+ * class 0. Column 0 is the same in all. */
+static ref_problem steps(size_t n, size_t d, uint64_t seed)
+{
+    enum { VARY = 6 };
+    ref_rng rng = ref_rng_of(seed);
+    ref_problem p = {n, d, 1, ref_alloc(n * d, sizeof(double)), ref_alloc(n, sizeof(double))};
+    for (size_t j = 0; j < d; ++j)
+        p.x[j] = 20 + (double)ref_below(&rng, 90);
+    for (size_t i = n; i-- > 0;)
+        for (size_t j = 0; j < d; ++j) {
+            bool varies = j > 0 && j <= VARY && ref_below(&rng, 2);
+            p.x[i * d + j] = p.x[j] + (varies || (j == d - 1 && i == 0) ? 1 : 0);
+        }
+    p.y[0] = 1;
+    return p;
+}
+
+/* The label is w'x for w = s (e_last - e_0 x_last / x_0), s = 1 / (x_last of row 0 - x_last of another): the norm of a row is in both
+ * terms, and cancels but for row 0. So the best R is at most lambda |w|^2, and no score is further from its label than its root;
+ * float weights and a float intercept move it by 2^-24 of their terms. */
+static void check_steps(const ref_problem *p, tn_normalize kind, bool centred)
+{
+    double *x = normalised(p->x, p->n, p->d, kind), *w = ref_alloc(p->d, sizeof *w),
+           *mean = ref_alloc(p->d, sizeof *mean);
+    double bias = 0, last = x[2 * p->d - 1] / x[p->d], step = x[p->d - 1] - last * x[0];
+    tn_features *features = open_features(write_matrix("x.npy", p->x, p->n, p->d, AS_I8));
+    tn_feed *feed = feed_of(features, kind);
+    if (centred)
+        assert_fine(test_ctx, tnp_feed_learn_centre(test_ctx, feed, TNP_FEED_FAR));
+    double lambda = fitted(feed, p, w, &bias), misfit = sqrt(lambda * (1 + last * last)) / step;
+    for (size_t i = 0; i < p->n * p->d; ++i)
+        mean[i % p->d] += x[i] / (double)p->n;
+    for (size_t i = 0; i < p->n; ++i) {
+        double score = bias, rounding = fabs(bias);
+        for (size_t j = 0; j < p->d; ++j) {
+            double centre = feed->centre ? feed->centre[j] : 0, v = x[i * p->d + j];
+            score += w[j] * (v - centre);
+            rounding += fabs(w[j] * (v - mean[j]));
+        }
+        assert_true(fabs(score - p->y[i]) <= misfit + 0x1p-24 * rounding);
+    }
+    tn_feed_free(feed);
+    tn_features_close(features);
+    free(x);
+    free(w);
+    free(mean);
+}
+
+/* Values of a normalised row are rounded for their own size, before their mean is taken off. Next to rows that differ by little these
+ * roundings passed for a direction of the features, and its weights hid all others. */
+static void rounding_of_normalised_rows_is_no_direction(void **state)
+{
+    (void)state;
+    const size_t shapes[][2] = {{16, 31}, {40, 12}};
+    const tn_normalize kinds[] = {TN_NORM_L2, TN_NORM_ROOT, TN_NORM_L1};
+    for (size_t seed = 0; seed < 120; ++seed) {
+        ref_problem p = steps(shapes[seed % 2][0], shapes[seed % 2][1], 300 + seed);
+        check_steps(&p, kinds[seed % 3], seed % 4 < 2);
+        ref_problem_free(&p);
+    }
+}
+
 /* Statistics without their rows cannot be made again: their evidence says what it does not know. */
 static void statistics_tell_what_they_lost(void **state)
 {
@@ -464,6 +563,7 @@ int main(void)
         cmocka_unit_test(features_that_cannot_be_squared),
         cmocka_unit_test(columns_of_few_different_values),
         cmocka_unit_test(labels_reproduced_by_few_rows_far_from_zero),
+        cmocka_unit_test(rounding_of_normalised_rows_is_no_direction),
         cmocka_unit_test(statistics_tell_what_they_lost),
         cmocka_unit_test(every_allocation_of_a_second_reading_may_fail),
     };

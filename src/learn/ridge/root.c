@@ -9,11 +9,14 @@
  *   N <= D     X = L Q' with all rows in memory; L = U S V'; z = U'Y, rest = 0
  *
  * Rows are centred by means from a pass of their own (about the first row, so that an offset costs no digits) and multiplied
- * by the roots of their weights. One-sided Jacobi would keep tiny columns beside huge ones to the last digit; it was refused for
- * its cost, ten times that of dgesdd, which is off by eps times the largest singular value.
+ * by the roots of their weights. Normalisation rounds a value for its size before the mean is taken off, which may be far more than
+ * what is left: `blur` is the Frobenius norm of these roundings, and no singular value below it says anything about the rows.
+ * One-sided Jacobi would keep tiny columns beside huge ones to the last digit; it was refused for its cost, ten times that of
+ * dgesdd, which is off by eps times the largest singular value.
  * Oracle: tests/ref/ref_evidence.c in long double, tests/unit/test_precision.c. */
 #include "algebra/blas.h"
 #include "learn/ridge/ridge.h"
+#include "transform/feed.h"
 
 #include <math.h>
 #include <string.h>
@@ -26,6 +29,10 @@ typedef struct root_job {
     tnp_ridge *r;
     double *origin;  /* (dim): the first row, zeros without an intercept */
     double *mean;    /* (dim): of the rows less the origin */
+    double *share;   /* (dim): what a value is rounded by, against x + taken: tnp_feed_rounding */
+    double *taken;   /* (dim): taken off by the feed */
+    double largest;  /* deviation of a value */
+    double blur;     /* sum of squares of all values' roundings */
     double *targets; /* (classes, rows), centred and weighted */
 } root_job;
 
@@ -53,6 +60,15 @@ static tn_status read_rows(tn_ctx *ctx, const root_job *job, size_t start, size_
     return tnp_progress(ctx, "reading", start, job->y->rows);
 }
 
+static void find_rounding(root_job *job)
+{
+    for (size_t f = 0, at = 0; f < job->count; at += tn_feed_cols(job->feeds[f++]))
+        for (size_t j = 0; j < tn_feed_cols(job->feeds[f]); ++j) {
+            job->share[at + j] = tnp_feed_rounding(job->feeds[f]);
+            job->taken[at + j] = tnp_feed_taken_off(job->feeds[f], j);
+        }
+}
+
 /* The first row and the weighted means about it; zeros without an intercept. block (most, dim) is scratch. */
 static tn_status find_means(tn_ctx *ctx, root_job *job, double *block, size_t most)
 {
@@ -76,15 +92,18 @@ done:
     return st;
 }
 
-/* Centres and weighs n rows of x, ld apart; largest is raised to the largest deviation. The origin goes first: the mean itself is
- * rounded by eps of the offset, and columns that are off by a constant can no longer reproduce labels that they do reproduce. */
-static void prepare(const root_job *job, size_t start, size_t n, double *x, size_t ld, double *largest)
+/* Centres and weighs n rows of x, ld apart, and takes note of their largest deviation and of their rounding. The origin goes first:
+ * the mean itself is rounded by eps of the offset, and columns that are off by a constant can no longer reproduce labels that they do
+ * reproduce. */
+static void prepare(root_job *job, size_t start, size_t n, double *x, size_t ld)
 {
     for (size_t i = 0; i < n; ++i) {
         double root = job->y->weight ? sqrt(job->y->weight[start + i]) : 1;
         for (size_t j = 0; j < job->r->dim; ++j) {
             double v = x[i * ld + j] - job->origin[j] - job->mean[j];
-            *largest = fabs(v) > *largest ? fabs(v) : *largest;
+            double rounding = job->share[j] * (x[i * ld + j] + job->taken[j]) * root;
+            job->largest = fabs(v) > job->largest ? fabs(v) : job->largest;
+            job->blur += rounding * rounding;
             x[i * ld + j] = v * root;
         }
     }
@@ -110,8 +129,9 @@ static tn_status decompose(tn_ctx *ctx, root_job *job, bool by_rows, size_t n, d
             right[i * n + j] = right[j * n + i];
             right[j * n + i] = swap;
         }
-    TN_TRY(tnp_spectrum_new_root(ctx, by_rows, n, k, dof - (job->intercept ? 1 : 0), basis, values, z, rest,
-                                 &job->r->spectrum));
+    TN_TRY(tnp_spectrum_new_root(ctx, by_rows, n, k, dof - (job->intercept ? 1 : 0), basis, values, sqrt(job->blur), z,
+                                 rest, &job->r->spectrum));
+    job->r->spectrum->noise.entry = sqrt(job->blur / (dof * (double)job->r->dim));
     if (by_rows)
         left = NULL; /* the spectrum's now */
     else
@@ -128,14 +148,14 @@ static tn_status by_rows_root(tn_ctx *ctx, root_job *job)
 {
     tn_status st = TN_OK;
     size_t n = job->y->rows, dim = job->r->dim;
-    double *x = NULL, *l = NULL, *rest = NULL, largest = 0;
+    double *x = NULL, *l = NULL, *rest = NULL;
     TN_TRY(tnp_alloc_raw(ctx, n * dim, sizeof *x, &x));
     TN_TRY(tnp_alloc_raw(ctx, n * n, sizeof *l, &l));
     TN_TRY(tnp_alloc(ctx, job->y->classes, sizeof *rest, &rest));
     TN_TRY(find_means(ctx, job, x, n));
     TN_TRY(read_rows(ctx, job, 0, n, x, dim));
-    prepare(job, 0, n, x, dim, &largest);
-    TN_TRY(tnp_check_range(ctx, largest));
+    prepare(job, 0, n, x, dim);
+    TN_TRY(tnp_check_range(ctx, job->largest));
     TN_TRY(tnp_lq_root(ctx, n, dim, x, l));
     tnp_free(x);
     x = NULL;
@@ -152,18 +172,18 @@ static tn_status factor_rows(tn_ctx *ctx, root_job *job, size_t p, double *buffe
 {
     tn_status st = TN_OK;
     size_t rows = job->y->rows, dim = job->r->dim, k = job->y->classes;
-    double largest = 0, *more = buffer + p * p;
+    double *more = buffer + p * p;
     TN_TRY(find_means(ctx, job, more, p));
     for (size_t start = 0; start < rows; start += p) {
         size_t n = tnp_min(p, rows - start);
         TN_TRY(read_rows(ctx, job, start, n, more, p));
-        prepare(job, start, n, more, p, &largest);
+        prepare(job, start, n, more, p);
         for (size_t i = 0; i < n; ++i)
             for (size_t c = 0; c < k; ++c)
                 more[i * p + dim + c] = job->targets[c * rows + start + i];
         TN_TRY(tnp_qr_root(ctx, p + n, p, buffer));
     }
-    TN_TRY(tnp_check_range(ctx, largest));
+    TN_TRY(tnp_check_range(ctx, job->largest));
 done:
     return st;
 }
@@ -214,6 +234,9 @@ tn_status tnp_ridge_root(tn_ctx *ctx, const tn_feed *const *feeds, size_t count,
     TN_TRY(tnp_ridge_new(ctx, y, dim, intercept, by_rows, &job.r));
     TN_TRY(tnp_alloc(ctx, dim, sizeof *job.origin, &job.origin));
     TN_TRY(tnp_alloc(ctx, dim, sizeof *job.mean, &job.mean));
+    TN_TRY(tnp_alloc_raw(ctx, dim, sizeof *job.share, &job.share));
+    TN_TRY(tnp_alloc_raw(ctx, dim, sizeof *job.taken, &job.taken));
+    find_rounding(&job);
     TN_TRY(tnp_alloc_raw(ctx, y->classes * y->rows, sizeof *job.targets, &job.targets));
     tnp_ridge_targets(y, intercept, job.targets, job.r->ymean);
     TN_TRY(by_rows ? by_rows_root(ctx, &job) : by_columns_root(ctx, &job));
@@ -226,6 +249,8 @@ done:
     tnp_ridge_free(job.r);
     tnp_free(job.origin);
     tnp_free(job.mean);
+    tnp_free(job.share);
+    tnp_free(job.taken);
     tnp_free(job.targets);
     return st;
 }

@@ -109,13 +109,15 @@ static double least_rest(const tnp_spectrum *s, const double *h)
     return least;
 }
 
-/* A singular value below sqrt(order) eps of the largest is a zero. Solves with a diagonal T lose nothing at any lambda, so its
- * floor is where F has nothing more to show. Where as many directions as degrees of freedom interpolate the targets, F is
- * level below the smallest square. Where fewer do, to the last digit of the targets, F has no bound, and is cut where that of moments is.
- * Else R ends at what no direction reaches, and lambda not far below, though it may be as small as the digits of a target allow. */
-static void take_singular(tnp_spectrum *s, const double *singular, const double *h)
+/* A singular value below sqrt(order) eps of the largest, or below what the rows were rounded by, is a zero. Solves with a diagonal T
+ * lose nothing at any lambda, so its floor is where F has nothing more to show. Where as many directions as degrees of freedom
+ * interpolate the targets, F is level below the smallest square. Where fewer do, to the last digit of the targets, F has no bound, and
+ * is cut where that of moments is. Else R ends at what no direction reaches, and lambda not far below, though it may be as small as
+ * the digits of a target allow. */
+static void take_singular(tnp_spectrum *s, const double *singular, double blur, const double *h)
 {
-    double cut = 4 * sqrt((double)s->order) * DBL_EPSILON * singular[0];
+    double cut = 4 * fmax(sqrt((double)s->order) * DBL_EPSILON * singular[0], blur);
+    double noise = fmax(DBL_EPSILON * singular[0], blur);
     for (size_t i = 0; i < s->order && singular[i] > cut; ++i)
         s->rank = i + 1;
     for (size_t i = 0; i < s->rank; ++i) {
@@ -127,17 +129,17 @@ static void take_singular(tnp_spectrum *s, const double *singular, const double 
     if (s->rank == 0)
         return;
     s->largest = s->diag[0];
-    double rounding =
-        1e3 * DBL_EPSILON * DBL_EPSILON * s->largest / s->values[0]; /* of a direction, in a target's square */
+    double rounding = 1e3 * noise * noise / s->values[0]; /* of a direction, in a target's square */
     bool level = (double)s->rank >= s->dof, endless = !level && least_rest(s, h) < rounding;
     s->floor = level     ? fmin(1e-12 * s->largest, 1e-10 * s->values[0])
                : endless ? fmin(1e-12 * s->largest, 1e-2 * s->values[0])
                          : 1e-32 * s->values[0];
-    s->noise = (tnp_noise){.norm = DBL_EPSILON * s->largest * DBL_EPSILON};
+    s->noise = (tnp_noise){.norm = noise * noise};
 }
 
 tn_status tnp_spectrum_new_root(tn_ctx *ctx, bool by_rows, size_t order, size_t classes, double dof, double *basis,
-                                const double *singular, const double *h, const double *rest, tnp_spectrum **out)
+                                const double *singular, double blur, const double *h, const double *rest,
+                                tnp_spectrum **out)
 {
     tn_status st = TN_OK;
     tnp_spectrum *s = NULL;
@@ -151,7 +153,7 @@ tn_status tnp_spectrum_new_root(tn_ctx *ctx, bool by_rows, size_t order, size_t 
             s->yy[k] += h[k * order + i] * h[k * order + i];
     }
     tnp_pack_tiles(h, classes, order, s->h);
-    take_singular(s, singular, h);
+    take_singular(s, singular, blur, h);
     s->q = basis;
     *out = s;
     s = NULL;

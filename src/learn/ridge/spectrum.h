@@ -57,10 +57,11 @@ typedef struct tnp_ridge_values {
  * copied. On success the spectrum owns a and frees it; on failure the caller still does. 4/3 order^3 flops. */
 tn_status tnp_spectrum_new(tn_ctx *ctx, bool dual, size_t order, size_t classes, double dof, double *a, double *rhs,
                            const double *yy, tnp_spectrum **out);
-/* From singular values of X (N,D), descending: basis (order,order) holds V, or U by rows, and is taken over on success; h (classes,
- * order) = U'y as rows; rest (classes) is copied. */
+/* From singular values of X (N,D), descending, and the norm `blur` of what X itself was rounded by: basis (order,order) holds V, or U
+ * by rows, and is taken over on success; h (classes, order) = U'y as rows; rest (classes) is copied. */
 tn_status tnp_spectrum_new_root(tn_ctx *ctx, bool by_rows, size_t order, size_t classes, double dof, double *basis,
-                                const double *singular, const double *h, const double *rest, tnp_spectrum **out);
+                                const double *singular, double blur, const double *h, const double *rest,
+                                tnp_spectrum **out);
 void tnp_spectrum_free(tnp_spectrum *spectrum);
 /* Says what the moments' rounding may have done; counts what it hides. */
 void tnp_spectrum_set_noise(tnp_spectrum *spectrum, const tnp_noise *noise);
