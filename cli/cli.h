@@ -167,6 +167,8 @@ const char *cli_kernels_chosen_by(void);
 void cli_watch_signals(tn_ctx *ctx);
 /* A bar on standard error where it is wanted (progress.c). */
 void cli_progress_start(tn_ctx *ctx, const cli_options *options);
+/* share of the command that is done, from 0 to 1; less than before is as much as before. */
+void cli_progress_show(const char *stage, double share);
 void cli_progress_clear(void);
 
 /* ---- files (files.c) ---- */

@@ -175,12 +175,17 @@ tn_status tnp_online_search_run(tn_ctx *ctx, const tnp_online_plan *plan, tnp_pa
     float *w = NULL;
     tnp_online **at_work = NULL;
     size_t group = s->group;
+    tnp_share whole = tnp_progress_now(ctx);
+    double all = (double)(s->trial_count * s->epochs);
     TN_TRY(tnp_alloc_raw(ctx, s->size, sizeof *w, &w));
     TN_TRY(tnp_alloc(ctx, group, sizeof *at_work, &at_work));
     for (;;) {
         bool any = true;
-        while (any && s->passes < s->epochs)
+        while (any && s->passes < s->epochs) {
+            double done = (double)(s->first * s->epochs + s->passes * s->group);
+            (void)tnp_progress_part(ctx, whole, done / all, (done + (double)s->group) / all);
             TN_TRY(one_pass(ctx, plan, passes, s, at_work, w, &any));
+        }
         if (s->first + s->group == s->trial_count)
             break;
         s->first += s->group;
