@@ -20,7 +20,7 @@ typedef struct tn_evidence_options {
     bool intercept; /* unpenalised intercept; yes: features of today's networks are not centred */
     double
         tolerance; /* stop when lambda is this close to the optimum, relatively; 1e-6: costs a step over the paper's 1e-5 */
-    size_t max_iterations; /* evaluations a class; 500: only em comes near */
+    size_t max_iterations; /* evaluations per class; 500: only em comes near */
     double start;          /* first lambda; 0: from a coarse scan, which also finds a second maximum */
 } tn_evidence_options;
 

@@ -33,7 +33,7 @@ const tn_field *tn_pq_fields(size_t *count)
     static const tn_field fields[] = {
         {"sub", TN_FIELD_INT, offsetof(tn_pq_options, sub), 1, 1 << 20, "N", "columns that one code stands for"},
         {"centroids", TN_FIELD_INT, offsetof(tn_pq_options, centroids), 1, TNP_CODES, "N",
-         "centroids of a group of columns, at most one a row"},
+         "centroids of a group of columns, at most one per row"},
         {"sample", TN_FIELD_INT, offsetof(tn_pq_options, sample), 0, 1e12, "N",
          "rows to train on, drawn by the seed; 0: all"},
         {"iterations", TN_FIELD_INT, offsetof(tn_pq_options, iterations), 0, 1e6, "N", "iterations of k-means at most"},

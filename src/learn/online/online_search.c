@@ -28,7 +28,7 @@ const tn_field *tn_online_fields(size_t *count)
         {"eta", TN_FIELD_REAL, offsetof(tn_online_options, eta), 0.5, 0.999999, "X", "confidence of cw, scw and scw2"},
         {"shuffle", TN_FIELD_YESNO, offsetof(tn_online_options, shuffle), 0, 0, "yes|no",
          "visit the rows in a new random order each pass; no keeps file order"},
-        {"ratio", TN_FIELD_REAL, offsetof(tn_online_options, ratio), 0, 1e9, "X", "negatives a positive of w-ovr"},
+        {"ratio", TN_FIELD_REAL, offsetof(tn_online_options, ratio), 0, 1e9, "X", "negatives per positive of w-ovr"},
         {"patience", TN_FIELD_INT, offsetof(tn_online_options, patience), 0, 1e6, "N",
          "with --valid: end after so many passes without a better one; 0: never"},
         {"tune", TN_FIELD_FLAG, offsetof(tn_online_options, tune), 0, 0, NULL,
