@@ -64,7 +64,7 @@ void cli_progress_show(const char *stage, double share)
     for (int i = 0; i < BAR; ++i)
         fputc(i < filled ? '#' : '.', stderr);
     fprintf(stderr, "] %3.0f %%", 100 * bar.share);
-    if (now - bar.begin > PATIENCE && bar.left > 0)
+    if (now - bar.begin > PATIENCE && bar.left > 0 && bar.share < 1)
         print_left(bar.left);
     fflush(stderr);
     bar.drawn = true;
