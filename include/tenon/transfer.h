@@ -44,8 +44,9 @@ typedef struct tn_transfer_info {
     double loo_error, loo_se; /* share of rows that the arg-max gets wrong without them, and its standard error */
     size_t loo_rows;          /* rows whose class has another row; of 0, or of 1, the two (the second) are NaN */
     double none, rls, greedy; /* errors of auto's candidates, as loo_error; NaN where not tried */
-    double class_means; /* share of the nearest class mean in the heads: 1/2 where classes have few rows, else 0 */
-    char **names;       /* classes */
+    double class_means;  /* share of the nearest class mean in the heads: 5/16 where classes have few rows, else 0 */
+    double source_share; /* of the sources in the squares of all columns, classes that are compared; 0: even parts */
+    char **names;        /* classes */
     double seconds;
 } tn_transfer_info;
 

@@ -27,6 +27,8 @@ static void add_joint(tnp_text *text, const tn_transfer_info *info)
     add_candidates(text, info->none, info->rls, info->greedy);
     if (info->class_means > 0)
         tnp_text_value(text, "class_means", info->class_means);
+    if (info->source_share > 0)
+        tnp_text_value(text, "source_share", info->source_share);
     tnp_text_add(text, ",");
 }
 
@@ -152,7 +154,8 @@ static void add_compared(tnp_text *text, const tn_transfer_info *info, bool colo
         tnp_text_add(text, " of the %zu rows whose class has another", info->loo_rows);
     tnp_text_add(text, info->loo_rows ? "\n" : "");
     if (info->class_means > 0)
-        tnp_text_add(text, "half of the scores is the nearest class mean's on the same columns: few rows\n");
+        tnp_text_add(text, "%.0f %% of the scores is the nearest class mean's on the same columns: few rows\n",
+                     100 * info->class_means);
     list_candidates(text, info->none, info->rls, info->greedy);
     add_verdict(text, info->none, info->loo_error);
     tnp_text_add(text, "\n");

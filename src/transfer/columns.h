@@ -17,6 +17,7 @@ typedef struct tnp_transfer_columns {
     /* Representations and sources, in order; 0: none are told apart. */
     size_t groups, targets; /* the first `targets` of them are the target's */
     size_t *ends;           /* (groups): behind their last column */
+    double share; /* of the sources in the sum of squares of all columns; 0: as much as a representation has */
 } tnp_transfer_columns;
 
 /* All zero. wide: keep doubles. Owned by the caller, free with tnp_transfer_columns_free. */

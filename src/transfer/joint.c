@@ -200,9 +200,10 @@ static void note_mixed(const part_job *job, size_t which)
             const double *held = job->held + (job->slot[i] * classes + k) * steps * 2;
             if (job->part[i] != which)
                 continue;
-            for (size_t s = 0; s < steps; ++s)
-                job->room[s] =
-                    there ? held[2 * s] / 2 + scale[s] * (held[2 * s + 1] - job->square[k * steps + s] / 2) : -1;
+            for (size_t s = 0; s < steps; ++s) {
+                double mean = 2 * scale[s] * (held[2 * s + 1] - job->square[k * steps + s] / 2);
+                job->room[s] = there ? (1 - TNP_MEANS_SHARE) * held[2 * s] + TNP_MEANS_SHARE * mean : -1;
+            }
             note(job, &job->mixed, k, i, steps - 1);
         }
     }
@@ -484,5 +485,6 @@ bool tnp_joint_prefers(const tnp_joint *joint, const double *counts, const doubl
         sum += d;
         square += d * d;
     }
-    return sum > 0 && sum * sum > square - sum * sum / n; /* the variance of the sum, n times that of d */
+    double variance = square - sum * sum / n; /* of the sum: n times that of d */
+    return sum > 0 && sum * sum > 3 * 3 * variance;
 }

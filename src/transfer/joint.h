@@ -36,6 +36,10 @@ tn_status tnp_joint_choose(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_pro
  * basis, is made when it is NULL yet and left to the caller. */
 tn_status tnp_joint_ridge(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
                           tnp_ridge_method method, tnp_ridge_basis **kept, size_t *at);
+/* The share of the sources (columns.h) by the same residuals, of a problem whose columns have none yet; 0, none, where no row
+ * counts, or there are no features or no sources that vary. */
+tn_status tnp_joint_share(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
+                          double *share);
 /* `without` of these: lambda 0.03 of the trace, and tau = 1. */
 size_t tnp_joint_without(tnp_ridge_method method);
 
@@ -58,7 +62,7 @@ typedef struct tnp_joint_left {
 } tnp_joint_left;
 
 /* Parts as of transfer_loo.h, the rows of one class after those of the other dealt out in turn. A class of which no row stays
- * is predicted as -1. mixed, or NULL: the same of the mean of the model's scores and those of the nearest class mean on the same
+ * is predicted as -1. mixed, or NULL: the same of the model's scores with their share of the nearest class mean on the same
  * columns; then one row of every class is left out at a time. The arrays of both are new, free with tnp_joint_left_destroy, also after failure. */
 tn_status tnp_joint_leave(tn_ctx *ctx, const tnp_joint *joint, const tnp_joint_model *model, tnp_joint_left *out,
                           tnp_joint_left *mixed);
@@ -71,11 +75,13 @@ typedef struct tnp_joint_score {
     size_t rows;
 } tnp_joint_score;
 tnp_joint_score tnp_joint_score_of(const tnp_joint *joint, const double *counts, const double *predicted);
-/* Whether `one` (classes, rows) is right about more of the rows that count than `two`, by more than the standard error of the
+/* Whether `one` (classes, rows) is right about more of the rows that count than `two`, by more than three standard errors of the
  * difference. */
 bool tnp_joint_prefers(const tnp_joint *joint, const double *counts, const double *one, const double *two);
 
 /* ---- the nearest class mean: transfer_joint_means.c ---- */
+
+#define TNP_MEANS_SHARE 0.3125 /* of the scores, where classes have few rows; exact in binary and in decimal */
 
 typedef struct tnp_joint_means {
     const tnp_joint *joint;
@@ -101,8 +107,8 @@ double tnp_joint_place(const tnp_joint_means *means, size_t row, size_t column);
 double tnp_joint_means_square(const tnp_joint_means *means, size_t k, const size_t *picks, size_t count);
 /* c, squares = sum_k |d_k|^2; 0 where the means are all the same, and say nothing. */
 double tnp_joint_means_scale(const tnp_joint_means *means, double squares);
-/* Raw weights (cols) and intercept of class k, which uses the same columns, become those of the mean of its scores and the nearest
- * class mean's. */
+/* Raw weights (cols) and intercept of class k, which uses the same columns, become those of its scores with their share of the
+ * nearest class mean's. */
 void tnp_joint_means_mix(const tnp_joint_means *means, size_t k, const size_t *picks, size_t count, double scale,
                          double *w, double *intercept);
 

@@ -7,7 +7,7 @@
  *   g_k(z) = 2 c (d_k'(z - m) - |d_k|^2 / 2)          c = K / sum_k |d_k|^2
  *
  * which is 1 at the own mean and -1 at m, on average over classes: 2 score - 1 of learn/class_means.c, where all classes use all
- * columns. The mean of both is f_k = s_k/2 + c (d_k'(z - m) - |d_k|^2 / 2), s_k the method's own score.
+ * columns. Mixed scores are f_k = (1 - a) s_k + a g_k, s_k the method's own score and a = TNP_MEANS_SHARE.
  *
  * The means of all columns were refused: a head of few picks would have weights everywhere, for no gain (docs/math.md 5.6).
  * Rows of one class have one weight, so their weighted mean is the plain one. Values are taken about the problem's means: a common
@@ -104,13 +104,13 @@ void tnp_joint_means_mix(const tnp_joint_means *means, size_t k, const size_t *p
     const tnp_transfer_problem *p = means->problem;
     double square = 0, shift = 0;
     for (size_t j = 0; j < p->cols; ++j)
-        w[j] /= 2;
+        w[j] *= 1 - TNP_MEANS_SHARE;
     for (size_t c = 0; c < count; ++c) {
         size_t j = picks ? picks[c] : c;
-        double away = tnp_joint_away(means, k, j), own = scale * away * p->inverse[j];
+        double away = tnp_joint_away(means, k, j), own = 2 * TNP_MEANS_SHARE * scale * away * p->inverse[j];
         square += away * away;
         shift += own * (p->mean[j] + means->centre[j]);
         w[j] += own;
     }
-    *intercept = *intercept / 2 - shift - scale * square / 2;
+    *intercept = (1 - TNP_MEANS_SHARE) * *intercept - shift - TNP_MEANS_SHARE * scale * square;
 }

@@ -13,6 +13,15 @@
  * and with n large r_i/L_ii, the form without siblings. Eigenvalues of L are in [0, 1], so R is at most n/(n - 1) and nothing
  * cancels. The form without siblings was refused: a class of two rows is half as frequent as the others when one of them is to
  * be told, smaller lambdas make up for it, and the heads lose a point of accuracy (docs/math.md).
+ *
+ * The share of the sources. With L the least sum of squared residuals over the grid, of ridge on the features (share 0), on both
+ * in even parts, and on the sources (share 1), n rows that count:
+ *
+ *   share = sum_m w_m share_m / sum_m w_m             w_m = L_m^(-n/2)
+ *
+ * the likelihood of n residuals whose variance is not known: the K residuals of one row come from one row, and count as one. Even
+ * parts for all were refused: sources that have nothing to do with the classes cost 15 points with two rows per class, and sources
+ * that know them better than the features are worth 9 more; so was the share of least L, which few rows often miss (docs/math.md).
  * Oracle: tests/unit/test_transfer_joint.c, refits without the row. */
 #include "algebra/blas.h"
 #include "transfer/joint.h"
@@ -134,11 +143,10 @@ static double loss_of(const choice_job *job, double lambda, double tau)
 }
 
 /* The whole grid. */
-static tn_status search(tn_ctx *ctx, const choice_job *job, double *y, size_t *at)
+static tn_status search(tn_ctx *ctx, const choice_job *job, double *y, size_t *at, double *least)
 {
     const tnp_joint *joint = job->joint;
     tn_status st = TN_OK;
-    double least = INFINITY;
     size_t taus = job->pull ? TNP_TAUS : 1;
     for (size_t g = 0; g < TNP_JOINT_LAMBDAS * taus; ++g) {
         double tau = job->pull ? tnp_transfer_tau(g % taus) : 0, loss = 0;
@@ -152,8 +160,8 @@ static tn_status search(tn_ctx *ctx, const choice_job *job, double *y, size_t *a
             TN_TRY(tnp_transfer_problem_relabel(ctx, job->problem, y));
             loss += loss_of(job, lambda, tau);
         }
-        if (loss < least) {
-            least = loss;
+        if (loss < *least) {
+            *least = loss;
             *at = g;
         }
     }
@@ -187,20 +195,16 @@ size_t tnp_joint_without(tnp_ridge_method method)
     return method == TNP_TRANSFER_DAM ? LAMBDA * TNP_TAUS + TAU : LAMBDA;
 }
 
-tn_status tnp_joint_ridge(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
-                          tnp_ridge_method method, tnp_ridge_basis **kept, size_t *at)
+/* *at and *least stay as they came when no row counts. */
+static tn_status search_basis(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
+                              tnp_ridge_method method, const tnp_ridge_basis *basis, size_t *at, double *least)
 {
     tn_status st = TN_OK;
     size_t rows = joint->columns->rows;
-    choice_job job = {.joint = joint, .problem = problem};
+    choice_job job = {.joint = joint, .problem = problem, .basis = basis};
     double *work = NULL;
     TN_TRY(tnp_alloc(ctx, rows, 3 * sizeof *work, &work));
     job.counts = work;
-    if (!*kept)
-        TN_TRY(
-            tnp_ridge_basis_new(ctx, problem, 0, method == TNP_TRANSFER_RLS ? problem->cols : joint->features, kept));
-    job.basis = *kept;
-    *at = tnp_joint_without(method);
     if (!tnp_joint_counts(joint, weights, job.counts))
         goto done;
     TN_TRY(job_init(ctx, &job, weights));
@@ -208,7 +212,7 @@ tn_status tnp_joint_ridge(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_prob
         job.pull = work + 2 * rows;
         tnp_transfer_mean_score(problem, joint->features, work + 2 * rows);
     }
-    TN_TRY(search(ctx, &job, work + rows, at));
+    TN_TRY(search(ctx, &job, work + rows, at, least));
 done:
     tnp_free(job.members);
     tnp_free(job.first);
@@ -217,5 +221,65 @@ done:
     tnp_free(job.gathered);
     tnp_free(job.work);
     tnp_free(work);
+    return st;
+}
+
+tn_status tnp_joint_ridge(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
+                          tnp_ridge_method method, tnp_ridge_basis **kept, size_t *at)
+{
+    tn_status st = TN_OK;
+    double least = INFINITY;
+    if (!*kept)
+        TN_TRY(
+            tnp_ridge_basis_new(ctx, problem, 0, method == TNP_TRANSFER_RLS ? problem->cols : joint->features, kept));
+    *at = tnp_joint_without(method);
+    TN_TRY(search_basis(ctx, joint, problem, weights, method, *kept, at, &least));
+done:
+    return st;
+}
+
+/* ---- how much the sources count for ---- */
+
+/* The mean of the shares of three models, weights (losses): 0 of features alone, `even` of both, 1 of sources alone. */
+static double mean_share(const double losses[3], size_t rows, double even)
+{
+    static const double LEAST = 1e-3; /* neither side vanishes: every method must find its columns */
+    const double shares[3] = {0, even, 1}, best = fmin(fmin(losses[0], losses[1]), losses[2]);
+    double sum = 0, mean = 0;
+    for (size_t m = 0; m < 3; ++m) {
+        double weight = pow(best / losses[m], (double)rows / 2);
+        sum += weight;
+        mean += weight * shares[m];
+    }
+    return best > 0 && isfinite(best) ? fmin(fmax(mean / sum, LEAST), 1 - LEAST) : 0;
+}
+
+tn_status tnp_joint_share(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
+                          double *share)
+{
+    tn_status st = TN_OK;
+    const size_t first[3] = {0, 0, joint->features}, end[3] = {joint->features, problem->cols, problem->cols};
+    double losses[3] = {INFINITY, INFINITY, INFINITY}, trace[3], *counts = NULL;
+    size_t rows = 0, at = 0;
+    tnp_ridge_basis *basis = NULL;
+    *share = 0;
+    if (joint->features == 0 || joint->features == problem->cols)
+        return TN_OK;
+    TN_TRY(tnp_alloc(ctx, problem->rows, sizeof *counts, &counts));
+    (void)tnp_joint_counts(joint, weights, counts);
+    for (size_t i = 0; i < problem->rows; ++i)
+        rows += counts[i] > 0;
+    for (size_t m = 0; rows > 0 && m < 3; ++m) {
+        TN_TRY(tnp_ridge_basis_new(ctx, problem, first[m], end[m] - first[m], &basis));
+        TN_TRY(search_basis(ctx, joint, problem, weights, TNP_TRANSFER_RLS, basis, &at, &losses[m]));
+        trace[m] = basis->trace;
+        tnp_ridge_basis_free(basis);
+        basis = NULL;
+    }
+    if (rows > 0 && trace[0] > 0 && trace[2] > 0)
+        *share = mean_share(losses, rows, trace[2] / trace[1]);
+done:
+    tnp_ridge_basis_free(basis);
+    tnp_free(counts);
     return st;
 }

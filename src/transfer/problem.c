@@ -15,6 +15,7 @@
  *
  *   sum of |z_j|^2 = n/G over each representation, and over all sources, in which every source has the same mean |z_j|^2
  *
+ * or s n over all sources and (1 - s) n over the representations, in equal parts, where the columns have a share s.
  * A scale for every column, the paper's, was refused there: with a few rows a class, columns that are hardly ever active are
  * blown up to the size of all others, which costs up to 9 points of accuracy (docs/math.md).
  *
@@ -161,11 +162,15 @@ static void share_scales(const tnp_transfer_problem *p)
     const tnp_transfer_columns *c = p->columns;
     size_t parts = 0, sources = 0;
     size_t own = count_varying(p, 0, c->targets, &parts), others = count_varying(p, c->targets, c->groups, &sources);
-    double each = (double)(own + others) / (double)(parts + (sources > 0));
+    double all = (double)(own + others), each = all / (double)(parts + (sources > 0)), theirs = each;
+    if (c->share > 0 && own > 0 && others > 0) {
+        theirs = all * c->share;
+        each = (all - theirs) / (double)parts;
+    }
     for (size_t g = 0; g < c->groups; ++g) {
         size_t first = g ? c->ends[g - 1] : 0;
         group_scale scale = scale_of(p, first, c->ends[g]);
-        double inverse = sqrt(each / (double)(g < c->targets ? scale.count : others)) / scale.root;
+        double inverse = sqrt(g < c->targets ? each / (double)scale.count : theirs / (double)others) / scale.root;
         for (size_t j = first; j < c->ends[g]; ++j) {
             if (!(p->inverse[j] > 0))
                 continue;

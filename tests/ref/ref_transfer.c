@@ -80,7 +80,7 @@ void ref_transfer_narrow(ref_transfer *r)
     *r = ref_transfer_from(r->m, r->p, x, y, weights);
 }
 
-void ref_transfer_group(ref_transfer *r, size_t groups, size_t targets, const size_t *ends)
+void ref_transfer_group(ref_transfer *r, size_t groups, size_t targets, const size_t *ends, double given)
 {
     size_t all = 0, large = 0, foreign = 0;
     for (size_t j = 0, g = 0; j < r->p; ++j) {
@@ -103,7 +103,10 @@ void ref_transfer_group(ref_transfer *r, size_t groups, size_t targets, const si
             sum += r->scale[j] * r->scale[j];
             n += r->scale[j] > 0;
         }
-        ref_real share = (ref_real)all / (ref_real)large, own = sqrtl(sum / share);
+        ref_real parts = (ref_real)large, share = (ref_real)all / parts;
+        if (given > 0 && foreign > 0 && large > 1)
+            share = (ref_real)all * (g < targets ? (1 - (ref_real)given) / (parts - 1) : (ref_real)given);
+        ref_real own = sqrtl(sum / share);
         if (g >= targets)
             own = sqrtl(sum / (ref_real)n) * sqrtl((ref_real)foreign / share);
         for (size_t j = first; j < ends[g]; ++j)

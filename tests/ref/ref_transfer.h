@@ -34,8 +34,8 @@ ref_transfer ref_transfer_from(size_t m, size_t p, double *x, double *y, double 
 void ref_transfer_narrow(ref_transfer *r);
 /* Scales of columns to scales of groups: with V the variances of a group, n columns that vary in all and G groups of the target
  * that vary, one more when a source does, a target's group is divided by sqrt(sum V G/n); a source by its root of mean V and then
- * by the one number that makes all sources together as large. */
-void ref_transfer_group(ref_transfer *r, size_t groups, size_t targets, const size_t *ends);
+ * by the one number that makes all sources together as large. share > 0: of n, share is for the sources, the rest for the target. */
+void ref_transfer_group(ref_transfer *r, size_t groups, size_t targets, const size_t *ends, double share);
 void ref_transfer_free(ref_transfer *r);
 
 /* b_S'(C_S + lambda I)^-1 b_S for the n columns of S, and the weights when w is not NULL. False when lambda is 0 and less than

@@ -16,7 +16,7 @@ static ref_transfer literal(const scene *s, size_t c)
     for (size_t i = 0; i < s->n; ++i)
         y[i] = s->y[i * K + c] > 0.5 ? 1 : -1;
     ref_transfer r = ref_transfer_from(s->n, DA + DB, x, y, NULL);
-    ref_transfer_group(&r, 2, 1, (const size_t[]){DA, DA + DB});
+    ref_transfer_group(&r, 2, 1, (const size_t[]){DA, DA + DB}, 0);
     return r;
 }
 

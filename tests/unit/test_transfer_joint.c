@@ -2,178 +2,15 @@
  *
  * Classes that an arg-max compares: scales of groups, the value that all classes share and what is predicted without a row, all
  * against literal loops on the rows that stay; the error of the arg-max and its standard error by hand. */
-#include "transfer/joint.h"
 #include "transfer/loo.h"
-#include "transfer_of.h"
+#include "transfer_task.h"
 
-#include <math.h>
-#include <string.h>
-
-enum { GROUPS = 4, TARGETS = 2, FEATURES = 7, COLS = 14, MOST = 5 };
-static const size_t ends[GROUPS] = {4, 7, 12, 14};
-
-/* Rows of several classes: groups of very different size, one column of each third constant, a class difference in every fifth. */
-typedef struct task {
-    size_t rows, classes, *class_of;
-    double *x;
-    tnp_transfer_columns *columns;
-    bool balanced;
-} task;
-
-static task task_of(tn_ctx *ctx, size_t rows, size_t classes, bool lonely, bool balanced, uint64_t seed)
-{
-    static const double size[GROUPS] = {1, 1e-3, 40, 7};
-    ref_rng rng = ref_rng_of(seed);
-    task t = {.rows = rows, .classes = classes, .balanced = balanced};
-    t.class_of = ref_alloc(rows, sizeof *t.class_of);
-    t.x = ref_alloc(rows * COLS, sizeof *t.x);
-    for (size_t i = 0; i < rows; ++i)
-        t.class_of[i] = lonely && i == 2 ? classes - 1 : i % (classes - lonely);
-    for (size_t i = 0; i < rows; ++i)
-        for (size_t j = 0, g = 0; j < COLS; ++j) {
-            g += j == ends[g];
-            double own = ref_normal(&rng) + (t.class_of[i] == j % classes ? 1.5 : 0);
-            t.x[i * COLS + j] = j % 6 == 5 ? 3 : size[g] * (own + 2);
-        }
-    assert_fine(ctx, tnp_transfer_columns_new(ctx, rows, COLS, true, &t.columns));
-    for (size_t i = 0; i < rows; ++i)
-        tnp_transfer_put_wide(t.columns, i, 0, COLS, t.x + i * COLS);
-    assert_fine(ctx, tnp_transfer_columns_group(ctx, t.columns, GROUPS, TARGETS, ends));
-    return t;
-}
-
-static tnp_joint joint_of(const task *t)
-{
-    return (tnp_joint){t->columns, FEATURES, t->classes, t->class_of, t->balanced};
-}
-
-static void task_free(task *t)
-{
-    tnp_transfer_columns_free(t->columns);
-    free(t->class_of);
-    free(t->x);
-}
-
-static size_t members(const task *t, const bool *stay, size_t k)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < t->rows; ++i)
-        n += (!stay || stay[i]) && t->class_of[i] == k;
-    return n;
-}
-
-/* The problem of class k on the rows that stay, whose classes keep their weight. */
-static ref_transfer literal(const task *t, const bool *stay, size_t k)
-{
-    double *x = ref_alloc(t->rows * COLS, sizeof *x), *y = ref_alloc(t->rows, sizeof *y);
-    double *weights = ref_alloc(t->rows, sizeof *weights);
-    size_t n = 0;
-    for (size_t i = 0; i < t->rows; ++i) {
-        size_t c = t->class_of[i];
-        if (!stay[i])
-            continue;
-        memcpy(x + n * COLS, t->x + i * COLS, COLS * sizeof *x);
-        y[n] = c == k ? 1 : -1;
-        weights[n++] = (t->balanced ? 1 : (double)members(t, NULL, c)) / (double)members(t, stay, c);
-    }
-    ref_transfer r = ref_transfer_from(n, COLS, x, y, weights);
-    ref_transfer_group(&r, GROUPS, TARGETS, ends);
-    return r;
-}
-
-static ref_real trace(const ref_transfer *r, size_t count)
-{
-    ref_real sum = 0;
-    for (size_t i = 0; i < r->m; ++i)
-        for (size_t j = 0; j < count; ++j)
-            sum += r->z[i * r->p + j] * r->z[i * r->p + j];
-    return sum;
-}
-
-/* share (r->m): that of row i, number n of r, in equal parts to the others of its class. */
-static void pass_on(const task *t, const bool *stay, const ref_transfer *r, size_t i, size_t n, ref_real *share)
-{
-    for (size_t k = 0, at = 0; k < t->rows; ++k) {
-        if (!stay[k])
-            continue;
-        bool same = t->class_of[k] == t->class_of[i];
-        share[at] = r->share[at];
-        if (same)
-            share[at] += r->share[n] / (ref_real)(members(t, stay, t->class_of[i]) - 1);
-        if (at == n)
-            share[at] = 0;
-        ++at;
-    }
-}
-
-/* Squared leave-one-out residuals of class k at one lambda, rows whose class has another among those that stay. */
-static ref_real loss_of(const task *t, const bool *stay, size_t k, size_t count, ref_real lambda, ref_real tau)
-{
-    ref_transfer r = literal(t, stay, k);
-    ref_real *share = ref_alloc(r.m, sizeof *share), sum = 0;
-    double *target = ref_alloc(r.m, sizeof *target);
-    size_t columns[COLS];
-    for (size_t n = 0; n < r.m; ++n) {
-        ref_real mean = 0;
-        for (size_t j = FEATURES; j < COLS; ++j)
-            mean += r.x[n * COLS + j] / (COLS - FEATURES);
-        target[n] = (double)((r.y[n] + tau * mean) / (1 + tau));
-    }
-    for (size_t j = 0; j < COLS; ++j)
-        columns[j] = j;
-    for (size_t i = 0, n = 0; i < t->rows; ++i) {
-        if (!stay[i])
-            continue;
-        if (members(t, stay, t->class_of[i]) > 1) {
-            ref_transfer less = r;
-            ref_real off = r.y[n], w[COLS], b = 0;
-            less.share = share;
-            pass_on(t, stay, &r, i, n, share);
-            ref_transfer_ridge(&less, target, columns, count, lambda / (1 + tau), w, &b);
-            off -= b;
-            for (size_t j = 0; j < count; ++j)
-                off -= w[j] * r.x[n * COLS + j];
-            sum += r.weights[n] * off * off;
-        }
-        ++n;
-    }
-    free(share);
-    free(target);
-    ref_transfer_free(&r);
-    return sum;
-}
-
-/* lambda for all classes at one tau: of 13, by literal refits; 10^-1.5 of the trace when no class has two rows. */
-static ref_real lambda_at(const task *t, const bool *stay, size_t count, ref_real tau, ref_real *loss)
-{
-    ref_real least = INFINITY, best = 0, unit = 0;
-    bool any = false;
-    for (size_t k = 0; k < t->classes; ++k) {
-        any |= members(t, stay, k) > 1;
-        if (members(t, stay, k) > 0 && unit == 0) {
-            ref_transfer r = literal(t, stay, k);
-            unit = trace(&r, count);
-            ref_transfer_free(&r);
-        }
-    }
-    for (int g = 0; any && g < 13; ++g) {
-        ref_real sum = 0, lambda = unit * powl(10, -0.5L * g);
-        for (size_t k = 0; k < t->classes; ++k)
-            if (members(t, stay, k) > 0)
-                sum += loss_of(t, stay, k, count, lambda, tau);
-        if (sum < least) {
-            least = sum;
-            best = lambda;
-        }
-    }
-    *loss = least;
-    return any ? best : unit * powl(10, -1.5L);
-}
+enum { MOST = 5 };
 
 static ref_real lambda_of(const task *t, const bool *stay, size_t count)
 {
     ref_real loss = 0;
-    return lambda_at(t, stay, count, 0, &loss);
+    return lambda_at(t, stay, 0, count, 0, &loss);
 }
 
 /* What class k, fitted on the rows that stay, says of the others; ridge on `count` columns, or greedy with at most `most` picks. */
@@ -284,7 +121,7 @@ static void learn_means(const task *t, const bool *stay, const ref_real *scale, 
             l[k].away[c] = members(t, stay, k) > 0 ? mean[k][l[k].picks[c]] - centre[l[k].picks[c]] : 0;
 }
 
-/* 1/2 (s_k + 1)/2 + 1/2 ncm_k of row i, back to -1 .. 1. */
+/* 11/16 s_k + 5/16 (2 ncm_k - 1) of row i. */
 static ref_real mixed_score(const task *t, const learned *l, const ref_real *scale, const ref_real *centre, ref_real c,
                             size_t i)
 {
@@ -295,7 +132,7 @@ static ref_real mixed_score(const task *t, const learned *l, const ref_real *sca
         product += scale[j] > 0 ? l->away[n] * (t->x[i * COLS + j] / scale[j] - centre[j]) : 0;
         square += l->away[n] * l->away[n];
     }
-    return 2 * ((s + 1) / 4 + (0.5L + c * (product - square / 2)) / 2) - 1;
+    return 0.6875L * s + 0.3125L * (2 * (0.5L + c * (product - square / 2)) - 1);
 }
 
 /* out (classes, rows) of the rows that leave, everything from those that stay; ridge on `count` columns, or greedy with most (classes)
@@ -433,6 +270,9 @@ static void one_row_a_class(void **state)
     assert_fine(ctx, tnp_transfer_problem_new(ctx, t.columns, y, weights, &problem));
     assert_fine(ctx, tnp_joint_ridge(ctx, &joint, problem, weights, TNP_TRANSFER_RLS, &basis, &at));
     assert_int_equal(at, 3);
+    double share = -1;
+    assert_fine(ctx, tnp_joint_share(ctx, &joint, problem, weights, &share));
+    assert_true(share == 0);
     assert_int_equal(tnp_joint_without(TNP_TRANSFER_DAM), 3 * TNP_TAUS + 3);
     tnp_ridge_basis_free(basis);
     tnp_transfer_problem_free(problem);
@@ -449,7 +289,7 @@ static void check_pair(tn_ctx *ctx, const task *t, tnp_transfer_problem *problem
     ref_real least = INFINITY, lambda = 0, loss = 0;
     size_t at = 0, tau = 0;
     for (size_t s = 0; s < TNP_TAUS; ++s) {
-        ref_real here = lambda_at(t, stay, FEATURES, powl(10, (ref_real)s - 3), &loss);
+        ref_real here = lambda_at(t, stay, 0, FEATURES, powl(10, (ref_real)s - 3), &loss);
         if (loss < least) {
             least = loss;
             lambda = here;
@@ -496,13 +336,49 @@ static void all_classes_share_one_value(void **state)
     ctx_done(ctx);
 }
 
+/* Of ridge on features, on both and on sources, the mean share, weights L^(-n/2), n = 12 or 11 rows that count. Losses have 1e-10. */
+static void sources_count_for_what_left_out_rows_say(void **state)
+{
+    (void)state;
+    static const size_t first[3] = {0, 0, FEATURES}, count[3] = {FEATURES, COLS, COLS - FEATURES};
+    tn_ctx *ctx = ctx_of(1);
+    for (uint64_t seed = 0; seed < 6; ++seed) {
+        task t = task_of(ctx, 12, 3 + seed % 2, seed % 2, seed / 2 % 2, seed);
+        const tnp_joint joint = joint_of(&t);
+        const ref_real shares[3] = {0, 1.0L / (TARGETS + 1), 1};
+        ref_real loss = 0, sum = 0, mean = 0, rows = seed % 2 ? 11 : 12;
+        double weights[12], y[12], got = -1;
+        bool stay[12];
+        tnp_transfer_problem *problem = NULL;
+        for (size_t i = 0; i < 12; ++i) {
+            stay[i] = true;
+            weights[i] = 1;
+        }
+        for (size_t m = 0; m < 3; ++m) {
+            (void)lambda_at(&t, stay, first[m], count[m], 0, &loss);
+            sum += powl(loss, -rows / 2);
+            mean += powl(loss, -rows / 2) * shares[m];
+        }
+        tnp_joint_weigh(&joint, weights);
+        tnp_joint_labels(&joint, 0, y);
+        assert_fine(ctx, tnp_transfer_problem_new(ctx, t.columns, y, weights, &problem));
+        assert_fine(ctx, tnp_joint_share(ctx, &joint, problem, weights, &got));
+        assert_near_at(seed, got, (double)(mean / sum), 1e-8);
+        tnp_transfer_problem_free(problem);
+        task_free(&t);
+    }
+    ctx_done(ctx);
+}
+
 /* Scales against literal ones: 1e-12, sums of a few squares. */
 static void groups_have_one_scale(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
     task t = task_of(ctx, 11, 3, false, false, 9);
-    for (size_t dead = 0; dead < GROUPS; ++dead) { /* one group after the other becomes constant */
+    for (size_t round = 0; round < 2 * GROUPS; ++round) { /* one group after the other becomes constant */
+        size_t dead = round / 2;
+        t.columns->share = round % 2 ? 0.2 : 0;
         bool stay[11];
         double y[11];
         tnp_transfer_problem *p = NULL;
@@ -548,13 +424,16 @@ static void errors_by_hand(void **state)
     assert_near(score.se, sqrt(4 * 0.25 / (4 * 3)), 1e-15);
     assert_int_equal(score.rows, 4);
     assert_near(tnp_joint_score_of(&joint, counts, b).error, 0.25, 0);
-    /* Three rows better: 9 > 3 - 9/4; two better and one worse: 1 < 3 - 1/4. */
+    /* Three standard errors. Three rows better: 9 > 9 (3 - 9/4); two better and one worse: 1 < 9 (3 - 1/4). */
     double one[15] = {1, 1, 0, 0, 0, /* */ 0, 0, 1, 1, 0, /* */ 0, 0, 0, 0, 1};
     double two[15] = {1, 0, 1, 1, 0, /* */ 0, 1, 0, 0, 0, /* */ 0, 0, 0, 0, 1};
     assert_true(tnp_joint_prefers(&joint, counts, one, two));
     assert_false(tnp_joint_prefers(&joint, counts, two, one));
     one[2] = 2, two[2] = -1;
     assert_false(tnp_joint_prefers(&joint, counts, one, two));
+    /* Two better, none worse: one standard error, 4 > 2 - 1, but not three. */
+    static const double all[15] = {1, 1, 0, 0, 0, /* */ 0, 0, 1, 1, 0}, half[15] = {1, 0, 0, 1, 0, /* */ 0, 1, 1, 0, 0};
+    assert_false(tnp_joint_prefers(&joint, counts, all, half));
     tnp_transfer_columns_free(columns);
     ctx_done(ctx);
 }
@@ -590,6 +469,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_arg_max_is_asked_without_the_row),
         cmocka_unit_test(class_means_are_made_again_without_the_rows),
+        cmocka_unit_test(sources_count_for_what_left_out_rows_say),
         cmocka_unit_test(one_row_a_class),
         cmocka_unit_test(all_classes_share_one_value),
         cmocka_unit_test(groups_have_one_scale),
