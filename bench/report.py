@@ -51,7 +51,8 @@ def answer(lines):
         if inside and not line.startswith(("| target |", "|---")):
             rows.append([cell.strip() for cell in line.strip("|").split("|")])
     missed = "; ".join(f"{what}: {figure}, wanted {wanted}" for what, figure, wanted, word in rows if word != "met")
-    return f"**{sum(row[3] == 'met' for row in rows)} of {len(rows)} targets met{': missed ' + missed if missed else ''}.**"
+    met = sum(row[3] == "met" for row in rows)
+    return f"**{met} of {len(rows)} targets met{': missed ' + missed if missed else ''}.**"
 
 
 def table(head, rows):

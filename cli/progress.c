@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The progress bar: one line on standard error with what is being done, how much of the whole is, and about how long the
- * rest takes. Redrawn at most ten times a second, never backwards, and gone before anything else is printed. Only for
- * a terminal, or when asked for. */
+ * The progress bar: one line on standard error with what is being done, how much of the whole is, and about how long
+ * the rest takes. Redrawn at most ten times a second, never backwards, and gone before anything else is printed. Only
+ * for a terminal, or when asked for. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 
@@ -11,14 +11,14 @@
 
 enum { BAR = 30 };
 static const double REDRAW = 0.1, /* seconds */
-    PATIENCE = 2,                 /* seconds before a guess at the rest is worth reading */
-    WEIGHT = 0.1;                 /* of the newest guess in the one that is shown */
+    PATIENCE = 2,                 /* seconds before an estimate of the rest is worth reading */
+    WEIGHT = 0.1;                 /* of the newest estimate in the one that is shown */
 
 static struct {
     bool wanted, drawn;
     double begin, last; /* seconds: of the start, of the last redraw */
     double share;       /* the largest told */
-    double left;        /* seconds that the rest will take, smoothed; 0: no guess yet */
+    double left;        /* seconds that the rest will take, smoothed; 0: no estimate yet */
 } bar;
 
 static double seconds(void)
@@ -28,9 +28,9 @@ static double seconds(void)
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* The rest takes as long for its share as what is done took for its own. Shares are rough: the guess of the last redraw,
- * less the time since, keeps its weight. */
-static void guess(double now)
+/* The rest takes as long for its share as what is done took for its own. Shares are rough: the estimate of the last
+ * redraw, less the time since, keeps its weight. */
+static void estimate_left(double now)
 {
     double newest = bar.share > 0 ? (now - bar.begin) * (1 - bar.share) / bar.share : 0;
     double kept = bar.left - (now - bar.last);
@@ -56,7 +56,7 @@ void cli_progress_show(const char *stage, double share)
     bar.share = share > bar.share ? share : bar.share;
     if (!bar.wanted || (bar.drawn && now - bar.last < REDRAW))
         return;
-    guess(now);
+    estimate_left(now);
     int filled = (int)(bar.share * BAR);
     fputs("\r\033[K", stderr);
     cli_say(stderr, "%-18.40s", stage);

@@ -56,8 +56,8 @@ def find_program():
 
 
 def write(text, options, picture=None):
-    """A page of everything goes to its place; one of a part to standard output, unless told where. The picture's figures,
-    as pictures.py wants them, go into data/ beside it, and are drawn."""
+    """A page of everything goes to its place; one of a part to standard output, unless told where. The picture's
+    figures, as pictures.py wants them, go into data/ beside it, and are drawn."""
     target = options.output or (options.page if options.whole else None)
     if target is None:
         print(text)

@@ -40,7 +40,7 @@ LINE = 10.5            # points between the lines of labels that stand one above
 
 
 def apart(places, least, low, high):
-    """The same places, ordered as they were, moved as little as is needed to be `least` apart and within [low, high]."""
+    """The same places, ordered as they were, moved until they are `least` apart and within [low, high]."""
     order = sorted(range(len(places)), key=lambda i: places[i])
     new = [min(max(places[i], low), high) for i in order]
     for _ in range(200):
@@ -90,7 +90,8 @@ def name_points(axes, series):
         for dx, dy in sorted(places, key=lambda place: abs(place[0]) + 1.5 * abs(place[1])):
             left = x + dx if dx > 0 else x + dx - wide
             box = (left, y + dy - 5, left + wide, y + dy + 5)
-            inside = frame[0] + 2 < box[0] and box[2] < frame[2] + 60 and frame[1] + 2 < box[1] and box[3] < frame[3] + 4
+            inside = frame[0] + 2 < box[0] and box[2] < frame[2] + 60
+            inside = inside and frame[1] + 2 < box[1] and box[3] < frame[3] + 4
             if inside and not any(meet(box, other) for other in taken):
                 break
         taken.append(box)
@@ -112,8 +113,8 @@ def draw_panel(axes, panel, colour_of):
                   markevery=max(1, len(xs) // 7))
         barred = [p for p in one["points"] if len(p) > 2]
         if barred:
-            axes.errorbar([p[0] + aside for p in barred], [p[1] for p in barred], yerr=[p[2] for p in barred], fmt="none",
-                          ecolor=colour, elinewidth=0.8)
+            axes.errorbar([p[0] + aside for p in barred], [p[1] for p in barred], yerr=[p[2] for p in barred],
+                          fmt="none", ecolor=colour, elinewidth=0.8)
     if panel.get("zero"):
         axes.axhline(0, color=GREY, linewidth=0.9, linestyle=(0, (4, 3)), zorder=1)
     axes.set_title(panel["title"])

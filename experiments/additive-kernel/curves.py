@@ -17,7 +17,7 @@ def rates(found):
 
 
 def gains(found, cells):
-    """Over L2, mean over the sets, a line a network."""
+    """Over L2, mean over the sets, a line per network."""
     lines = {}
     for network in found.sets:
         here = [cell for cell in cells if cell[1] == network]
@@ -35,7 +35,8 @@ def mean_gain(found):
 
 def panel(title, axis, lines, zero=False):
     """lines: {network: [(rank, value)]}"""
-    return {"title": title, "x": "rank of the map", "y": axis, "kind": "lines", "zero": zero, "ticks": [1, 2, 4, 6, 8, 10],
+    return {"title": title, "x": "rank of the map", "y": axis, "kind": "lines", "zero": zero,
+            "ticks": [1, 2, 4, 6, 8, 10],
             "series": [{"name": name, "points": [[rank, round(value, 4), *bar] for rank, value, *bar in line]}
                        for name, line in lines.items()]}
 
@@ -46,7 +47,9 @@ def panels(found):
     first = [panel("likeness of kernels without one set", "least cosine", like)] if like else []
     first += [panel("contributing rate", "share of the singular values", rates(found)),
               panel("gain over L2 rows, mean of sets", "points", gains(found, found.cells()), True),
-              panel("gain over L2 rows, all networks and sets", "points, 95 % interval", {"mean": mean_gain(found)}, True)]
+              panel("gain over L2 rows, all networks and sets", "points, 95 % interval", {"mean": mean_gain(found)},
+                    True)]
     second = [panel(f"gain over L2 rows, {name}", "points",
-                    gains(found, [cell for cell in found.cells() if cell[0] == name]), True) for name in found.set_names()]
+                    gains(found, [cell for cell in found.cells() if cell[0] == name]), True)
+              for name in found.set_names()]
     return {"about": "Made by experiments/additive-kernel/run.", "rows": [first, second]}

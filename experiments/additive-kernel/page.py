@@ -13,8 +13,10 @@ LEARN = "tenon kernel learn --data REP LABELS …"
 FIT = "tenon fit f=x.npy --labels y.npy --transform MAP --method svm --loss hinge --C 1 --select all"
 
 
-ANSWER = {"8a.": "The learned map beats none, L2-normalised rows, on average", "8. ": "It beats none, χ² and Hellinger, all three",
-          "6. ": "That χ² does not help, as in the paper, holds", "7. ": "That Hellinger hurts, as in the paper, holds",
+ANSWER = {"8a.": "The learned map beats none, L2-normalised rows, on average",
+          "8. ": "It beats none, χ² and Hellinger, all three",
+          "6. ": "That χ² does not help, as in the paper, holds",
+          "7. ": "That Hellinger hurts, as in the paper, holds",
           "1. ": "Kernels learned without one of the sets are almost the same",
           "11a.": "The evidence picks the map that is best in the test, by the SVM"}
 

@@ -83,7 +83,7 @@ def ensembles(studies):
 
 
 def iteration_figures(study, optimizer):
-    """(mean, most) evaluations a class over all networks, and how many nats the worst network misses the best by."""
+    """(mean, most) evaluations per class over all networks, and how many nats the worst network misses the best by."""
     own = study["iterations"][optimizer]
     best = {c["name"]: max(x["log_evidence"] for answers in study["iterations"].values() for x in answers
                            if x["name"] == c["name"]) for c in own}

@@ -20,7 +20,8 @@ REFERENCE = {
 
 
 ANSWER = {"The evidence orders": "The evidence puts networks in the order of their test scores, set by set",
-          "The ensemble of highest": "The ensemble of highest evidence is the best of all subsets in the test, set by set",
+          "The ensemble of highest":
+              "The ensemble of highest evidence is the best of all subsets in the test, set by set",
           "The Bayesian choice of λ is competitive with CV ridge":
               "λ by evidence is at most a point below five-fold cross-validation, network by network",
           "It is much faster than CV ridge": "It is at least three times as fast",

@@ -21,5 +21,5 @@ def panel(study):
 def panels(studies):
     """As pictures.py wants them, two in a row."""
     found = [panel(study) for study in studies]
-    return {"about": "Made by experiments/evidence/run. Error bars: one standard error of the test.", "panel": [4.2, 2.7],
-            "between": 6, "right": 0.08, "rows": [found[at:at + 2] for at in range(0, len(found), 2)]}
+    return {"about": "Made by experiments/evidence/run. Error bars: one standard error of the test.",
+            "panel": [4.2, 2.7], "between": 6, "right": 0.08, "rows": [found[at:at + 2] for at in range(0, len(found), 2)]}

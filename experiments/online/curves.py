@@ -40,6 +40,6 @@ def panels(studies):
     rows = []
     for series, axis, more in ((pass_series, "passes", {"ticks": [1, 5, 10, 15, 20]}),
                                (second_series, "milliseconds per network", {})):
-        rows += [[{"title": f"{study['name']}, {method}", "x": axis, "y": f"test {metric(study)}, %", "kind": "lines", **more,
-                   "series": series(study, method)} for study in studies] for method in SHOWN]
+        rows += [[{"title": f"{study['name']}, {method}", "x": axis, "y": f"test {metric(study)}, %", "kind": "lines",
+                   **more, "series": series(study, method)} for study in studies] for method in SHOWN]
     return {"about": "Made by experiments/online/run. Error bars: standard deviation over seeds.", "rows": rows}

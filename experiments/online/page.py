@@ -87,7 +87,8 @@ def picture_lines():
     shown = " and ".join(curves.SHOWN)
     return ["## Curves (Figures 8 and 9)", "",
             f"Test score of {shown}, mean over networks and seeds: against passes, averaged and not; against the "
-            "milliseconds of a network, averaged, for every scheme. Error bars: standard deviation over seeds.", "", "![curves](online.svg)", ""]
+            "milliseconds of a network, averaged, for every scheme. Error bars: standard deviation over seeds.", "",
+            "![curves](online.svg)", ""]
 
 
 def seconds_to(study, kind, at):

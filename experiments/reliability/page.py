@@ -127,8 +127,9 @@ def answer_lines(found):
         lines.append(f"- Fuzzing: **{sum(entry['findings'] for entry in targets)} findings** in "
                      f"{sum(entry['executions'] for entry in targets)} executions of {len(targets)} targets.")
     if "torture" in found:
-        lines.append(f"- Torture: **{found['torture']['findings']} findings** in {found['torture']['runs']} runs of the program "
-                     f"with {found['torture']['kills']} signals and {found['torture']['faults']} faults.")
+        part = found["torture"]
+        lines.append(f"- Torture: **{part['findings']} findings** in {part['runs']} runs of the program with {part['kills']} "
+                     f"signals and {part['faults']} faults.")
     return [*lines, ""]
 
 

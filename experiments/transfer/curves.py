@@ -23,13 +23,16 @@ def points(found, places, method):
 
 def panel(found, name, word):
     places = [place for place in found.places(tasks.SVM) if place[0] == name and figures.kind_of(place[1]) == word]
+    if not places:
+        return None
     return {"title": f"{name}, {word} features", "x": "positives", "y": "balanced accuracy, %", "kind": "lines",
             "ticks": list(SIZES), "aside": 0.09,
-            "series": [{"name": NAMES[method], "points": points(found, places, method)} for method in SHOWN]} if places else None
+            "series": [{"name": NAMES[method], "points": points(found, places, method)} for method in SHOWN]}
 
 
 def panels(found, studies):
     """As pictures.py wants them."""
-    return {"about": "Made by experiments/transfer/run. Error bars: half the 95 % interval over classes, mean of the networks.",
+    return {"about": "Made by experiments/transfer/run. Error bars: half the 95 % interval over classes, mean of the "
+                     "networks.",
             "panel": [4.6, 2.8], "between": 14, "right": 0.12,
             "rows": [[panel(found, study["name"], word) for study in studies] for word in ("strong", "weak")]}

@@ -27,7 +27,8 @@ def spent(doctor, entries):
 
 ANSWER = {"1. ": "With two positives GreedyTL beats its rivals", "1a.": "With two to ten positives it does",
           "5. ": "It is as good as the best source, an oracle, or better",
-          "2. ": "It beats ridge on all sources and features", "4a.": "With 1000 dimensions of noise it beats l1 and elastic net",
+          "2. ": "It beats ridge on all sources and features",
+          "4a.": "With 1000 dimensions of noise it beats l1 and elastic net",
           "6. ": "It beats its rivals with sources off the shelf"}
 
 
@@ -64,7 +65,7 @@ def positives_text(study):
 
 
 def best_table(head_words, methods, columns):
-    """columns: {head: {method: values}}; a row a method, the best mean of a column bold."""
+    """columns: {head: {method: values}}; a row per method, the best mean of a column bold."""
     best = {name: figures.winners({m: values[m] for m in methods if m != ORACLE}) for name, values in columns.items()}
     rows = [[NAMES[m], *(f"**{figures.text(values[m])}**" if m in best[name] else figures.text(values[m])
                          for name, values in columns.items())] for m in methods]
@@ -73,8 +74,8 @@ def best_table(head_words, methods, columns):
 
 def main_lines(found, studies):
     lines = ["## Sources of the same set (Figure 1)", "",
-             "Columns: network and number of positives. The picture has the means over strong and over weak networks, and the mean "
-             "of their intervals.", "",
+             "Columns: network and number of positives. The picture has the means over strong and over weak networks, and "
+             "the mean of their intervals.", "",
              "![balanced accuracy by number of positives](transfer.svg)", ""]
     for study in studies:
         methods = (*METHODS, ORACLE)

@@ -4,8 +4,8 @@
  * nested (candidates, in each of them reading, in that blocks of rows) and nobody knows the number of all its stages
  * beforehand.
  *
- * Whoever knows the steps of what he does deals out parts of the whole: candidate c of n is [c/n, (c+1)/n]. What is
- * told within a part and is no step of anything is a stage: it takes half of what is left of the part,
+ * Code that knows its steps deals out parts of the whole: candidate c of n is [c/n, (c+1)/n]. What is told within a
+ * part and is no step of anything is a stage: it takes half of what is left of the part,
  *
  *   from = max(share, part.from)     to = from + (part.to - from) / 2     share = from + (to - from) done / total
  *

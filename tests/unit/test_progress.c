@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Progress goes forward only: over every command that takes long the shares that are told do not fall, lie in [0, 1] and
- * end at 1, and no single step of a search or of passes makes them jump to the end. */
+ * Progress goes forward only: over every command that takes long the shares that are told do not fall, lie in [0, 1]
+ * and end at 1. */
 #include "map_learn_of.h"
 #include "transfer_scene.h"
 #include "tenon/encode.h"
