@@ -262,8 +262,8 @@ tn_status tn_map_learn(tn_ctx *ctx, const tn_map_data *data, size_t count, const
     (void)tnp_progress_part(ctx, whole, 0.2, 1);
     TN_TRY(learn_sets(ctx, j));
     after = tnp_seconds();
-    TN_TRY(make_map(ctx, j, out));
     TN_TRY(tnp_progress_end(ctx));
+    TN_TRY(make_map(ctx, j, out));
     j->info.svm_seconds = after - before;
     j->info.svd_seconds = tnp_seconds() - after;
     j->info.seconds = tnp_seconds() - begin;
