@@ -160,6 +160,11 @@ def interval(values):
     return statistics.fmean(values), quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 
 
+def barred(x, mean, half):
+    """A point of a picture; one value alone has no interval, and no error bar."""
+    return [x, round(mean, 2)] if math.isnan(half) else [x, round(mean, 2), round(half, 2)]
+
+
 # ---- the page ----
 
 def table(head, rows):

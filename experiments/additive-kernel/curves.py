@@ -3,7 +3,7 @@
 import statistics
 
 import figures
-from common import interval
+from common import barred, interval
 from protocol import NONE, RANKS, Kernel
 
 
@@ -29,8 +29,7 @@ def gains(found, cells):
 
 def mean_gain(found):
     """Over all cells, with half of its 95 % interval."""
-    pairs = [interval(found.differences(found.own(rank), NONE)) for rank in RANKS]
-    return [[rank, round(mean, 2), round(half, 2)] for rank, (mean, half) in zip(RANKS, pairs)]
+    return [barred(rank, *interval(found.differences(found.own(rank), NONE))) for rank in RANKS]
 
 
 def panel(title, axis, lines, zero=False):

@@ -5,7 +5,7 @@ import statistics
 
 import figures
 import tasks
-from common import interval
+from common import barred, interval
 from page import NAMES
 from protocol import SIZES
 
@@ -17,7 +17,7 @@ def points(found, places, method):
     out = []
     for size in SIZES:
         pairs = [interval(found.values(place, tasks.SVM, method, size)) for place in places]
-        out.append([size, *(round(statistics.fmean(values), 2) for values in zip(*pairs))])
+        out.append(barred(size, *map(statistics.fmean, zip(*pairs))))
     return out
 
 
