@@ -6,7 +6,7 @@
 #   make test       every test that needs a few minutes; make test-all adds clang, sanitizers, valgrind, fuzzing
 #   make torture    MINUTES=1 of kills, full disks, failing calls and changing files; finds nothing, or tells how to repeat it
 #   make bench      the benchmarks      make docs      manual, completions and docs/cli.md from the option tables
-#   make install    PREFIX=/usr/local, DESTDIR= honoured
+#   make install    PREFIX=/usr/local, DESTDIR= honoured; make uninstall removes it
 #   make format     clang-format over our C files
 BUILD ?= build
 PREFIX ?= /usr/local
@@ -47,7 +47,11 @@ docs: all
 	@tools/make_docs.sh $(BUILD)/tenon
 
 install: all
-	@cmake --install $(BUILD)
+	@cmake --install $(BUILD) && mv $(BUILD)/install_manifest.txt $(BUILD)/installed.txt
+
+# By a list of its own: tests install elsewhere and write the common one.
+uninstall:
+	@DESTDIR=$(DESTDIR) tools/uninstall.sh $(BUILD)/installed.txt && rm $(BUILD)/installed.txt
 
 format:
 	@tools/check_format.sh --fix
@@ -55,4 +59,4 @@ format:
 clean:
 	@rm -rf $(BUILD) build-*
 
-.PHONY: all demo test test-all torture bench docs install format clean
+.PHONY: all demo test test-all torture bench docs install uninstall format clean

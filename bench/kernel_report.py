@@ -69,7 +69,7 @@ def targets(found):
     for peer in ("vlfeat", "sampler"):
         for name in ("chi2", "learned"):
             times = nanoseconds(maps[peer]) / nanoseconds(maps[name])
-            rows.append((f"{peer} / {name}, time a value, one thread", f"{times:.1f}", f">= {PEER_TARGET:g}",
+            rows.append((f"{peer} / {name}, time per value, one thread", f"{times:.1f}", f">= {PEER_TARGET:g}",
                          verdict(times, PEER_TARGET, True)))
     return rows
 
@@ -172,7 +172,7 @@ def map_lines(found):
              "stays in the cache (`bench/kernel_map.c`): tenon from the row as it is, with L1 norm and scale; VLFeat "
              "(`vl_homogeneouskernelmap_evaluate_f`, order 3, rectangular window) from rows of unit L1 norm. "
              f"Best of {maps['runs']}. scikit-learn: blocks of rows of unit L1 norm, float32, the best of several heights. GB/s "
-             "are those of the output, 4 bytes a value; x chi2 is time a value. memset shows what writing alone costs.", ""]
+             "are those of the output, 4 bytes per value; x chi2 is time per value. memset shows what writing alone costs.", ""]
     for threads in found["threads"]:
         entries = maps[threads]
         rows = [[NAMES[e["contestant"]], f"{1000 * e['seconds']:.1f}", f"{speed(e):.2f}", f"{nanoseconds(e):.3f}",

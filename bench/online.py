@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The section on online learning: one pass of `tenon fit --method pa` and the other rules over a page-cached file.
 
-Everybody is compared by time a sample. The plain loop and scikit-learn, which are slow, get the PLAIN shape: few rows
+Everybody is compared by time per sample. The plain loop and scikit-learn, which are slow, get the PLAIN shape: few rows
 of the same columns and classes. tenon learns that one too, in file order, to show that the loop learned the same.
 Runs of PA and of the loop take turns, so that a neighbour on the machine, or on its cache, disturbs both alike.
 """

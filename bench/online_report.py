@@ -126,7 +126,7 @@ def csv_rows(facts, found):
             "kernels": peer_kernels if peer else facts["blas_kernels"], "contestant": entry["contestant"],
             "rows": entry["rows"], "seconds": f"{entry['seconds']:.3f}",
             "ratio_to_tenon": f"{ratio(entry, found['entries']):.3f}", "anon_mb": memory_text(entry, "anon_mb"),
-            "note": f"{speed(entry):.0f} samples/s; {note_text(entry)}; ratio: time a sample in that of pa"})
+            "note": f"{speed(entry):.0f} samples/s; {note_text(entry)}; ratio: time per sample in that of pa"})
     large = found["large"]
     return rows + [same | {
         "kernels": facts["blas_kernels"], "contestant": "pa (20 GB)", "rows": large["rows"], "dim": large["dim"],
@@ -167,7 +167,7 @@ def entry_lines(found):
              f"{ratio(e, entries):.2f}", memory_text(e, "anon_mb"), memory_text(e, "resident_mb"), note_text(e)]
             for e in entries]
     return (["## N {}, D {}, K {}, one pass".format(*found["shape"]), ""]
-            + table(["contestant", "samples/s", "of sgemm", "process, s", "time a sample, x PA", "anon MB", "res. MB",
+            + table(["contestant", "samples/s", "of sgemm", "process, s", "time per sample, x PA", "anon MB", "res. MB",
                      "note"], rows)
             + ["`of sgemm`: the 2 K D operations that the scores of a sample take as floats, times samples a second, over "
                "the speed of a large product; updates and reading are not counted as work. More than 100% is possible: "

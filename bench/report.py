@@ -43,6 +43,18 @@ def page_head(title, facts, threads):
             f"{facts['simd']}; {threads}; {others_text(facts)}."]
 
 
+def answer(lines):
+    """The first line of a page: how many of its targets were met, and which were not."""
+    rows, inside = [], False
+    for line in lines:
+        inside = line.startswith("| target |") or (inside and line.startswith("|"))
+        if inside and not line.startswith(("| target |", "|---")):
+            rows.append([cell.strip() for cell in line.strip("|").split("|")])
+    missed = "; ".join(f"{what}: {figure}, wanted {wanted}" for what, figure, wanted, word in rows if word != "met")
+    met = sum(row[3] == "met" for row in rows)
+    return f"**{met} of {len(rows)} targets met{': missed ' + missed if missed else ''}.**"
+
+
 def table(head, rows):
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     return lines + ["| " + " | ".join(row) + " |" for row in rows] + [""]
@@ -62,4 +74,4 @@ def merge_csv(path, section, rows):
 
 def write_page(path, lines):
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text("\n".join(lines))
+    path.write_text("\n".join([lines[0], "", answer(lines), *lines[1:]]))

@@ -210,6 +210,7 @@ static int take_option(cli_app *app, int left, char **word, int *used)
     if (!field)
         return word[0][1] == '-' ? unknown_option(app, name, length) : no_such_option(app, word[0]);
     *used = 1;
+    app->brief |= strcmp(word[0], "-h") == 0;
     if (!cli_was_given(app, field->name) && app->given_count < CLI_MOST_GIVEN)
         app->given[app->given_count++] = field;
     if (field->kind == TN_FIELD_WORDS)

@@ -81,6 +81,7 @@ struct cli_app {
     const tn_field *given[CLI_MOST_GIVEN]; /* options that stand on the line, each once */
     size_t given_count;
     const char *line; /* the whole command line, for created_by */
+    bool brief;       /* help was asked for by -h: a screen of it */
     bool color;       /* on standard output */
     char **warnings;  /* of the library, told so far: result.c */
     size_t warning_count;
@@ -153,6 +154,8 @@ typedef enum cli_format { CLI_TEXT, CLI_MARKDOWN, CLI_MAN } cli_format;
 int cli_help_command(const cli_app *app, FILE *out, cli_format format, const cli_command *command);
 int cli_help_all(const cli_app *app, FILE *out, cli_format format);
 void cli_help_short(FILE *out);
+/* What -h prints: the first examples, the usage, the names of the options; a screen and no more. */
+void cli_help_brief(FILE *out, const cli_app *app);
 
 typedef struct cli_topic {
     const char *title; /* NULL ends the list */
@@ -170,6 +173,8 @@ const char *cli_kernels_chosen_by(void);
 void cli_watch_signals(tn_ctx *ctx);
 /* A bar on standard error where it is wanted (progress.c). */
 void cli_progress_start(tn_ctx *ctx, const cli_options *options);
+/* share of the command that is done, from 0 to 1; less than before is as much as before. */
+void cli_progress_show(const char *stage, double share);
 void cli_progress_clear(void);
 
 /* ---- files (files.c) ---- */
@@ -234,6 +239,8 @@ int cli_need_labels(const cli_app *app);
 /* From here on warnings of the library are printed and kept. */
 void cli_watch_warnings(cli_app *app);
 void cli_forget_warnings(cli_app *app);
+/* True where --quiet leaves nothing to print: the result is a file, and nobody asked for JSON. */
+bool cli_says_nothing(const cli_app *app);
 /* Prints what the library made of a result: a table, which gets its dashes, or a JSON object, which gets the warnings. */
 void cli_print_result(const cli_app *app, char *text);
 /* Gives options in a text of the library their dashes, in place: it becomes shorter (dashes.c). */

@@ -46,6 +46,7 @@ static int score_head(cli_app *app, const cli_features *features, measured *m)
     CLI_TRY(cli_check(app, tn_mat_new(app->ctx, rows, classes, &m->scores)));
     for (size_t start = 0; start < rows; start += BLOCK) {
         size_t count = rows - start < BLOCK ? rows - start : BLOCK;
+        cli_progress_show("scores", (double)start / (double)rows);
         CLI_TRY(cli_check(app, tn_scorer_read(app->ctx, scorer, start, count, m->scores->data + start * classes)));
     }
     if (nan == TN_NAN_DROP)

@@ -116,7 +116,7 @@ static int apply(cli_app *app)
                width);
         cli_json_string(stdout, options->output);
         cli_json_end(app, stdout);
-    } else {
+    } else if (!cli_says_nothing(app)) {
         cli_say(stdout, "%s: %zu rows, %zu columns became %zu\n", options->output, rows, cols, cols * width);
     }
 done:

@@ -34,8 +34,9 @@ static void print_lines(const cli_app *app, const tn_pq *pq, const tn_features *
         cli_say(stdout, "codes       %zu rows of %s in %.2f s\n", info->rows, tn_features_path(features),
                 info->seconds);
     }
-    printf("size        %zu bytes a row instead of %zu: %.4g times smaller than float32, and %zu bytes of centroids\n",
-           groups, 4 * dim, 4.0 * (double)dim / (double)groups, 4 * dim * tn_pq_centroids(pq));
+    printf(
+        "size        %zu bytes per row instead of %zu: %.4g times smaller than float32, and %zu bytes of centroids\n",
+        groups, 4 * dim, 4.0 * (double)dim / (double)groups, 4 * dim * tn_pq_centroids(pq));
     printf("error       %.4g of the mean squared norm\n", info->energy > 0 ? info->error / info->energy : 0);
     cli_say(stdout, "saved as    %s\n", app->options.output);
 }
@@ -77,7 +78,7 @@ int cmd_pq(cli_app *app)
     cli_progress_clear();
     if (app->options.json)
         print_json(app, pq, features, &info);
-    else
+    else if (!cli_says_nothing(app))
         print_lines(app, pq, features, &info);
 done:
     tn_pq_free(pq);

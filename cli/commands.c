@@ -36,7 +36,8 @@ int cli_options_new(cli_app *app)
 
 static const tn_field common_fields[] = {
     {"json", TN_FIELD_FLAG, AT(json), 0, 0, NULL, "print one JSON object instead of a table"},
-    {"quiet", TN_FIELD_FLAG, AT(quiet), 0, 0, NULL, "print nothing but results, warnings and errors"},
+    {"quiet", TN_FIELD_FLAG, AT(quiet), 0, 0, NULL,
+     "print warnings and errors only, and results that are not written to a file"},
     {"progress", TN_FIELD_FLAG, AT(progress), 0, 0, NULL, "show progress even when standard error is no terminal"},
     {"no-color", TN_FIELD_FLAG, AT(no_color), 0, 0, NULL, "print without colours, as NO_COLOR does"},
     {"threads", TN_FIELD_INT, AT(threads), 0, 4096, "N", "threads to use; 0: all cores"},
@@ -48,12 +49,12 @@ static const tn_field common_fields[] = {
 
 #define LABELS                                                                                                         \
     {                                                                                                                  \
-        "labels", TN_FIELD_TEXT, AT(labels), 0, 0, "FILE", "the labels, one a row of every representation"             \
+        "labels", TN_FIELD_TEXT, AT(labels), 0, 0, "FILE", "the labels, one for each row of the representations"       \
     }
 #define CLASSES                                                                                                        \
     {                                                                                                                  \
         "classes", TN_FIELD_TEXT, AT(classes), 0, 0, "FILE",                                                           \
-            "names of classes that are numbers in the labels, a name a line, the first for 0"                          \
+            "names of classes that are numbers in the labels, one name per line, the first for 0"                      \
     }
 #define TASK                                                                                                           \
     {                                                                                                                  \
@@ -79,7 +80,7 @@ static const tn_field fit_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     FORCE,
     {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
-     "the same representations of other rows, to choose the pass and, with --tune, C and eta by"},
+     "the same representations of other rows, which choose the best pass and, with --tune, C and eta"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head; classes that it does not know are added"},
 };
@@ -97,7 +98,7 @@ static const tn_field transfer_fields[] = {
     CLASSES,
     TASK,
     CLASS("learn this class against all others only: a head of two classes"),
-    SOURCE("other classifiers: files of scores, one row a row of the target; heads; folders of heads"),
+    SOURCE("other classifiers: files of scores, with one row for each row of the target; heads; folders of heads"),
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     FORCE,
 };
@@ -118,7 +119,7 @@ static const tn_field eval_fields[] = {
     SOURCE("the sources that a transfer head names"),
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "measure these scores (rows x classes) instead of a head"},
     {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL, "those scores are probabilities: nll and ece too"},
-    {"per-class", TN_FIELD_FLAG, AT(per_class), 0, 0, NULL, "print a line a class too; --json always has them"},
+    {"per-class", TN_FIELD_FLAG, AT(per_class), 0, 0, NULL, "print a line per class too; --json always has them"},
     NAN_POLICY,
 };
 static const tn_field pq_fields[] = {
@@ -173,16 +174,17 @@ const cli_command cli_commands[] = {
                  "tenon rank dino.npy clip.npy --labels y.npy --normalize l2,root --json\n"
                  "tenon rank vgg.npy --labels y.txt --transform none,hellinger,chi2\n"
                  "tenon rank vgg=a.npz:fc7 --labels tags.txt --loo 0 --mem 8G",
-     .details =
-         "A candidate is a representation with a transform and a normalisation, vgg+chi2+root where several of "
-         "them compete. Its score is the log marginal likelihood of "
-         "the labels under a ridge model on it, at the best regularisation of each class: no validation set "
-         "and no grid are needed. The gain is that figure against the model without features, in nats a "
-         "label. The leave-one-out accuracy beside it is exact, in closed form.\n\n"
-         "A transform is the explicit map of an additive kernel: rows are brought to unit L1 norm, then every "
-         "entry becomes one value (hellinger) or seven (chi2, intersection, js) whose products approximate the "
-         "kernel; or those of a file that tenon kernel learn wrote, by the name of which it goes. It is computed "
-         "while rows are read, nothing is stored.",
+     .details = "A candidate is a representation with a transform and a normalisation, vgg+chi2+root where several of "
+                "them compete. Its score is the log marginal likelihood of "
+                "the labels under a ridge model on it, at the best regularisation of each class: no validation set "
+                "and no grid are needed. The gain is that figure against the model without features, in nats "
+                "(units of the natural logarithm) per label. The leave-one-out accuracy beside it is exact, in closed "
+                "form.\n\n"
+                "A transform is the explicit map of an additive kernel: rows are brought to unit L1 norm, then every "
+                "entry becomes one value (hellinger) or seven (chi2, intersection, js) whose products approximate the "
+                "kernel; or those of a file that tenon kernel learn wrote, whose name then stands for the transform. "
+                "It is computed "
+                "while rows are read, nothing is stored.",
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = rank_tables,
@@ -211,9 +213,9 @@ const cli_command cli_commands[] = {
          "representation, or with --select all, do without it. The methods are:\n\n"
          "  evidence -- ridge, its lambda by the evidence: no grid, no folds\n"
          "  ridge-cv -- ridge, its lambda by cross-validation over --grid, 2^-10 to 2^10 by default\n"
-         "  svm -- support vector machines, one a class against the rest, at --C\n"
+         "  svm -- support vector machines, one per class, against the rest, at --C\n"
          "  svm-cv -- the same, C by cross-validation over --grid, 0.01 to 10 by default\n"
-         "  logistic -- multinomial logistic regression at --C; for multi-label one a class\n"
+         "  logistic -- multinomial logistic regression at --C; for multi-label one per class\n"
          "  perceptron, sgd, pa, pa2 -- online, first order: a few passes over rows that never need to fit memory\n"
          "  cw, arow, nherd, scw, scw2 -- online, second order: also a variance for every weight\n\n"
          "Heads of svm and logistic are trained until their distance from the optimum is certified to be below "
@@ -246,13 +248,15 @@ const cli_command cli_commands[] = {
          "-o head.safetensors\n"
          "tenon predict head.safetensors dino=new.npy --source library/",
      .details =
-         "Sources are black boxes: a matrix of scores that any program wrote, one row a row of the target; a head of "
+         "Sources are black boxes: a matrix of scores that any program wrote, with one row for each row of the target; "
+         "a head of "
          "tenon, which is applied to the target's representations; or a folder of heads. Two classes are one "
          "task, the second class against the first; more are one task each, one against the rest, with one method and "
          "one "
-         "set of hyper-parameters for all, for the largest score decides; several labels a row are tasks of their "
+         "set of hyper-parameters for all, for the largest score decides; several labels per row are tasks of their "
          "own.\n\n"
-         "  auto -- two classes, or a label: the one of none, rls and greedytl with the lowest leave-one-out error; "
+         "  auto -- two classes, or one of several labels: the one of none, rls and greedytl with the lowest "
+         "leave-one-out error; "
          "more "
          "classes: greedytl, unless none or rls has an error lower by more than its standard error\n"
          "  greedytl -- features and sources picked one by one for a ridge model, by what each adds\n"
@@ -266,7 +270,8 @@ const cli_command cli_commands[] = {
          "Their hyper-parameters are chosen by leave-one-out error, from few rows that is all there is. What auto "
          "compares, and the error after each pick of greedytl and forward, is that of doing everything again without "
          "the row, picks and regularisation too; above 32 rows they are left out in 32 parts, above 320 in 10, and for "
-         "two classes or a label the regularisation stays. For more classes the error is the share of rows that the "
+         "two classes or one of several labels the regularisation stays. For more classes the error is the share of "
+         "rows that the "
          "largest score gets wrong, and its standard error is given; with one row of every class there is none, and a "
          "head near the class means comes out. The error of the other "
          "methods is that of the best regularisation, and so a little optimistic; that of multikt is more so: its "
@@ -277,7 +282,7 @@ const cli_command cli_commands[] = {
      .library = "transfer",
      .run = cmd_transfer},
     {.name = "predict",
-     .summary = "applies a head: one line a row",
+     .summary = "applies a head: one line per row",
      .arguments = "HEAD REP... [options]",
      .examples = "tenon predict head.safetensors *.test.npy\n"
                  "tenon predict head.safetensors *.test.npy --top 3\n"
@@ -349,7 +354,8 @@ const cli_command cli_commands[] = {
          "An additive kernel is a sum of k(x, y) over the columns of two rows, and its map makes a few values of every "
          "entry, so that a linear head on them is a kernel machine. KERNEL is a file of kernel learn, or a name: "
          "hellinger, chi2, intersection, js.\n\n"
-         "learn trains a support vector machine a class on 39 functions of every entry and keeps the directions that "
+         "learn trains one support vector machine per class on 39 functions of every entry and keeps the directions "
+         "that "
          "all machines share; entries are L1-normalised and scaled first, and what lies beyond the scale is taken for "
          "its end. Data sets may differ in their columns and classes. The contributing rate says how much of the "
          "machines' weights the first values hold. Learn from other tasks than the one to be judged: evidence and "

@@ -190,6 +190,47 @@ static void option_list(FILE *out, cli_format format, const described *d, bool c
 
 /* ---- whole texts ---- */
 
+enum { BRIEF_EXAMPLES = 3 };
+
+/* The names of options on as few lines as they take, under their headings: what -h shows of them. */
+static void option_names(FILE *out, const cli_app *app, bool common)
+{
+    const tn_field *field = NULL;
+    const char *title = NULL, *before = "";
+    char names[1200] = "";
+    size_t used = 0;
+    for (size_t i = 0; (field = cli_field(app->command, app->library, i, &title)); ++i) {
+        if ((i < app->command->tables->count) != common)
+            continue;
+        if (strcmp(title, before) != 0) {
+            if (used)
+                paragraph(out, CLI_TEXT, names, used);
+            heading(out, CLI_TEXT, 3, title);
+            used = 0;
+        }
+        before = title;
+        used += (size_t)snprintf(names + used, sizeof names - used, "%s--%s", used ? " " : "", field->name);
+    }
+    if (used)
+        paragraph(out, CLI_TEXT, names, used);
+}
+
+void cli_help_brief(FILE *out, const cli_app *app)
+{
+    const cli_command *command = app->command;
+    fprintf(out, "tenon %s: %s\n\nExamples:\n", command->name, command->summary);
+    const char *line = command->examples;
+    for (int i = 0; i < BRIEF_EXAMPLES && *line; ++i) {
+        size_t n = strcspn(line, "\n");
+        fprintf(out, "  %.*s\n", (int)n, line);
+        line += n + (line[n] != 0);
+    }
+    fprintf(out, "\nUsage:\n  tenon %s %s\n", command->name, command->arguments);
+    option_names(out, app, false);
+    option_names(out, app, true);
+    fprintf(out, "\nSee tenon help %s for what they mean, and for more examples.\n", command->name);
+}
+
 static int one_command(const cli_app *app, FILE *out, cli_format format, const cli_command *command, bool with_common)
 {
     char line[400];
@@ -240,7 +281,7 @@ void cli_help_short(FILE *out)
           out);
     for (const cli_command *c = cli_commands; c->name; ++c)
         item(out, CLI_TEXT, c->name, strlen(c->name), c->summary, strlen(c->summary));
-    fputs("\nSee tenon help COMMAND, tenon help, tenon --version.\n", out);
+    fputs("\nSee tenon COMMAND -h, tenon help COMMAND, tenon help, tenon --version.\n", out);
 }
 
 static void all_head(FILE *out, cli_format format)

@@ -426,7 +426,7 @@ int info_pq(cli_app *app, FILE *out, const char *path)
     } else {
         cli_say(out, "%s: product quantiser\n", path);
         cli_say(out, "  columns    %zu, %zu a code\n", dim, sub);
-        cli_say(out, "  codes      %zu bytes a row, %.4g times smaller than float32\n", groups,
+        cli_say(out, "  codes      %zu bytes per row, %.4g times smaller than float32\n", groups,
                 (double)(4 * dim) / (double)groups);
         cli_say(out, "  centroids  %zu a code\n", centroids);
     }

@@ -66,7 +66,10 @@ static int run_command(cli_app *app, int argc, char **argv)
     if (code != 0)
         return code;
     if (app->options.help) {
-        code = cli_help_command(app, stdout, CLI_TEXT, app->command);
+        if (app->brief)
+            cli_help_brief(stdout, app);
+        else
+            code = cli_help_command(app, stdout, CLI_TEXT, app->command);
         int written = cli_finish_output(app);
         return code != 0 ? code : written;
     }
@@ -97,7 +100,11 @@ int main(int argc, char **argv)
         printf("tenon %s\n", tn_version());
         return cli_finish_output(&app);
     }
-    const char *name = strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ? "help" : argv[1];
+    if (strcmp(argv[1], "-h") == 0) {
+        cli_help_short(stdout);
+        return cli_finish_output(&app);
+    }
+    const char *name = strcmp(argv[1], "--help") == 0 ? "help" : argv[1];
     app.command = cli_find_command(name);
     if (!app.command)
         return cli_no_such_command(&app, argv[1]);

@@ -62,12 +62,18 @@ void cli_json_end(const cli_app *app, FILE *out)
     fputs(app->warning_count ? "]}\n" : "}\n", out);
 }
 
+bool cli_says_nothing(const cli_app *app)
+{
+    return app->options.quiet && app->options.output && !app->options.json;
+}
+
 void cli_print_result(const cli_app *app, char *text)
 {
     cli_progress_clear();
     if (!app->options.json) {
         cli_add_dashes(text);
-        fputs(text, stdout);
+        if (!cli_says_nothing(app))
+            fputs(text, stdout);
         return;
     }
     fwrite(text, 1, strlen(text) - 1, stdout); /* all but the brace that ends the object */

@@ -17,7 +17,7 @@ const cli_topic cli_topics[] = {
      "A .npy file of N whole numbers or texts (classes), N x K zeros and ones (multi-label, or one-hot with --task "
      "multiclass) or "
      "floats (with --task regression); or "
-     "text, one line a row: a class name, or names joined by | for several. -1 or an empty line means unlabelled: "
+     "text, one line per row: a class name, or names joined by | for several. -1 or an empty line means unlabelled: "
      "the row is left out."},
     {"Environment",
      "  NO_COLOR -- when set and not empty: no colours\n"

@@ -7,6 +7,7 @@ import math
 import os
 import pathlib
 import platform
+import shutil
 import statistics
 import subprocess
 import sys
@@ -55,17 +56,47 @@ def find_program():
 
 
 def write(text, options, picture=None):
-    """A page of everything goes to its place; one of a part to standard output, unless told where. The picture, SVG, goes
-    beside it."""
+    """A page of everything goes to its place; one of a part to standard output, unless told where. The picture's
+    figures, as pictures.py wants them, go into data/ beside it, and are drawn."""
     target = options.output or (options.page if options.whole else None)
     if target is None:
         print(text)
         return
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_text(text, encoding="utf-8")
-    if picture:
-        target.with_suffix(".svg").write_text(picture, encoding="utf-8")
     print(f"written: {target}")
+    if picture:
+        data = target.parent / "data" / f"{target.stem}.json"
+        data.parent.mkdir(exist_ok=True)
+        data.write_text(picture_text(picture), encoding="utf-8")
+        draw(data)
+
+
+def picture_text(picture):
+    """JSON with a line for every series, so that a change can be read."""
+    rows = ",\n".join("  [\n" + ",\n".join(map(panel_text, row)) + "\n  ]" for row in picture["rows"])
+    first = "".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)},\n " for key, value in picture.items()
+                    if key != "rows")
+    return "{" + first + f'"rows": [\n{rows}\n ]}}\n'
+
+
+def panel_text(panel):
+    if panel is None:
+        return "   null"
+    first = "".join(f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}, " for key, value in panel.items()
+                    if key != "series")
+    series = ",\n".join(f"     {json.dumps(one, ensure_ascii=False)}" for one in panel["series"])
+    return "   {" + first.rstrip() + f'\n    "series": [\n{series}\n    ]}}'
+
+
+def draw(data):
+    """By the first Python that has matplotlib; the one that runs this may have none."""
+    for python in dict.fromkeys((sys.executable, "python3", "/usr/bin/python3")):
+        asked = [python, "-c", "import matplotlib"]
+        if shutil.which(python) and subprocess.run(asked, stderr=subprocess.DEVNULL, check=False).returncode == 0:
+            subprocess.run([python, ROOT / "experiments" / "pictures.py", data], check=True)
+            return
+    print("no picture: no python3 with matplotlib; see tools/install_deps.sh bench", file=sys.stderr)
 
 
 # ---- the program ----
@@ -129,6 +160,11 @@ def interval(values):
     return statistics.fmean(values), quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
 
 
+def barred(x, mean, half):
+    """A point of a picture; one value alone has no interval, and no error bar."""
+    return [x, round(mean, 2)] if math.isnan(half) else [x, round(mean, 2), round(half, 2)]
+
+
 # ---- the page ----
 
 def table(head, rows):
@@ -151,6 +187,14 @@ def in_words(hits, count):
     if hits == count:
         return f"yes, {hits} of {count}"
     return f"{'no' if hits == 0 else 'mostly' if 2 * hits > count else 'mostly not'}, {hits} of {count}"
+
+
+def answer_lines(found, said):
+    """The first lines of a page: what came out, and how surely. found: as in claim_lines; said: {the first words of a
+    claim: what to say of it}."""
+    lines = [f"- {words}: **{holds}** ({figures})." for beginning, words in said.items()
+             for claim, holds, figures, _ in found if claim.startswith(beginning)]
+    return [*lines, ""]
 
 
 def claim_lines(title, found):

@@ -52,6 +52,7 @@ if [ "$level" = bench ]; then
     need python3-numpy has_python numpy
     need python3-scipy has_python scipy
     need python3-sklearn has_python sklearn
+    need python3-matplotlib has_python matplotlib # pictures of experiments/
 fi
 
 [ -n "$missing" ] || exit 0

@@ -83,7 +83,7 @@ def ensembles(studies):
 
 
 def iteration_figures(study, optimizer):
-    """(mean, most) evaluations a class over all networks, and how many nats the worst network misses the best by."""
+    """(mean, most) evaluations per class over all networks, and how many nats the worst network misses the best by."""
     own = study["iterations"][optimizer]
     best = {c["name"]: max(x["log_evidence"] for answers in study["iterations"].values() for x in answers
                            if x["name"] == c["name"]) for c in own}
@@ -145,7 +145,7 @@ def verdicts(studies):
     ]
     if gaps:
         found.append(
-            ("For an arg-max, one λ for all classes is at most 0.6 points worse than one a class, the paper's way",
+            ("For an arg-max, one λ for all classes is at most 0.6 points worse than one per class, the paper's way",
              in_words(sum(gap >= -0.6 for gap in gaps), len(gaps)),
              f"shared minus per-class: {min(gaps):+.1f} to {max(gaps):+.1f} points, mean {statistics.fmean(gaps):+.2f}",
              lambdas(studies)))

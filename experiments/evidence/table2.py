@@ -9,7 +9,7 @@ import statistics
 
 from common import in_words, metric, table
 
-COLUMNS = {"best-ridge": "best ridge (oracle)", "bayes": "Bayesian", "bayes-per-class": "Bayesian, λ a class",
+COLUMNS = {"best-ridge": "best ridge (oracle)", "bayes": "Bayesian", "bayes-per-class": "Bayesian, λ per class",
            "cv-ridge": "CV ridge", "best-svm": "best SVM (oracle)", "svm": "SVM, C = 1", "cv-svm": "CV SVM",
            "logistic": "logistic, C = 1"}
 ORACLES = ("best-ridge", "best-svm")
@@ -144,10 +144,10 @@ def lines(studies):
              "oracle" if name in ORACLES else f"{count[name]} of {total}") for name, title in COLUMNS.items()]
     text = ["## Classifiers (the paper's Table 2)", "",
             "Each network alone, all by `tenon fit` and `tenon eval`. Bayesian: `--method evidence` with its default λ "
-            "(shared for multi-class, a class's own for multi-label), and with one λ a class, as in the paper. CV: "
+            "(shared for multi-class, a class's own for multi-label), and with one λ per class, as in the paper. CV: "
             "five folds over the paper's grids, 21 values of λ or 8 of C; the value taken is in brackets. The oracles "
             "took the value of the same grids that is best in the test: what they lead by cannot be had honestly. The "
-            "best of the others is bold. Logistic is multinomial, for flickr8k one model a class. The time of CV ridge "
+            "best of the others is bold. Logistic is multinomial, for flickr8k one model per class. The time of CV ridge "
             "has that of the evidence in it, which `fit` computes beside it.", "",
             *table(["all networks", "average", "nothing better"], rows), *loose_lines(studies)]
     for study in studies:

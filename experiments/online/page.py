@@ -5,18 +5,25 @@ import statistics
 import claims
 import curves
 import figures
-from common import claim_lines, machine_lines, metric, table
+from common import answer_lines, claim_lines, machine_lines, metric, table
 from learners import CHECKED, METHODS, PASSES, SEEDS, schemes
 from splits import SHARE
 
 SHOWN_PASSES = (1, 2, 5, 10, PASSES)
 
 
-def head(doctor, studies, seconds):
+ANSWER = {"1. ": "An averaged Perceptron is at most a point below second-order learners",
+          "1a.": "Without averaging it is not",
+          "2. ": "Every learner gains by averaging",
+          "2a.": "Averaging brings the learners close to each other",
+          "3. ": "Multi-class learning is as accurate as one-vs-rest, and sooner there"}
+
+
+def head(doctor, studies, seconds, found):
     worst = max(value for study in studies for value in study["checks"])
     count = sum(len(study["checks"]) for study in studies)
     return [
-        "# Online learning: three guidelines", "",
+        "# Online learning: three guidelines", "", *answer_lines(found, ANSWER),
         f"Made by `experiments/online/run` in {seconds:.0f} s; nothing here is edited by hand. Every figure comes from "
         "the JSON of `tenon fit` and `eval` with their defaults where nothing else is said. The paper is Ushiku, Hidaka, "
         "Harada, *Three Guidelines of Online Learning for Large-Scale Visual Recognition*, CVPR 2014.", "",
@@ -80,7 +87,8 @@ def picture_lines():
     shown = " and ".join(curves.SHOWN)
     return ["## Curves (Figures 8 and 9)", "",
             f"Test score of {shown}, mean over networks and seeds: against passes, averaged and not; against the "
-            "milliseconds of a network, averaged, for every scheme.", "", "![curves](online.svg)", ""]
+            "milliseconds of a network, averaged, for every scheme. Error bars: standard deviation over seeds.", "",
+            "![curves](online.svg)", ""]
 
 
 def seconds_to(study, kind, at):
@@ -138,6 +146,7 @@ def choice_lines(studies):
 
 
 def render(doctor, studies, seconds):
-    sections = [head(doctor, studies, seconds), claim_lines("## The paper's guidelines", claims.verdicts(studies)),
+    found = claims.verdicts(studies)
+    sections = [head(doctor, studies, seconds, found), claim_lines("## The paper's guidelines", found),
                 average_lines(studies), picture_lines(), pass_lines(studies), scheme_lines(studies), choice_lines(studies)]
     return "\n".join(line for section in sections for line in section)

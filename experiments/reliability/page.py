@@ -84,7 +84,7 @@ def problem_lines(found):
     return ["## Random problems", "",
             f"Seeds {found['first']} to {found['first'] + found['count'] - 1}: **{found['count']} problems, {found['failed']} "
             f"failed**, {found['seconds']:.0f} s, revision {found['revision']}. N from 2 to 200 and, one in twenty, to 3000; D from 1 to 4 N; up to 20 "
-            "classes, from one row a class; means to 10^6 σ, spreads to 10^4 between directions, later rows that lie elsewhere, scales from 10^-25 to 10^25, every element type, every "
+            "classes, from one row per class; means to 10^6 σ, spreads to 10^4 between directions, later rows that lie elsewhere, scales from 10^-25 to 10^25, every element type, every "
             "normalisation, with and without an intercept, C from 0.01 to 1000. The reference takes the values that the file holds and "
             "works in long double; minima are those of Newton and L-BFGS in NumPy and SciPy, which share nothing with the library. "
             f"Not compared: {notes.get('unbounded', 0)} problems whose evidence has no bound, and {notes.get('class means', 0)} heads of "
@@ -116,8 +116,26 @@ def torture_lines(found):
             *table(["kind", "runs", "signals sent", "faults injected", "findings"], rows)]
 
 
+def answer_lines(found):
+    """What came out, before how."""
+    lines = []
+    if "problems" in found:
+        lines.append(f"- Random problems against a reference in long double: **{found['problems']['failed']} of "
+                     f"{found['problems']['count']} failed**.")
+    if "fuzz" in found:
+        targets = found["fuzz"]["targets"]
+        lines.append(f"- Fuzzing: **{sum(entry['findings'] for entry in targets)} findings** in "
+                     f"{sum(entry['executions'] for entry in targets)} executions of {len(targets)} targets.")
+    if "torture" in found:
+        part = found["torture"]
+        lines.append(f"- Torture: **{part['findings']} findings** in {part['runs']} runs of the program with {part['kills']} "
+                     f"signals and {part['faults']} faults.")
+    return [*lines, ""]
+
+
 def render(found):
-    lines = ["# Reliability", "", "Made by `experiments/reliability/run`; nothing here is edited by hand.", ""]
+    lines = ["# Reliability", "", *answer_lines(found),
+             "Made by `experiments/reliability/run`; nothing here is edited by hand.", ""]
     if "problems" in found:
         part = found["problems"]
         lines += machine_lines(part["doctor"], f"NumPy {part['versions']['numpy']}, SciPy {part['versions']['scipy']}, "

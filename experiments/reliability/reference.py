@@ -108,7 +108,7 @@ def load_library(path):
 
 
 def ridge_scores(x, y, intercept, lambdas):
-    """Scores of the training rows by the ridge model at one lambda a class, and its weights, by an SVD in double."""
+    """Scores of the training rows by the ridge model at one lambda per class, and its weights, by an SVD in double."""
     mean = y.mean(0) if intercept else np.zeros(y.shape[1], LONG)
     inner = (centred(x) if intercept else x).astype(float)
     scale = np.abs(inner).max() or 1.0

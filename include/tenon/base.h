@@ -62,8 +62,10 @@ TN_API void tn_ctx_set_memory(tn_ctx *ctx, size_t bytes);
 TN_API size_t tn_ctx_memory_now(const tn_ctx *ctx);
 TN_API size_t tn_ctx_memory_peak(const tn_ctx *ctx);
 
-/* Called now and then from the calling thread during long work: done of total units of the named stage. */
-typedef void (*tn_progress_fn)(void *user, const char *stage, size_t done, size_t total);
+/* Called now and then from the calling thread during long work. share: how much of the call's whole work is done, by a
+ * rough estimate; from 0 to 1, and never less than before within one call. stage: what is being done, in a word or two,
+ * borrowed until the callback returns. */
+typedef void (*tn_progress_fn)(void *user, const char *stage, double share);
 TN_API void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user);
 
 /* Called from the calling thread when work goes on but its result may not be what was meant, or claims less than was

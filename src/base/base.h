@@ -28,7 +28,26 @@ tn_status tnp_fail(tn_ctx *ctx, tn_status status, const char *format, ...) __att
 void tnp_warn(tn_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* TN_ERR_INTERRUPTED once tn_ctx_cancel was called; long loops ask once a block. */
 tn_status tnp_cancelled(tn_ctx *ctx);
-/* Tells the progress callback, if any, and asks tnp_cancelled. */
+
+/* ---- progress (progress.c); from the calling thread only ---- */
+
+/* A part of all that a call does, of [0, 1]. */
+typedef struct tnp_share {
+    double from, to;
+} tnp_share;
+
+/* A call of the library begins: nothing is done yet. For what callers outside call, and nothing within. */
+tnp_share tnp_progress_begin(tn_ctx *ctx);
+/* It is done. */
+tn_status tnp_progress_end(tn_ctx *ctx);
+/* The part that we are in. */
+tnp_share tnp_progress_now(const tn_ctx *ctx);
+/* What is told from now on is [from, to] of `whole`: part = tnp_progress_part(ctx, whole, 0.5, 1). */
+tnp_share tnp_progress_part(tn_ctx *ctx, tnp_share whole, double from, double to);
+/* `done` of `total` equal steps of `whole` are done, and what is told from now on is the next. */
+tn_status tnp_progress_step(tn_ctx *ctx, tnp_share whole, const char *stage, size_t done, size_t total);
+/* A stage of which nobody knows what share of the part it is; a name that was not the last begins the next. Tells the
+ * callback, if any, and asks tnp_cancelled, as the other two do. */
 tn_status tnp_progress(tn_ctx *ctx, const char *stage, size_t done, size_t total);
 
 /* ---- memory (alloc.c) ---- */

@@ -67,12 +67,6 @@ size_t tn_ctx_memory_peak(const tn_ctx *ctx)
     return atomic_load(&ctx->ledger->peak_bytes);
 }
 
-void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user)
-{
-    ctx->progress = fn;
-    ctx->progress_user = user;
-}
-
 void tn_ctx_set_warning(tn_ctx *ctx, tn_warning_fn fn, void *user)
 {
     ctx->warning = fn;
@@ -133,13 +127,6 @@ void tnp_warn(tn_ctx *ctx, const char *format, ...)
 tn_status tnp_cancelled(tn_ctx *ctx)
 {
     return atomic_load(&ctx->cancelled) ? tnp_fail(ctx, TN_ERR_INTERRUPTED, "interrupted") : TN_OK;
-}
-
-tn_status tnp_progress(tn_ctx *ctx, const char *stage, size_t done, size_t total)
-{
-    if (ctx->progress)
-        ctx->progress(ctx->progress_user, stage, done, total);
-    return tnp_cancelled(ctx);
 }
 
 double tnp_seconds(void)

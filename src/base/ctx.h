@@ -30,6 +30,10 @@ struct tn_ctx {
     atomic_int cancelled;
     tn_progress_fn progress;
     void *progress_user;
+    double share; /* of the whole that is done, see progress.c */
+    tnp_share part, stage_part;
+    char stage[40];
+    double stage_done; /* of the stage */
     tn_warning_fn warning;
     void *warning_user;
     char message[1024];

@@ -33,7 +33,7 @@ const tn_field *tnp_pq_fields(size_t *count)
     static const tn_field fields[] = {
         {"sub", TN_FIELD_INT, offsetof(tnp_pq_options, sub), 1, 1 << 20, "N", "columns that one code stands for"},
         {"centroids", TN_FIELD_INT, offsetof(tnp_pq_options, centroids), 1, TNP_CODES, "N",
-         "centroids of a group of columns, at most one a row"},
+         "centroids of a group of columns, at most one per row"},
         {"sample", TN_FIELD_INT, offsetof(tnp_pq_options, sample), 0, 1e12, "N",
          "rows to train on, drawn by the seed; 0: all"},
         {"iterations", TN_FIELD_INT, offsetof(tnp_pq_options, iterations), 0, 1e6, "N",
@@ -113,6 +113,7 @@ typedef struct training {
     size_t *rows, row_count; /* the sample, ascending */
     size_t iterations, most; /* groups of a band at most */
     uint64_t seed;
+    tnp_share whole;
     size_t first, count, cols, begun; /* begun: groups of the band that were begun before */
     float *band;                      /* (row_count, cols) */
     float *x, *distance;
@@ -211,7 +212,7 @@ static tn_status train_band(tn_ctx *ctx, training *t, tn_pq_info *info)
 {
     size_t few = tnp_max(16, 4 * tn_ctx_threads(ctx));
     for (t->begun = 0; t->begun < t->count; t->begun += few) {
-        tn_status st = tnp_progress(ctx, "pq train", t->first + t->begun, t->pq->book.groups);
+        tn_status st = tnp_progress_step(ctx, t->whole, "pq train", t->first + t->begun, t->pq->book.groups);
         if (st != TN_OK)
             return st;
         size_t n = tnp_min(few, t->count - t->begun), values = t->row_count * t->pq->book.sub * t->pq->book.count;
@@ -238,7 +239,10 @@ tn_status tnp_pq_fit(tn_ctx *ctx, const tn_features *features, const tnp_pq_opti
 {
     tn_status st = TN_OK;
     double begin = tnp_seconds();
-    training t = {.features = features, .iterations = options->iterations, .seed = options->seed};
+    training t = {.features = features,
+                  .iterations = options->iterations,
+                  .seed = options->seed,
+                  .whole = tnp_progress_begin(ctx)};
     tn_pq_info told = {0};
     tnp_codebook book;
     TN_TRY(check(ctx, options));
@@ -253,7 +257,7 @@ tn_status tnp_pq_fit(tn_ctx *ctx, const tn_features *features, const tnp_pq_opti
         TN_TRY(read_band(ctx, &t, &told.energy));
         TN_TRY(train_band(ctx, &t, &told));
     }
-    TN_TRY(tnp_progress(ctx, "pq train", book.groups, book.groups));
+    TN_TRY(tnp_progress_end(ctx));
     told.rows = t.row_count;
     told.seconds = tnp_seconds() - begin;
     if (info)

@@ -136,7 +136,9 @@ static tn_status train(tn_ctx *ctx, linear_job *job)
     tn_fit_info *info = job->chosen->info;
     const tnp_learn_options *learn = &job->chosen->options->learn;
     tnp_training training = {0};
+    tnp_share whole = tnp_progress_now(ctx);
     info->cost = learn->cost;
+    (void)tnp_progress_part(ctx, whole, 0, 0.8);
     if (info->folds > 0 && tnp_method_of(job->chosen->options->method)->cross_validates)
         TN_TRY(choose_cost(ctx, job));
     else if (info->folds > 0)
@@ -147,6 +149,7 @@ static tn_status train(tn_ctx *ctx, linear_job *job)
     }
     job->linear.row_fold = NULL;
     job->linear.folds = 1;
+    (void)tnp_progress_part(ctx, whole, info->folds > 0 ? 0.8 : 0, 1);
     TN_TRY(tnp_alloc(ctx, info->classes * job->width, sizeof *job->w, &job->w));
     TN_TRY(tnp_linear_train(ctx, &job->linear, info->cost, job->w, &training));
     info->objective = training.objective;
@@ -181,9 +184,11 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     linear_job job = {.chosen = c};
     bool gram = false;
     size_t dim = 0;
+    tnp_share whole = tnp_progress_now(ctx);
     for (size_t m = 0; m < c->count; ++m)
         dim += tn_feed_cols(c->feeds[m]);
     job.width = dim + 1;
+    (void)tnp_progress_part(ctx, whole, 0, 0.2);
     TN_TRY(check(ctx, c));
     if (tnp_method_of(c->options->method)->cross_validates || c->options->learn.calibrate == TNP_CALIBRATE_YES)
         TN_TRY(tnp_plan_folds(ctx, c));
@@ -199,6 +204,7 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
                               .seed = c->options->rank.seed,
                               .row_weight = job.row_weight,
                               .folds = 1};
+    (void)tnp_progress_part(ctx, whole, 0.2, 1);
     TN_TRY(train(ctx, &job));
     TN_TRY(tnp_begin_head(ctx, c, &head));
     fill_head(&job, head);

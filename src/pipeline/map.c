@@ -193,8 +193,11 @@ static tn_status learn_sets(tn_ctx *ctx, job *j)
                         .weight = j->b};
     j->info.converged = true;
     TN_TRY(tn_map_new_learned(ctx, &spec, &map));
-    for (size_t d = 0; d < j->count; ++d)
+    tnp_share whole = tnp_progress_now(ctx);
+    for (size_t d = 0; d < j->count; ++d) {
+        TN_TRY(tnp_progress_step(ctx, whole, "training", d, j->count));
         TN_TRY(learn_set(ctx, j, d, map));
+    }
 done:
     tn_map_free(map);
     return st;
@@ -248,6 +251,8 @@ tn_status tnp_map_learn(tn_ctx *ctx, const tn_map_data *data, size_t count, cons
     tn_status st = TN_OK;
     job *j = NULL;
     double begin = tnp_seconds(), before, after;
+    tnp_share whole = tnp_progress_begin(ctx);
+    (void)tnp_progress_part(ctx, whole, 0, 0.2);
     TN_TRY(tnp_alloc(ctx, 1, sizeof *j, &j));
     j->data = data;
     j->count = j->info.sets = count;
@@ -256,8 +261,10 @@ tn_status tnp_map_learn(tn_ctx *ctx, const tn_map_data *data, size_t count, cons
     TN_TRY(count_entries(ctx, j));
     TN_TRY(find_directions(ctx, j));
     before = tnp_seconds();
+    (void)tnp_progress_part(ctx, whole, 0.2, 1);
     TN_TRY(learn_sets(ctx, j));
     after = tnp_seconds();
+    TN_TRY(tnp_progress_end(ctx));
     TN_TRY(make_map(ctx, j, out));
     j->info.svm_seconds = after - before;
     j->info.svd_seconds = tnp_seconds() - after;

@@ -35,7 +35,7 @@ static bool is_null(const tnp_task *task, const tnp_ridge *ridge, double *lambda
 
 double tnp_shared_or_null(const tn_evidence *e)
 {
-    const double least = 1e-6; /* nats a label */
+    const double least = 1e-6; /* nats per label */
     double labels = (double)e->rows * (double)(e->classes - e->degenerate_classes);
     return e->log_evidence_shared - e->log_null > least * labels ? e->lambda_shared : INFINITY;
 }

@@ -13,6 +13,9 @@
 
 #include <math.h>
 
+/* Where the parts of the whole end, by their usual seconds: progress is an estimate. */
+static const double SURVEY = 0.1, CHOICE = 0.7;
+
 /* What both ways share: the task, its candidates, the leave-one-out sample. */
 typedef struct prepared {
     tnp_task *task;
@@ -81,9 +84,10 @@ static tn_status name_transform(tn_ctx *ctx, const tnp_candidates *candidates, s
 /* Every candidate on its own, in candidate order. */
 static tn_status rank_all(tn_ctx *ctx, const tnp_selection *bench, tn_ranking *ranking)
 {
+    tnp_share whole = tnp_progress_now(ctx);
     for (size_t c = 0; c < ranking->count; ++c) {
         tn_evidence *evidence = NULL;
-        tn_status st = tnp_progress(ctx, bench->candidates->names[c], c, ranking->count);
+        tn_status st = tnp_progress_step(ctx, whole, bench->candidates->names[c], c, ranking->count);
         if (st == TN_OK && bench->ensemble)
             st = tnp_measure_set(ctx, bench, &c, 1, ranking->candidates[c], NULL, &evidence);
         else if (st == TN_OK)
@@ -97,7 +101,7 @@ static tn_status rank_all(tn_ctx *ctx, const tnp_selection *bench, tn_ranking *r
         if (st != TN_OK)
             return st;
     }
-    return tnp_progress(ctx, "ranked", ranking->count, ranking->count);
+    return TN_OK;
 }
 
 tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
@@ -108,13 +112,17 @@ tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count
     tn_ranking *ranking = NULL;
     tnp_learn_options weights; /* those of the labels, if they have any */
     double begin = tnp_seconds();
+    tnp_share whole = tnp_progress_begin(ctx);
     tnp_learn_options_default(&weights);
     TN_TRY(tnp_check_rank(ctx, options));
+    (void)tnp_progress_part(ctx, whole, 0, SURVEY);
     TN_TRY(prepare(ctx, features, count, labels, options, &weights, false, &s));
     TN_TRY(tnp_candidates_survey(ctx, s.candidates, options->evidence.intercept ? TNP_FEED_FAR : INFINITY,
                                  TNP_FEED_LARGEST));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
+    (void)tnp_progress_part(ctx, whole, SURVEY, 1);
     TN_TRY(rank_all(ctx, &s.bench, ranking));
+    TN_TRY(tnp_progress_end(ctx));
     tnp_ranking_sort(ranking);
     ranking->seconds = tnp_seconds() - begin;
     *out = ranking;
@@ -178,12 +186,16 @@ static tn_status choose_set(tn_ctx *ctx, prepared *s, tnp_search_kind how, tn_ra
     tn_status st = TN_OK;
     double *singles = NULL;
     size_t n = s->candidates->count;
+    tnp_share whole = tnp_progress_now(ctx);
     TN_TRY(tnp_alloc(ctx, n, sizeof *singles, &singles));
+    (void)tnp_progress_part(ctx, whole, 0, 0.5);
     if (n > 1 && how != TNP_SEARCH_BEST)
         TN_TRY(tnp_ensemble_new(ctx, (const tn_feed *const *)s->candidates->feeds, n, &s->task->y,
                                 s->bench.options->evidence.intercept, true, ensemble));
     s->bench.ensemble = *ensemble;
+    (void)tnp_progress_part(ctx, whole, *ensemble ? 0.5 : 0, *ensemble ? 0.75 : 1);
     TN_TRY(rank_all(ctx, &s->bench, ranking));
+    (void)tnp_progress_part(ctx, whole, 0.75, 1);
     for (size_t c = 0; c < n; ++c)
         singles[c] = ranking->candidates[c]->log_evidence;
     TN_TRY(tnp_search_new(ctx, how, n, singles, tnp_set_evidence, &s->bench, search));
@@ -266,8 +278,10 @@ tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count,
     tn_evidence *evidence = NULL;
     tn_head *head = NULL;
     const tn_feed **feeds = NULL;
-    double begin = tnp_seconds();
+    double begin = tnp_seconds(), choice = 0;
+    tnp_share whole = tnp_progress_begin(ctx);
     TN_TRY(tnp_check_fit(ctx, options));
+    (void)tnp_progress_part(ctx, whole, 0, SURVEY);
     TN_TRY(prepare(ctx, features, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
                    options->from != NULL, &s));
     TN_TRY(survey(ctx, options, &s));
@@ -277,11 +291,15 @@ tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count,
                             options, &info));
     if (!s.sample && !s.bench.loo_off && needs_evidence(options, s.candidates->count))
         info->loo_note = "every class has one row: left out, its class is unseen";
+    choice = needs_evidence(options, s.candidates->count) ? CHOICE : SURVEY;
+    (void)tnp_progress_part(ctx, whole, SURVEY, choice);
     TN_TRY(choose(ctx, &s, options, info, &ensemble, &search, &ridge, &evidence));
     TN_TRY(tnp_pick_feeds(ctx, s.candidates, search->members, search->count, &feeds));
+    (void)tnp_progress_part(ctx, whole, choice, 1);
     const tnp_chosen chosen = {&s.bench, labels, options, search->members, search->count, feeds, ridge, evidence, info};
     TN_TRY(tnp_method_of(options->method)->train(ctx, &chosen, &head));
     TN_TRY(tnp_head_check(ctx, head));
+    TN_TRY(tnp_progress_end(ctx));
     TN_TRY(tnp_fit_info_steps(ctx, s.candidates, search, info));
     tnp_ranking_sort(info->ranking);
     info->seconds = info->ranking->seconds = tnp_seconds() - begin;

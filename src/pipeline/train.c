@@ -174,8 +174,12 @@ static tn_status choose_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge
     TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
     if (tnp_method_of(c->options->method)->cross_validates) {
         TN_TRY(tnp_plan_folds(ctx, c));
-        if (c->info->folds > 0)
+        if (c->info->folds > 0) {
+            tnp_share whole = tnp_progress_now(ctx);
+            (void)tnp_progress_part(ctx, whole, 0, 0.8);
             TN_TRY(lambda_by_cv(ctx, c, ridge, &found));
+            (void)tnp_progress_part(ctx, whole, 0.8, 1);
+        }
     }
     if (!found)
         TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));

@@ -431,7 +431,9 @@ tn_status tnp_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t co
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
     double begin = tnp_seconds();
+    tnp_share whole = tnp_progress_begin(ctx), learning;
     TN_TRY(check_options(ctx, &job));
+    TN_TRY(tnp_progress(ctx, "reading", 0, 1));
     TN_TRY(check_sources(ctx, &job));
     TN_TRY(open_targets(ctx, &job));
     own.lambda = own.lambda > 0 || job.joint ? own.lambda : PAPER_LAMBDA;
@@ -439,10 +441,11 @@ tn_status tnp_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t co
     TN_TRY(read_columns(ctx, &job));
     TN_TRY(tnp_alloc(ctx, info->count * job.cols, sizeof *job.weights, &job.weights));
     TN_TRY(tnp_alloc(ctx, info->count, sizeof *job.intercepts, &job.intercepts));
+    learning = tnp_progress_part(ctx, whole, 0.2, 1);
     if (job.joint)
         TN_TRY(tnp_transfer_joint(ctx, &job, info));
     for (size_t r = 0; !job.joint && r < info->count; ++r) {
-        TN_TRY(tnp_progress(ctx, "transfer", r, info->count));
+        TN_TRY(tnp_progress_step(ctx, learning, job.labels->names[info->count == 1 ? 1 : r], r, info->count));
         TN_TRY(tnp_transfer_class(ctx, &job, info->count == 1 ? 1 : r, r, &info->results[r]));
     }
     tnp_transfer_drop_problem(&job);
@@ -450,6 +453,7 @@ tn_status tnp_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t co
     job.columns = NULL;
     TN_TRY(make_head(ctx, &job, info, &head));
     TN_TRY(tnp_head_check(ctx, head));
+    TN_TRY(tnp_progress_end(ctx));
     info->seconds = tnp_seconds() - begin;
     *info_out = info;
     *head_out = head;

@@ -276,7 +276,7 @@ static tn_status count_picks(tn_ctx *ctx, joint_job *j, const judged *m)
     tn_status st = TN_OK;
     tnp_greedy_path *path = NULL;
     for (size_t k = 0; k < j->joint.classes; ++k) {
-        TN_TRY(tnp_progress(ctx, "transfer", k, j->joint.classes));
+        TN_TRY(tnp_progress(ctx, "picks", k, j->joint.classes));
         TN_TRY(set_class(ctx, j, k));
         TN_TRY(tnp_greedy_path_new(ctx, j->job->problem, m->lambda, j->job->options->delta, j->job->most, &path));
         j->most[k] = path->count;
@@ -374,10 +374,13 @@ static tn_status choose(tn_ctx *ctx, joint_job *j, tn_transfer_info *info, judge
     judged rivals[2] = {{.method = TNP_TRANSFER_BY_NONE}, {.method = TNP_TRANSFER_BY_RLS}};
     double *const errors[2] = {&info->none, &info->rls};
     size_t taken = 2;
+    tnp_share whole = tnp_progress_now(ctx);
+    (void)tnp_progress_part(ctx, whole, 0, 0.6);
     TN_TRY(judge(ctx, j, TNP_TRANSFER_BY_GREEDYTL, m));
     tnp_joint_score greedy = tnp_joint_score_of(&j->joint, j->counts, m->left.predicted);
     info->greedy = greedy.error;
     for (size_t r = j->job->features ? 0 : 1; r < 2; ++r) {
+        (void)tnp_progress_part(ctx, whole, r ? 0.8 : 0.6, r ? 1 : 0.8);
         TN_TRY(judge(ctx, j, rivals[r].method, &rivals[r]));
         tnp_joint_score rival = tnp_joint_score_of(&j->joint, j->counts, rivals[r].left.predicted);
         *errors[r] = rival.error;
@@ -406,6 +409,7 @@ static tn_status finish(tn_ctx *ctx, joint_job *j, const judged *m, tn_transfer_
     tn_status st = TN_OK;
     transfer_found f = {0};
     for (size_t k = 0; k < info->count; ++k) {
+        TN_TRY(tnp_progress(ctx, "weights", k, info->count));
         TN_TRY(is_greedy(m->method) ? walk_class(ctx, j, m, k, &f) : run_class(ctx, j, m, k, NULL, &f));
         f.score.error = is_greedy(m->method) ? f.steps[f.picks].error : m->left.error[k];
         j->job->intercepts[k] = f.intercept;
@@ -435,8 +439,11 @@ tn_status tnp_transfer_joint(tn_ctx *ctx, transfer_job *job, tn_transfer_info *i
     info->none = info->rls = info->greedy = NAN;
     for (size_t k = 0; k < info->count; ++k)
         info->results[k].none = info->results[k].rls = info->results[k].greedy = NAN;
+    tnp_share whole = tnp_progress_now(ctx);
+    (void)tnp_progress_part(ctx, whole, 0, 0.9);
     TN_TRY(joint_job_init(ctx, job, &j));
     TN_TRY(m.method == TNP_TRANSFER_BY_AUTO ? choose(ctx, &j, info, &m) : judge(ctx, &j, m.method, &m));
+    (void)tnp_progress_part(ctx, whole, 0.9, 1);
     TN_TRY(finish(ctx, &j, &m, info));
 done:
     tnp_joint_left_destroy(&m.left);

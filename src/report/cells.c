@@ -3,6 +3,7 @@
  * Tables of cells in a text for people, and its colours. */
 #include "report/cells.h"
 
+#include <math.h>
 #include <string.h>
 
 enum { MAX_COLUMNS = 16 };
@@ -28,6 +29,26 @@ void tnp_table_cell(tnp_table *table, const char *format, ...)
     va_end(args);
     tnp_text_bytes(&table->cells, "", 1);
     ++table->count;
+}
+
+const char *tnp_four_digits(double value, char buf[32])
+{
+    double size = fabs(value);
+    if (isnan(value))
+        return "-";
+    if (isinf(value))
+        return value > 0 ? "inf" : "-inf";
+    if (size != 0 && (size < 1e-4 || size >= 1e6))
+        tnp_format(buf, 32, "%.3e", value);
+    else
+        tnp_format(buf, 32, "%.*f", size < 1 ? 4 : size < 1000 ? 3 - (int)log10(size) : 0, value);
+    return buf;
+}
+
+void tnp_table_value(tnp_table *table, double value)
+{
+    char buf[32];
+    tnp_table_cell(table, "%s", tnp_four_digits(value, buf));
 }
 
 /* Characters, not bytes: names may be UTF-8 and one heading is. */

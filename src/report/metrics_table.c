@@ -45,12 +45,10 @@ static double value_at(const void *object, const metric *m)
 
 static void cell_value(tnp_table *table, double value, bool share)
 {
-    if (isnan(value))
-        tnp_table_cell(table, "-");
-    else if (share)
+    if (share && !isnan(value))
         tnp_table_cell(table, "%.4f", value);
     else
-        tnp_table_cell(table, "%.4g", value);
+        tnp_table_value(table, value);
 }
 
 static void add_overall(tnp_text *text, const tn_metrics *metrics, bool color)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rankings and fits for people: a table, then the verdict in sentences. Gains are in nats a label against the
+ * Rankings and fits for people: a table, then the verdict in sentences. Gains are in nats per label against the
  * model without features, so that 0 means "tells nothing" whatever the task. */
 #include "report/cells.h"
 #include "tenon/report.h"
@@ -30,14 +30,6 @@ static void cell_loo(tnp_table *table, const tn_candidate *c)
         tnp_table_cell(table, "-");
 }
 
-static void cell_lambda(tnp_table *table, double lambda)
-{
-    if (isfinite(lambda))
-        tnp_table_cell(table, "%.4g", lambda);
-    else
-        tnp_table_cell(table, "%s", isnan(lambda) ? "-" : "null");
-}
-
 static const char *loo_name(tn_task task)
 {
     return task == TN_TASK_REGRESSION ? "LOO r2" : task == TN_TASK_MULTILABEL ? "LOO mean AP" : "LOO accuracy";
@@ -61,7 +53,7 @@ static void add_candidates(tnp_text *text, const tn_ranking *ranking, bool color
         tnp_table_cell(&table, "%.4f", c->gain_per_label);
         tnp_table_cell(&table, "%.2f", c->log_evidence);
         cell_loo(&table, c);
-        cell_lambda(&table, c->lambda_median);
+        tnp_table_value(&table, c->lambda_median);
         tnp_table_cell(&table, "%.2f", c->seconds);
     }
     tnp_table_finish(&table, text, color);
@@ -127,12 +119,12 @@ static void add_verdict(tnp_text *text, const tn_ranking *ranking, bool color)
     }
     if (ranking->count == 1) {
         tnp_text_strong(text, color, c->name);
-        tnp_text_add(text, " explains the labels better than no features by %.4f nats a label.\n", c->gain_per_label);
+        tnp_text_add(text, " explains the labels better than no features by %.4f nats per label.\n", c->gain_per_label);
         return;
     }
     const tn_candidate *second = ranking->candidates[1];
     tnp_text_strong(text, color, c->name);
-    tnp_text_add(text, " suits this task best: it gains %.4f nats a label over no features, %.4f more than %s.\n",
+    tnp_text_add(text, " suits this task best: it gains %.4f nats per label over no features, %.4f more than %s.\n",
                  c->gain_per_label, c->gain_per_label - second->gain_per_label, second->name);
 }
 
@@ -206,6 +198,7 @@ static void add_grid(tnp_text *text, const tn_fit_info *info, bool color)
 static void add_lambda(tnp_text *text, const tn_fit_info *info)
 {
     double low = INFINITY, high = -INFINITY;
+    char from[32], to[32];
     for (size_t k = 0; k < info->classes; ++k) {
         if (!isfinite(info->lambda[k]))
             continue;
@@ -218,9 +211,9 @@ static void add_lambda(tnp_text *text, const tn_fit_info *info)
     else if (!(low <= high))
         tnp_text_add(text, "none: no class has weights");
     else if (low < high)
-        tnp_text_add(text, "%.4g to %.4g", low, high);
+        tnp_text_add(text, "%s to %s", tnp_four_digits(low, from), tnp_four_digits(high, to));
     else
-        tnp_text_add(text, "%.4g", low);
+        tnp_text_add(text, "%s", tnp_four_digits(low, from));
     tnp_text_add(text, " (%s)%s\n", info->lambda_rule,
                  info->class_means > 0 && info->class_means < 1
                      ? "; half of the scores is the nearest class mean's: few rows"
@@ -323,7 +316,7 @@ static void add_choice(tnp_text *text, const tn_fit_info *info, const char *mode
     tnp_text_raw(text, tnp_plain(color));
     tnp_text_add(text, " (%zu columns)\n", c->dim);
     if (has_evidence(info))
-        tnp_text_add(text, "log evidence  %.2f (%.4f nats a label over no features)\n", c->log_evidence,
+        tnp_text_add(text, "log evidence  %.2f (%.4f nats per label over no features)\n", c->log_evidence,
                      c->gain_per_label);
     tnp_text_add(text, "method        %s\n", info->method);
     add_training(text, info);
@@ -377,7 +370,7 @@ static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
         return;
     const tn_candidate *best = ranking->candidates[0];
     if (info->selected_count > 1)
-        tnp_text_add(text, "Together they gain %.4f nats a label more than the best single one, %s.\n",
+        tnp_text_add(text, "Together they gain %.4f nats per label more than the best single one, %s.\n",
                      info->chosen->gain_per_label - best->gain_per_label, best->name);
     else if (info->step_count > 1)
         tnp_text_add(text, "%s alone is enough: nothing that was tried beside it raised the evidence.\n",
@@ -385,7 +378,7 @@ static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
     else if (ranking->count > 1)
         tnp_text_add(text, "%s has the highest evidence of %zu candidates.\n", best->name, ranking->count);
     else
-        tnp_text_add(text, "%s explains the labels better than no features by %.4f nats a label.\n", best->name,
+        tnp_text_add(text, "%s explains the labels better than no features by %.4f nats per label.\n", best->name,
                      best->gain_per_label);
 }
 

@@ -459,9 +459,9 @@ const tn_field *tnp_evidence_fields(size_t *count)
         {"intercept", TN_FIELD_YESNO, offsetof(tnp_evidence_options, intercept), 0, 0, "yes|no",
          "add an unpenalised intercept"},
         {"tolerance", TN_FIELD_REAL, offsetof(tnp_evidence_options, tolerance), 1e-14, 1, "X",
-         "stop when an update would change lambda by less than this fraction"},
+         "stop when lambda is estimated to be within this fraction of its optimum"},
         {"max-iterations", TN_FIELD_INT, offsetof(tnp_evidence_options, max_iterations), 1, 1000000, "N",
-         "most evaluations of a class"},
+         "evaluations of the model per class, at most"},
         {"start", TN_FIELD_REAL, offsetof(tnp_evidence_options, start), 0, 1e300, "X",
          "first lambda; 0 starts from a coarse scan"},
     };

@@ -89,12 +89,13 @@ static tn_status greedy(tn_ctx *ctx, state *s, size_t steps)
 {
     tn_status st = TN_OK;
     bool *visited = NULL;
+    tnp_share whole = tnp_progress_now(ctx);
     TN_TRY(tnp_alloc(ctx, s->candidates, sizeof *visited, &visited));
     for (size_t step = 0; step < steps; ++step) {
         size_t c = best_unvisited(s, visited), n = with(s->out, c, s->set);
         double value = 0;
         visited[c] = true;
-        TN_TRY(tnp_progress(ctx, "ensemble", step, steps));
+        TN_TRY(tnp_progress_step(ctx, whole, "ensemble", step, steps));
         TN_TRY(try_set(ctx, s, n, c, &value));
         if (s->out->count == 0 || value > s->out->log_evidence) {
             choose(s, s->set, n, value);
@@ -109,6 +110,7 @@ done:
 static tn_status forward(tn_ctx *ctx, state *s)
 {
     tn_status st = TN_OK;
+    tnp_share whole = tnp_progress_now(ctx);
     for (bool rising = true; rising && s->out->count < s->candidates;) {
         size_t best = SIZE_MAX, best_trial = 0;
         double best_value = -INFINITY;
@@ -116,7 +118,8 @@ static tn_status forward(tn_ctx *ctx, state *s)
             double value = 0;
             if (holds(s->out, c))
                 continue;
-            TN_TRY(tnp_progress(ctx, "ensemble", s->out->count * s->candidates + c, s->candidates * s->candidates));
+            TN_TRY(tnp_progress_step(ctx, whole, "ensemble", s->out->count * s->candidates + c,
+                                     s->candidates * s->candidates));
             TN_TRY(try_set(ctx, s, with(s->out, c, s->set), c, &value));
             if (best == SIZE_MAX || value > best_value) {
                 best = c;
@@ -137,13 +140,14 @@ done:
 static tn_status exhaustive(tn_ctx *ctx, state *s)
 {
     size_t sets = (size_t)1 << s->candidates, best_trial = 0;
+    tnp_share whole = tnp_progress_now(ctx);
     for (size_t mask = 1; mask < sets; ++mask) {
         size_t n = 0;
         double value = 0;
         for (size_t c = 0; c < s->candidates; ++c)
             if (mask >> c & 1)
                 s->set[n++] = c;
-        tn_status st = tnp_progress(ctx, "ensemble", mask - 1, sets - 1);
+        tn_status st = tnp_progress_step(ctx, whole, "ensemble", mask - 1, sets - 1);
         if (st == TN_OK)
             st = try_set(ctx, s, n, SIZE_MAX, &value);
         if (st != TN_OK)

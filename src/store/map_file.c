@@ -215,17 +215,18 @@ tn_status tn_map_rows_save(tn_ctx *ctx, const tn_map *map, const tn_features *fe
     tn_npy_writer *writer = NULL;
     float *x = NULL;
     size_t rows = tn_features_rows(features);
+    tnp_share whole = tnp_progress_begin(ctx);
     TN_TRY(tn_feed_new(ctx, features, NULL, rows, normalize, nan, map, &feed));
     size_t cols = tn_feed_cols(feed), block = tnp_max(1, tnp_min(rows, BLOCK_VALUES / tnp_max(cols, 1)));
     TN_TRY(tnp_alloc_raw(ctx, block * cols, sizeof *x, &x));
     TN_TRY(tn_npy_writer_open(ctx, path, rows, cols, &writer));
     for (size_t start = 0, n; start < rows; start += n) {
         n = tnp_min(block, rows - start);
-        TN_TRY(tnp_progress(ctx, "kernel apply", start, rows));
+        TN_TRY(tnp_progress_step(ctx, whole, "kernel apply", start, rows));
         TN_TRY(tn_feed_read(ctx, feed, start, n, x, cols));
         TN_TRY(tn_npy_writer_rows(ctx, writer, x, n));
     }
-    TN_TRY(tnp_progress(ctx, "kernel apply", rows, rows));
+    TN_TRY(tnp_progress_end(ctx));
     TN_TRY(tn_npy_writer_commit(ctx, writer));
 done:
     tn_npy_writer_close(writer);

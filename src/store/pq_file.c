@@ -98,6 +98,7 @@ typedef struct writing {
     float *x;       /* (block, dim) */
     uint8_t *codes; /* (block, groups) */
     size_t block;
+    tnp_share whole;
     tn_pq_info info;
 } writing;
 
@@ -107,7 +108,7 @@ static tn_status write_block(tn_ctx *ctx, writing *w, size_t start)
     const tnp_simd *k = tnp_simd_get();
     size_t dim = w->pq->book.dim, rows = tnp_min(w->block, tn_features_rows(w->features) - start);
     double error = 0;
-    TN_TRY(tnp_progress(ctx, "pq apply", start, tn_features_rows(w->features)));
+    TN_TRY(tnp_progress_step(ctx, w->whole, "pq apply", start, tn_features_rows(w->features)));
     TN_TRY(tn_features_read(ctx, w->features, NULL, start, rows, 0, dim, w->x));
     for (size_t i = 0; i < rows; ++i) {
         if (!k->all_within(w->x + i * dim, dim, FLT_MAX))
@@ -142,7 +143,7 @@ static tn_status write_all(tn_ctx *ctx, writing *w, const char *command, const c
     TN_TRY(tnp_output_write(ctx, w->output, centroids, book->count * book->dim * sizeof *centroids));
     for (size_t start = 0; start < rows; start += w->block)
         TN_TRY(write_block(ctx, w, start));
-    TN_TRY(tnp_progress(ctx, "pq apply", rows, rows));
+    TN_TRY(tnp_progress_end(ctx));
     TN_TRY(tnp_output_commit(ctx, w->output));
 done:
     tn_text_free(created);
@@ -156,8 +157,10 @@ tn_status tn_codes_save(tn_ctx *ctx, const tn_pq *pq, const tn_features *feature
     tn_status st = TN_OK;
     double begin = tnp_seconds();
     size_t dim = pq->book.dim;
-    writing w = {
-        .pq = pq, .features = features, .block = tnp_max(1, tnp_min(tn_features_rows(features), BLOCK_VALUES / dim))};
+    writing w = {.pq = pq,
+                 .features = features,
+                 .block = tnp_max(1, tnp_min(tn_features_rows(features), BLOCK_VALUES / dim)),
+                 .whole = tnp_progress_begin(ctx)};
     if (tn_features_cols(features) != dim)
         return tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu columns, but the quantiser was trained on %zu",
                         tn_features_path(features), tn_features_cols(features), dim);

@@ -83,6 +83,7 @@ tn_status tnp_joint_choose(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_pro
     for (size_t k = 0; k < joint->classes; ++k) {
         if (rows_of(joint, weights, k) == 0)
             continue;
+        TN_TRY(tnp_progress(ctx, "choice of lambda", k, joint->classes));
         tnp_joint_labels(joint, k, y);
         TN_TRY(tnp_transfer_problem_relabel(ctx, problem, y));
         TN_TRY(add(ctx, arg, &choice));
@@ -409,6 +410,7 @@ tn_status tnp_joint_leave(tn_ctx *ctx, const tnp_joint *joint, const tnp_joint_m
     tn_status st = TN_OK;
     part_job job = {.joint = joint, .model = model, .plain = {.out = out}, .mixed = {.out = mixed}};
     size_t many = tnp_leave_parts(joint->columns->rows);
+    tnp_share now = tnp_progress_now(ctx), whole = tnp_progress_part(ctx, now, 0.2, 1);
     *out = (tnp_joint_left){0};
     if (mixed)
         *mixed = (tnp_joint_left){0};
@@ -418,8 +420,10 @@ tn_status tnp_joint_leave(tn_ctx *ctx, const tnp_joint *joint, const tnp_joint_m
         TN_TRY(mixed_init(ctx, &job, many));
     }
     deal(&job, many);
-    for (size_t which = 0; which < many; ++which)
+    for (size_t which = 0; which < many; ++which) {
+        TN_TRY(tnp_progress_step(ctx, whole, "leave-one-out", which, many));
         TN_TRY(leave_part(ctx, &job, which));
+    }
     tally_finish(&job, &job.plain);
     if (mixed)
         tally_finish(&job, &job.mixed);

@@ -151,7 +151,7 @@ static tn_status search(tn_ctx *ctx, const choice_job *job, double *y, size_t *a
     for (size_t g = 0; g < TNP_JOINT_LAMBDAS * taus; ++g) {
         double tau = job->pull ? tnp_transfer_tau(g % taus) : 0, loss = 0;
         double lambda = tnp_ridge_lambda(job->problem, job->basis, g / taus) / (1 + tau);
-        TN_TRY(tnp_cancelled(ctx));
+        TN_TRY(tnp_progress(ctx, "choice of lambda", g, TNP_JOINT_LAMBDAS * taus));
         TN_TRY(share_all(ctx, job, lambda));
         for (size_t k = 0; k < joint->classes; ++k) {
             if (job->first[k + 1] == job->first[k])

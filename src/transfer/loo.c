@@ -81,8 +81,10 @@ static tn_status leave_all(tn_ctx *ctx, part_job *job, refit *fit, tnp_transfer_
     TN_TRY(tnp_alloc(ctx, rows, sizeof *job->weights, &job->weights));
     TN_TRY(tnp_alloc(ctx, 2 * job->steps, sizeof *job->work, &job->work));
     deal(job, many);
-    for (size_t which = 0; which < many; ++which)
+    for (size_t which = 0; which < many; ++which) {
+        TN_TRY(tnp_progress(ctx, "leave-one-out", which, many));
         TN_TRY(leave_part(ctx, job, fit, which));
+    }
     for (size_t s = 0; s < job->steps; ++s)
         score[s] = tnp_transfer_score_of(rows, job->leaving->y, job->predicted + s * rows);
 done:

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Installs the build under a DESTDIR, then builds and runs a stranger's program against that tree.
-# Usage: run.sh tree|find_package|pkg_config BUILD WORK CC
+# Usage: run.sh tree|find_package|pkg_config|uninstall BUILD WORK CC
 set -eu
 step=$1 build=$2 work=$3 cc=$4
 here=$(cd "$(dirname "$0")" && pwd)
@@ -14,6 +14,7 @@ tree)
     rm -rf "$work"
     mkdir -p "$work"
     DESTDIR=$work/stage cmake --install "$build" --prefix "$prefix" >"$work/install.log"
+    cp "$build/install_manifest.txt" "$work/installed.txt"
     for file in bin/tenon include/tenon/tenon.h share/doc/tenon/README.md; do
         [ -f "$root/$file" ] || { echo "not installed: $file"; exit 1; }
     done
@@ -21,6 +22,16 @@ tree)
         completions/tenon.bash:share/bash-completion/completions/tenon; do
         [ ! -f "$here/../../${pair%%:*}" ] || [ -f "$root/${pair#*:}" ] || { echo "not installed: ${pair#*:}"; exit 1; }
     done
+    # Links and pictures of the installed pages lead somewhere.
+    find "$root/share/doc" -name '*.md' | while read -r page; do
+        grep -oE '\]\([^)#]+' "$page" | cut -c3- | grep -v '^[a-z]*://' | while read -r link; do
+            [ -e "$(dirname "$page")/$link" ] || echo "${page#"$root"/}: $link is not installed"
+        done
+    done >"$work/links.log"
+    if [ -s "$work/links.log" ]; then
+        cat "$work/links.log"
+        exit 1
+    fi
     # The program must run from the installed tree alone, and nothing installed may name the staging folder.
     "$root/bin/tenon" --version
     if grep -rIl "$work/stage" "$root"; then
@@ -42,6 +53,12 @@ pkg_config)
         $(pkg-config --cflags --libs tenon) "-Wl,-rpath,$libdir"
     [ "$(pkg-config --modversion tenon)" = "$("$work/consumer-pc")" ] || { echo "tenon.pc has another version"; exit 1; }
     "$work/consumer-pc" "$demo"
+    ;;
+uninstall)
+    touch "$root/bin/not-ours"
+    DESTDIR=$work/stage "$here/../../tools/uninstall.sh" "$work/installed.txt"
+    left=$(find "$root" -type f -o -type l; find "$root" -path '*tenon/*' -name '*tenon*')
+    [ "$left" = "$root/bin/not-ours" ] || { echo "left behind: $left"; exit 1; }
     ;;
 *)
     echo "unknown step $step"

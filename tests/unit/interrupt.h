@@ -11,11 +11,11 @@ typedef struct interrupt {
     size_t calls, at;
 } interrupt;
 
-static inline void cancel_at(void *user, const char *stage, size_t done, size_t total)
+static inline void cancel_at(void *user, const char *stage, double share)
 {
     interrupt *i = user;
     (void)stage;
-    assert_true(done <= total);
+    assert_true(share >= 0 && share <= 1);
     if (++i->calls == i->at)
         tn_ctx_cancel(i->ctx);
 }

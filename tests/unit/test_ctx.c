@@ -59,19 +59,19 @@ static void test_threads_setting(void **state)
 }
 
 typedef struct call_log {
-    size_t calls, done, total;
+    size_t calls;
+    double share;
     const char *stage;
     tn_ctx *cancel_in; /* cancelled at the call number `at` */
     size_t at;
 } call_log;
 
-static void note(void *user, const char *stage, size_t done, size_t total)
+static void note(void *user, const char *stage, double share)
 {
     call_log *log = user;
     ++log->calls;
     log->stage = stage;
-    log->done = done;
-    log->total = total;
+    log->share = share;
     if (log->cancel_in && log->calls == log->at)
         tn_ctx_cancel(log->cancel_in);
 }
@@ -84,7 +84,7 @@ static void test_progress_and_cancel(void **state)
     assert_int_equal(tnp_progress(ctx, "quiet", 1, 2), TN_OK);
     tn_ctx_set_progress(ctx, note, &log);
     assert_int_equal(tnp_progress(ctx, "reading", 3, 9), TN_OK);
-    assert_true(log.calls == 1 && log.done == 3 && log.total == 9);
+    assert_true(log.calls == 1 && log.share > 0 && log.share < 1);
     assert_string_equal(log.stage, "reading");
     assert_int_equal(tnp_cancelled(ctx), TN_OK);
     tn_ctx_cancel(ctx);

@@ -219,15 +219,16 @@ static void many_rows(void **state)
 }
 
 typedef struct watch {
-    size_t passes, calls;
+    size_t tellings, calls;
 } watch;
 
-static void watch_reading(void *user, const char *stage, size_t done, size_t total)
+/* Rows of one block or band: reading is told of at its beginning and at its end. */
+static void watch_reading(void *user, const char *stage, double share)
 {
     watch *w = user;
-    (void)total;
+    (void)share;
     ++w->calls;
-    w->passes += strcmp(stage, "reading") == 0 && done == 0;
+    w->tellings += strcmp(stage, "reading") == 0;
 }
 
 /* One pass for all narrow ones together and one for each that needs products; none for the sets afterwards. */
@@ -242,7 +243,7 @@ static void files_are_read_before_the_search_only(void **state)
         tn_ctx_set_progress(test_ctx, watch_reading, &w);
         assert_fine(test_ctx,
                     tnp_ensemble_new(test_ctx, (const tn_feed *const *)q.feed, FEEDS, &q.targets, true, true, &e));
-        assert_int_equal(w.passes, passes[r]);
+        assert_int_equal(w.tellings, 2 * passes[r]);
         for (size_t f = 0; f < FEEDS; ++f) /* all NaN: a reader that asked again would refuse them */
             memset((void *)(uintptr_t)q.features[f]->parts[0].base, 0xff, q.n * q.cols[f] * sizeof(float));
         for (size_t f = 0; f + 1 < FEEDS; ++f) {
@@ -250,7 +251,7 @@ static void files_are_read_before_the_search_only(void **state)
             double got = 0;
             assert_fine(test_ctx, evidence_of(&q, e, members, 2, true, &got));
         }
-        assert_int_equal(w.passes, passes[r]);
+        assert_int_equal(w.tellings, 2 * passes[r]);
         tn_ctx_set_progress(test_ctx, NULL, NULL);
         tnp_ensemble_free(e);
         quartet_free(&q);

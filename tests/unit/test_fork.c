@@ -131,7 +131,7 @@ static void test_child_fits_with_the_parents_context(void **state)
     }
 }
 
-static void fork_in_progress(void *user, const char *stage, size_t done, size_t total)
+static void fork_in_progress(void *user, const char *stage, double share)
 {
     pid_t *pid = user;
     (void)stage, (void)done, (void)total;

@@ -192,7 +192,7 @@ static void test_cancel_can_be_reset(void **state)
 
 /* ---- the BLAS thread count ---- */
 
-static void watch_count(void *user, const char *stage, size_t done, size_t total)
+static void watch_count(void *user, const char *stage, double share)
 {
     const int *host = user;
     (void)stage, (void)done, (void)total;
@@ -219,7 +219,7 @@ static void test_blas_count_is_the_hosts_after_every_call(void **state)
     visit_end(&v);
 }
 
-static void cancel_after_first(void *user, const char *stage, size_t done, size_t total)
+static void cancel_after_first(void *user, const char *stage, double share)
 {
     visit *v = user;
     (void)stage, (void)total;

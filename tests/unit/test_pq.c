@@ -269,10 +269,9 @@ static void what_is_refused(void **state)
     tn_features_close(features);
 }
 
-static void cancel_at_once(void *user, const char *stage, size_t done, size_t total)
+static void cancel_at_once(void *user, const char *stage, double share)
 {
-    (void)done;
-    (void)total;
+    (void)share;
     if (strncmp(stage, "pq", 2) == 0)
         tn_ctx_cancel(user);
 }

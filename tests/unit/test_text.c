@@ -322,7 +322,7 @@ static void tables_say_what_matters(void **state)
     char *text = NULL;
     assert_fine(*state, tn_ranking_table(*state, &ranking, false, &text));
     assert_null(strstr(text, "dino suits"));
-    assert_non_null(strstr(text, "suits this task best: it gains 0.2500 nats a label"));
+    assert_non_null(strstr(text, "suits this task best: it gains 0.2500 nats per label"));
     assert_non_null(strstr(text, "LOO accuracy speaks for dino instead (0.875 against 0.750, more than one"));
     assert_non_null(strstr(text, "2 of 5 classes gain nothing"));
     assert_non_null(strstr(text, "1 of 5 classes have the same label"));
@@ -334,7 +334,7 @@ static void tables_say_what_matters(void **state)
     tn_text_free(text);
     assert_fine(*state, tn_fit_table(*state, &fit, "h.safetensors", false, &text));
     assert_non_null(strstr(text, "selected      dino + vgg"));
-    assert_non_null(strstr(text, "0.1 to 3 (shared)"));
+    assert_non_null(strstr(text, "0.1000 to 3.000 (shared)"));
     assert_non_null(strstr(text, "h.safetensors"));
     tn_text_free(text);
     assert_fine(*state, tn_metrics_table(*state, &metrics, class_names, true, false, &text));

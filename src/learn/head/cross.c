@@ -99,12 +99,13 @@ tn_status tnp_svm_cv(tn_ctx *ctx, const tnp_linear *l, tnp_measure_fn measure, v
     float *now = NULL, *part = NULL;
     size_t *rows = NULL, size = l->task->y.rows * l->task->y.classes;
     double best = -INFINITY;
+    tnp_share whole = tnp_progress_now(ctx);
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *now, &now));
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *part, &part));
     TN_TRY(tnp_alloc(ctx, l->task->y.rows, sizeof *rows, &rows));
     for (size_t g = 0; g < c->count; ++g) {
         tnp_training training;
-        TN_TRY(tnp_progress(ctx, "cross-validation", g, c->count));
+        TN_TRY(tnp_progress_step(ctx, whole, "cross-validation", g, c->count));
         TN_TRY(tnp_linear_train(ctx, l, c->grid[g], w, &training));
         TN_TRY(tnp_linear_held_out(ctx, l, w, now));
         TN_TRY(measure_folds(ctx, l, measure, arg, now, rows, part, c->value + g * c->folds));

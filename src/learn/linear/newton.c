@@ -18,6 +18,7 @@
 #include <string.h>
 
 enum { CHUNK = 32, SKETCH_RANK = 128, CG_MOST = 40, HALVINGS = 20, PATIENCE = 16 };
+enum { USUAL_ITERATIONS = 8 }; /* for progress */
 
 typedef struct solver {
     tn_ctx *ctx;
@@ -401,7 +402,8 @@ tn_status tnp_newton_solve(tn_ctx *ctx, const tnp_rows *x, size_t columns, const
                 break; /* float has no digits left for what remains */
             mark = now;
         }
-        TN_TRY(tnp_progress(ctx, "training", columns - v.k, columns));
+        size_t all = columns * (iteration + USUAL_ITERATIONS);
+        TN_TRY(tnp_progress(ctx, "training", all - v.k * USUAL_ITERATIONS, all));
         TN_TRY(conjugate_gradients(&v));
         TN_TRY(take_step(&v));
         TN_TRY(retire(&v, false, w, objective, gap, keep));

@@ -29,6 +29,7 @@
 
 static const double TIGHT = 5e-5, PASS = 0.6; /* PASS: what a pass leaves of a gap, about */
 enum { LANES = 32, FIRST_CHECK = 4, LONGEST_WAIT = 6, ROUNDS = 4, LEAST_WATCH = 8, LEAST_WORTH = 24 };
+enum { USUAL_PASSES = 20 }; /* for progress: half of the columns have left by then, about */
 
 /* ---- one block ---- */
 
@@ -327,7 +328,8 @@ static tn_status descend(tnp_dual *v, float *w)
     while (v->k > 0 && v->passes < v->opt->max_passes) {
         tnp_rng rng;
         tnp_rng_init(&rng, v->opt->seed, v->passes++);
-        TN_TRY(tnp_progress(v->ctx, "training", count - v->k, count));
+        size_t all = count * (v->passes + USUAL_PASSES);
+        TN_TRY(tnp_progress(v->ctx, "training", all - v->k * USUAL_PASSES, all));
         TN_TRY(v->route->pass(v, &rng));
         if (v->passes == due || v->passes == v->opt->max_passes) {
             TN_TRY(check(v));

@@ -105,6 +105,7 @@ tn_status tnp_passes_run(tn_ctx *ctx, tnp_passes *p, size_t pass, tnp_online *co
 {
     tn_status st = TN_OK;
     const tnp_visit_order *o = &p->order;
+    tnp_share whole = tnp_progress_now(ctx);
     char stage[40];
     snprintf(stage, sizeof stage, "pass %zu", pass + 1);
     tnp_visit_order_draw(&p->order, p->seed, pass);
@@ -120,7 +121,7 @@ tn_status tnp_passes_run(tn_ctx *ctx, tnp_passes *p, size_t pass, tnp_online *co
         }
         TN_TRY(read_chunk(ctx, p, start, n));
         learn_chunk(ctx, p, n, learners, count);
-        TN_TRY(tnp_progress(ctx, stage, start + n, o->rows));
+        TN_TRY(tnp_progress_step(ctx, whole, stage, start + n, o->rows));
     }
 done:
     return st;

@@ -29,7 +29,7 @@ const tn_field *tnp_online_fields(size_t *count)
         {"eta", TN_FIELD_REAL, offsetof(tnp_online_options, eta), 0.5, 0.999999, "X", "confidence of cw, scw and scw2"},
         {"shuffle", TN_FIELD_YESNO, offsetof(tnp_online_options, shuffle), 0, 0, "yes|no",
          "visit the rows in a new random order each pass; no keeps file order"},
-        {"ratio", TN_FIELD_REAL, offsetof(tnp_online_options, ratio), 0, 1e9, "X", "negatives a positive of w-ovr"},
+        {"ratio", TN_FIELD_REAL, offsetof(tnp_online_options, ratio), 0, 1e9, "X", "negatives per positive of w-ovr"},
         {"patience", TN_FIELD_INT, offsetof(tnp_online_options, patience), 0, 1e6, "N",
          "with option valid: end after so many passes without a better one; 0: never"},
         {"tune", TN_FIELD_FLAG, offsetof(tnp_online_options, tune), 0, 0, NULL,
@@ -176,12 +176,17 @@ tn_status tnp_online_search_run(tn_ctx *ctx, const tnp_online_plan *plan, tnp_pa
     float *w = NULL;
     tnp_online **at_work = NULL;
     size_t group = s->group;
+    tnp_share whole = tnp_progress_now(ctx);
+    double all = (double)(s->trial_count * s->epochs);
     TN_TRY(tnp_alloc_raw(ctx, s->size, sizeof *w, &w));
     TN_TRY(tnp_alloc(ctx, group, sizeof *at_work, &at_work));
     for (;;) {
         bool any = true;
-        while (any && s->passes < s->epochs)
+        while (any && s->passes < s->epochs) {
+            double done = (double)(s->first * s->epochs + s->passes * s->group);
+            (void)tnp_progress_part(ctx, whole, done / all, (done + (double)s->group) / all);
             TN_TRY(one_pass(ctx, plan, passes, s, at_work, w, &any));
+        }
         if (s->first + s->group == s->trial_count)
             break;
         s->first += s->group;

@@ -319,9 +319,12 @@ tn_status tnp_ridge_cv_wide(tn_ctx *ctx, tnp_design *design, const tnp_targets *
                   .cross = cross};
     size_t least = y->rows - (y->rows + cross->folds - 1) / cross->folds; /* rows of the smallest training fold */
     job.dual = design->dim + 1 >= least;
+    tnp_share whole = tnp_progress_now(ctx), folds;
+    (void)tnp_progress_part(ctx, whole, 0, 0.2);
     TN_TRY(begin(ctx, &job, mean));
+    folds = tnp_progress_part(ctx, whole, 0.2, 1);
     for (size_t f = 0; f < cross->folds; ++f) {
-        TN_TRY(tnp_progress(ctx, "cross-validation", f, cross->folds));
+        TN_TRY(tnp_progress_step(ctx, folds, "cross-validation", f, cross->folds));
         TN_TRY(split(ctx, &job, (uint32_t)f));
         TN_TRY(job.dual ? dual_fold(ctx, &job, f) : primal_fold(ctx, &job, f));
     }

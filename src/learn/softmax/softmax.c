@@ -30,6 +30,7 @@
 #include <string.h>
 
 enum { KEPT = 3, FIRST_STEPS = 8, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20, PATIENCE = 16, ATTEMPTS = 3 };
+enum { USUAL_ITERATIONS = 16 };      /* for progress */
 static const double LEFT = 0.02;     /* of the squared gradient, that the subspace may leave */
 static const double ROUNDING = 1e-6; /* of f */
 
@@ -374,7 +375,7 @@ static tn_status approach(solver *v, double tolerance, size_t *iteration, bool *
                 break; /* float has no digits left for this problem, or the pairs do not tell its shape */
             mark = v->gap;
         }
-        TN_TRY(tnp_progress(v->ctx, "training", 0, 1));
+        TN_TRY(tnp_progress(v->ctx, "training", *iteration, *iteration + USUAL_ITERATIONS));
         TN_TRY(take_round(v));
     }
     *there = v->gap <= tolerance * v->f;

@@ -1,4 +1,4 @@
 #!/bin/bash
 # SPDX-License-Identifier: BSD-3-Clause
 "$TENON" help pq
-"$TENON" pq --help | cmp - <("$TENON" pq learn -h) && echo "help before the argument is looked at"
+"$TENON" pq --help | cmp - <("$TENON" pq learn --help) && echo "help before the argument is looked at"
