@@ -36,6 +36,10 @@ tn_status tnp_joint_choose(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_pro
  * basis, is made when it is NULL yet and left to the caller. */
 tn_status tnp_joint_ridge(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
                           tnp_ridge_method method, tnp_ridge_basis **kept, size_t *at);
+/* predicted (classes, count): what value `at` of the grid says of rows (count), whether or not they take part. */
+tn_status tnp_joint_ridge_predict(tn_ctx *ctx, const tnp_joint *joint, const tnp_transfer_problem *problem,
+                                  tnp_ridge_method method, const tnp_ridge_basis *basis, size_t at, const size_t *rows,
+                                  size_t count, double *predicted);
 /* The share of the sources (columns.h) by the same residuals, of a problem whose columns have none yet; 0, none, where no row
  * counts, or there are no features or no sources that vary. */
 tn_status tnp_joint_share(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
@@ -50,6 +54,8 @@ typedef struct tnp_joint_model {
     double lambda; /* of greedy; < 0: that of RLS, chosen by the rows that stay */
     double delta;
     const size_t *most; /* (classes): picks */
+    /* (rows), or NULL: the value that RLS takes without part i, SIZE_MAX until it is found; models that leave the same parts share it. */
+    size_t *rls_at;
 } tnp_joint_model;
 
 /* What it predicted for them. */

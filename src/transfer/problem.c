@@ -29,6 +29,7 @@
  * rows eps max|x|. NaN is refused, not skipped: whether such a column may be left out is the reader's policy, not this file's.
  * Oracle: tests/ref/ref_transfer.c, in long double, refitting without the row. */
 #include "transfer/problem.h"
+#include "algebra/blas.h"
 
 #include <float.h>
 #include <math.h>
@@ -239,6 +240,7 @@ void tnp_transfer_problem_free(tnp_transfer_problem *problem)
     tnp_free(problem->y);
     tnp_free(problem->root);
     tnp_free(problem->target);
+    tnp_free(problem->products);
     tnp_free(problem);
 }
 
@@ -293,6 +295,44 @@ void tnp_transfer_rows(const tnp_transfer_problem *problem, size_t first, size_t
             memcpy(x + i * count + j, z + lane, run * sizeof *x);
         }
     }
+}
+
+static bool repays_products(const tn_ctx *ctx, size_t cols, size_t paths)
+{
+    enum {
+        STEPS = 64
+    }; /* of a path; a flop of the products, which are one matrix product, costs less than one of a scan */
+    double bytes = (double)cols * (double)cols * sizeof(double);
+    return cols / STEPS < paths && bytes <= fmin(0x1p27, (double)tnp_budget_left(ctx) / 4);
+}
+
+tn_status tnp_transfer_share_products(tn_ctx *ctx, tnp_transfer_problem *problem, size_t paths)
+{
+    enum { BLOCK = 256 }; /* rows */
+    tn_status st = TN_OK;
+    size_t cols = problem->columns->tiles * TNP_TILE;
+    double *x = NULL, *products = NULL;
+    if (problem->products || !repays_products(ctx, cols, paths))
+        return TN_OK;
+    TN_TRY(tnp_alloc_raw(ctx, BLOCK * cols, sizeof *x, &x));
+    TN_TRY(tnp_alloc(ctx, cols * cols, sizeof *products, &products));
+    for (size_t start = 0, n; start < problem->rows; start += n) {
+        n = tnp_min(BLOCK, problem->rows - start);
+        TN_TRY(tnp_cancelled(ctx));
+        for (size_t i = 0; i < n; ++i)
+            for (size_t t = 0; t < problem->columns->tiles; ++t)
+                standardised_lanes(problem, t, start + i, x + i * cols + t * TNP_TILE);
+        TN_TRY(tnp_dsyrk_cols(ctx, n, cols, x, cols, products));
+    }
+    for (size_t i = 0; i < cols; ++i)
+        for (size_t j = 0; j < i; ++j)
+            products[i * cols + j] = products[j * cols + i];
+    problem->products = products;
+    products = NULL;
+done:
+    tnp_free(x);
+    tnp_free(products);
+    return st;
 }
 
 tn_status tnp_transfer_tiles(tn_ctx *ctx, const tnp_transfer_problem *problem, tnp_tiles *out)

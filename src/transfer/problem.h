@@ -15,6 +15,7 @@ typedef struct tnp_transfer_problem {
     double *root;           /* (rows): u_i, the square root of row i's share of the weight; a unit vector */
     double *target;         /* (rows): y standardised */
     double target_mean, target_scale;
+    double *products; /* (whole tiles)^2: Z'Z, or NULL */
 } tnp_transfer_problem;
 
 /* |z_j|^2 of a column that is not constant. */
@@ -50,6 +51,14 @@ static inline void tnp_transfer_tiles_product(const tnp_transfer_problem *proble
 
 /* t (cols) = Z'q, in parallel; the same bits for every thread count. */
 void tnp_transfer_product(tn_ctx *ctx, const tnp_transfer_problem *problem, const double *q, double *t);
+/* problem->products, which greedy paths of as many labels as `paths` share. Left NULL where the paths would not repay it: it costs
+ * rows cols^2 flops and cols^2 doubles, a step of a path without it rows cols. */
+tn_status tnp_transfer_share_products(tn_ctx *ctx, tnp_transfer_problem *problem, size_t paths);
+/* (whole tiles): those of one column. */
+static inline const double *tnp_transfer_products(const tnp_transfer_problem *problem, size_t column)
+{
+    return problem->products + column * problem->columns->tiles * TNP_TILE;
+}
 /* z (rows): one column. */
 void tnp_transfer_column(const tnp_transfer_problem *problem, size_t column, double *z);
 /* x (rows, count): columns [first, first + count). */
