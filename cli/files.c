@@ -142,7 +142,7 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)
         if (is_input(file, lists[i].option, lists[i].words, lists[i].count, found))
             return true;
-    return is_transform(file, o->fit.rank.transform, found);
+    return is_transform(file, o->fit.rank.transform, found) || is_transform(file, o->transfer.transform, found);
 }
 
 int cli_check_files(const cli_app *app)

@@ -57,7 +57,8 @@ static bool without_loo(const cli_app *app)
 /* No word of the list is a map that goes by its name. */
 static bool without_named_map(const cli_app *app)
 {
-    const char *list = app->options.fit.rank.transform;
+    const cli_options *o = &app->options;
+    const char *list = app->command->run == cmd_transfer ? o->transfer.transform : o->fit.rank.transform;
     for (size_t n; *list; list += n + (list[n] != 0)) {
         char word[16] = "";
         n = strcspn(list, ",");
@@ -97,7 +98,7 @@ static int check_conditions(const cli_app *app)
     } conditions[] = {
         {"fit", "optimizer|tolerance|max-iterations|start", without_evidence, BY_EVIDENCE},
         {"fit", "loo", without_loo, BY_EVIDENCE},
-        {"fit|rank", "signed", without_named_map, "--transform " TN_MAP_WORDS},
+        {"fit|rank|transfer", "signed", without_named_map, "--transform " TN_MAP_WORDS},
         {"fit", "folds", without_folds,
          "--method ridge-cv, svm-cv, with --calibrate yes also svm, logistic; here nothing is cross-validated"},
         {"fit", "ratio", without_ratio, "--multiclass w-ovr"},

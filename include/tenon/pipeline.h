@@ -97,6 +97,8 @@ typedef struct tn_transfer_options {
     double delta;  /* a column must gain this much; 1e-4, the paper's */
     bool features; /* use the target's own columns beside the sources; yes */
     int class_weight;      /* tn_class_weight; none */
+    const char *transform; /* of the target's representations, one of TN_TRANSFORM_WORDS or a file; "none" */
+    int sign;              /* tn_signed, of a map that goes by its name; odd */
     const char *normalize; /* of the target's representations, one word; "l2" */
     int nan;               /* tn_nan_policy; error */
 } tn_transfer_options;

@@ -12,43 +12,69 @@
 #include <math.h>
 #include <string.h>
 
-tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **out)
+tn_status tnp_tables_json(tn_ctx *ctx, const tnp_option_table *tables, size_t count, const size_t *seed, char **out)
 {
-    enum { TABLES = 5 };
     tnp_text text;
-    size_t counts[TABLES];
-    const tn_field *tables[TABLES] = {tn_fit_fields(&counts[0]), tn_learn_fields(&counts[1]),
-                                      tn_rank_fields(&counts[2]), tn_evidence_fields(&counts[3]),
-                                      tn_online_fields(&counts[4])};
-    const void *bases[TABLES] = {options, &options->learn, &options->rank, &options->rank.evidence, &options->online};
     tnp_text_init(&text, ctx);
     tnp_text_add(&text, "{");
-    for (size_t t = 0; t < TABLES; ++t)
-        tnp_text_fields(&text, tables[t], counts[t], bases[t], t == 0);
-    tnp_text_add(&text, ",\"seed\":\"%zu\"}", options->rank.seed);
+    for (size_t t = 0; t < count; ++t) {
+        size_t n = 0;
+        const tn_field *fields = tables[t].fields(&n);
+        tnp_text_fields(&text, fields, n, tables[t].options, t == 0);
+    }
+    if (seed)
+        tnp_text_add(&text, ",\"seed\":\"%zu\"", *seed);
+    tnp_text_add(&text, "}");
     return tnp_text_take(&text, out);
+}
+
+tn_status tnp_options_json(tn_ctx *ctx, const tn_fit_options *options, char **out)
+{
+    const tnp_option_table tables[] = {{tn_fit_fields, options},
+                                       {tn_learn_fields, &options->learn},
+                                       {tn_rank_fields, &options->rank},
+                                       {tn_evidence_fields, &options->rank.evidence},
+                                       {tn_online_fields, &options->online}};
+    return tnp_tables_json(ctx, tables, sizeof tables / sizeof *tables, &options->rank.seed, out);
+}
+
+tn_status tnp_head_of_set(tn_ctx *ctx, const tnp_task *task, const tn_labels *labels, const char *method,
+                          const tnp_candidates *candidates, const size_t *members, size_t count, size_t sources,
+                          tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    const tn_feed **feeds = NULL;
+    size_t dim = sources;
+    TN_TRY(tnp_pick_feeds(ctx, candidates, members, count, &feeds));
+    for (size_t m = 0; m < count; ++m)
+        dim += tn_feed_cols(feeds[m]);
+    TN_TRY(
+        tnp_head_new(ctx, task->kind, (const char *const *)labels->names, task->y.classes, dim, count, method, &head));
+    TN_TRY(tnp_head_set_reps(ctx, feeds, head));
+    for (size_t m = 0; m < count; ++m)
+        if (head->reps[m].map)
+            TN_TRY(tnp_strdup(ctx, candidates->transform_names[members ? members[m] : m], &head->reps[m].transform));
+    *out = head;
+    head = NULL;
+done:
+    tn_head_free(head);
+    tnp_free(feeds);
+    return st;
 }
 
 tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
-    const tnp_task *task = c->bench->task;
-    size_t dim = 0;
-    for (size_t m = 0; m < c->count; ++m)
-        dim += tn_feed_cols(c->feeds[m]);
-    TN_TRY(tnp_head_new(ctx, task->kind, (const char *const *)c->labels->names, task->y.classes, dim, c->count,
-                        c->info->method, &head));
-    TN_TRY(tnp_head_set_reps(ctx, c->feeds, head));
-    for (size_t m = 0; m < c->count; ++m)
-        if (head->reps[m].map)
-            TN_TRY(tnp_strdup(ctx, c->bench->candidates->transform_names[c->members[m]], &head->reps[m].transform));
     tn_fit_options used = *c->options;
     if (!isnan(c->info->cost)) /* what a cross-validation chose */
         used.learn.cost = c->info->cost;
     if (!isnan(c->info->eta))
         used.online.eta = c->info->eta;
     used.online.average = !used.online.no_average;
+    TN_TRY(tnp_head_of_set(ctx, c->bench->task, c->labels, c->info->method, c->bench->candidates, c->members, c->count,
+                           0, &head));
     TN_TRY(tnp_options_json(ctx, &used, &head->options));
     head->log_evidence = c->info->chosen.log_evidence;
     *out = head;

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A transfer at work: shared by its frame (pipeline_transfer.c), what is done for one class (pipeline_transfer_class.c) and
- * for classes that are compared (pipeline_transfer_joint.c). */
+ * A transfer at work: shared by its frame (transfer.c), what is done for one class (transfer_class.c) and
+ * for classes that are compared (transfer_joint.c). */
 #ifndef TNP_PIPELINE_TRANSFER_H
 #define TNP_PIPELINE_TRANSFER_H
 
-#include "learn/head/task.h"
+#include "pipeline/parts.h"
 #include "transfer/greedy.h"
 #include "transfer/ridge.h"
-#include "tenon/pipeline.h"
 
 typedef struct transfer_job {
     const tn_features *const *targets;
@@ -17,12 +16,11 @@ typedef struct transfer_job {
     const tn_source *sources;
     size_t source_count;
     const tn_transfer_options *options;
-    tn_normalize normalize;
     size_t most; /* picks of the greedy methods */
     bool by_loo; /* their number by leave-one-out */
     bool joint;  /* several classes, of which one is right */
     tnp_task *task;
-    tn_feed **feeds;                       /* target_count */
+    tnp_candidates *candidates;            /* the target's representations, all of them; none without --features */
     size_t rows, cols, features;           /* labelled rows; columns in all, of them features */
     tnp_transfer_columns *columns;         /* raw, read once for all classes */
     tnp_transfer_problem *problem;         /* of the class at work; with equal row weights only its labels change */

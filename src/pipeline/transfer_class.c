@@ -211,10 +211,10 @@ static tn_status name_pick(tn_ctx *ctx, const transfer_job *job, size_t column, 
     if (out->is_source) {
         TN_TRY(tnp_transfer_source_name(ctx, job, out->index, true, &name));
     } else {
-        while (j >= tn_feed_cols(job->feeds[t]))
-            j -= tn_feed_cols(job->feeds[t++]);
+        while (j >= tn_feed_cols(job->candidates->feeds[t]))
+            j -= tn_feed_cols(job->candidates->feeds[t++]);
         tnp_text_init(&text, ctx);
-        tnp_text_add(&text, "%s[%zu]", tn_features_name(tn_feed_features(job->feeds[t])), j);
+        tnp_text_add(&text, "%s[%zu]", job->candidates->names[t], j);
         TN_TRY(tnp_text_take(&text, &name));
     }
     TN_TRY(tnp_strdup(ctx, name, &out->name));

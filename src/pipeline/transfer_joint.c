@@ -16,7 +16,6 @@
  * correct in methods that are not ridge, or whose target is not the labels: average, dam, MultiKT and the logistic ones stay. */
 #include "pipeline/transfer.h"
 #include "learn/ridge/ridge.h"
-#include "pipeline/parts.h"
 #include "transfer/joint.h"
 
 #include <math.h>
