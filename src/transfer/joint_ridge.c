@@ -363,23 +363,40 @@ done:
     return st;
 }
 
+/* predicted (classes, count) += along (classes, rank) V Z X', some rows of X at a time. */
+static tn_status add_scores(tn_ctx *ctx, const tnp_transfer_problem *problem, const tnp_ridge_basis *basis,
+                            size_t classes, const double *along, const size_t *rows, size_t count, double *predicted)
+{
+    tn_status st = TN_OK;
+    size_t m = problem->rows, rank = basis->rank, most = tnp_min(count, tnp_max(16, ((size_t)1 << 22) / m));
+    double *products = NULL, *there = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, most, m * sizeof *products, &products));
+    TN_TRY(tnp_alloc_raw(ctx, most, rank * sizeof *there, &there));
+    for (size_t start = 0, n; rank > 0 && start < count; start += n) {
+        n = tnp_min(most, count - start);
+        memset(products, 0, n * m * sizeof *products);
+        TN_TRY(rows_by_rows(ctx, problem, basis, rows + start, n, products));
+        TN_TRY(tnp_dgemm_nt(ctx, n, rank, m, products, m, basis->v, m, 0, there, rank));
+        TN_TRY(tnp_dgemm_nt(ctx, classes, n, rank, along, rank, there, rank, 1, predicted + start, count));
+    }
+done:
+    tnp_free(products);
+    tnp_free(there);
+    return st;
+}
+
 /* f_k(x) = mean_k + x'Z'a_k, a_k = V (V't_k)/(s + lambda): for all classes at once three products of matrices. */
 tn_status tnp_joint_ridge_predict(tn_ctx *ctx, const tnp_joint *joint, const tnp_transfer_problem *problem,
                                   tnp_ridge_method method, const tnp_ridge_basis *basis, size_t at, const size_t *rows,
                                   size_t count, double *predicted)
 {
     tn_status st = TN_OK;
-    size_t m = problem->rows, rank = basis->rank, taus = method == TNP_TRANSFER_DAM ? TNP_TAUS : 1;
-    double tau = taus > 1 ? tnp_transfer_tau(at % taus) : 0, *mean = NULL, *products = NULL, *along = NULL;
+    size_t rank = basis->rank, taus = method == TNP_TRANSFER_DAM ? TNP_TAUS : 1;
+    double tau = taus > 1 ? tnp_transfer_tau(at % taus) : 0, *mean = NULL;
     double lambda = tnp_ridge_lambda(problem, basis, at / taus) / (1 + tau);
     class_targets t = {0};
-    TN_TRY(tnp_alloc(ctx, m, sizeof *mean, &mean));
+    TN_TRY(tnp_alloc(ctx, problem->rows, sizeof *mean, &mean));
     TN_TRY(targets_init(ctx, joint, problem, basis, pull_of(joint, problem, method, mean), &t));
-    TN_TRY(tnp_alloc(ctx, count, m * sizeof *products, &products));
-    TN_TRY(tnp_alloc(ctx, count, rank * sizeof *along, &along));
-    TN_TRY(rows_by_rows(ctx, problem, basis, rows, count, products));
-    if (rank > 0)
-        TN_TRY(tnp_dgemm_nt(ctx, count, rank, m, products, m, basis->v, m, 0, along, rank));
     for (size_t k = 0; k < joint->classes; ++k) {
         for (size_t d = 0; d < rank; ++d)
             t.along[k * rank + d] =
@@ -387,13 +404,10 @@ tn_status tnp_joint_ridge_predict(tn_ctx *ctx, const tnp_joint *joint, const tnp
         for (size_t i = 0; i < count; ++i)
             predicted[k * count + i] = drawn(t.mean[k], tau, t.pull_mean);
     }
-    if (rank > 0)
-        TN_TRY(tnp_dgemm_nt(ctx, joint->classes, count, rank, t.along, rank, along, rank, 1, predicted, count));
+    TN_TRY(add_scores(ctx, problem, basis, joint->classes, t.along, rows, count, predicted));
 done:
     targets_destroy(&t);
     tnp_free(mean);
-    tnp_free(products);
-    tnp_free(along);
     return st;
 }
 
