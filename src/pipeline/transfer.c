@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfer from other classifiers: raw columns [features | scores of the sources] of the labelled rows, one problem a class
- * against the rest, and one head that names the sources it uses. Of several labels each has a method of its own; classes of
- * which one is right are compared by an arg-max and share one (transfer_joint.c).
+ * Transfer from other classifiers: raw columns [features | scores of the sources] of the labelled rows, one problem a
+ * class against the rest, and one head that names the sources it uses. Of several labels each has a method of its own;
+ * classes of which one is right are compared by an arg-max and share one (transfer_joint.c).
  *
  * Two classes are one problem: the second against the first, whose row of the head is the negative. */
 #include "pipeline/transfer.h"
@@ -236,7 +236,8 @@ done:
     return st;
 }
 
-/* Which rows take part: those that are labelled and, where NaN drops a row, whole in the target and in all files of scores. */
+/* Which rows take part: those that are labelled and, where NaN drops a row, whole in the target and in all files of
+ * scores. */
 static tn_status choose_rows(tn_ctx *ctx, transfer_job *job)
 {
     tn_status st = TN_OK;

@@ -45,7 +45,7 @@ typedef struct transfer_found {
 /* The error that class k has no row, or every one. */
 tn_status tnp_transfer_constant(tn_ctx *ctx, const transfer_job *job, size_t k);
 void tnp_transfer_found_destroy(transfer_found *found);
-/* A method without a path on job->problem, its values its own choice or another's (transfer_ridge.h). */
+/* A method without a path on job->problem, its values its own choice or another's (transfer/ridge.h). */
 tn_status tnp_transfer_run(tn_ctx *ctx, transfer_job *job, const tnp_transfer_choice *choice, transfer_found *found);
 /* What was found, for people to read. */
 tn_status tnp_transfer_account(tn_ctx *ctx, const transfer_job *job, const transfer_found *found,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfer for one class against the rest: the standardised problem, the method that was asked for or that leave-one-out
- * prefers, and an account of what it picked. MultiKT is not among the candidates of auto: its weights are fitted to the
- * very leave-one-out predictions that would judge it. */
+ * Transfer for one class against the rest: the standardised problem, the method that was asked for or that
+ * leave-one-out prefers, and an account of what it picked. MultiKT is not among the candidates of auto: its weights are
+ * fitted to the very leave-one-out predictions that would judge it. */
 #include "pipeline/transfer.h"
 #include "learn/ridge/ridge.h"
 #include "base/text.h"
@@ -146,8 +146,8 @@ static tn_status run_method(tn_ctx *ctx, transfer_job *job, transfer_found *f)
     return greedy ? run_greedy(ctx, job, f) : tnp_transfer_run(ctx, job, NULL, f);
 }
 
-/* Ridge chose its lambda by leave-one-out; to be compared it must do so again without the row. Of many rows the least of nine
- * errors is hardly less than it should be, and a decomposition a part would cost more than all else. */
+/* Ridge chose its lambda by leave-one-out; to be compared it must do so again without the row. Of many rows the least
+ * of nine errors is hardly less than it should be, and a decomposition a part would cost more than all else. */
 static tn_status judge(tn_ctx *ctx, const transfer_job *job, transfer_found *f)
 {
     tn_status st = TN_OK;

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfer for classes that an arg-max compares: one method and one set of values for all of them (select/transfer_joint.c).
- * auto takes greedytl unless none or rls has a leave-one-out error of the arg-max that is lower by more than its standard
- * error, the larger of the two methods': that of an error of 0 is 0. The lowest error, as two classes take it, was refused:
- * with a few rows a class three errors differ by chance most of the time, and a method that is better on the whole would be
- * left for it. So was the standard error of the difference row by row, about half as large: thirty rows then left greedytl for
- * features alone, and lost 6 points.
+ * Transfer for classes that an arg-max compares: one method and one set of values for all of them (transfer/joint.c).
+ * auto takes greedytl unless none or rls has a leave-one-out error of the arg-max that is lower by more than its
+ * standard error, the larger of the two methods': that of an error of 0 is 0. The lowest error, as two classes take it,
+ * was refused: with a few rows a class three errors differ by chance most of the time, and a method that is better on
+ * the whole would be left for it. So was the standard error of the difference row by row, about half as large: thirty
+ * rows then left greedytl for features alone, and lost 6 points.
  *
  * With few rows per class, how long the sources' columns are beside the features is chosen once, from all rows
- * (transfer/joint_ridge.c), and kept when rows leave: it is one number, and choosing it again for every part trebles the time.
+ * (transfer/joint_ridge.c), and kept when rows leave: it is one number, and choosing it again for every part trebles
+ * the time.
  *
- * Few rows of every class, no --lambda: a share of the scores is the nearest class mean's on the method's columns, as in `fit`
- * (pipeline/means.c), unless rows that are left out speak for the method's own beyond doubt: by one standard error, as in `fit`,
- * they do in 12 of 35 trials with two rows per class, and new rows say otherwise in 5 of them. The nearest class mean has nothing to
- * correct in methods that are not ridge, or whose target is not the labels: average, dam, MultiKT and the logistic ones stay. */
+ * Few rows of every class, no --lambda: a share of the scores is the nearest class mean's on the method's columns, as
+ * in `fit` (pipeline/means.c), unless rows that are left out speak for the method's own beyond doubt: by one standard
+ * error, as in `fit`, they do in 12 of 35 trials with two rows per class, and new rows say otherwise in 5 of them. The
+ * nearest class mean has nothing to correct in methods that are not ridge, or whose target is not the labels: average,
+ * dam, MultiKT and the logistic ones stay. */
 #include "pipeline/transfer.h"
 #include "learn/ridge/ridge.h"
 #include "transfer/joint.h"
@@ -97,7 +99,8 @@ static tn_status joint_job_init(tn_ctx *ctx, transfer_job *job, joint_job *j)
     (void)tnp_joint_counts(&j->joint, j->weights, j->counts);
     TN_TRY(tnp_few_rows(ctx, job->task, job->cols, &most));
     TN_TRY(make_problem(ctx, j, most > 0));
-    /* Leaving a row of every class out keeps two sums for each pair of classes and pick: with very many the plain scores stand. */
+    /* Leaving a row of every class out keeps two sums for each pair of classes and pick: with very many the plain
+     * scores stand. */
     double bytes = 16.0 * (double)classes * (double)classes * (double)job->cols;
     j->few = most > 0 && !(job->options->lambda > 0) && bytes <= fmin(0x1p30, (double)tnp_budget_left(ctx) / 2);
 done:

@@ -8,22 +8,26 @@
  *
  *   step: q = P z_i, den = lambda + z_i'q, t = Z'q:   g -= t g_i/den   c -= t^2/den   P -= q q'/den
  *
- * One pass over Z a step: t of a run of tiles, then its g, its c and its largest gain while they are in the nearest cache. P is never formed: P = I - sum_s q_s q_s'/den_s, so q costs O(rows |S|). The q_s'z_i/den_s found on the way are
- * the row of the unit lower factor L of C_S + lambda I and den its pivots, so the weights of every prefix are one back
- * substitution. With lambda = 0, P is a projection and the q are orthogonal: a second sweep keeps them so.
+ * One pass over Z a step: t of a run of tiles, then its g, its c and its largest gain while they are in the nearest
+ * cache. P is never formed: P = I - sum_s q_s q_s'/den_s, so q costs O(rows |S|). The q_s'z_i/den_s found on the way
+ * are the row of the unit lower factor L of C_S + lambda I and den its pivots, so the weights of every prefix are one
+ * back substitution. With lambda = 0, P is a projection and the q are orthogonal: a second sweep keeps them so.
  *
- * With C at hand (problem.h), which all labels of the same columns share, t comes from it and from the t of the steps before,
+ * With C at hand (problem.h), which all labels of the same columns share, t comes from it and from the t of the steps
+ * before,
  *
  *   t = C_i - sum_s t_s t_si/den_s               t_si/den_s: the same row of L
  *
- * in O(cols |S|) a step, where the pass over Z is O(rows cols): 1000 classes of three rows need a tenth of the time. The digits are those
- * of a Cholesky factor of C_S + lambda I, eps times its condition; so that is not the way where lambda is next to nothing.
+ * in O(cols |S|) a step, where the pass over Z is O(rows cols): 1000 classes of three rows need minutes, not hours. The
+ * digits are those of a Cholesky factor of C_S + lambda I, eps times its condition; so that is not the way where lambda
+ * is next to nothing.
  *
- * Without groups c starts at 1, with them at |z_j|^2 (transfer_problem.c). Chosen and constant columns have c = infinity and so no gain, without a question in the loop. Equal gains: rounding moves g
- * by about e |z|, c by e |z|^2, e = (rows + steps) eps, so a gain by 2 e (|z| sqrt(gain/den) + |z|^2 gain/den); twice that
- * below the largest still ties with it. An exact comparison would send columns that are multiples of each other where rounding says.
- * Refused: keeping P z_j for all columns, which saves q = P z_i and doubles the memory and its traffic.
- * Oracle: tests/ref/ref_transfer.c, which solves the criterion anew for every candidate of every step. */
+ * Without groups c starts at 1, with them at |z_j|^2 (transfer/problem.c). Chosen and constant columns have c =
+ * infinity and so no gain, without a question in the loop. Equal gains: rounding moves g by about e |z|, c by e |z|^2,
+ * e = (rows + steps) eps, so a gain by 2 e (|z| sqrt(gain/den) + |z|^2 gain/den); twice that below the largest still
+ * ties with it. An exact comparison would send columns that are multiples of each other where rounding says. Refused:
+ * keeping P z_j for all columns, which saves q = P z_i and doubles the memory and its traffic. Oracle:
+ * tests/ref/ref_transfer.c, which solves the criterion anew for every candidate of every step. */
 #include "transfer/greedy.h"
 #include "simd/simd.h"
 
@@ -47,8 +51,8 @@ typedef struct scan_job {
     double *best;                 /* a run of tiles: its largest gain */
 } scan_job;
 
-/* ---- steps: a vector of `tiles` tiles per pick, in blocks of BLOCK picks (tiles, BLOCK, TNP_TILE), the last one filled up with
- * zeros: a sum of all of them is a few long products ---- */
+/* ---- steps: a vector of `tiles` tiles per pick, in blocks of BLOCK picks (tiles, BLOCK, TNP_TILE), the last one
+ * filled up with zeros: a sum of all of them is a few long products ---- */
 
 enum { BLOCK = 32 };
 
@@ -171,8 +175,8 @@ static double dot(size_t n, const double *a, const double *b)
     return sum[0] + sum[1] + (sum[2] + sum[3]);
 }
 
-/* q = P z and the row of L, with the picks so far. The sweep takes its coefficients from `from`: z the first time, and for a
- * projection what is left of it the second. */
+/* q = P z and the row of L, with the picks so far. The sweep takes its coefficients from `from`: z the first time, and
+ * for a projection what is left of it the second. */
 static void sweep(const tnp_greedy_path *path, const double *from, double *q, double *row)
 {
     size_t m = path->rows;
@@ -346,7 +350,8 @@ void tnp_greedy_weights(const tnp_greedy_path *path, size_t prefix, double *w)
             w[j] -= path->lower[s * (s - 1) / 2 + j] * w[s];
 }
 
-/* With z~ the standardised row and v = L^-1 z~_S, by forward substitution: w'z~ of the first s picks is sum v_j (L^-1 b)_j/D_j. */
+/* With z~ the standardised row and v = L^-1 z~_S, by forward substitution: w'z~ of the first s picks is sum v_j (L^-1
+ * b)_j/D_j. */
 void tnp_greedy_predict(const tnp_greedy_path *path, const tnp_transfer_problem *problem, const size_t *rows,
                         size_t row_count, double *work, double *out)
 {

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Classes that an arg-max compares. f_k(x), fitted to y_k = 1 in class k and -1 elsewhere by least squares, estimates
- * 2 P(k|x) - 1; an arg-max over k is right when all f_k are shrunk alike. A lambda, or a method, for every class was refused: a
- * class that shrinks less wins rows of all others, more often the more rows there are to choose by.
+ * 2 P(k|x) - 1; an arg-max over k is right when all f_k are shrunk alike. A lambda, or a method, for every class was
+ * refused: a class that shrinks less wins rows of all others, more often the more rows there are to choose by.
  *
- *   lambda, tau:   min over the grid of   sum_k sum_i counts_i (y_ki - f_k^(-i)(x_i))^2        ridge: transfer_joint_ridge.c
+ *   lambda, tau:   min over the grid of   sum_k sum_i counts_i (y_ki - f_k^(-i)(x_i))^2        ridge:
+ * transfer/joint_ridge.c
  *
  * The share of wrong arg-maxima was refused as the criterion: thirty rows have thirty values of it, and its least is
  * often at a lambda far from the best (docs/math.md). It is what judges: everything done again without the rows, then
  *
  *   error = share of i with argmax_k f_k^(-i)(x_i) != class_i       se = sqrt(error (1 - error) / (n - 1))
  *
- * Rows that stay take over the weight of those of their class that leave. Without that a class of two rows would be half as
- * frequent as the others when one of them is to be told, and f_k half as large: errors of 80 % where new rows have 20 %.
- * Class means have that fault however rows are weighed: the mean of a class that lost one of its two rows is farther from every row
- * than those of two. So with class means one row of every class leaves at a time, as in pipeline_left_out.c.
- * Row weights are the same for all classes, so columns are standardised and decomposed once a part, not once a class.
- * Oracle: tests/unit/test_transfer_joint.c, everything literally on the rows that stay. */
+ * Rows that stay take over the weight of those of their class that leave. Without that a class of two rows would be
+ * half as frequent as the others when one of them is to be told, and f_k half as large: errors of 80 % where new rows
+ * have 20 %. Class means have that fault however rows are weighed: the mean of a class that lost one of its two rows is
+ * farther from every row than those of two. So with class means one row of every class leaves at a time, as in
+ * pipeline/left_out.c. Row weights are the same for all classes, so columns are standardised and decomposed once a
+ * part, not once a class. Oracle: tests/unit/test_transfer_joint.c, everything literally on the rows that stay. */
 #include "transfer/joint.h"
 #include "transfer/loo.h"
 
@@ -131,7 +132,8 @@ static void deal(const part_job *job, size_t many)
             }
 }
 
-/* Takes down f (count + 1): what a row was predicted to be in class k after s = 0 .. count picks; later ones change nothing. */
+/* Takes down predicted (count + 1): what a row was predicted to be in class k after s = 0 .. count picks; later ones
+ * change nothing. */
 static void note(const part_job *job, const tally *t, size_t k, size_t row, const double *predicted, size_t count)
 {
     tnp_joint_left *out = t->out;
@@ -178,7 +180,7 @@ static void hold(const part_job *job, size_t k, size_t row, const size_t *picks,
     }
 }
 
-/* scale (steps): c of transfer_joint_means.c, of the classes that have rows. */
+/* scale (steps): c of transfer/joint_means.c, of the classes that have rows. */
 static void measure_scales(const part_job *job, double *scale)
 {
     for (size_t s = 0; s < job->steps; ++s) {

@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * lambda, and tau of DAM, of a ridge model for all classes, by leave-one-out residuals for which the rows that stay take over the
- * weight of the row that leaves, those of its class in equal parts: columns, centring and scaling are kept.
+ * lambda, and tau of DAM, of a ridge model for all classes, by leave-one-out residuals for which the rows that stay
+ * take over the weight of the row that leaves, those of its class in equal parts: columns, centring and scaling are
+ * kept.
  *
- * In standardised rows r = P t is the residual of the fit to all rows and L = P - u u' = I - H, the intercept inside H. Changing
- * the weights of the rows C of one class, n of them, by the factors 1 + delta, delta = -1 for row i and 1/(n - 1) for the
- * others, makes their residuals (I + H_CC diag(delta))^-1 r_C: the weighted normal equations change by a matrix of rank n. With
- * R = (I - L_CC/n)^-1 row i of that is
+ * In standardised rows r = P t is the residual of the fit to all rows and L = P - u u' = I - H, the intercept inside H.
+ * Changing the weights of the rows C of one class, n of them, by the factors 1 + delta, delta = -1 for row i and 1/(n -
+ * 1) for the others, makes their residuals (I + H_CC diag(delta))^-1 r_C: the weighted normal equations change by a
+ * matrix of rank n. With R = (I - L_CC/n)^-1 row i of that is
  *
  *   e_i = (R r_C)_i / (R L_CC)_ii                  prediction: t_i - e_i/u_i
  *
- * and with n large r_i/L_ii, the form without siblings. Eigenvalues of L are in [0, 1], so R is at most n/(n - 1) and nothing
- * cancels. The form without siblings was refused: a class of two rows is half as frequent as the others when one of them is to
- * be told, smaller lambdas make up for it, and the heads lose a point of accuracy (docs/math.md).
+ * and with n large r_i/L_ii, the form without siblings. Eigenvalues of L are in [0, 1], so R is at most n/(n - 1) and
+ * nothing cancels. The form without siblings was refused: a class of two rows is half as frequent as the others when
+ * one of them is to be told, smaller lambdas make up for it, and the heads lose a point of accuracy (docs/math.md).
  *
- * All classes go through the same directions, so residuals of a block of them are one product of matrices, (classes, rank) with
- * (rank, rows), and what the labels have along the directions is found once for the whole grid.
+ * All classes go through the same directions, so residuals of a block of them are one product of matrices, (classes,
+ * rank) with (rank, rows), and what the labels have along the directions is found once for the whole grid.
  *
- * The share of the sources. With L the least sum of squared residuals over the grid, of ridge on the features (share 0), on both
- * in even parts, and on the sources (share 1), n rows that count:
+ * The share of the sources. With L the least sum of squared residuals over the grid, of ridge on the features (share
+ * 0), on both in even parts, and on the sources (share 1), n rows that count:
  *
  *   share = sum_m w_m share_m / sum_m w_m             w_m = L_m^(-n/2)
  *
- * the likelihood of n residuals whose variance is not known: the K residuals of one row come from one row, and count as one. Even
- * parts for all were refused: sources that have nothing to do with the classes cost 15 points with two rows per class, and sources
- * that know them better than the features are worth 9 more; so was the share of least L, which few rows often miss (docs/math.md).
- * Oracle: tests/unit/test_transfer_joint.c, refits without the row. */
+ * the likelihood of n residuals whose variance is not known: the K residuals of one row come from one row, and count as
+ * one. Even parts for all were refused: sources that have nothing to do with the classes cost 15 points with two rows
+ * per class, and sources that know them better than the features are worth 9 more; so was the share of least L, which
+ * few rows often miss (docs/math.md). Oracle: tests/unit/test_transfer_joint.c, refits without the row. */
 #include "algebra/blas.h"
 #include "transfer/joint.h"
 
 #include <math.h>
 #include <string.h>
 
-/* Labels of all classes in the directions of a basis: t_k = u (y_k - mean_k), and that of DAM, which is drawn to the sources' mean score:
- * (t_k + tau pull)/(1 + tau), linear in both. */
+/* Labels of all classes in the directions of a basis: t_k = u (y_k - mean_k), and that of DAM, which is drawn to the
+ * sources' mean score: (t_k + tau pull)/(1 + tau), linear in both. */
 typedef struct class_targets {
     double *mean;                  /* (classes) */
     double *along;                 /* (classes, rank): V't_k */
@@ -197,7 +198,8 @@ static double loss_of(const choice_job *job, size_t k, double tau, const double 
     return sum;
 }
 
-/* r (count, rows) = P t of classes [first, first + count). Kernel directions span all of t, which is then not worth a subtraction. */
+/* r (count, rows) = P t of classes [first, first + count). Kernel directions span all of t, which is then not worth a
+ * subtraction. */
 static tn_status residuals(tn_ctx *ctx, const choice_job *job, double lambda, double tau, size_t first, size_t count,
                            double *r)
 {
@@ -340,7 +342,8 @@ done:
 
 /* ---- predictions ---- */
 
-/* products (count, rows) = X Z' of the columns of the basis, X the standardised values of rows that need not take part. */
+/* products (count, rows) = X Z' of the columns of the basis, X the standardised values of rows that need not take part.
+ */
 static tn_status rows_by_rows(tn_ctx *ctx, const tnp_transfer_problem *p, const tnp_ridge_basis *basis,
                               const size_t *rows, size_t count, double *products)
 {

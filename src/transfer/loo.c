@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Leave-one-out of everything: standardisation, picks and the choice of lambda too. The closed forms for given picks or a given
- * lambda, residual (P y)_i/(P_ii - u_i^2), choose lambda but were refused for judging: twenty rows and a thousand columns leave
- * so much to choose from that picks made with a row fit it, and that form says 0 % of errors where new rows have 10 to 20 %;
- * the least of nine errors is too hopeful likewise, and methods that are compared must not be so to different degrees.
- * A row of weight 0 is not there (transfer_problem.c), so the raw columns serve all parts.
- * Oracle: tests/ref/ref_transfer.c, which does everything literally on the other rows. */
+ * Leave-one-out of everything: standardisation, picks and the choice of lambda too. The closed forms for given picks or
+ * a given lambda, residual (P y)_i/(P_ii - u_i^2), choose lambda but were refused for judging: twenty rows and a
+ * thousand columns leave so much to choose from that picks made with a row fit it, and that form says 0 % of errors
+ * where new rows have 10 to 20 %; the least of nine errors is too hopeful likewise, and methods that are compared must
+ * not be so to different degrees. A row of weight 0 is not there (transfer/problem.c), so the raw columns serve all
+ * parts. Oracle: tests/ref/ref_transfer.c, which does everything literally on the other rows. */
 #include "transfer/loo.h"
 
 #include <string.h>

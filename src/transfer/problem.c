@@ -10,24 +10,25 @@
  *
  *   mean_y + sum_j w_j scale_y / scale_j (x_j - mean_j)
  *
- * Grouped columns (tasks of several classes) take the scale of their group instead: with G the representations of the target
- * that are not constant, and one more for all sources together, n the columns that are not constant,
+ * Grouped columns (tasks of several classes) take the scale of their group instead: with G the representations of the
+ * target that are not constant, and one more for all sources together, n the columns that are not constant,
  *
- *   sum of |z_j|^2 = n/G over each representation, and over all sources, in which every source has the same mean |z_j|^2
+ *   sum of |z_j|^2 = n/G over each representation, and over all sources, in which every source has the same mean
+ * |z_j|^2
  *
  * or s n over all sources and (1 - s) n over the representations, in equal parts, where the columns have a share s.
- * A scale for every column, the paper's, was refused there: with a few rows a class, columns that are hardly ever active are
- * blown up to the size of all others, which costs up to 9 points of accuracy (docs/math.md).
+ * A scale for every column, the paper's, was refused there: with a few rows a class, columns that are hardly ever
+ * active are blown up to the size of all others, which costs up to 9 points of accuracy (docs/math.md).
  *
  * A free intercept is u b in standardised rows, so the hat matrix of a ridge fit with it is H = u u' + I - P with
  * P = I - Z(Z'Z + lambda I)^-1 Z', and leaving row i out (columns, centring and scaling kept, intercept fitted again)
- * leaves the residual (P target)_i / (P_ii - u_i^2). Without the u_i^2 the intercept would stay at the mean that has seen
- * row i.
+ * leaves the residual (P target)_i / (P_ii - u_i^2). Without the u_i^2 the intercept would stay at the mean that has
+ * seen row i.
  *
- * Z is stored only for a method that goes over it hundreds of times: raw columns serve all labels and all weights, also those
- * that leave rows out, with a mean and a scale each. A column is constant when its scale is within the rounding of its mean,
- * rows eps max|x|. NaN is refused, not skipped: whether such a column may be left out is the reader's policy, not this file's.
- * Oracle: tests/ref/ref_transfer.c, in long double, refitting without the row. */
+ * Z is stored only for a method that goes over it hundreds of times: raw columns serve all labels and all weights, also
+ * those that leave rows out, with a mean and a scale each. A column is constant when its scale is within the rounding
+ * of its mean, rows eps max|x|. NaN is refused, not skipped: whether such a column may be left out is the reader's
+ * policy, not this file's. Oracle: tests/ref/ref_transfer.c, in long double, refitting without the row. */
 #include "transfer/problem.h"
 #include "algebra/blas.h"
 
