@@ -105,7 +105,7 @@ static int check_conditions(const cli_app *app)
     } conditions[] = {
         {"fit", "optimizer|tolerance|max-iterations|start", without_evidence, BY_EVIDENCE},
         {"fit", "loo", without_loo, BY_EVIDENCE},
-        {"fit|rank", "signed", without_named_map, "--transform " TN_MAP_WORDS},
+        {"fit|rank|transfer", "signed", without_named_map, "--transform " TN_MAP_WORDS},
         {"fit", "folds", without_folds,
          "--method ridge-cv, svm-cv, with --calibrate yes also svm, logistic; here nothing is cross-validated"},
         {"fit", "ratio", without_ratio, "--multiclass w-ovr"},

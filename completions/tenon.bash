@@ -30,6 +30,7 @@ _tenon() {
     transfer:--method) words='auto greedytl none average rls forward l1-logistic elastic-net multikt-l2 multikt-l1 dam' ;;
     transfer:--features) words='yes no' ;;
     transfer:--class-weight) words='none balanced' ;;
+    transfer:--signed) words='odd split' ;;
     transfer:--normalize) words='l2 root l1 zscore none' ;;
     transfer:--nan) words='error drop zero' ;;
     predict:--nan) words='error drop zero' ;;
@@ -51,7 +52,7 @@ _tenon() {
         case ${COMP_WORDS[1]} in
         rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --force --method --lambda --k --delta --features --class-weight --normalize --nan' ;;
+        transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --force --nan' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --nan' ;;
         pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --sub --centroids --sample --iterations' ;;

@@ -64,9 +64,11 @@ typedef struct tnp_transfer_options {
     size_t k;      /* columns at most; TNP_ALL; TNP_BY_LOO: as many as have the best leave-one-out error; all */
     double delta;  /* a column must gain this much; 1e-4, the paper's */
     bool features; /* use the target's own columns beside the sources; yes */
-    int class_weight; /* tnp_class_weight; none */
-    int normalize;    /* tn_normalize, of the target's representations; l2 */
-    int nan;          /* tn_nan_policy; error */
+    int class_weight;      /* tnp_class_weight; none */
+    const char *transform; /* of the target's representations: one of TN_TRANSFORM_WORDS or a file; "none" */
+    int sign;              /* tn_signed, of a map that goes by its name; odd */
+    int normalize;         /* tn_normalize, of the target's representations; l2 */
+    int nan;               /* tn_nan_policy; error */
 } tnp_transfer_options;
 
 void tnp_transfer_options_default(tnp_transfer_options *options);

@@ -41,7 +41,7 @@ tn_status tnp_pick_feeds(tn_ctx *ctx, const tnp_candidates *c, const size_t *mem
     const tn_feed **feeds = NULL;
     tn_status st = tnp_alloc(ctx, count, sizeof *feeds, &feeds);
     for (size_t m = 0; st == TN_OK && m < count; ++m)
-        feeds[m] = c->feeds[members[m]];
+        feeds[m] = c->feeds[members ? members[m] : m];
     if (st == TN_OK)
         *out = feeds;
     return st;

@@ -33,6 +33,7 @@ typedef struct tnp_candidates {
     size_t transform_count;
 } tnp_candidates;
 
+/* count 0: none. */
 tn_status tnp_candidates_new(tn_ctx *ctx, const tn_features *const *features, size_t count, const tnp_task *task,
                              const tnp_rank_options *options, tnp_candidates **out);
 /* Centres of their columns from `far` deviations on (transform/feed.h; INFINITY: none), and the largest value they may
@@ -57,7 +58,7 @@ tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *bench, const size_t 
 /* As tnp_set_fn: log evidence of a set; arg is a tnp_selection. */
 tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const size_t *members, size_t count, double *log_evidence);
 
-/* Feeds of a set, in order; the array is the caller's, free with tnp_free. */
+/* Feeds of a set, or of all candidates when members is NULL, in order; the array is the caller's, free with tnp_free. */
 tn_status tnp_pick_feeds(tn_ctx *ctx, const tnp_candidates *candidates, const size_t *members, size_t count,
                          const tn_feed ***out);
 /* Leave-one-out of a set over the bench's sample. */
@@ -133,8 +134,18 @@ tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *chosen);
 tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *chosen, double temperature);
 /* Moves the grid and its figures into the info. */
 void tnp_keep_cross(const tnp_chosen *chosen, tnp_cross *cross);
+/* Options and the table that tells of them. */
+typedef struct tnp_option_table {
+    const tn_field *(*fields)(size_t *count);
+    const void *options;
+} tnp_option_table;
 /* How a head is made, from the same tables as the command line. Free with tn_text_free. */
+tn_status tnp_tables_json(tn_ctx *ctx, const tnp_option_table *tables, size_t count, char **out);
 tn_status tnp_options_json(tn_ctx *ctx, const tnp_fit_options *options, char **out);
+/* A head of a set, as of tnp_pick_feeds, with `sources` columns behind its own: everything but its options and its numbers. */
+tn_status tnp_head_of_set(tn_ctx *ctx, const tnp_task *task, const tn_labels *labels, const char *method,
+                          const tnp_candidates *candidates, const size_t *members, size_t count, size_t sources,
+                          tn_head **out);
 /* A head with everything but its numbers. */
 tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 

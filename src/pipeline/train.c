@@ -12,43 +12,60 @@
 #include <math.h>
 #include <string.h>
 
-tn_status tnp_options_json(tn_ctx *ctx, const tnp_fit_options *options, char **out)
+tn_status tnp_tables_json(tn_ctx *ctx, const tnp_option_table *tables, size_t count, char **out)
 {
-    const struct {
-        const tn_field *(*fields)(size_t *count);
-        const void *base;
-    } tables[] = {{tnp_fit_fields, options},
-                  {tnp_learn_fields, &options->learn},
-                  {tnp_rank_fields, &options->rank},
-                  {tnp_evidence_fields, &options->rank.evidence},
-                  {tnp_online_fields, &options->online},
-                  {tnp_seed_fields, &options->rank.seed}};
     tnp_text text;
     tnp_text_init(&text, ctx);
     tnp_text_add(&text, "{");
-    for (size_t t = 0; t < sizeof tables / sizeof *tables; ++t) {
-        size_t count = 0;
-        const tn_field *fields = tables[t].fields(&count);
-        tnp_text_fields(&text, fields, count, tables[t].base, t == 0);
+    for (size_t t = 0; t < count; ++t) {
+        size_t n = 0;
+        const tn_field *fields = tables[t].fields(&n);
+        tnp_text_fields(&text, fields, n, tables[t].options, t == 0);
     }
     tnp_text_add(&text, "}");
     return tnp_text_take(&text, out);
+}
+
+tn_status tnp_options_json(tn_ctx *ctx, const tnp_fit_options *options, char **out)
+{
+    const tnp_option_table tables[] = {{tnp_fit_fields, options},
+                                       {tnp_learn_fields, &options->learn},
+                                       {tnp_rank_fields, &options->rank},
+                                       {tnp_evidence_fields, &options->rank.evidence},
+                                       {tnp_online_fields, &options->online},
+                                       {tnp_seed_fields, &options->rank.seed}};
+    return tnp_tables_json(ctx, tables, sizeof tables / sizeof *tables, out);
+}
+
+tn_status tnp_head_of_set(tn_ctx *ctx, const tnp_task *task, const tn_labels *labels, const char *method,
+                          const tnp_candidates *candidates, const size_t *members, size_t count, size_t sources,
+                          tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    const tn_feed **feeds = NULL;
+    size_t dim = sources;
+    TN_TRY(tnp_pick_feeds(ctx, candidates, members, count, &feeds));
+    for (size_t m = 0; m < count; ++m)
+        dim += tn_feed_cols(feeds[m]);
+    TN_TRY(
+        tnp_head_new(ctx, task->kind, (const char *const *)labels->names, task->y.classes, dim, count, method, &head));
+    TN_TRY(tnp_head_set_reps(ctx, feeds, head));
+    for (size_t m = 0; m < count; ++m)
+        if (head->reps[m].map)
+            TN_TRY(tnp_strdup(ctx, candidates->transform_names[members ? members[m] : m], &head->reps[m].transform));
+    *out = head;
+    head = NULL;
+done:
+    tn_head_free(head);
+    tnp_free(feeds);
+    return st;
 }
 
 tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
-    const tnp_task *task = c->bench->task;
-    size_t dim = 0;
-    for (size_t m = 0; m < c->count; ++m)
-        dim += tn_feed_cols(c->feeds[m]);
-    TN_TRY(tnp_head_new(ctx, task->kind, (const char *const *)c->labels->names, task->y.classes, dim, c->count,
-                        c->info->method, &head));
-    TN_TRY(tnp_head_set_reps(ctx, c->feeds, head));
-    for (size_t m = 0; m < c->count; ++m)
-        if (head->reps[m].map)
-            TN_TRY(tnp_strdup(ctx, c->bench->candidates->transform_names[c->members[m]], &head->reps[m].transform));
     tnp_fit_options used = *c->options;
     if (c->labels->weights)
         used.learn.sample_weight = c->labels->weights_path;
@@ -57,6 +74,8 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     if (!isnan(c->info->eta))
         used.online.eta = c->info->eta;
     used.online.average = !used.online.no_average;
+    TN_TRY(tnp_head_of_set(ctx, c->bench->task, c->labels, c->info->method, c->bench->candidates, c->members, c->count,
+                           0, &head));
     TN_TRY(tnp_options_json(ctx, &used, &head->options));
     head->log_evidence = c->info->chosen->log_evidence;
     *out = head;

@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfer from other classifiers: raw columns [features | scores of the sources] of the labelled rows, one problem a class
- * against the rest, and one head that names the sources it uses. Of several labels each has a method of its own; classes of
- * which one is right are compared by an arg-max and share one (pipeline_transfer_joint.c).
+ * Transfer from other classifiers: raw columns [features | scores of the sources] of the labelled rows, one problem a
+ * class against the rest, and one head that names the sources it uses. Of several labels each has a method of its own;
+ * classes of which one is right are compared by an arg-max and share one (transfer_joint.c).
  *
  * Two classes are one problem: the second against the first, whose row of the head is the negative. */
 #include "pipeline/transfer.h"
-#include "learn/head/head.h"
-#include "learn/head/task.h"
 #include "base/text.h"
 #include "transform/feed.h"
 
@@ -18,8 +16,12 @@ static const double PAPER_LAMBDA = 1; /* of one class against the rest, on colum
 
 void tnp_transfer_options_default(tnp_transfer_options *options)
 {
-    *options = (tnp_transfer_options){
-        .k = TNP_ALL, .delta = 1e-4, .features = true, .normalize = TN_NORM_L2, .nan = TN_NAN_ERROR};
+    *options = (tnp_transfer_options){.k = TNP_ALL,
+                                      .delta = 1e-4,
+                                      .features = true,
+                                      .transform = "none",
+                                      .normalize = TN_NORM_L2,
+                                      .nan = TN_NAN_ERROR};
 }
 
 const tn_field *tnp_transfer_fields(size_t *count)
@@ -38,6 +40,10 @@ const tn_field *tnp_transfer_fields(size_t *count)
          "use the target's own columns beside the sources"},
         {"class-weight", TN_FIELD_CHOICE, offsetof(tnp_transfer_options, class_weight), 0, 0, "none|balanced",
          "balanced: all classes count the same, of several labels both sides of each"},
+        {"transform", TN_FIELD_TEXT, offsetof(tnp_transfer_options, transform), 0, 0, TNP_TRANSFORM_WORDS "|KERNEL",
+         "map that every entry of the target goes through before its rows are normalised"},
+        {"signed", TN_FIELD_CHOICE, offsetof(tnp_transfer_options, sign), 0, 0, TN_SIGNED_WORDS,
+         "entries below zero in a map that is no file: mirrored, or in columns of their own"},
         {"normalize", TN_FIELD_CHOICE, offsetof(tnp_transfer_options, normalize), 0, 0, TN_NORMALIZE_WORDS,
          "how rows of the target are prepared; sources are taken as they are"},
         {"nan", TN_FIELD_CHOICE, offsetof(tnp_transfer_options, nan), 0, 0, TN_NAN_WORDS,
@@ -57,6 +63,10 @@ static tn_status check_options(tn_ctx *ctx, transfer_job *job)
     tn_status st = tnp_fields_check(ctx, fields, count, o);
     if (st != TN_OK)
         return st;
+    if (strchr(o->transform, ','))
+        return tnp_fail(ctx, TN_ERR_ARG,
+                        "option transform: got %s, expected one word: transfer has no candidates to choose among",
+                        o->transform);
     job->by_loo = o->k == TNP_BY_LOO;
     job->most = job->by_loo ? SIZE_MAX : o->k;
     if (job->source_count == 0 && o->method != TNP_TRANSFER_BY_NONE)
@@ -158,7 +168,7 @@ static size_t source_cols(const tn_source *source)
 static bool any_wide(const transfer_job *job)
 {
     bool wide = false;
-    for (size_t t = 0; job->options->features && t < job->target_count; ++t)
+    for (size_t t = 0; t < job->candidates->count; ++t)
         wide |= tn_features_is_wide(job->targets[t]);
     for (size_t d = 0; d < job->source_count; ++d)
         wide |= !job->sources[d].head && tn_features_is_wide(job->sources[d].scores);
@@ -169,11 +179,11 @@ static bool any_wide(const transfer_job *job)
 static tn_status group_columns(tn_ctx *ctx, transfer_job *job)
 {
     tn_status st = TN_OK;
-    size_t targets = job->options->features ? job->target_count : 0, groups = targets + job->source_count, at = 0;
+    size_t targets = job->candidates->count, groups = targets + job->source_count, at = 0;
     size_t *ends = NULL;
     TN_TRY(tnp_alloc(ctx, groups, sizeof *ends, &ends));
     for (size_t g = 0; g < groups; ++g)
-        ends[g] = at += g < targets ? tn_feed_cols(job->feeds[g]) : source_cols(&job->sources[g - targets]);
+        ends[g] = at += g < targets ? tn_feed_cols(job->candidates->feeds[g]) : source_cols(&job->sources[g - targets]);
     TN_TRY(tnp_transfer_columns_group(ctx, job->columns, groups, targets, ends));
 done:
     tnp_free(ends);
@@ -188,8 +198,8 @@ static tn_status read_columns(tn_ctx *ctx, transfer_job *job)
     TN_TRY(tnp_transfer_columns_new(ctx, job->rows, job->cols, any_wide(job), &job->columns));
     if (job->joint)
         TN_TRY(group_columns(ctx, job));
-    for (size_t t = 0; job->options->features && t < job->target_count; at += tn_feed_cols(job->feeds[t++]))
-        TN_TRY(read_feed(ctx, job, job->feeds[t], at));
+    for (size_t t = 0; t < job->candidates->count; at += tn_feed_cols(job->candidates->feeds[t++]))
+        TN_TRY(read_feed(ctx, job, job->candidates->feeds[t], at));
     for (size_t d = 0, n, cols; d < job->source_count; d += n, at += cols) {
         const tn_source *source = &job->sources[d];
         n = 1;
@@ -210,7 +220,8 @@ done:
     return st;
 }
 
-/* Which rows take part: those that are labelled and, where NaN drops a row, whole in the target and in all files of scores. */
+/* Which rows take part: those that are labelled and, where NaN drops a row, whole in the target and in all files of
+ * scores. */
 static tn_status choose_rows(tn_ctx *ctx, transfer_job *job)
 {
     tn_status st = TN_OK;
@@ -229,20 +240,25 @@ done:
 
 static tn_status open_targets(tn_ctx *ctx, transfer_job *job)
 {
+    const tnp_transfer_options *o = job->options;
     tn_status st = TN_OK;
-    tn_nan_policy nan = (tn_nan_policy)job->options->nan;
+    tnp_rank_options prepare;
+    tnp_rank_options_default(&prepare);
+    prepare.transform = o->transform;
+    prepare.sign = o->sign;
+    prepare.normalize = tn_normalize_name((tn_normalize)o->normalize);
+    prepare.nan = o->nan;
+    TN_TRY(tnp_check_names(ctx, job->targets, job->target_count, job->labels));
     TN_TRY(choose_rows(ctx, job));
     if (job->task->kind == TN_TASK_REGRESSION)
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "transfer needs classes, but the task is a regression"));
     job->rows = job->task->y.rows;
     job->joint = job->task->kind == TN_TASK_MULTICLASS && job->labels->classes > 2;
-    TN_TRY(tnp_alloc(ctx, job->target_count, sizeof *job->feeds, &job->feeds));
-    for (size_t t = 0; job->options->features && t < job->target_count; ++t) {
-        TN_TRY(tn_feed_new(ctx, job->targets[t], job->task->rows, job->rows, (tn_normalize)job->options->normalize, nan,
-                           NULL, &job->feeds[t]));
-        TN_TRY(tnp_feed_learn_centre(ctx, job->feeds[t], TNP_FEED_FAR));
-        job->features += tn_feed_cols(job->feeds[t]);
-    }
+    TN_TRY(tnp_candidates_new(ctx, job->targets, o->features ? job->target_count : 0, job->task, &prepare,
+                              &job->candidates));
+    TN_TRY(tnp_candidates_survey(ctx, job->candidates, TNP_FEED_FAR, TNP_FEED_LARGEST));
+    for (size_t t = 0; t < job->candidates->count; ++t)
+        job->features += tn_feed_cols(job->candidates->feeds[t]);
     job->cols = job->features;
     for (size_t d = 0; d < job->source_count; ++d)
         job->cols += source_cols(&job->sources[d]);
@@ -252,7 +268,7 @@ done:
 
 /* ---- the head ---- */
 
-/* Donor and column of source column j. */
+/* Source and column of source column j. */
 static const tn_source *source_of(const transfer_job *job, size_t j, size_t *column)
 {
     size_t d = 0;
@@ -299,18 +315,6 @@ done:
     return st;
 }
 
-static tn_status options_json(tn_ctx *ctx, const tnp_transfer_options *options, char **out)
-{
-    size_t count = 0;
-    const tn_field *fields = tnp_transfer_fields(&count);
-    tnp_text text;
-    tnp_text_init(&text, ctx);
-    tnp_text_add(&text, "{");
-    tnp_text_fields(&text, fields, count, options, true);
-    tnp_text_add(&text, "}");
-    return tnp_text_take(&text, out);
-}
-
 /* Row k of the head from the weights of a result (cols) and its intercept, times sign. */
 static void fill_row(const transfer_job *job, const size_t *place, const double *w, double intercept, double sign,
                      size_t k, tn_head *head)
@@ -328,7 +332,8 @@ static tn_status make_head(tn_ctx *ctx, const transfer_job *job, const tn_transf
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
-    size_t *place = NULL, features = job->cols - job->features, used = 0, k = job->labels->classes;
+    size_t *place = NULL, features = job->cols - job->features, used = 0;
+    const tnp_option_table table = {tnp_transfer_fields, job->options};
     const char *method = info->count == 1 ? info->results[0].method : "transfer";
     TN_TRY(tnp_alloc(ctx, features, sizeof *place, &place));
     for (size_t j = 0; j < features; ++j) {
@@ -340,12 +345,11 @@ static tn_status make_head(tn_ctx *ctx, const transfer_job *job, const tn_transf
     if (job->features + used == 0)
         TN_TRY(
             tnp_fail(ctx, TN_ERR_DATA, "no source tells the classes apart: every score is constant or uncorrelated"));
-    TN_TRY(tnp_head_new(ctx, job->task->kind, (const char *const *)job->labels->names, k, job->features + used,
-                        job->options->features ? job->target_count : 0, method, &head));
+    TN_TRY(tnp_head_of_set(ctx, job->task, job->labels, method, job->candidates, NULL, job->candidates->count, used,
+                           &head));
     TN_TRY(tnp_head_add_sources(ctx, head, used));
     TN_TRY(name_sources(ctx, job, place, head));
-    TN_TRY(tnp_head_set_reps(ctx, (const tn_feed *const *)job->feeds, head));
-    TN_TRY(options_json(ctx, job->options, &head->options));
+    TN_TRY(tnp_tables_json(ctx, &table, 1, &head->options));
     for (size_t r = 0; r < info->count; ++r)
         fill_row(job, place, job->weights + r * job->cols, job->intercepts[r], 1, info->count == 1 ? 1 : r, head);
     if (info->count == 1)
@@ -364,9 +368,7 @@ done:
 
 static void job_destroy(transfer_job *job)
 {
-    for (size_t t = 0; job->feeds && t < job->target_count; ++t)
-        tn_feed_free(job->feeds[t]);
-    tnp_free(job->feeds);
+    tnp_candidates_free(job->candidates);
     tnp_task_free(job->task);
     tnp_transfer_drop_problem(job);
     tnp_transfer_columns_free(job->columns);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A transfer at work: shared by its frame (pipeline_transfer.c), what is done for one class (pipeline_transfer_class.c) and
- * for classes that are compared (pipeline_transfer_joint.c). */
+ * A transfer at work: shared by its frame (transfer.c), what is done for one class (transfer_class.c) and
+ * for classes that are compared (transfer_joint.c). */
 #ifndef TNP_PIPELINE_TRANSFER_H
 #define TNP_PIPELINE_TRANSFER_H
 
-#include "learn/head/task.h"
+#include "pipeline/parts.h"
 #include "transfer/greedy.h"
 #include "transfer/ridge.h"
 #include "pipeline/options.h"
@@ -21,7 +21,7 @@ typedef struct transfer_job {
     bool by_loo; /* their number by leave-one-out */
     bool joint;  /* several classes, of which one is right */
     tnp_task *task;
-    tn_feed **feeds;                       /* target_count */
+    tnp_candidates *candidates;            /* the target's representations, all of them; none without --features */
     size_t rows, cols, features;           /* labelled rows; columns in all, of them features */
     tnp_transfer_columns *columns;         /* raw, read once for all classes */
     tnp_transfer_problem *problem;         /* of the class at work; with equal row weights only its labels change */
@@ -46,7 +46,7 @@ typedef struct transfer_found {
 /* The error that class k has no row, or every one. */
 tn_status tnp_transfer_constant(tn_ctx *ctx, const transfer_job *job, size_t k);
 void tnp_transfer_found_destroy(transfer_found *found);
-/* A method without a path on job->problem, its values its own choice or another's (transfer_ridge.h). */
+/* A method without a path on job->problem, its values its own choice or another's (transfer/ridge.h). */
 tn_status tnp_transfer_run(tn_ctx *ctx, transfer_job *job, const tnp_transfer_choice *choice, transfer_found *found);
 /* What was found, for people to read. */
 tn_status tnp_transfer_account(tn_ctx *ctx, const transfer_job *job, const transfer_found *found,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfer for one class against the rest: the standardised problem, the method that was asked for or that leave-one-out
- * prefers, and an account of what it picked. MultiKT is not among the candidates of auto: its weights are fitted to the
- * very leave-one-out predictions that would judge it. */
+ * Transfer for one class against the rest: the standardised problem, the method that was asked for or that
+ * leave-one-out prefers, and an account of what it picked. MultiKT is not among the candidates of auto: its weights are
+ * fitted to the very leave-one-out predictions that would judge it. */
 #include "pipeline/transfer.h"
 #include "learn/ridge/ridge.h"
 #include "base/text.h"
@@ -146,8 +146,8 @@ static tn_status run_method(tn_ctx *ctx, transfer_job *job, transfer_found *f)
     return greedy ? run_greedy(ctx, job, f) : tnp_transfer_run(ctx, job, NULL, f);
 }
 
-/* Ridge chose its lambda by leave-one-out; to be compared it must do so again without the row. Of many rows the least of nine
- * errors is hardly less than it should be, and a decomposition a part would cost more than all else. */
+/* Ridge chose its lambda by leave-one-out; to be compared it must do so again without the row. Of many rows the least
+ * of nine errors is hardly less than it should be, and a decomposition a part would cost more than all else. */
 static tn_status judge(tn_ctx *ctx, const transfer_job *job, transfer_found *f)
 {
     tn_status st = TN_OK;
@@ -211,10 +211,10 @@ static tn_status name_pick(tn_ctx *ctx, const transfer_job *job, size_t column, 
     if (out->is_source) {
         TN_TRY(tnp_transfer_source_name(ctx, job, out->index, true, &name));
     } else {
-        while (j >= tn_feed_cols(job->feeds[t]))
-            j -= tn_feed_cols(job->feeds[t++]);
+        while (j >= tn_feed_cols(job->candidates->feeds[t]))
+            j -= tn_feed_cols(job->candidates->feeds[t++]);
         tnp_text_init(&text, ctx);
-        tnp_text_add(&text, "%s[%zu]", tn_features_name(tn_feed_features(job->feeds[t])), j);
+        tnp_text_add(&text, "%s[%zu]", job->candidates->names[t], j);
         TN_TRY(tnp_text_take(&text, &name));
     }
     TN_TRY(tnp_strdup(ctx, name, &out->name));

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfer for classes that an arg-max compares: one method and one set of values for all of them (select/transfer_joint.c).
- * auto takes greedytl unless none or rls has a leave-one-out error of the arg-max that is lower by more than its standard
- * error, the larger of the two methods': that of an error of 0 is 0. The lowest error, as two classes take it, was refused:
- * with a few rows a class three errors differ by chance most of the time, and a method that is better on the whole would be
- * left for it. So was the standard error of the difference row by row, about half as large: thirty rows then left greedytl for
- * features alone, and lost 6 points.
+ * Transfer for classes that an arg-max compares: one method and one set of values for all of them (transfer/joint.c).
+ * auto takes greedytl unless none or rls has a leave-one-out error of the arg-max that is lower by more than its
+ * standard error, the larger of the two methods': that of an error of 0 is 0. The lowest error, as two classes take it,
+ * was refused: with a few rows a class three errors differ by chance most of the time, and a method that is better on
+ * the whole would be left for it. So was the standard error of the difference row by row, about half as large: thirty
+ * rows then left greedytl for features alone, and lost 6 points.
  *
  * With few rows per class, how long the sources' columns are beside the features is chosen once, from all rows
- * (transfer/joint_ridge.c), and kept when rows leave: it is one number, and choosing it again for every part trebles the time.
+ * (transfer/joint_ridge.c), and kept when rows leave: it is one number, and choosing it again for every part trebles
+ * the time.
  *
- * Few rows of every class, no --lambda: a share of the scores is the nearest class mean's on the method's columns, as in `fit`
- * (pipeline/means.c), unless rows that are left out speak for the method's own beyond doubt: by one standard error, as in `fit`,
- * they do in 12 of 35 trials with two rows per class, and new rows say otherwise in 5 of them. The nearest class mean has nothing to
- * correct in methods that are not ridge, or whose target is not the labels: average, dam, MultiKT and the logistic ones stay. */
+ * Few rows of every class, no --lambda: a share of the scores is the nearest class mean's on the method's columns, as
+ * in `fit` (pipeline/means.c), unless rows that are left out speak for the method's own beyond doubt: by one standard
+ * error, as in `fit`, they do in 12 of 35 trials with two rows per class, and new rows say otherwise in 5 of them. The
+ * nearest class mean has nothing to correct in methods that are not ridge, or whose target is not the labels: average,
+ * dam, MultiKT and the logistic ones stay. */
 #include "pipeline/transfer.h"
 #include "learn/ridge/ridge.h"
-#include "pipeline/parts.h"
 #include "transfer/joint.h"
 
 #include <math.h>
@@ -25,9 +26,11 @@
 typedef struct joint_job {
     transfer_job *job;
     tnp_joint joint;
-    size_t *class_of, *most;      /* (rows); (classes): picks of a greedy method */
+    size_t *class_of, *rls_at;    /* (rows); (rows + 1): without part i (transfer/joint.h), at last with all rows */
+    size_t *most;                 /* (classes): picks of a greedy method */
     double *weights, *counts, *y; /* (rows) */
     bool few;                     /* rows of every class: class means may share the heads */
+    transfer_found *walked;       /* (classes): paths of a greedy method with all rows */
 } joint_job;
 
 /* A method, as far as it was judged. */
@@ -45,6 +48,9 @@ static void joint_job_destroy(joint_job *j)
     tnp_free(j->class_of);
     tnp_free(j->most);
     tnp_free(j->weights);
+    for (size_t k = 0; j->walked && k < j->joint.classes; ++k)
+        tnp_transfer_found_destroy(&j->walked[k]);
+    tnp_free(j->walked);
 }
 
 /* Of some class; with few rows per class the sources are as long as they deserve. */
@@ -67,8 +73,13 @@ static tn_status joint_job_init(tn_ctx *ctx, transfer_job *job, joint_job *j)
 {
     tn_status st = TN_OK;
     size_t rows = job->rows, classes = job->labels->classes, most = 0;
-    TN_TRY(tnp_alloc(ctx, rows, sizeof *j->class_of, &j->class_of));
+    TN_TRY(tnp_alloc(ctx, 2 * rows + 1, sizeof *j->class_of, &j->class_of));
+    j->rls_at = j->class_of + rows;
+    for (size_t i = 0; i <= rows; ++i)
+        j->rls_at[i] = SIZE_MAX;
     TN_TRY(tnp_alloc(ctx, classes, sizeof *j->most, &j->most));
+    j->joint.classes = classes;
+    TN_TRY(tnp_alloc(ctx, classes, sizeof *j->walked, &j->walked));
     TN_TRY(tnp_alloc(ctx, rows, 3 * sizeof(double), &j->weights));
     j->job = job;
     j->counts = j->weights + rows;
@@ -88,7 +99,8 @@ static tn_status joint_job_init(tn_ctx *ctx, transfer_job *job, joint_job *j)
     (void)tnp_joint_counts(&j->joint, j->weights, j->counts);
     TN_TRY(tnp_few_rows(ctx, job->task, job->cols, &most));
     TN_TRY(make_problem(ctx, j, most > 0));
-    /* Leaving a row of every class out keeps two sums for each pair of classes and pick: with very many the plain scores stand. */
+    /* Leaving a row of every class out keeps two sums for each pair of classes and pick: with very many the plain
+     * scores stand. */
     double bytes = 16.0 * (double)classes * (double)classes * (double)job->cols;
     j->few = most > 0 && !(job->options->lambda > 0) && bytes <= fmin(0x1p30, (double)tnp_budget_left(ctx) / 2);
 done:
@@ -221,6 +233,18 @@ static tn_status need_counting_rows(tn_ctx *ctx, const joint_job *j, int method)
                                j->job->labels->path);
 }
 
+/* The value that RLS takes with all rows. */
+static tn_status choose_rls(tn_ctx *ctx, joint_job *j, size_t *at)
+{
+    transfer_job *job = j->job;
+    tn_status st = TN_OK;
+    size_t *known = &j->rls_at[job->rows];
+    if (*known == SIZE_MAX)
+        st = tnp_joint_ridge(ctx, &j->joint, job->problem, j->weights, TNP_TRANSFER_RLS, &job->of_all, known);
+    *at = *known;
+    return st;
+}
+
 /* Ridge is judged with everything done again, its choice of values too. */
 static tn_status judge_ridge(tn_ctx *ctx, joint_job *j, judged *m)
 {
@@ -229,9 +253,11 @@ static tn_status judge_ridge(tn_ctx *ctx, joint_job *j, judged *m)
     tnp_joint_left mixed = {0};
     tnp_joint_model model = {.method = m->method == TNP_TRANSFER_BY_RLS   ? TNP_TRANSFER_RLS
                                        : m->method == TNP_TRANSFER_BY_DAM ? TNP_TRANSFER_DAM
-                                                                          : TNP_TRANSFER_NONE};
-    TN_TRY(tnp_joint_ridge(ctx, &j->joint, job->problem, j->weights, model.method,
-                           m->method == TNP_TRANSFER_BY_RLS ? &job->of_all : &job->of_features, &m->at));
+                                                                          : TNP_TRANSFER_NONE,
+                             .rls_at = j->rls_at};
+    TN_TRY(model.method == TNP_TRANSFER_RLS
+               ? choose_rls(ctx, j, &m->at)
+               : tnp_joint_ridge(ctx, &j->joint, job->problem, j->weights, model.method, &job->of_features, &m->at));
     TN_TRY(tnp_joint_leave(ctx, &j->joint, &model, &m->left, may_share(j, m->method) ? &mixed : NULL));
     share_left(j, m, &mixed);
 done:
@@ -264,37 +290,58 @@ static tn_status greedy_lambda(tn_ctx *ctx, joint_job *j, judged *m)
     m->lambda = m->method == TNP_TRANSFER_BY_FORWARD ? 0 : job->options->lambda;
     if (m->method == TNP_TRANSFER_BY_FORWARD || m->lambda > 0)
         return TN_OK;
-    TN_TRY(tnp_joint_ridge(ctx, &j->joint, job->problem, j->weights, TNP_TRANSFER_RLS, &job->of_all, &at));
+    TN_TRY(choose_rls(ctx, j, &at));
     m->lambda = tnp_ridge_lambda(job->problem, job->of_all, at);
 done:
     return st;
 }
 
-/* Number of picks of every class with all rows. */
-static tn_status count_picks(tn_ctx *ctx, joint_job *j, const judged *m)
+/* The path of class k with all rows, and the weights of the first m->picks of it, which are f's. */
+static tn_status walk_class(tn_ctx *ctx, joint_job *j, const judged *m, size_t k, transfer_found *f)
+{
+    transfer_job *job = j->job;
+    tn_status st = TN_OK;
+    double *w = NULL;
+    *f = (transfer_found){.method = m->method, .w = job->weights + k * job->cols, .lambda = m->lambda};
+    memset(f->w, 0, job->cols * sizeof *f->w);
+    TN_TRY(set_class(ctx, j, k));
+    TN_TRY(tnp_greedy_path_new(ctx, job->problem, m->lambda, job->options->delta, job->most, &f->path));
+    f->picks = tnp_min(f->path->count, m->picks);
+    TN_TRY(tnp_alloc(ctx, f->picks, sizeof *w, &w));
+    tnp_greedy_weights(f->path, f->picks, w);
+    tnp_greedy_path_trim(f->path);
+    f->intercept = tnp_transfer_unscale(job->problem, f->path->picks, f->picks, w);
+    for (size_t i = 0; i < f->picks; ++i)
+        f->w[f->path->picks[i]] = w[i];
+done:
+    tnp_free(w);
+    return st;
+}
+
+/* j->walked: all classes with all rows. */
+static tn_status walk_all(tn_ctx *ctx, joint_job *j, const judged *m)
 {
     tn_status st = TN_OK;
-    tnp_greedy_path *path = NULL;
+    TN_TRY(tnp_transfer_share_products(ctx, j->job->problem, j->joint.classes));
     for (size_t k = 0; k < j->joint.classes; ++k) {
         TN_TRY(tnp_progress(ctx, "picks", k, j->joint.classes));
-        TN_TRY(set_class(ctx, j, k));
-        TN_TRY(tnp_greedy_path_new(ctx, j->job->problem, m->lambda, j->job->options->delta, j->job->most, &path));
-        j->most[k] = path->count;
-        tnp_greedy_path_free(path);
-        path = NULL;
+        tnp_transfer_found_destroy(&j->walked[k]);
+        TN_TRY(walk_class(ctx, j, m, k, &j->walked[k]));
+        j->most[k] = j->walked[k].picks;
     }
 done:
     return st;
 }
 
-/* Every class makes m->picks at most. */
+/* Every class makes as many picks as with all rows at most. */
 static tn_status leave_with(tn_ctx *ctx, joint_job *j, const judged *m, tnp_joint_left *out, tnp_joint_left *mixed)
 {
     bool again = m->method == TNP_TRANSFER_BY_GREEDYTL && !(j->job->options->lambda > 0);
-    const tnp_joint_model model = {
-        .greedy = true, .lambda = again ? -1 : m->lambda, .delta = j->job->options->delta, .most = j->most};
-    for (size_t k = 0; k < j->joint.classes; ++k)
-        j->most[k] = tnp_min(j->most[k], m->picks);
+    const tnp_joint_model model = {.greedy = true,
+                                   .lambda = again ? -1 : m->lambda,
+                                   .delta = j->job->options->delta,
+                                   .most = j->most,
+                                   .rls_at = j->rls_at};
     return tnp_joint_leave(ctx, &j->joint, &model, out, may_share(j, m->method) ? mixed : NULL);
 }
 
@@ -305,13 +352,14 @@ static tn_status judge_greedy(tn_ctx *ctx, joint_job *j, judged *m)
     size_t size = j->joint.classes * j->job->rows * sizeof(double);
     tnp_joint_left mixed = {0}, fewer = {0}, fewer_mixed = {0};
     TN_TRY(greedy_lambda(ctx, j, m));
-    TN_TRY(count_picks(ctx, j, m));
+    TN_TRY(walk_all(ctx, j, m));
     TN_TRY(leave_with(ctx, j, m, &m->left, &mixed));
     if (j->job->by_loo) {
         m->picks = 0;
         for (size_t s = 1; s < m->left.steps; ++s)
             if (m->left.loss[s] < m->left.loss[m->picks])
                 m->picks = s;
+        TN_TRY(walk_all(ctx, j, m));
         TN_TRY(leave_with(ctx, j, m, &fewer, &fewer_mixed));
         memcpy(m->left.predicted, fewer.predicted, size);
         if (fewer_mixed.predicted)
@@ -325,27 +373,16 @@ done:
     return st;
 }
 
-/* The path of class k with all rows, and what leave-one-out said of its steps. */
-static tn_status walk_class(tn_ctx *ctx, joint_job *j, const judged *m, size_t k, transfer_found *f)
+/* The path of class k that was walked, and what leave-one-out said of its steps. */
+static tn_status take_walked(tn_ctx *ctx, joint_job *j, const judged *m, size_t k, transfer_found *f)
 {
-    transfer_job *job = j->job;
     tn_status st = TN_OK;
-    double *w = NULL;
-    *f = (transfer_found){.method = m->method, .w = job->weights + k * job->cols, .lambda = m->lambda};
-    memset(f->w, 0, job->cols * sizeof *f->w);
-    TN_TRY(set_class(ctx, j, k));
-    TN_TRY(tnp_greedy_path_new(ctx, job->problem, m->lambda, job->options->delta, job->most, &f->path));
-    f->picks = tnp_min(f->path->count, m->picks);
+    *f = j->walked[k];
+    j->walked[k] = (transfer_found){0};
     TN_TRY(tnp_alloc(ctx, f->path->count + 1, sizeof *f->steps, &f->steps));
     for (size_t s = 0; s <= f->path->count; ++s)
         f->steps[s].error = m->left.error[k * m->left.steps + s];
-    TN_TRY(tnp_alloc(ctx, f->picks, sizeof *w, &w));
-    tnp_greedy_weights(f->path, f->picks, w);
-    f->intercept = tnp_transfer_unscale(job->problem, f->path->picks, f->picks, w);
-    for (size_t i = 0; i < f->picks; ++i)
-        f->w[f->path->picks[i]] = w[i];
 done:
-    tnp_free(w);
     return st;
 }
 
@@ -410,7 +447,7 @@ static tn_status finish(tn_ctx *ctx, joint_job *j, const judged *m, tn_transfer_
     transfer_found f = {0};
     for (size_t k = 0; k < info->count; ++k) {
         TN_TRY(tnp_progress(ctx, "weights", k, info->count));
-        TN_TRY(is_greedy(m->method) ? walk_class(ctx, j, m, k, &f) : run_class(ctx, j, m, k, NULL, &f));
+        TN_TRY(is_greedy(m->method) ? take_walked(ctx, j, m, k, &f) : run_class(ctx, j, m, k, NULL, &f));
         f.score.error = is_greedy(m->method) ? f.steps[f.picks].error : m->left.error[k];
         j->job->intercepts[k] = f.intercept;
         TN_TRY(tnp_transfer_account(ctx, j->job, &f, &info->results[k]));

@@ -43,8 +43,27 @@ static inline void store_pack(const pack *from, double *x)
     memcpy(x, from, sizeof *from);
 }
 
+/* Some tiles together: the sums of one alone would wait for each other. */
+enum { TOGETHER = PACKS > 2 ? 2 : 4 };
+
+static void products_together(const double *x, size_t rows, const double *q, double *t)
+{
+    pack sum[TOGETHER][PACKS] = {0}, v;
+    for (size_t i = 0; i < rows; ++i, x += TNP_LANES)
+        for (size_t b = 0; b < TOGETHER; ++b)
+            for (size_t p = 0; p < PACKS; ++p) {
+                load_pack(x + b * rows * TNP_LANES + p * PACK, &v);
+                sum[b][p] += q[i] * v;
+            }
+    for (size_t b = 0; b < TOGETHER; ++b)
+        for (size_t p = 0; p < PACKS; ++p)
+            store_pack(&sum[b][p], t + b * TNP_LANES + p * PACK);
+}
+
 static void tile_products(const double *x, size_t tiles, size_t rows, const double *q, double *t)
 {
+    for (; tiles >= TOGETHER; tiles -= TOGETHER, t += TOGETHER * TNP_LANES, x += TOGETHER * rows * TNP_LANES)
+        products_together(x, rows, q, t);
     for (size_t b = 0; b < tiles; ++b, t += TNP_LANES) {
         pack sum[PACKS] = {0}, v;
         for (size_t i = 0; i < rows; ++i, x += TNP_LANES)

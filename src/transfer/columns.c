@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Raw columns in tiles; see transfer_columns.h. Floats stay floats: a million columns of twenty rows are 80 MB, and a product
- * with all of them is a matter of memory traffic, not of the subtraction that standardises on the way. The mean is taken
- * off every value and not off the sum: a column whose offset is far above its spread would lose its digits there.
- * Oracle: tests/unit/test_transfer_problem.c. */
+ * Raw columns in tiles; see transfer/columns.h. Floats stay floats: a million columns of twenty rows are 80 MB, and a
+ * product with all of them is a matter of memory traffic, not of the subtraction that standardises on the way. The mean
+ * is taken off every value and not off the sum: a column whose offset is far above its spread would lose its digits
+ * there. Oracle: tests/unit/test_transfer_problem.c. */
 #include "transfer/columns.h"
 #include "simd/simd.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Features and source scores of the rows that transfer learns from, as they came: features first, scores behind. Put in row by
- * row, asked column by column, so they lie in tiles of eight columns (matrix/tiles.h). Problems with other labels or other
- * row weights borrow the same columns and standardise them while they read: every column by a scale of its own, or, where
- * the columns are grouped, those of one representation by the same one (transfer_problem.c). */
+ * Features and source scores of the rows that transfer learns from, as they came: features first, scores behind. Put in
+ * row by row, asked column by column, so they lie in tiles of eight columns (algebra/tiles.h). Problems with other
+ * labels or other row weights borrow the same columns and standardise them while they read: every column by a scale of
+ * its own, or, where the columns are grouped, those of one representation by the same one (transfer/problem.c). */
 #ifndef TNP_TRANSFER_COLUMNS_H
 #define TNP_TRANSFER_COLUMNS_H
 

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Classes that an arg-max compares. f_k(x), fitted to y_k = 1 in class k and -1 elsewhere by least squares, estimates
- * 2 P(k|x) - 1; an arg-max over k is right when all f_k are shrunk alike. A lambda, or a method, for every class was refused: a
- * class that shrinks less wins rows of all others, more often the more rows there are to choose by.
+ * 2 P(k|x) - 1; an arg-max over k is right when all f_k are shrunk alike. A lambda, or a method, for every class was
+ * refused: a class that shrinks less wins rows of all others, more often the more rows there are to choose by.
  *
- *   lambda, tau:   min over the grid of   sum_k sum_i counts_i (y_ki - f_k^(-i)(x_i))^2        ridge: transfer_joint_ridge.c
+ *   lambda, tau:   min over the grid of   sum_k sum_i counts_i (y_ki - f_k^(-i)(x_i))^2        ridge:
+ * transfer/joint_ridge.c
  *
  * The share of wrong arg-maxima was refused as the criterion: thirty rows have thirty values of it, and its least is
  * often at a lambda far from the best (docs/math.md). It is what judges: everything done again without the rows, then
  *
  *   error = share of i with argmax_k f_k^(-i)(x_i) != class_i       se = sqrt(error (1 - error) / (n - 1))
  *
- * Rows that stay take over the weight of those of their class that leave. Without that a class of two rows would be half as
- * frequent as the others when one of them is to be told, and f_k half as large: errors of 80 % where new rows have 20 %.
- * Class means have that fault however rows are weighed: the mean of a class that lost one of its two rows is farther from every row
- * than those of two. So with class means one row of every class leaves at a time, as in pipeline_left_out.c.
- * Row weights are the same for all classes, so columns are standardised and decomposed once a part, not once a class.
- * Oracle: tests/unit/test_transfer_joint.c, everything literally on the rows that stay. */
+ * Rows that stay take over the weight of those of their class that leave. Without that a class of two rows would be
+ * half as frequent as the others when one of them is to be told, and f_k half as large: errors of 80 % where new rows
+ * have 20 %. Class means have that fault however rows are weighed: the mean of a class that lost one of its two rows is
+ * farther from every row than those of two. So with class means one row of every class leaves at a time, as in
+ * pipeline/left_out.c. Row weights are the same for all classes, so columns are standardised and decomposed once a
+ * part, not once a class. Oracle: tests/unit/test_transfer_joint.c, everything literally on the rows that stay. */
 #include "transfer/joint.h"
 #include "transfer/loo.h"
 
@@ -110,8 +111,9 @@ typedef struct part_job {
     tally plain, mixed;           /* mixed.out NULL: not asked for */
     size_t steps;                 /* of both */
     size_t *part, *slot;          /* (rows): the part, and the number within it */
+    size_t *left, left_count;     /* (rows): those of the part that is left out */
     double *weights, *y, *counts; /* (rows); counts of all rows */
-    double *room;                 /* (2 steps): predictions of a row, and scratch */
+    double *predicted, *work;     /* (TNP_GREEDY_ROWS, steps): of some rows; scratch */
     /* Class means on the rows that stay, for mixed. */
     tnp_joint_means *means;
     double *away;   /* (cols): d_k of the columns that class k uses, in their order */
@@ -131,18 +133,19 @@ static void deal(const part_job *job, size_t many)
             }
 }
 
-/* Takes down what a row was predicted to be in class k after s = 0 .. count picks, from job->room; later ones change nothing. */
-static void note(const part_job *job, const tally *t, size_t k, size_t row, size_t count)
+/* Takes down predicted (count + 1): what a row was predicted to be in class k after s = 0 .. count picks; later ones
+ * change nothing. */
+static void note(const part_job *job, const tally *t, size_t k, size_t row, const double *predicted, size_t count)
 {
     tnp_joint_left *out = t->out;
     double y = job->joint->class_of[row] == k ? 1 : -1;
     t->rows_of_side[2 * k + (y > 0)] += 1;
     for (size_t s = 0; s < out->steps; ++s) {
-        double f = job->room[tnp_min(s, count)];
+        double f = predicted[tnp_min(s, count)];
         t->wrong[2 * (k * out->steps + s) + (y > 0)] += !(y * f > 0);
         out->loss[s] += job->counts[row] > 0 ? job->counts[row] * (y - f) * (y - f) : 0;
     }
-    out->predicted[k * job->joint->columns->rows + row] = job->room[count];
+    out->predicted[k * job->joint->columns->rows + row] = predicted[count];
 }
 
 /* ---- leaving out, with class means ---- */
@@ -161,8 +164,9 @@ static void measure_away(const part_job *job, size_t k, const size_t *picks, siz
         square[s] = sum;
 }
 
-/* Keeps what job->room says of a row after 0 .. count picks, and its products with d_k, until the scale is known. */
-static void hold(const part_job *job, size_t k, size_t row, const size_t *picks, size_t n, size_t count)
+/* Keeps what was predicted for a row after 0 .. count picks, and its products with d_k, until the scale is known. */
+static void hold(const part_job *job, size_t k, size_t row, const size_t *picks, size_t n, const double *predicted,
+                 size_t count)
 {
     double *held = job->held + (job->slot[row] * job->joint->classes + k) * job->steps * 2, sum = 0;
     for (size_t c = 0; c < n; ++c) {
@@ -171,13 +175,13 @@ static void hold(const part_job *job, size_t k, size_t row, const size_t *picks,
         sum += job->away[c] * tnp_joint_place(job->means, row, picks ? picks[c] : c);
     }
     for (size_t s = 0; s < job->steps; ++s) {
-        held[2 * s] = job->room[tnp_min(s, count)];
+        held[2 * s] = predicted[tnp_min(s, count)];
         if (!picks || s >= n)
             held[2 * s + 1] = sum;
     }
 }
 
-/* scale (steps): c of transfer_joint_means.c, of the classes that have rows. */
+/* scale (steps): c of transfer/joint_means.c, of the classes that have rows. */
 static void measure_scales(const part_job *job, double *scale)
 {
     for (size_t s = 0; s < job->steps; ++s) {
@@ -188,108 +192,122 @@ static void measure_scales(const part_job *job, double *scale)
     }
 }
 
-/* Means of scores for the rows of part `which`; a class without rows has none, and stays at -1. */
-static void note_mixed(const part_job *job, size_t which)
+/* Means of scores for the rows that are left out; a class without rows has none, and stays at -1. */
+static void note_mixed(const part_job *job)
 {
-    double *scale = job->room + job->steps;
+    double *scale = job->work;
     size_t classes = job->joint->classes, steps = job->steps;
     measure_scales(job, scale);
     for (size_t k = 0; k < classes; ++k) {
         bool there = tnp_joint_has_mean(job->means, k);
-        for (size_t i = 0; i < job->joint->columns->rows; ++i) {
-            const double *held = job->held + (job->slot[i] * classes + k) * steps * 2;
-            if (job->part[i] != which)
-                continue;
+        for (size_t a = 0; a < job->left_count; ++a) {
+            const double *held = job->held + (job->slot[job->left[a]] * classes + k) * steps * 2;
             for (size_t s = 0; s < steps; ++s) {
                 double mean = 2 * scale[s] * (held[2 * s + 1] - job->square[k * steps + s] / 2);
-                job->room[s] = there ? (1 - TNP_MEANS_SHARE) * held[2 * s] + TNP_MEANS_SHARE * mean : -1;
+                job->predicted[s] = there ? (1 - TNP_MEANS_SHARE) * held[2 * s] + TNP_MEANS_SHARE * mean : -1;
             }
-            note(job, &job->mixed, k, i, steps - 1);
+            note(job, &job->mixed, k, job->left[a], job->predicted, steps - 1);
         }
     }
 }
 
 /* ---- leaving out, the models ---- */
 
-static tn_status refit_ridge(tn_ctx *ctx, const part_job *job, const tnp_transfer_problem *problem, size_t at,
-                             tnp_ridge_basis **basis, size_t k, size_t which)
+/* predicted (left_count): what ridge says of class k. */
+static void take_ridge(const part_job *job, size_t k, const double *predicted)
 {
-    const tnp_transfer_choice choice = {.at = at};
-    tnp_transfer_model *m = NULL;
-    size_t used = job->model->method == TNP_TRANSFER_RLS ? problem->cols : job->joint->features;
-    tn_status st = tnp_transfer_ridge(ctx, problem, job->joint->features, job->model->method, basis, &choice, &m);
-    if (st == TN_OK && job->means)
+    size_t used = job->model->method == TNP_TRANSFER_RLS ? job->joint->columns->cols : job->joint->features;
+    if (job->means)
         measure_away(job, k, NULL, used);
-    for (size_t i = 0; st == TN_OK && i < problem->rows; ++i) {
-        if (job->part[i] != which)
-            continue;
-        job->room[0] = m->intercept;
-        for (size_t j = 0; j < problem->cols; ++j)
-            job->room[0] += m->weights[j] * tnp_transfer_value(problem->columns, i, j);
-        note(job, &job->plain, k, i, 0);
+    for (size_t a = 0; a < job->left_count; ++a) {
+        note(job, &job->plain, k, job->left[a], predicted + a, 0);
         if (job->means)
-            hold(job, k, i, NULL, used, 0);
+            hold(job, k, job->left[a], NULL, used, predicted + a, 0);
     }
-    tnp_transfer_model_free(m);
-    return st;
 }
 
-static tn_status refit_greedy(tn_ctx *ctx, const part_job *job, const tnp_transfer_problem *problem, double lambda,
-                              size_t k, size_t which)
+static tn_status refit_greedy(tn_ctx *ctx, const part_job *job, tnp_transfer_problem *problem, double lambda, size_t k)
 {
+    tn_status st = TN_OK;
     tnp_greedy_path *path = NULL;
-    tn_status st = tnp_greedy_path_new(ctx, problem, lambda, job->model->delta, job->model->most[k], &path);
-    if (st == TN_OK && job->means)
+    tnp_joint_labels(job->joint, k, job->y);
+    TN_TRY(tnp_transfer_problem_relabel(ctx, problem, job->y));
+    TN_TRY(tnp_greedy_path_new(ctx, problem, lambda, job->model->delta, job->model->most[k], &path));
+    if (job->means)
         measure_away(job, k, path->picks, path->count);
-    for (size_t i = 0; st == TN_OK && i < problem->rows; ++i) {
-        if (job->part[i] != which)
-            continue;
-        tnp_greedy_predict(path, problem, i, job->room + job->steps, job->room);
-        note(job, &job->plain, k, i, path->count);
-        if (job->means)
-            hold(job, k, i, path->picks, path->count, path->count);
+    for (size_t a = 0, n; a < job->left_count; a += n) {
+        n = tnp_min(TNP_GREEDY_ROWS, job->left_count - a);
+        tnp_greedy_predict(path, problem, job->left + a, n, job->work, job->predicted);
+        for (size_t i = 0; i < n; ++i) {
+            const double *predicted = job->predicted + i * (path->count + 1);
+            note(job, &job->plain, k, job->left[a + i], predicted, path->count);
+            if (job->means)
+                hold(job, k, job->left[a + i], path->picks, path->count, predicted, path->count);
+        }
     }
+done:
     tnp_greedy_path_free(path);
     return st;
 }
 
-/* The rows of part `which` for a class that is fitted to nothing: f for all. */
-static void note_all(const part_job *job, const tally *t, size_t k, size_t which, double f)
+/* The rows that are left out, for a class that is fitted to nothing: f for all. */
+static void note_all(const part_job *job, const tally *t, size_t k, double f)
 {
-    for (size_t i = 0; i < job->joint->columns->rows; ++i)
-        if (job->part[i] == which) {
-            job->room[0] = f;
-            note(job, t, k, i, 0);
-        }
+    for (size_t a = 0; a < job->left_count; ++a)
+        note(job, t, k, job->left[a], &f, 0);
+}
+
+/* The value of the model's grid, or of RLS for a greedy one, by the rows that stay; the basis it was found with. */
+static tn_status choose_value(tn_ctx *ctx, const part_job *job, tnp_transfer_problem *problem, size_t which,
+                              tnp_ridge_basis **basis, size_t *at)
+{
+    tn_status st = TN_OK;
+    tnp_ridge_method method = job->model->greedy ? TNP_TRANSFER_RLS : job->model->method;
+    size_t *known = method == TNP_TRANSFER_RLS && job->model->rls_at ? &job->model->rls_at[which] : NULL;
+    if (known && *known != SIZE_MAX) {
+        *at = *known;
+        return tnp_ridge_basis_new(ctx, problem, 0, problem->cols, basis);
+    }
+    TN_TRY(tnp_joint_ridge(ctx, job->joint, problem, job->weights, method, basis, at));
+    if (known)
+        *known = *at;
+done:
+    return st;
 }
 
 /* All classes on the rows that stay, at least two of which are of different classes. */
-static tn_status refit(tn_ctx *ctx, const part_job *job, tnp_transfer_problem *problem, size_t which)
+static tn_status refit(tn_ctx *ctx, const part_job *job, tnp_transfer_problem *problem, size_t which, size_t many)
 {
     tn_status st = TN_OK;
     const tnp_joint_model *model = job->model;
     tnp_ridge_basis *basis = NULL;
-    size_t at = 0;
-    double lambda = model->lambda;
+    size_t at = 0, classes = job->joint->classes;
+    double lambda = model->lambda, *predicted = NULL;
     if (!model->greedy || lambda < 0)
-        TN_TRY(tnp_joint_ridge(ctx, job->joint, problem, job->weights, model->greedy ? TNP_TRANSFER_RLS : model->method,
-                               &basis, &at));
+        TN_TRY(choose_value(ctx, job, problem, which, &basis, &at));
     if (lambda < 0)
         lambda = tnp_ridge_lambda(problem, basis, at);
-    for (size_t k = 0; k < job->joint->classes; ++k) {
-        if (rows_of(job->joint, job->weights, k) == 0) {
-            note_all(job, &job->plain, k, which, -1);
-            continue;
-        }
-        tnp_joint_labels(job->joint, k, job->y);
-        TN_TRY(tnp_transfer_problem_relabel(ctx, problem, job->y));
-        TN_TRY(model->greedy ? refit_greedy(ctx, job, problem, lambda, k, which)
-                             : refit_ridge(ctx, job, problem, at, &basis, k, which));
+    if (model->greedy) {
+        TN_TRY(tnp_transfer_share_products(ctx, problem, classes));
+    } else {
+        TN_TRY(tnp_alloc(ctx, classes, job->left_count * sizeof *predicted, &predicted));
+        TN_TRY(tnp_joint_ridge_predict(ctx, job->joint, problem, model->method, basis, at, job->left, job->left_count,
+                                       predicted));
+    }
+    for (size_t k = 0; k < classes; ++k) {
+        TN_TRY(tnp_progress(ctx, "left out", which * classes + k, many * classes));
+        if (rows_of(job->joint, job->weights, k) == 0)
+            note_all(job, &job->plain, k, -1);
+        else if (model->greedy)
+            TN_TRY(refit_greedy(ctx, job, problem, lambda, k));
+        else
+            take_ridge(job, k, predicted + k * job->left_count);
     }
     if (job->means)
-        note_mixed(job, which);
+        note_mixed(job);
 done:
     tnp_ridge_basis_free(basis);
+    tnp_free(predicted);
     return st;
 }
 
@@ -305,21 +323,25 @@ static size_t count_present(const part_job *job, size_t *last)
     return present;
 }
 
-static tn_status leave_part(tn_ctx *ctx, part_job *job, size_t which)
+static tn_status leave_part(tn_ctx *ctx, part_job *job, size_t which, size_t many)
 {
     const tnp_joint *joint = job->joint;
     tn_status st = TN_OK;
     tnp_transfer_problem *problem = NULL;
     size_t last = 0;
-    for (size_t i = 0; i < joint->columns->rows; ++i)
+    job->left_count = 0;
+    for (size_t i = 0; i < joint->columns->rows; ++i) {
         job->weights[i] = job->part[i] != which;
+        if (job->part[i] == which)
+            job->left[job->left_count++] = i;
+    }
     tnp_joint_weigh(joint, job->weights);
     size_t present = count_present(job, &last);
     for (size_t k = 0; present < 2 && k < joint->classes; ++k) {
         double f = present == 1 && k == last ? 1 : -1;
-        note_all(job, &job->plain, k, which, f);
+        note_all(job, &job->plain, k, f);
         if (job->mixed.out)
-            note_all(job, &job->mixed, k, which, f);
+            note_all(job, &job->mixed, k, f);
     }
     if (present < 2)
         return TN_OK;
@@ -327,7 +349,7 @@ static tn_status leave_part(tn_ctx *ctx, part_job *job, size_t which)
     TN_TRY(tnp_transfer_problem_new(ctx, joint->columns, job->y, job->weights, &problem));
     if (job->mixed.out)
         TN_TRY(tnp_joint_means_new(ctx, joint, problem, job->weights, &job->means));
-    TN_TRY(refit(ctx, job, problem, which));
+    TN_TRY(refit(ctx, job, problem, which, many));
 done:
     tnp_joint_means_free(job->means);
     job->means = NULL;
@@ -381,10 +403,12 @@ static tn_status part_job_init(tn_ctx *ctx, part_job *job)
     for (size_t k = 0; job->model->greedy && k < joint->classes; ++k)
         job->steps = tnp_max(job->steps, job->model->most[k] + 1);
     TN_TRY(tally_init(ctx, job, &job->plain));
-    TN_TRY(tnp_alloc(ctx, rows, 2 * sizeof *job->part, &job->part));
+    TN_TRY(tnp_alloc(ctx, rows, 3 * sizeof *job->part, &job->part));
     TN_TRY(tnp_alloc(ctx, rows, 3 * sizeof(double), &job->weights));
-    TN_TRY(tnp_alloc(ctx, 2 * job->steps, sizeof(double), &job->room));
+    TN_TRY(tnp_alloc(ctx, job->steps, TNP_GREEDY_ROWS * sizeof(double), &job->predicted));
+    TN_TRY(tnp_alloc(ctx, tnp_greedy_work(job->steps, TNP_GREEDY_ROWS), sizeof(double), &job->work));
     job->slot = job->part + rows;
+    job->left = job->slot + rows;
     job->y = job->weights + rows;
     job->counts = job->y + rows;
     for (size_t i = 0; i < rows; ++i)
@@ -422,7 +446,7 @@ tn_status tnp_joint_leave(tn_ctx *ctx, const tnp_joint *joint, const tnp_joint_m
     deal(&job, many);
     for (size_t which = 0; which < many; ++which) {
         TN_TRY(tnp_progress_step(ctx, whole, "leave-one-out", which, many));
-        TN_TRY(leave_part(ctx, &job, which));
+        TN_TRY(leave_part(ctx, &job, which, many));
     }
     tally_finish(&job, &job.plain);
     if (mixed)
@@ -432,7 +456,8 @@ done:
     tnp_free(job.weights);
     tnp_free(job.plain.wrong);
     tnp_free(job.mixed.wrong);
-    tnp_free(job.room);
+    tnp_free(job.predicted);
+    tnp_free(job.work);
     tnp_free(job.away);
     tnp_free(job.square);
     tnp_free(job.held);

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The nearest class mean on the columns that every class uses, in the scale of scores for labels of -1 and 1. With z the columns as
- * the problem scales them, m_k the mean of the rows of class k that have a weight, m the mean of these K means, and d_k = m_k - m
- * where class k uses the column, else 0:
+ * The nearest class mean on the columns that every class uses, in the scale of scores for labels of -1 and 1. With z
+ * the columns as the problem scales them, m_k the mean of the rows of class k that have a weight, m the mean of these K
+ * means, and d_k = m_k - m where class k uses the column, else 0:
  *
  *   g_k(z) = 2 c (d_k'(z - m) - |d_k|^2 / 2)          c = K / sum_k |d_k|^2
  *
- * which is 1 at the own mean and -1 at m, on average over classes: 2 score - 1 of learn/class_means.c, where all classes use all
- * columns. Mixed scores are f_k = (1 - a) s_k + a g_k, s_k the method's own score and a = TNP_MEANS_SHARE.
+ * which is 1 at the own mean and -1 at m, on average over classes: 2 score - 1 of learn/ridge/class_means.c, where all
+ * classes use all columns. Mixed scores are f_k = (1 - a) s_k + a g_k, s_k the method's own score and a =
+ * TNP_MEANS_SHARE.
  *
- * The means of all columns were refused: a head of few picks would have weights everywhere, for no gain (docs/math.md 5.6).
- * Rows of one class have one weight, so their weighted mean is the plain one. Values are taken about the problem's means: a common
- * offset costs no digits.
- * Oracle: tests/unit/test_transfer_joint.c, literal means. */
+ * The means of all columns were refused: a head of few picks would have weights everywhere, for no gain
+ * (docs/math.md 5.6). Rows of one class have one weight, so their weighted mean is the plain one. Values are taken
+ * about the problem's means: a common offset costs no digits. Oracle: tests/unit/test_transfer_joint.c, literal means.
+ */
 #include "transfer/joint.h"
 
 /* rows by class, those with a weight; centre about the problem's mean. */

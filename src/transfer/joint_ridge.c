@@ -1,33 +1,45 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * lambda, and tau of DAM, of a ridge model for all classes, by leave-one-out residuals for which the rows that stay take over the
- * weight of the row that leaves, those of its class in equal parts: columns, centring and scaling are kept.
+ * lambda, and tau of DAM, of a ridge model for all classes, by leave-one-out residuals for which the rows that stay
+ * take over the weight of the row that leaves, those of its class in equal parts: columns, centring and scaling are
+ * kept.
  *
- * In standardised rows r = P t is the residual of the fit to all rows and L = P - u u' = I - H, the intercept inside H. Changing
- * the weights of the rows C of one class, n of them, by the factors 1 + delta, delta = -1 for row i and 1/(n - 1) for the
- * others, makes their residuals (I + H_CC diag(delta))^-1 r_C: the weighted normal equations change by a matrix of rank n. With
- * R = (I - L_CC/n)^-1 row i of that is
+ * In standardised rows r = P t is the residual of the fit to all rows and L = P - u u' = I - H, the intercept inside H.
+ * Changing the weights of the rows C of one class, n of them, by the factors 1 + delta, delta = -1 for row i and 1/(n -
+ * 1) for the others, makes their residuals (I + H_CC diag(delta))^-1 r_C: the weighted normal equations change by a
+ * matrix of rank n. With R = (I - L_CC/n)^-1 row i of that is
  *
  *   e_i = (R r_C)_i / (R L_CC)_ii                  prediction: t_i - e_i/u_i
  *
- * and with n large r_i/L_ii, the form without siblings. Eigenvalues of L are in [0, 1], so R is at most n/(n - 1) and nothing
- * cancels. The form without siblings was refused: a class of two rows is half as frequent as the others when one of them is to
- * be told, smaller lambdas make up for it, and the heads lose a point of accuracy (docs/math.md).
+ * and with n large r_i/L_ii, the form without siblings. Eigenvalues of L are in [0, 1], so R is at most n/(n - 1) and
+ * nothing cancels. The form without siblings was refused: a class of two rows is half as frequent as the others when
+ * one of them is to be told, smaller lambdas make up for it, and the heads lose a point of accuracy (docs/math.md).
  *
- * The share of the sources. With L the least sum of squared residuals over the grid, of ridge on the features (share 0), on both
- * in even parts, and on the sources (share 1), n rows that count:
+ * All classes go through the same directions, so residuals of a block of them are one product of matrices, (classes,
+ * rank) with (rank, rows), and what the labels have along the directions is found once for the whole grid.
+ *
+ * The share of the sources. With L the least sum of squared residuals over the grid, of ridge on the features (share
+ * 0), on both in even parts, and on the sources (share 1), n rows that count:
  *
  *   share = sum_m w_m share_m / sum_m w_m             w_m = L_m^(-n/2)
  *
- * the likelihood of n residuals whose variance is not known: the K residuals of one row come from one row, and count as one. Even
- * parts for all were refused: sources that have nothing to do with the classes cost 15 points with two rows per class, and sources
- * that know them better than the features are worth 9 more; so was the share of least L, which few rows often miss (docs/math.md).
- * Oracle: tests/unit/test_transfer_joint.c, refits without the row. */
+ * the likelihood of n residuals whose variance is not known: the K residuals of one row come from one row, and count as
+ * one. Even parts for all were refused: sources that have nothing to do with the classes cost 15 points with two rows
+ * per class, and sources that know them better than the features are worth 9 more; so was the share of least L, which
+ * few rows often miss (docs/math.md). Oracle: tests/unit/test_transfer_joint.c, refits without the row. */
 #include "algebra/blas.h"
 #include "transfer/joint.h"
 
 #include <math.h>
 #include <string.h>
+
+/* Labels of all classes in the directions of a basis: t_k = u (y_k - mean_k), and that of DAM, which is drawn to the
+ * sources' mean score: (t_k + tau pull)/(1 + tau), linear in both. */
+typedef struct class_targets {
+    double *mean;                  /* (classes) */
+    double *along;                 /* (classes, rank): V't_k */
+    double pull_mean, *pull_along; /* (rank); 0 without DAM */
+} class_targets;
 
 typedef struct choice_job {
     const tnp_joint *joint;
@@ -38,10 +50,59 @@ typedef struct choice_job {
     size_t *members;    /* (rows): rows that take part, class by class */
     size_t *first;      /* (classes + 1): of a class among them */
     double *shares;     /* a class after the other, (n, n): R over the diagonal of R L */
-    double *work;       /* (3 rows + rank) */
+    class_targets targets;
+    size_t block;       /* classes at a time: */
+    double *r, *scaled; /* (block, rows), (block, rank) */
     double *square;     /* (n n + n) of the largest class */
     double *gathered;   /* (rank (1 + n)) of it */
 } choice_job;
+
+static double drawn(double value, double tau, double pull)
+{
+    return (value + tau * pull) / (1 + tau);
+}
+
+/* Classes that are worked on together: enough for a matrix product, at most some MB of rows. */
+static size_t classes_at_once(const tnp_joint *joint)
+{
+    return tnp_min(joint->classes, tnp_max(1, ((size_t)1 << 20) / joint->columns->rows));
+}
+
+static void targets_destroy(class_targets *t)
+{
+    tnp_free(t->mean);
+    tnp_free(t->along);
+    tnp_free(t->pull_along);
+}
+
+/* pull (rows), or NULL. The arrays are freed by targets_destroy, also after failure. */
+static tn_status targets_init(tn_ctx *ctx, const tnp_joint *joint, const tnp_transfer_problem *problem,
+                              const tnp_ridge_basis *basis, const double *pull, class_targets *out)
+{
+    tn_status st = TN_OK;
+    size_t m = basis->rows, rank = basis->rank, most = classes_at_once(joint);
+    double *t = NULL;
+    TN_TRY(tnp_alloc(ctx, joint->classes, sizeof(double), &out->mean));
+    TN_TRY(tnp_alloc(ctx, joint->classes, rank * sizeof(double), &out->along));
+    TN_TRY(tnp_alloc(ctx, rank, sizeof(double), &out->pull_along));
+    TN_TRY(tnp_alloc(ctx, most, m * sizeof *t, &t));
+    for (size_t k = 0, n; k < joint->classes; k += n) {
+        n = tnp_min(most, joint->classes - k);
+        for (size_t c = 0; c < n; ++c) {
+            tnp_joint_labels(joint, k + c, t + c * m);
+            out->mean[k + c] = tnp_transfer_centre(problem, t + c * m, t + c * m);
+        }
+        if (rank > 0)
+            TN_TRY(tnp_dgemm_nt(ctx, n, rank, m, t, m, basis->v, m, 0, out->along + k * rank, rank));
+    }
+    if (pull)
+        out->pull_mean = tnp_transfer_centre(problem, pull, t);
+    if (pull && rank > 0)
+        TN_TRY(tnp_dgemm_nt(ctx, 1, rank, m, t, m, basis->v, m, 0, out->pull_along, rank));
+done:
+    tnp_free(t);
+    return st;
+}
 
 static void list_members(const choice_job *job, const double *weights)
 {
@@ -116,25 +177,20 @@ done:
     return st;
 }
 
-/* Squared residuals of the class whose y is in the problem, rows that count, for the lambda of the shares. */
-static double loss_of(const choice_job *job, double lambda, double tau)
+/* Squared residuals of class k, rows that count, for the lambda of the shares; r (rows): residuals of its fit. */
+static double loss_of(const choice_job *job, size_t k, double tau, const double *r)
 {
-    const tnp_transfer_problem *p = job->problem;
-    size_t m = p->rows;
-    double *t = job->work, *centred = t + m, *r = centred + m, *room = r + m, sum = 0;
     const double *shares = job->shares;
-    for (size_t i = 0; i < m; ++i)
-        t[i] = (p->y[i] + (job->pull ? tau * job->pull[i] : 0)) / (1 + tau);
-    (void)tnp_transfer_centre(p, t, centred);
-    tnp_ridge_residual(job->basis, lambda, centred, room, r);
-    for (size_t k = 0; k < job->joint->classes; ++k) {
-        const size_t *rows = job->members + job->first[k];
-        size_t n = job->first[k + 1] - job->first[k];
+    double sum = 0;
+    for (size_t c = 0; c < job->joint->classes; ++c) {
+        const size_t *rows = job->members + job->first[c];
+        size_t n = job->first[c + 1] - job->first[c];
+        double y = c == k ? 1 : -1;
         for (size_t a = 0; n > 1 && a < n; ++a) {
-            double e = 0;
+            double e = 0, t = drawn(y, tau, job->pull ? job->pull[rows[a]] : 0);
             for (size_t b = 0; b < n; ++b)
                 e += shares[a * n + b] * r[rows[b]];
-            double off = p->y[rows[a]] - (t[rows[a]] - e / p->root[rows[a]]);
+            double off = y - (t - e / job->problem->root[rows[a]]);
             sum += isnan(off) ? INFINITY : job->counts[rows[a]] * off * off;
         }
         shares += n * n;
@@ -142,10 +198,50 @@ static double loss_of(const choice_job *job, double lambda, double tau)
     return sum;
 }
 
-/* The whole grid. */
-static tn_status search(tn_ctx *ctx, const choice_job *job, double *y, size_t *at, double *least)
+/* r (count, rows) = P t of classes [first, first + count). Kernel directions span all of t, which is then not worth a
+ * subtraction. */
+static tn_status residuals(tn_ctx *ctx, const choice_job *job, double lambda, double tau, size_t first, size_t count,
+                           double *r)
 {
-    const tnp_joint *joint = job->joint;
+    const tnp_ridge_basis *b = job->basis;
+    const double *u = job->problem->root;
+    size_t m = b->rows;
+    bool whole = b->count >= m;
+    for (size_t k = 0; k < count; ++k) {
+        double mean = drawn(job->targets.mean[first + k], tau, job->targets.pull_mean);
+        for (size_t i = 0; !whole && i < m; ++i) {
+            double y = job->joint->class_of[i] == first + k ? 1 : -1;
+            r[k * m + i] = u[i] * (drawn(y, tau, job->pull ? job->pull[i] : 0) - mean);
+        }
+        for (size_t d = 0; d < b->rank; ++d) {
+            double s = fmax(b->s[d], 0), part = (whole ? lambda : -s) / (lambda + s);
+            job->scaled[k * b->rank + d] =
+                part * drawn(job->targets.along[(first + k) * b->rank + d], tau, job->targets.pull_along[d]);
+        }
+    }
+    return b->rank == 0 ? TN_OK
+                        : tnp_dgemm_nn(ctx, count, m, b->rank, job->scaled, b->rank, b->v, m, whole ? 0 : 1, r, m);
+}
+
+/* Squared residuals of all classes that have rows. */
+static tn_status loss_of_all(tn_ctx *ctx, const choice_job *job, double lambda, double tau, double *loss)
+{
+    tn_status st = TN_OK;
+    size_t classes = job->joint->classes, rows = job->basis->rows;
+    for (size_t k = 0, n; k < classes; k += n) {
+        n = tnp_min(job->block, classes - k);
+        TN_TRY(residuals(ctx, job, lambda, tau, k, n, job->r));
+        for (size_t c = 0; c < n; ++c)
+            if (job->first[k + c + 1] > job->first[k + c])
+                *loss += loss_of(job, k + c, tau, job->r + c * rows);
+    }
+done:
+    return st;
+}
+
+/* The whole grid. */
+static tn_status search(tn_ctx *ctx, const choice_job *job, size_t *at, double *least)
+{
     tn_status st = TN_OK;
     size_t taus = job->pull ? TNP_TAUS : 1;
     for (size_t g = 0; g < TNP_JOINT_LAMBDAS * taus; ++g) {
@@ -153,13 +249,7 @@ static tn_status search(tn_ctx *ctx, const choice_job *job, double *y, size_t *a
         double lambda = tnp_ridge_lambda(job->problem, job->basis, g / taus) / (1 + tau);
         TN_TRY(tnp_progress(ctx, "choice of lambda", g, TNP_JOINT_LAMBDAS * taus));
         TN_TRY(share_all(ctx, job, lambda));
-        for (size_t k = 0; k < joint->classes; ++k) {
-            if (job->first[k + 1] == job->first[k])
-                continue;
-            tnp_joint_labels(joint, k, y);
-            TN_TRY(tnp_transfer_problem_relabel(ctx, job->problem, y));
-            loss += loss_of(job, lambda, tau);
-        }
+        TN_TRY(loss_of_all(ctx, job, lambda, tau, &loss));
         if (loss < *least) {
             *least = loss;
             *at = g;
@@ -184,7 +274,10 @@ static tn_status job_init(tn_ctx *ctx, choice_job *job, const double *weights)
     TN_TRY(tnp_alloc(ctx, sum, sizeof(double), &job->shares));
     TN_TRY(tnp_alloc(ctx, largest * (largest + 1), sizeof(double), &job->square));
     TN_TRY(tnp_alloc(ctx, largest + 1, job->basis->rank * sizeof(double), &job->gathered));
-    TN_TRY(tnp_alloc(ctx, 3 * rows + job->basis->rank, sizeof(double), &job->work));
+    job->block = classes_at_once(job->joint);
+    TN_TRY(tnp_alloc(ctx, job->block, rows * sizeof(double), &job->r));
+    TN_TRY(tnp_alloc(ctx, job->block, job->basis->rank * sizeof(double), &job->scaled));
+    TN_TRY(targets_init(ctx, job->joint, job->problem, job->basis, job->pull, &job->targets));
 done:
     return st;
 }
@@ -195,6 +288,16 @@ size_t tnp_joint_without(tnp_ridge_method method)
     return method == TNP_TRANSFER_DAM ? LAMBDA * TNP_TAUS + TAU : LAMBDA;
 }
 
+/* mean (rows), filled where the method is drawn to the mean score; else NULL. */
+static const double *pull_of(const tnp_joint *joint, const tnp_transfer_problem *problem, tnp_ridge_method method,
+                             double *mean)
+{
+    if (method != TNP_TRANSFER_DAM)
+        return NULL;
+    tnp_transfer_mean_score(problem, joint->features, mean);
+    return mean;
+}
+
 /* *at and *least stay as they came when no row counts. */
 static tn_status search_basis(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_problem *problem, const double *weights,
                               tnp_ridge_method method, const tnp_ridge_basis *basis, size_t *at, double *least)
@@ -203,23 +306,22 @@ static tn_status search_basis(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_
     size_t rows = joint->columns->rows;
     choice_job job = {.joint = joint, .problem = problem, .basis = basis};
     double *work = NULL;
-    TN_TRY(tnp_alloc(ctx, rows, 3 * sizeof *work, &work));
+    TN_TRY(tnp_alloc(ctx, rows, 2 * sizeof *work, &work));
     job.counts = work;
     if (!tnp_joint_counts(joint, weights, job.counts))
         goto done;
+    job.pull = pull_of(joint, problem, method, work + rows);
     TN_TRY(job_init(ctx, &job, weights));
-    if (method == TNP_TRANSFER_DAM) {
-        job.pull = work + 2 * rows;
-        tnp_transfer_mean_score(problem, joint->features, work + 2 * rows);
-    }
-    TN_TRY(search(ctx, &job, work + rows, at, least));
+    TN_TRY(search(ctx, &job, at, least));
 done:
     tnp_free(job.members);
     tnp_free(job.first);
     tnp_free(job.shares);
     tnp_free(job.square);
     tnp_free(job.gathered);
-    tnp_free(job.work);
+    tnp_free(job.r);
+    tnp_free(job.scaled);
+    targets_destroy(&job.targets);
     tnp_free(work);
     return st;
 }
@@ -235,6 +337,80 @@ tn_status tnp_joint_ridge(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_prob
     *at = tnp_joint_without(method);
     TN_TRY(search_basis(ctx, joint, problem, weights, method, *kept, at, &least));
 done:
+    return st;
+}
+
+/* ---- predictions ---- */
+
+/* products (count, rows) = X Z' of the columns of the basis, X the standardised values of rows that need not take part.
+ */
+static tn_status rows_by_rows(tn_ctx *ctx, const tnp_transfer_problem *p, const tnp_ridge_basis *basis,
+                              const size_t *rows, size_t count, double *products)
+{
+    enum { WIDE = 512 }; /* columns at a time */
+    tn_status st = TN_OK;
+    double *x = NULL, *z = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, count * WIDE, sizeof *x, &x));
+    TN_TRY(tnp_alloc_raw(ctx, p->rows * WIDE, sizeof *z, &z));
+    for (size_t at = 0, n; at < basis->count; at += n) {
+        n = tnp_min(WIDE, basis->count - at);
+        tnp_transfer_rows(p, basis->first + at, n, z);
+        for (size_t i = 0; i < count; ++i)
+            for (size_t c = 0, j = basis->first + at; c < n; ++c, ++j)
+                x[i * n + c] = (tnp_transfer_value(p->columns, rows[i], j) - p->mean[j]) * p->inverse[j];
+        TN_TRY(tnp_dgemm_nt(ctx, count, p->rows, n, x, n, z, n, 1, products, p->rows));
+    }
+done:
+    tnp_free(x);
+    tnp_free(z);
+    return st;
+}
+
+/* predicted (classes, count) += along (classes, rank) V Z X', some rows of X at a time. */
+static tn_status add_scores(tn_ctx *ctx, const tnp_transfer_problem *problem, const tnp_ridge_basis *basis,
+                            size_t classes, const double *along, const size_t *rows, size_t count, double *predicted)
+{
+    tn_status st = TN_OK;
+    size_t m = problem->rows, rank = basis->rank, most = tnp_min(count, tnp_max(16, ((size_t)1 << 22) / m));
+    double *products = NULL, *there = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, most, m * sizeof *products, &products));
+    TN_TRY(tnp_alloc_raw(ctx, most, rank * sizeof *there, &there));
+    for (size_t start = 0, n; rank > 0 && start < count; start += n) {
+        n = tnp_min(most, count - start);
+        memset(products, 0, n * m * sizeof *products);
+        TN_TRY(rows_by_rows(ctx, problem, basis, rows + start, n, products));
+        TN_TRY(tnp_dgemm_nt(ctx, n, rank, m, products, m, basis->v, m, 0, there, rank));
+        TN_TRY(tnp_dgemm_nt(ctx, classes, n, rank, along, rank, there, rank, 1, predicted + start, count));
+    }
+done:
+    tnp_free(products);
+    tnp_free(there);
+    return st;
+}
+
+/* f_k(x) = mean_k + x'Z'a_k, a_k = V (V't_k)/(s + lambda): for all classes at once three products of matrices. */
+tn_status tnp_joint_ridge_predict(tn_ctx *ctx, const tnp_joint *joint, const tnp_transfer_problem *problem,
+                                  tnp_ridge_method method, const tnp_ridge_basis *basis, size_t at, const size_t *rows,
+                                  size_t count, double *predicted)
+{
+    tn_status st = TN_OK;
+    size_t rank = basis->rank, taus = method == TNP_TRANSFER_DAM ? TNP_TAUS : 1;
+    double tau = taus > 1 ? tnp_transfer_tau(at % taus) : 0, *mean = NULL;
+    double lambda = tnp_ridge_lambda(problem, basis, at / taus) / (1 + tau);
+    class_targets t = {0};
+    TN_TRY(tnp_alloc(ctx, problem->rows, sizeof *mean, &mean));
+    TN_TRY(targets_init(ctx, joint, problem, basis, pull_of(joint, problem, method, mean), &t));
+    for (size_t k = 0; k < joint->classes; ++k) {
+        for (size_t d = 0; d < rank; ++d)
+            t.along[k * rank + d] =
+                drawn(t.along[k * rank + d], tau, t.pull_along[d]) / (lambda + fmax(basis->s[d], 0));
+        for (size_t i = 0; i < count; ++i)
+            predicted[k * count + i] = drawn(t.mean[k], tau, t.pull_mean);
+    }
+    TN_TRY(add_scores(ctx, problem, basis, joint->classes, t.along, rows, count, predicted));
+done:
+    targets_destroy(&t);
+    tnp_free(mean);
     return st;
 }
 

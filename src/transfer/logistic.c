@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Sparse logistic regression of a transfer problem (learn/sparse_logistic.c) on standardised columns a_ij = z_ij/u_i, with
- * costs m u_i^2, which are 1 for equal weights. lambda falls along the grid, each fit starts from the one before, and each
- * leave-one-out refit from the fit with all rows: the row's cost is 0, columns and scaling stay as they are. There is no closed
- * form, but a refit that starts so near needs a few passes. Oracle: tests/unit/test_sparse_logistic.c. */
+ * Sparse logistic regression of a transfer problem (learn/sparse_logistic.c) on standardised columns a_ij = z_ij/u_i,
+ * with costs m u_i^2, which are 1 for equal weights. lambda falls along the grid, each fit starts from the one before,
+ * and each leave-one-out refit from the fit with all rows: the row's cost is 0, columns and scaling stay as they are.
+ * There is no closed form, but a refit that starts so near needs a few passes. Oracle:
+ * tests/unit/test_sparse_logistic.c. */
 #include "transfer/logistic.h"
 #include "transfer/sparse_logistic.h"
 
@@ -28,8 +29,9 @@ static bool alone(const tnp_transfer_problem *p, size_t row)
     return same == 1;
 }
 
-/* m u_i^2, and 0 for row `left` unless it is m. For classes that are compared, whose columns are grouped, the other rows of its
- * class take its cost over: the class must not be rarer for the row that is to be told (transfer_joint.c). */
+/* m u_i^2, and 0 for row `left` unless it is m. For classes that are compared, whose columns are grouped, the other
+ * rows of its class take its cost over: the class must not be rarer for the row that is to be told (transfer/joint.c).
+ */
 static void set_costs(const refits *r, size_t left)
 {
     const tnp_transfer_problem *p = r->problem;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Leave-one-out of everything: standardisation, picks and the choice of lambda too. The closed forms for given picks or a given
- * lambda, residual (P y)_i/(P_ii - u_i^2), choose lambda but were refused for judging: twenty rows and a thousand columns leave
- * so much to choose from that picks made with a row fit it, and that form says 0 % of errors where new rows have 10 to 20 %;
- * the least of nine errors is too hopeful likewise, and methods that are compared must not be so to different degrees.
- * A row of weight 0 is not there (transfer_problem.c), so the raw columns serve all parts.
- * Oracle: tests/ref/ref_transfer.c, which does everything literally on the other rows. */
+ * Leave-one-out of everything: standardisation, picks and the choice of lambda too. The closed forms for given picks or
+ * a given lambda, residual (P y)_i/(P_ii - u_i^2), choose lambda but were refused for judging: twenty rows and a
+ * thousand columns leave so much to choose from that picks made with a row fit it, and that form says 0 % of errors
+ * where new rows have 10 to 20 %; the least of nine errors is too hopeful likewise, and methods that are compared must
+ * not be so to different degrees. A row of weight 0 is not there (transfer/problem.c), so the raw columns serve all
+ * parts. Oracle: tests/ref/ref_transfer.c, which does everything literally on the other rows. */
 #include "transfer/loo.h"
 
 #include <string.h>
@@ -16,7 +16,7 @@ typedef struct part_job {
     double *predicted; /* (steps, rows) */
     size_t *part;      /* (rows) */
     double *weights;   /* (rows) */
-    double *work;      /* (2 steps) */
+    double *work;      /* (steps): predictions of a row; scratch of tnp_greedy_predict */
     /* The greedy path's, and ridge's. */
     double lambda, delta;
     size_t features;
@@ -79,7 +79,7 @@ static tn_status leave_all(tn_ctx *ctx, part_job *job, refit *fit, tnp_transfer_
     size_t rows = job->leaving->columns->rows, many = tnp_leave_parts(rows);
     TN_TRY(tnp_alloc(ctx, rows, sizeof *job->part, &job->part));
     TN_TRY(tnp_alloc(ctx, rows, sizeof *job->weights, &job->weights));
-    TN_TRY(tnp_alloc(ctx, 2 * job->steps, sizeof *job->work, &job->work));
+    TN_TRY(tnp_alloc(ctx, job->steps + tnp_greedy_work(job->steps, 1), sizeof *job->work, &job->work));
     deal(job, many);
     for (size_t which = 0; which < many; ++which) {
         TN_TRY(tnp_progress(ctx, "leave-one-out", which, many));
@@ -102,7 +102,7 @@ static tn_status refit_greedy(tn_ctx *ctx, const part_job *job, const tnp_transf
     for (size_t i = 0; st == TN_OK && i < rows; ++i) {
         if (job->part[i] != which)
             continue;
-        tnp_greedy_predict(path, problem, i, job->work + job->steps, job->work);
+        tnp_greedy_predict(path, problem, &i, 1, job->work + job->steps, job->work);
         for (size_t s = 0; s <= most; ++s)
             job->predicted[s * rows + i] = job->work[tnp_min(s, path->count)];
     }

@@ -9,16 +9,16 @@
  *   predicted = H beta + (y - H beta) - e(y - H beta) = y - e(y) + G beta       G_j = e(h_j)
  *
  * beta minimises sum_i u_i^2 max(0, 1 - y_i predicted_i) within |beta|_1 <= tau or |beta|_2 <= tau by projected
- * sub-gradient steps of length tau/sqrt(step), from 0; the best of the points visited is kept, so the result is never worse
- * than no transfer. The distance to the optimum falls as 1/sqrt(steps): refused was a linear program, exact but a solver more,
- * for a criterion that only stands for the error.
+ * sub-gradient steps of length tau/sqrt(step), from 0; the best of the points visited is kept, so the result is never
+ * worse than no transfer. The distance to the optimum falls as 1/sqrt(steps): refused was a linear program, exact but a
+ * solver more, for a criterion that only stands for the error.
  *
- * In the l2 ball every point visited is a combination of sub-gradients, beta = G'a with a (rows), and its projection a multiple
- * of it: predictions, lengths and steps need only G G' (rows, rows), whatever the number of sources.
+ * In the l2 ball every point visited is a combination of sub-gradients, beta = G'a with a (rows), and its projection a
+ * multiple of it: predictions, lengths and steps need only G G' (rows, rows), whatever the number of sources.
  *
  * Projection onto the l1 ball: shrink all |b_j| by the one theta that makes their sum tau.
- * The bordered kernel system of the paper, [K + lambda I, 1; 1', 0], is the same as centring: its inverse's upper block is P
- * over lambda. Oracle: tests/unit/test_multikt.c, refits without the row and projections by bisection. */
+ * The bordered kernel system of the paper, [K + lambda I, 1; 1', 0], is the same as centring: its inverse's upper block
+ * is P over lambda. Oracle: tests/unit/test_multikt.c, refits without the row and projections by bisection. */
 #include "transfer/multikt.h"
 #include "simd/simd.h"
 
@@ -27,9 +27,10 @@
 
 enum { STEPS = 300 };
 
-/* theta with sum max(0, a_j - theta) = tau, for a sum above tau: the largest of (sum of some a - tau)/(number of them). So the
- * largest a alone bounds it from below; what is not above a bound is dropped, and the rest gives the next, until it rises no more.
- * A few passes, each over less, where a heap of all costs more than the few that leave it. a is destroyed. */
+/* theta with sum max(0, a_j - theta) = tau, for a sum above tau: the largest of (sum of some a - tau)/(number of them).
+ * So the largest a alone bounds it from below; what is not above a bound is dropped, and the rest gives the next, until
+ * it rises no more. A few passes, each over less, where a heap of all costs more than the few that leave it. a is
+ * destroyed. */
 static double threshold(size_t n, double tau, double *a)
 {
     double theta = 0;

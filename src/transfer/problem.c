@@ -10,25 +10,27 @@
  *
  *   mean_y + sum_j w_j scale_y / scale_j (x_j - mean_j)
  *
- * Grouped columns (tasks of several classes) take the scale of their group instead: with G the representations of the target
- * that are not constant, and one more for all sources together, n the columns that are not constant,
+ * Grouped columns (tasks of several classes) take the scale of their group instead: with G the representations of the
+ * target that are not constant, and one more for all sources together, n the columns that are not constant,
  *
- *   sum of |z_j|^2 = n/G over each representation, and over all sources, in which every source has the same mean |z_j|^2
+ *   sum of |z_j|^2 = n/G over each representation, and over all sources, in which every source has the same mean
+ * |z_j|^2
  *
  * or s n over all sources and (1 - s) n over the representations, in equal parts, where the columns have a share s.
- * A scale for every column, the paper's, was refused there: with a few rows a class, columns that are hardly ever active are
- * blown up to the size of all others, which costs up to 9 points of accuracy (docs/math.md).
+ * A scale for every column, the paper's, was refused there: with a few rows a class, columns that are hardly ever
+ * active are blown up to the size of all others, which costs up to 9 points of accuracy (docs/math.md).
  *
  * A free intercept is u b in standardised rows, so the hat matrix of a ridge fit with it is H = u u' + I - P with
  * P = I - Z(Z'Z + lambda I)^-1 Z', and leaving row i out (columns, centring and scaling kept, intercept fitted again)
- * leaves the residual (P target)_i / (P_ii - u_i^2). Without the u_i^2 the intercept would stay at the mean that has seen
- * row i.
+ * leaves the residual (P target)_i / (P_ii - u_i^2). Without the u_i^2 the intercept would stay at the mean that has
+ * seen row i.
  *
- * Z is stored only for a method that goes over it hundreds of times: raw columns serve all labels and all weights, also those
- * that leave rows out, with a mean and a scale each. A column is constant when its scale is within the rounding of its mean,
- * rows eps max|x|. NaN is refused, not skipped: whether such a column may be left out is the reader's policy, not this file's.
- * Oracle: tests/ref/ref_transfer.c, in long double, refitting without the row. */
+ * Z is stored only for a method that goes over it hundreds of times: raw columns serve all labels and all weights, also
+ * those that leave rows out, with a mean and a scale each. A column is constant when its scale is within the rounding
+ * of its mean, rows eps max|x|. NaN is refused, not skipped: whether such a column may be left out is the reader's
+ * policy, not this file's. Oracle: tests/ref/ref_transfer.c, in long double, refitting without the row. */
 #include "transfer/problem.h"
+#include "algebra/blas.h"
 
 #include <float.h>
 #include <math.h>
@@ -239,6 +241,7 @@ void tnp_transfer_problem_free(tnp_transfer_problem *problem)
     tnp_free(problem->y);
     tnp_free(problem->root);
     tnp_free(problem->target);
+    tnp_free(problem->products);
     tnp_free(problem);
 }
 
@@ -293,6 +296,44 @@ void tnp_transfer_rows(const tnp_transfer_problem *problem, size_t first, size_t
             memcpy(x + i * count + j, z + lane, run * sizeof *x);
         }
     }
+}
+
+static bool repays_products(const tn_ctx *ctx, size_t cols, size_t paths)
+{
+    enum {
+        STEPS = 64
+    }; /* of a path; a flop of the products, which are one matrix product, costs less than one of a scan */
+    double bytes = (double)cols * (double)cols * sizeof(double);
+    return cols / STEPS < paths && bytes <= fmin(0x1p27, (double)tnp_budget_left(ctx) / 4);
+}
+
+tn_status tnp_transfer_share_products(tn_ctx *ctx, tnp_transfer_problem *problem, size_t paths)
+{
+    enum { BLOCK = 256 }; /* rows */
+    tn_status st = TN_OK;
+    size_t cols = problem->columns->tiles * TNP_TILE;
+    double *x = NULL, *products = NULL;
+    if (problem->products || !repays_products(ctx, cols, paths))
+        return TN_OK;
+    TN_TRY(tnp_alloc_raw(ctx, BLOCK * cols, sizeof *x, &x));
+    TN_TRY(tnp_alloc(ctx, cols * cols, sizeof *products, &products));
+    for (size_t start = 0, n; start < problem->rows; start += n) {
+        n = tnp_min(BLOCK, problem->rows - start);
+        TN_TRY(tnp_cancelled(ctx));
+        for (size_t i = 0; i < n; ++i)
+            for (size_t t = 0; t < problem->columns->tiles; ++t)
+                standardised_lanes(problem, t, start + i, x + i * cols + t * TNP_TILE);
+        TN_TRY(tnp_dsyrk_cols(ctx, n, cols, x, cols, 1, products));
+    }
+    for (size_t i = 0; i < cols; ++i)
+        for (size_t j = 0; j < i; ++j)
+            products[i * cols + j] = products[j * cols + i];
+    problem->products = products;
+    products = NULL;
+done:
+    tnp_free(x);
+    tnp_free(products);
+    return st;
 }
 
 tn_status tnp_transfer_tiles(tn_ctx *ctx, const tnp_transfer_problem *problem, tnp_tiles *out)

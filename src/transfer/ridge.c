@@ -6,21 +6,21 @@
  *
  * Z Z' = sum_k s_k v_k v_k' with v_k orthogonal to u. Then
  *
- *   P t = t_outside + lambda sum_k v_k (v_k't)/(s_k + lambda)     1 - H_ii = outside_i + lambda sum_k v_ki^2/(s_k + lambda)
- *   w = Z'a,  a = sum_k v_k (v_k't)/(s_k + lambda)
+ *   P t = t_outside + lambda sum_k v_k (v_k't)/(s_k + lambda)     1 - H_ii = outside_i + lambda sum_k v_ki^2/(s_k +
+ * lambda) w = Z'a,  a = sum_k v_k (v_k't)/(s_k + lambda)
  *
- * With as many columns as rows or more, the v are eigenvectors of the kernel Z Z' + c u u', c above its trace: u is then the
- * last of them and is dropped, the others span all that is orthogonal to it, and nothing is outside. Both sums keep
- * their digits however small lambda is, where 1 - H by subtraction has none left at lambda/s = eps. With fewer columns the
- * v are Z times the eigenvectors of Z'Z over sqrt(s), and outside_i = 1 - u_i^2 - sum_k v_ki^2: a model of fewer columns than
- * rows leaves something there. Leave-one-out: transfer_problem.c.
+ * With as many columns as rows or more, the v are eigenvectors of the kernel Z Z' + c u u', c above its trace: u is
+ * then the last of them and is dropped, the others span all that is orthogonal to it, and nothing is outside. Both sums
+ * keep their digits however small lambda is, where 1 - H by subtraction has none left at lambda/s = eps. With fewer
+ * columns the v are Z times the eigenvectors of Z'Z over sqrt(s), and outside_i = 1 - u_i^2 - sum_k v_ki^2: a model of
+ * fewer columns than rows leaves something there. Leave-one-out: transfer/problem.c.
  *
  * DAM in its least-squares form, f a ridge model of the features, h_s the n sources' raw scores, gamma_s = 1/n:
  *
  *   min lambda |f|^2 + sum_i share_i [(f_i - y_i)^2 + tau sum_s gamma_s (f_i - h_si)^2]
  *
- * equals, but for a constant, ridge with lambda/(1 + tau) on the target (y + tau mean_s h_s)/(1 + tau). A row that is left out
- * takes its source terms along. Oracle: tests/ref/ref_transfer.c. */
+ * equals, but for a constant, ridge with lambda/(1 + tau) on the target (y + tau mean_s h_s)/(1 + tau). A row that is
+ * left out takes its source terms along. Oracle: tests/ref/ref_transfer.c. */
 #include "transfer/ridge.h"
 #include "algebra/blas.h"
 
@@ -105,8 +105,8 @@ done:
     return st;
 }
 
-/* v_k = Z e_k/sqrt(s_k) for the eigenvectors of Z'Z, whose values are known to n eps: those within some hundred times that are
- * none. */
+/* v_k = Z e_k/sqrt(s_k) for the eigenvectors of Z'Z, whose values are known to n eps: those within some hundred times
+ * that are none. */
 static tn_status column_basis(tn_ctx *ctx, const tnp_transfer_problem *p, tnp_ridge_basis *b)
 {
     tn_status st = TN_OK;

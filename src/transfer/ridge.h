@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rivals of the greedy selection that are solved in closed form: ridge on features, on features and sources, towards the
- * sources' mean (DAM), and that mean itself. */
+ * Rivals of the greedy selection that are solved in closed form: ridge on features, on features and sources, towards
+ * the sources' mean (DAM), and that mean itself. */
 #ifndef TNP_TRANSFER_RIDGE_H
 #define TNP_TRANSFER_RIDGE_H
 
@@ -25,16 +25,16 @@ enum { TNP_LAMBDAS = 9, TNP_TAUS = 7 };
 double tnp_transfer_lambda(size_t i);
 double tnp_transfer_tau(size_t i);
 
-/* Of a problem with grouped columns: lambda 10^(-i/2) times the sum of |z_j|^2 of the columns at work. Half decades, where the
- * paper has whole ones, and none that depends on the number of columns: there lambda alone decides how near to the class means
- * the model is. */
+/* Of a problem with grouped columns: lambda 10^(-i/2) times the sum of |z_j|^2 of the columns at work. Half decades,
+ * where the paper has whole ones, and none that depends on the number of columns: there lambda alone decides how near
+ * to the class means the model is. */
 enum { TNP_JOINT_LAMBDAS = 13, TNP_GRID_MOST = TNP_JOINT_LAMBDAS * TNP_TAUS };
 
-/* Who chooses among the values of a grid, numbered lambda by lambda, tau within; NULL in its place: the problem's own score.
- * Ridge only takes values, which transfer_joint_ridge.c chooses. */
+/* Who chooses among the values of a grid, numbered lambda by lambda, tau within; NULL in its place: the problem's own
+ * score. Ridge only takes values, which transfer/joint_ridge.c chooses. */
 typedef struct tnp_transfer_choice {
-    double *
-        loss; /* (TNP_GRID_MOST): squared leave-one-out residuals of every value are added, no model is made; or NULL: */
+    double *loss; /* (TNP_GRID_MOST): squared leave-one-out residuals of every value are added, no model is made; or
+                     NULL: */
     const double *counts; /* (rows): what a row's residual counts for; 0: not at all */
     size_t *values;       /* how many values the grid has, as far as they came */
     size_t at;            /* the value to take */
@@ -56,8 +56,8 @@ typedef enum tnp_ridge_method {
     TNP_TRANSFER_DAM   /* features only, drawn to the sources' mean score */
 } tnp_ridge_method;
 
-/* Orthonormal directions of the rows in which columns [first, first + count) vary, intercept taken out. Labels play no part in
- * them: one basis serves all labels of the same columns and row weights. */
+/* Orthonormal directions of the rows in which columns [first, first + count) vary, intercept taken out. Labels play no
+ * part in them: one basis serves all labels of the same columns and row weights. */
 typedef struct tnp_ridge_basis {
     size_t rows, first, count;
     size_t rank;     /* directions */
@@ -71,16 +71,16 @@ tn_status tnp_ridge_basis_new(tn_ctx *ctx, const tnp_transfer_problem *problem, 
                               tnp_ridge_basis **out);
 void tnp_ridge_basis_free(tnp_ridge_basis *basis);
 
-/* Columns [0, features) are features, the rest sources. kept: the basis of all columns for RLS, else of the features, made and
- * left to the caller when it is NULL yet; kept itself may be NULL. lambda, and tau of DAM, from the grids by leave-one-out score;
- * of equals the larger lambda, then the smaller tau; or as `choice` says. TN_ERR_ARG when the method has no columns to work on.
- * Owned by the caller. */
+/* Columns [0, features) are features, the rest sources. kept: the basis of all columns for RLS, else of the features,
+ * made and left to the caller when it is NULL yet; kept itself may be NULL. lambda, and tau of DAM, from the grids by
+ * leave-one-out score; of equals the larger lambda, then the smaller tau; or as `choice` says. TN_ERR_ARG when the
+ * method has no columns to work on. Owned by the caller. */
 tn_status tnp_transfer_ridge(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features, tnp_ridge_method method,
                              tnp_ridge_basis **kept, const tnp_transfer_choice *choice, tnp_transfer_model **out);
 /* lambda of value `index` of the grid, without tau, for the columns of the basis. */
 double tnp_ridge_lambda(const tnp_transfer_problem *problem, const tnp_ridge_basis *basis, size_t index);
-/* The mean of the source scores: nothing is fitted, but for grouped columns, where the classes of a task would all have the same
- * score: there a line, slope and intercept, by least squares. */
+/* The mean of the source scores: nothing is fitted, but for grouped columns, where the classes of a task would all have
+ * the same score: there a line, slope and intercept, by least squares. */
 tn_status tnp_transfer_average(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t features,
                                tnp_transfer_model **out);
 

@@ -4,21 +4,21 @@
  *
  *   P(w, b) = sum_i c_i log(1 + exp(-y_i s_i)) + lambda (mix |w|_1 + (1 - mix)/2 |w|^2)       s = b + A w
  *
- * Outer pass over all columns: theta_i = c_i y_i/(1 + exp(y_i s_i)), made to sum to zero by shrinking the larger class, which
- * makes it a point of the dual (the free intercept's condition); t = A'theta; then
+ * Outer pass over all columns: theta_i = c_i y_i/(1 + exp(y_i s_i)), made to sum to zero by shrinking the larger class,
+ * which makes it a point of the dual (the free intercept's condition); t = A'theta; then
  *
- *   D(theta) = sum_i c_i entropy(theta_i y_i/c_i) - sum_j max(0, |t_j| - lambda mix)^2 / (2 lambda (1 - mix))     mix < 1
- *   mix = 1: theta is shrunk until all |t_j| <= lambda, and the second sum is zero
+ *   D(theta) = sum_i c_i entropy(theta_i y_i/c_i) - sum_j max(0, |t_j| - lambda mix)^2 / (2 lambda (1 - mix))     mix <
+ * 1 mix = 1: theta is shrunk until all |t_j| <= lambda, and the second sum is zero
  *
- * P - D is the certificate that ends the work. Otherwise the columns that violate their optimality condition most, as many as
- * there are already or twice the rows, join the set, and the problem of the set is solved: a quadratic model of the loss,
- * minimised with the penalty by rounds of coordinate descent and jumps (sparse_support.c), then a step along the difference
- * that is halved until P falls enough. Jumps more or less often than after every fourth round are as fast to a few percent;
- * without any the whole takes five to fourteen times as long. Rows are few, so everything within the set stays in cache; its
- * columns are padded with zeros to whole lanes, so that sums over rows are eight at a time instead of one chain of additions.
- * Refused: coordinate descent over all columns, whose passes are as dear and many times as many; screening rules, which
- * save less than the set does.
- * Oracles: tests/ref/ref_sparse_logistic.c, scikit-learn's optimum (tests/fixtures/make_sparse.py). */
+ * P - D is the certificate that ends the work. Otherwise the columns that violate their optimality condition most, as
+ * many as there are already or twice the rows, join the set, and the problem of the set is solved: a quadratic model of
+ * the loss, minimised with the penalty by rounds of coordinate descent and jumps (sparse_support.c), then a step along
+ * the difference that is halved until P falls enough. Jumps more or less often than after every fourth round are as
+ * fast to a few percent; without any the whole takes five to fourteen times as long. Rows are few, so everything within
+ * the set stays in cache; its columns are padded with zeros to whole lanes, so that sums over rows are eight at a time
+ * instead of one chain of additions. Refused: coordinate descent over all columns, whose passes are as dear and many
+ * times as many; screening rules, which save less than the set does. Oracles: tests/ref/ref_sparse_logistic.c,
+ * scikit-learn's optimum (tests/fixtures/make_sparse.py). */
 #include "transfer/sparse_logistic.h"
 #include "transfer/sparse_support.h"
 
@@ -187,7 +187,8 @@ done:
 
 /* ---- the problem of the set ---- */
 
-/* g = dloss/ds, h its curvature with a floor, the set's gradient, diagonal and bent columns; returns the largest violation. */
+/* g = dloss/ds, h its curvature with a floor, the set's gradient, diagonal and bent columns; returns the largest
+ * violation. */
 static double derive(solver *s, double *slope, double *curvature)
 {
     const tnp_sparse_problem *p = s->p;
@@ -215,8 +216,8 @@ static double derive(solver *s, double *slope, double *curvature)
     return worst;
 }
 
-/* Minimises the quadratic model plus penalty: next of the set, returns the step of the intercept; move = A (next - w) plus it.
- * Stops when no coordinate's step, in units of the gradient, exceeds `small`. */
+/* Minimises the quadratic model plus penalty: next of the set, returns the step of the intercept; move = A (next - w)
+ * plus it. Stops when no coordinate's step, in units of the gradient, exceeds `small`. */
 static double sweep_model(solver *s, double slope, double curvature, double small)
 {
     double shift = 0;
@@ -262,8 +263,9 @@ static double set_penalty(const solver *s, double step)
     return sum;
 }
 
-/* Halves the step until P falls by a hundredth of what the model promises, to the rounding of P: near the optimum a step still
- * halves the violation, which the l1 gap follows, when P and the promise can no longer show it. False when no step will do. */
+/* Halves the step until P falls by a hundredth of what the model promises, to the rounding of P: near the optimum a
+ * step still halves the violation, which the l1 gap follows, when P and the promise can no longer show it. False when
+ * no step will do. */
 static bool advance(solver *s, double shift)
 {
     double before = set_penalty(s, 0), loss = loss_of(s, s->fit->scores), promise = set_penalty(s, 1) - before,

@@ -28,8 +28,8 @@ typedef struct tnp_sparse_fit {
 tn_status tnp_sparse_fit_init(tn_ctx *ctx, size_t rows, size_t cols, tnp_sparse_fit *fit);
 void tnp_sparse_fit_destroy(tnp_sparse_fit *fit);
 
-/* From fit->w and fit->intercept as they are to a gap of `tolerance` times the objective. TN_ERR_DATA when only one class has
- * cost. On failure the fit is as good a start as before. The same bits for every thread count. */
+/* From fit->w and fit->intercept as they are to a gap of `tolerance` times the objective. TN_ERR_DATA when only one
+ * class has cost. On failure the fit is as good a start as before. The same bits for every thread count. */
 tn_status tnp_sparse_logistic(tn_ctx *ctx, const tnp_sparse_problem *problem, double tolerance, tnp_sparse_fit *fit);
 
 #endif

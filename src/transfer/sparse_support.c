@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Coordinate descent finds in a few rounds which coordinates are 0 and what sign the others have, and then needs dozens to bring
- * them where they belong, for columns of few rows are far from orthogonal. With S the coordinates that are not 0, sigma their
- * signs, H = diag(h) and m the present move, the model as a function of a step delta of S and e of the intercept is
+ * Coordinate descent finds in a few rounds which coordinates are 0 and what sign the others have, and then needs dozens
+ * to bring them where they belong, for columns of few rows are far from orthogonal. With S the coordinates that are not
+ * 0, sigma their signs, H = diag(h) and m the present move, the model as a function of a step delta of S and e of the
+ * intercept is
  *
  *   1/2 |H^1/2 (m + A delta + e)|^2 + g'(A delta + e) + ridge/2 |next + delta|^2 + bound sigma'delta
  *
@@ -85,7 +86,8 @@ static void gather(tnp_support *s, const tnp_descent *d, double first, double cu
     }
 }
 
-/* x <- a^-1 x for a (n, n) symmetric, lower triangle given, which is overwritten. False: it is not positive definite. */
+/* x <- a^-1 x for a (n, n) symmetric, lower triangle given, which is overwritten. False: it is not positive definite.
+ */
 static bool solve(size_t n, double *a, double *x)
 {
     for (size_t i = 0; i < n; ++i) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The minimum of a quadratic model with an l1 and a squared penalty, if the signs of its coordinates stay as they are. */
+ * The minimum of a quadratic model with an l1 and a squared penalty, if the signs of its coordinates stay as they are.
+ */
 #ifndef TNP_SPARSE_SUPPORT_H
 #define TNP_SPARSE_SUPPORT_H
 
@@ -33,9 +34,10 @@ void tnp_support_destroy(tnp_support *support);
 /* Memory for so many coordinates. */
 tn_status tnp_support_reserve(tn_ctx *ctx, tnp_support *support, size_t count);
 
-/* Moves d->next, d->move and *shift, the intercept, to the minimum over the coordinates that are not 0, or towards it until the
- * first of them becomes 0; the model never rises but by a rounding. There is memory for d->count. h (stride): curvature, 0 behind
- * the last row, of sum `curvature`; slope: of the intercept at move = 0. Does nothing where it does not pay. */
+/* Moves d->next, d->move and *shift, the intercept, to the minimum over the coordinates that are not 0, or towards it
+ * until the first of them becomes 0; the model never rises but by a rounding. There is memory for d->count. h (stride):
+ * curvature, 0 behind the last row, of sum `curvature`; slope: of the intercept at move = 0. Does nothing where it does
+ * not pay. */
 void tnp_support_jump(tnp_support *support, const tnp_descent *d, const double *h, double slope, double curvature,
                       double *shift);
 

@@ -146,7 +146,7 @@ static void test_child_fits_with_the_parents_context(void **state)
 static void fork_in_progress(void *user, const char *stage, double share)
 {
     pid_t *pid = user;
-    (void)stage, (void)done, (void)total;
+    (void)stage, (void)share;
     if (*pid < 0)
         *pid = fork();
 }

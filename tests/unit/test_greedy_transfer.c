@@ -5,18 +5,29 @@
 #include "transfer/greedy.h"
 #include "transfer_of.h"
 
-static tnp_greedy_path *path_of(tn_ctx *ctx, const ref_transfer *r, double lambda, double delta, size_t most)
+/* shared: steps go by the products of columns. */
+static tnp_greedy_path *path_by(tn_ctx *ctx, const ref_transfer *r, bool shared, double lambda, double delta,
+                                size_t most)
 {
     tnp_transfer_problem *p = problem_of(ctx, r);
     tnp_greedy_path *path = NULL;
+    if (shared)
+        assert_fine(ctx, tnp_transfer_share_products(ctx, p, SIZE_MAX));
+    assert_true(shared == (p->products != NULL));
     assert_fine(ctx, tnp_greedy_path_new(ctx, p, lambda, delta, most, &path));
     problem_done(p);
     return path;
 }
 
+static tnp_greedy_path *path_of(tn_ctx *ctx, const ref_transfer *r, double lambda, double delta, size_t most)
+{
+    return path_by(ctx, r, false, lambda, delta, most);
+}
+
 /* Picks, objectives to 1e-10, and the raw weights of the last prefix. The tolerance of the weights is that of the solve: about
  * rows eps times the condition of C_S + lambda I, 1e10 at lambda = 0 where 1e-10 of a column is enough. */
-static void check_path(tn_ctx *ctx, const ref_transfer *r, bool wide, double lambda, double delta, size_t most)
+static void check_path_by(tn_ctx *ctx, const ref_transfer *r, bool wide, bool shared, double lambda, double delta,
+                          size_t most)
 {
     tnp_transfer_problem *p = NULL;
     tnp_greedy_path *path = NULL;
@@ -24,6 +35,8 @@ static void check_path(tn_ctx *ctx, const ref_transfer *r, bool wide, double lam
     ref_real *objective = ref_alloc(most + 1, sizeof *objective), *want = ref_alloc(most + 1, sizeof *want), b = 0;
     size_t n = ref_transfer_greedy(r, lambda, delta, most, picks, objective);
     assert_fine(ctx, tnp_transfer_problem_new(ctx, columns_of(ctx, r, wide), r->y, r->weights, &p));
+    if (shared)
+        assert_fine(ctx, tnp_transfer_share_products(ctx, p, SIZE_MAX));
     assert_fine(ctx, tnp_greedy_path_new(ctx, p, lambda, delta, most, &path));
     assert_int_equal(path->count, n);
     for (size_t s = 0; s < n; ++s) {
@@ -46,6 +59,13 @@ static void check_path(tn_ctx *ctx, const ref_transfer *r, bool wide, double lam
     free(w);
     tnp_greedy_path_free(path);
     problem_done(p);
+}
+
+/* Pass by pass over the columns, and by their products. */
+static void check_path(tn_ctx *ctx, const ref_transfer *r, bool wide, double lambda, double delta, size_t most)
+{
+    check_path_by(ctx, r, wide, false, lambda, delta, most);
+    check_path_by(ctx, r, wide, true, lambda, delta, most);
 }
 
 static void picks_follow_the_literal_criterion(void **state)
@@ -124,12 +144,12 @@ static void ties_go_to_the_lower_column(void **state)
     tn_ctx *ctx = ctx_of(2);
     ref_transfer r = tied(9, 1500, multiples);
     static const double lambdas[] = {0, 0.1, 1};
-    for (size_t l = 0; l < 3; ++l) {
-        tnp_greedy_path *path = path_of(ctx, &r, lambdas[l], 0, 5);
+    for (size_t l = 0; l < 6; ++l) {
+        tnp_greedy_path *path = path_by(ctx, &r, l >= 3, lambdas[l % 3], 0, 5);
         assert_int_equal(path->picks[0], 1);
         for (size_t s = 1; s < path->count; ++s) /* then its likes in order, the noise once */
             assert_true(path->picks[s] == 0 || path->picks[s] <= s + 1);
-        assert_int_equal(path->count, lambdas[l] > 0 ? 5 : 2);
+        assert_int_equal(path->count, lambdas[l % 3] > 0 ? 5 : 2);
         tnp_greedy_path_free(path);
     }
     ref_transfer_free(&r);

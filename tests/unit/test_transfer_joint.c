@@ -54,13 +54,17 @@ static void leave(const task *t, size_t many, size_t which, bool *stay)
 static void check_leave(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_method method)
 {
     const tnp_joint joint = joint_of(t);
-    size_t most[8], many = t->rows > 32 ? 32 : t->rows;
+    size_t most[8], rls_at[64], many = t->rows > 32 ? 32 : t->rows;
     double *want = ref_alloc(t->classes * t->rows, sizeof *want);
     bool *stay = ref_alloc(t->rows, sizeof *stay), greedy = fixed >= 0;
     for (size_t k = 0; k < 8; ++k)
         most[k] = MOST - k % 2;
-    const tnp_joint_model model = {greedy, method, fixed > 0 ? fixed : -1, 1e-3, most};
+    for (size_t i = 0; i < 64; ++i)
+        rls_at[i] = SIZE_MAX;
+    const tnp_joint_model model = {greedy, method, fixed > 0 ? fixed : -1, 1e-3, most, rls_at};
     tnp_joint_left left;
+    assert_fine(ctx, tnp_joint_leave(ctx, &joint, &model, &left, NULL));
+    tnp_joint_left_destroy(&left); /* and again, with the values that RLS found */
     assert_fine(ctx, tnp_joint_leave(ctx, &joint, &model, &left, NULL));
     assert_int_equal(left.steps, greedy ? MOST + 1 : 1);
     for (size_t which = 0; which < many; ++which) {
@@ -181,7 +185,7 @@ static void check_mixed(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_meth
         most[k] = MOST - k % 2;
     for (size_t k = 0; k < t->classes; ++k)
         many = members(t, NULL, k) > many ? members(t, NULL, k) : many;
-    const tnp_joint_model model = {greedy, method, fixed > 0 ? fixed : -1, 1e-3, most};
+    const tnp_joint_model model = {greedy, method, fixed > 0 ? fixed : -1, 1e-3, most, NULL};
     tnp_joint_left left, mixed;
     assert_fine(ctx, tnp_joint_leave(ctx, &joint, &model, &left, &mixed));
     for (size_t s = greedy ? 1 : 0; s < mixed.steps; ++s) {
@@ -446,7 +450,7 @@ static void failing_allocations(void **state)
     const tnp_joint joint = joint_of(&t);
     const size_t most[3] = {2, 2, 2}, blocks = tnp_live_blocks(ctx);
     for (int greedy = 0; greedy < 2; ++greedy) {
-        const tnp_joint_model model = {greedy, TNP_TRANSFER_NONE, -1, 0, most};
+        const tnp_joint_model model = {greedy, TNP_TRANSFER_NONE, -1, 0, most, NULL};
         size_t k = 1;
         for (tn_status st = TN_ERR_MEMORY; st != TN_OK; ++k) {
             tnp_joint_left left, mixed = {0};

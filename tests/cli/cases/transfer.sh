@@ -54,6 +54,20 @@ awk '$1 != "" && ++n[$1] <= 1 { print; next } { print "" }' few.txt >single.txt
 "$TENON" transfer --target darknet.train.npy --labels single.txt --source scores.train.npy -o one.safetensors | grep "^all "
 "$TENON" eval one.safetensors darknet.test.npy --source scores.test.npy --labels test.txt --json | number accuracy >a
 between "$(cat a)" 0.8 1 || echo "one row of every class: accuracy $(cat a)"
+echo "--- through a map: what a file of mapped rows gives"
+for set in train test; do
+    "$TENON" kernel apply chi2 darknet.$set.npy -o mapped.$set.npy --normalize none >/dev/null || exit
+done
+picks_of() { "$TENON" transfer --target $1.train.npy --labels few.txt --source scores.train.npy --json -o $1.safetensors "${@:2}" | picks; }
+for method in greedytl rls; do
+    picks_of mapped --method $method >mapped.picks
+    picks_of darknet --method $method --transform chi2 | cmp - mapped.picks || echo "$method: other picks"
+    for target in darknet mapped; do
+        "$TENON" predict $target.safetensors $target.test.npy --source scores.test.npy >$target.classes || exit
+    done
+    cmp darknet.classes mapped.classes && echo "$method: the same classes"
+done
+"$TENON" info darknet.safetensors | grep -o "[0-9]* through chi2"
 echo "--- refused"
 try predict h.safetensors darknet.test.npy
 try transfer --labels few.txt --source library -o h.safetensors
@@ -61,5 +75,8 @@ try transfer --target darknet.train.npy --labels few.txt -o h.safetensors
 try transfer --target darknet.train.npy --labels few.txt --source scores.test.npy -o h.safetensors
 try transfer --target darknet.train.npy --labels few.txt --source library --method none --features no -o h.safetensors
 try transfer --target darknet.train.npy --labels few.txt --source nowhere -o h.safetensors
+try transfer --target darknet.train.npy --labels few.txt --source library --transform none,chi2 -o h.safetensors
+try transfer --target darknet.train.npy --labels few.txt --source library --transform chi3 -o h.safetensors
+try transfer --target darknet.train.npy --labels few.txt --source library --signed split -o h.safetensors
 awk '$1 != "ant" { $0 = "" } { print }' labels.train.txt >one.txt
 try transfer --target darknet.train.npy --labels one.txt --source library -o h.safetensors
