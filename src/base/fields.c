@@ -175,7 +175,7 @@ static tn_status refuse_word(tn_ctx *ctx, const tn_field *field, const char *tex
     if (has_bounds(field) && !positive)
         snprintf(range, sizeof range, ends ? " from %s to %s" : " from %s up", bound_text(field->lo, low, sizeof low),
                  bound_text(field->hi, high, sizeof high));
-    return tnp_fail(ctx, TN_ERR_ARG, "%s: got '%.40s', expected %s or a %s%snumber%s", field->name, text, words,
+    return tnp_fail(ctx, TN_ERR_ARG, "option %s: got '%.40s', expected %s or a %s%snumber%s", field->name, text, words,
                     positive ? "positive " : "", kind, range);
 }
 
@@ -211,12 +211,12 @@ tn_status tnp_reals_parse(tn_ctx *ctx, const tn_field *field, const char *text, 
     for (const char *p = text; p && *p; ++p)
         count += *p == ',';
     if (!text || !*text)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got nothing, expected a value", field->name);
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got nothing, expected a value", field->name);
     tn_status st = tnp_alloc(ctx, count, sizeof *items, &items);
     for (size_t i = 0; st == TN_OK && i < count; ++i) {
         size_t length = strcspn(text, ",");
         if (!parse_real(text, length, &items[i]) || !within(field, items[i]))
-            st = tnp_fail(ctx, TN_ERR_ARG, "%s: got '%.*s', expected numbers from %s to %s joined by commas",
+            st = tnp_fail(ctx, TN_ERR_ARG, "option %s: got '%.*s', expected numbers from %s to %s joined by commas",
                           field->name, (int)tnp_min(length, 40), text, bound_text(field->lo, low, sizeof low),
                           bound_text(field->hi, high, sizeof high));
         text += length + (text[length] == ',');

@@ -269,7 +269,7 @@ tn_status tn_options_set_number(tn_ctx *ctx, tn_options *options, const char *na
     bool whole =
         o->field->kind == TN_FIELD_INT || o->field->kind == TN_FIELD_INT_OR_WORD || o->field->kind == TN_FIELD_BYTES;
     if (o->field->kind == TN_FIELD_CHOICE || o->field->kind == TN_FIELD_TEXT)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got a number, expected %s", name,
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got a number, expected %s", name,
                         o->field->choices ? o->field->choices : "a text");
     tnp_format(text, sizeof text, whole && value == (double)(uint64_t)value ? "%.0f" : "%.17g", value);
     return tn_options_set(ctx, options, name, text);
@@ -282,7 +282,7 @@ tn_status tn_options_set_flag(tn_ctx *ctx, tn_options *options, const char *name
     if (st != TN_OK)
         return st;
     if (o->field->kind != TN_FIELD_FLAG && o->field->kind != TN_FIELD_YESNO)
-        return tnp_fail(ctx, TN_ERR_ARG, "%s: got yes or no, expected %s", name,
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got yes or no, expected %s", name,
                         o->field->choices ? o->field->choices : "a number");
     return tn_options_set(ctx, options, name, value ? "yes" : "no");
 }
@@ -309,7 +309,7 @@ tn_status tnp_options_set_objects(tn_ctx *ctx, tn_options *options, const char *
     const void **copy = NULL;
     TN_TRY(find_to_set(ctx, options, name, &o));
     if (o->field->kind != kind)
-        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "%s: got an object, expected %s", name,
+        TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "option %s: got an object, expected %s", name,
                         o->field->choices ? o->field->choices : "a number"));
     TN_TRY(tnp_alloc(ctx, count, sizeof *copy, &copy));
     for (size_t i = 0; i < count; ++i)

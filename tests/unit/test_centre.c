@@ -95,7 +95,7 @@ static void first_bad_row_is_named(void **state)
     (void)state;
     enum { N = 2000 };
     static const double bad[] = {NAN, 1e300};
-    static const char *const said[] = {"x: row 7 holds NaN", "x: row 7, column 0: 1e+300 after --normalize none"};
+    static const char *const said[] = {"x: row 7 holds NaN", "x: row 7, column 0: 1e+300 after option normalize none"};
     double *x = ref_alloc(N, sizeof *x), *y = ref_alloc(2 * N, sizeof *y);
     ref_rng rng = ref_rng_of(3);
     for (size_t i = 0; i < N; ++i)

@@ -239,12 +239,12 @@ static void arguments_without_sense(void **state)
         fit_fails(&s, &opt, TN_ERR_DATA, "20 rows for 21 folds");
         opt.learn.folds = 3;
         opt.learn.grid = grid_of("1,-2");
-        fit_fails(&s, &opt, TN_ERR_ARG, "--grid: got a value");
+        fit_fails(&s, &opt, TN_ERR_ARG, "option grid: got a value");
     }
     tnp_fit_options opt = options_of(TNP_METHOD_SVM);
     opt.learn.loss = TNP_SVM_HINGE;
     opt.learn.penalise_bias = false;
-    fit_fails(&s, &opt, TN_ERR_ARG, "--loss hinge needs --penalise-bias yes");
+    fit_fails(&s, &opt, TN_ERR_ARG, "option loss hinge needs option penalise-bias yes");
     opt = options_of(TNP_METHOD_SVM);
     opt.learn.calibrate = TNP_CALIBRATE_YES;
     opt.learn.folds = 21;

@@ -264,7 +264,7 @@ static void options_of_other_methods_are_told(void **state)
         {"C", "svm|logistic|" ONLINE, "svm, logistic, perceptron to scw2"},
         {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"},
         {"mean-cost|gap|max-passes", "svm|svm-cv|logistic", "svm, svm-cv, logistic"},
-        {"folds", "ridge-cv|svm|svm-cv|logistic", "ridge-cv, svm-cv, with --calibrate yes also svm, logistic"},
+        {"folds", "ridge-cv|svm|svm-cv|logistic", "ridge-cv, svm-cv, with option calibrate yes also svm, logistic"},
         {"grid", "ridge-cv|svm-cv", "ridge-cv, svm-cv"},
         {"calibrate", "evidence|ridge-cv|svm|svm-cv|logistic", "evidence, ridge-cv, svm, svm-cv, logistic"},
         {"valid|valid-labels|from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint",

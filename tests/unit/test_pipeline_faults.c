@@ -38,9 +38,9 @@ static void arguments_without_sense(void **state)
     tn_ranking *r = NULL;
     tnp_fit_options_default(&opt);
     opt.lambda = (tnp_real_or_word){TNP_LAMBDA_FIXED, 0};
-    fit_fails(&s, &opt, TN_ERR_ARG, "--lambda");
+    fit_fails(&s, &opt, TN_ERR_ARG, "option lambda");
     opt.lambda.word = TNP_LAMBDA_FIXED + 1;
-    fit_fails(&s, &opt, TN_ERR_ARG, "--lambda");
+    fit_fails(&s, &opt, TN_ERR_ARG, "option lambda");
     tnp_fit_options_default(&opt);
     for (size_t i = 0; i < sizeof bad_normalize / sizeof *bad_normalize; ++i) {
         opt.rank.normalize = bad_normalize[i];
@@ -50,7 +50,7 @@ static void arguments_without_sense(void **state)
     assert_fails(test_ctx, TN_ERR_ARG, "at least one", tnp_rank(test_ctx, NULL, 0, s.labels, &opt.rank, &r));
     opt.lambda = lambda_of("loo");
     opt.rank.loo = 0;
-    fit_fails(&s, &opt, TN_ERR_ARG, "--loo is 0");
+    fit_fails(&s, &opt, TN_ERR_ARG, "option loo is 0");
     scene_free(&s);
 }
 

@@ -260,13 +260,13 @@ static void what_is_refused(void **state)
     expect_refused(&s, twins, 2, &opt, TN_ERR_ARG, "two sources are called b");
     expect_refused(&s, &longer, 1, &opt, TN_ERR_SHAPE, "25 rows");
     opt.k = 0;
-    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--k: got 0");
+    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "option k: got 0");
     opt = options_of(TNP_TRANSFER_BY_DAM);
     opt.features = false;
-    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--features no");
+    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "option features no");
     opt = options_of(TNP_TRANSFER_BY_RLS);
     opt.normalize = TN_NORMALIZE_COUNT;
-    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "--normalize: got a value");
+    expect_refused(&s, &good, 1, &opt, TN_ERR_ARG, "option normalize: got a value");
     scene_free(&s);
     scene_free(&other);
 }
