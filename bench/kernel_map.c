@@ -57,7 +57,7 @@ static void map_row(const part *p, size_t i)
             vl_homogeneouskernelmap_evaluate_f(b->vlfeat, p->out + j * width, 1, x[j]);
     } else {
         memcpy(p->row, x, b->cols * sizeof *x);
-        tnp_phi_row(b->kernels, b->maps[p->kind], p->row, b->cols, p->out);
+        tnp_map_row(b->kernels, b->maps[p->kind], p->row, b->cols, p->out);
     }
 }
 
@@ -97,8 +97,8 @@ static tn_status make_maps(map_bench *b, const char *kernel)
     tn_status st = TN_OK;
     TN_TRY(tn_map_new_named(b->ctx, "chi2", TN_SIGNED_ODD, &b->maps[CHI2]));
     TN_TRY(tn_map_load(b->ctx, kernel, &b->maps[LEARNED]));
-    TN_TRY(tnp_phi_ready(b->ctx, b->maps[CHI2]));
-    TN_TRY(tnp_phi_ready(b->ctx, b->maps[LEARNED]));
+    TN_TRY(tnp_map_ready(b->ctx, b->maps[CHI2]));
+    TN_TRY(tnp_map_ready(b->ctx, b->maps[LEARNED]));
     b->vlfeat = vl_homogeneouskernelmap_new(VlHomogeneousKernelChi2, 1.0, TNP_PHI_ORDER, -1,
                                             VlHomogeneousKernelMapWindowRectangular);
     for (int kind = 0; kind < KINDS; ++kind)

@@ -241,7 +241,8 @@ void cli_watch_warnings(cli_app *app);
 void cli_forget_warnings(cli_app *app);
 /* True where --quiet leaves nothing to print: the result is a file, and nobody asked for JSON. */
 bool cli_says_nothing(const cli_app *app);
-/* Prints what the library made of a result: a table, which gets its dashes, or a JSON object, which gets the warnings. */
+/* Prints what the library made of a result: a table, which gets its dashes, or a JSON object, which gets the warnings.
+ * */
 void cli_print_result(const cli_app *app, char *text);
 /* Gives options in a text of the library their dashes, in place: it becomes shorter (dashes.c). */
 void cli_add_dashes(char *text);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The library names options as every program that uses it knows them, "option C"; on a command line they have dashes, "--C".
- * What follows the word must be the whole name of an option, and no dot behind it: files called like that stay as they are. */
+ * The library names options as every program that uses it knows them, "option C"; on a command line they have dashes,
+ * "--C". What follows the word must be the whole name of an option, and no dot behind it: files called like that stay
+ * as they are. */
 #include "cli.h"
 
 #include <string.h>
@@ -16,8 +17,8 @@ static bool is_name(const tn_field *field, const char *name, size_t length)
     return strlen(field->name) == length && strncmp(field->name, name, length) == 0;
 }
 
-/* Options of a call of the library, made once for each command that has one, with a context that no message disturbs; they last
- * as long as the program. Without memory for them names stay without dashes. */
+/* Options of a call of the library, made once for each command that has one, with a context that no message disturbs;
+ * they last as long as the program. Without memory for them names stay without dashes. */
 static const tn_options *library_of(const cli_command *command)
 {
     static tn_ctx *ctx;
@@ -41,7 +42,8 @@ static bool is_option_of(const cli_command *command, const char *name, size_t le
     return false;
 }
 
-/* Letters of an option's name that stand here and end before anything but a dot, which files have behind theirs; 0: none. */
+/* Letters of an option's name that stand here and end before anything but a dot, which files have behind theirs; 0:
+ * none. */
 static size_t option_name(const char *text)
 {
     size_t length = 0;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The files of a command line, looked at before any work. An output that would take the place of an input, or that two options
- * name, costs somebody a file: it is refused. Names are no help, x and ./x and a link to x are one file: files that exist are
- * compared by device and number, others by their folder and their name in it. What stays open: a file that
- * somebody else makes between this look and the writing. */
+ * The files of a command line, looked at before any work. An output that would take the place of an input, or that two
+ * options name, costs somebody a file: it is refused. Names are no help, x and ./x and a link to x are one file: files
+ * that exist are compared by device and number, others by their folder and their name in it. What stays open: a file
+ * that somebody else makes between this look and the writing. */
 #define _XOPEN_SOURCE 700
 #include "cli.h"
 

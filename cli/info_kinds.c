@@ -20,7 +20,8 @@ static void json_number(FILE *out, const char *key, double value)
     cli_json_number(out, value);
 }
 
-/* JSON that a file holds, which is an object: on one line, and what stands in its strings escaped as in strings of our own. */
+/* JSON that a file holds, which is an object: on one line, and what stands in its strings escaped as in strings of our
+ * own. */
 static void json_object(FILE *out, const char *text)
 {
     char piece[12];

@@ -9,8 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* A file that is opened while 0, 1 or 2 is closed takes its number, and what is printed goes into it. Closed ones are filled with
- * nothing; without a standard output there is nowhere for a result to go: that is told before any work. */
+/* A file that is opened while 0, 1 or 2 is closed takes its number, and what is printed goes into it. Closed ones are
+ * filled with nothing; without a standard output there is nowhere for a result to go: that is told before any work. */
 static int hold_streams(const cli_app *app)
 {
     bool lost = false;

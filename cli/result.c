@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Results on standard output, and the warnings that belong to them. A warning is one line on standard error at once, also
- * with --quiet: it may be the reason not to use the result. It is kept for "warnings" at the end of the JSON object, a
- * key that is there only when something was to be told. What was said once is not said again.
+ * Results on standard output, and the warnings that belong to them. A warning is one line on standard error at once,
+ * also with --quiet: it may be the reason not to use the result. It is kept for "warnings" at the end of the JSON
+ * object, a key that is there only when something was to be told. What was said once is not said again.
  *
- * Names and metadata that came from files go to the terminal through cli_plain, cli_say and cli_print_error only; the library's
- * tables have shown theirs already. */
+ * Names and metadata that came from files go to the terminal through cli_plain, cli_say and cli_print_error only; the
+ * library's tables have shown theirs already. */
 #include "cli.h"
 
 #include <stdarg.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The first SIGINT or SIGTERM asks the work to stop, so that it can remove what it had begun to write; the second
- * finds the default action again. A closed pipe and a limit on the size of files are errors of a write, not signals; a mapped
- * file that shrinks is an error of a read. */
+ * finds the default action again. A closed pipe and a limit on the size of files are errors of a write, not signals; a
+ * mapped file that shrinks is an error of a read. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 

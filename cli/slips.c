@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files in the place of others: a head behind the representations, labels among them, a folder of networks for one of shards.
- * They are recognised by what they say they are, and told with the line to type instead. */
+ * Files in the place of others: a head behind the representations, labels among them, a folder of networks for one of
+ * shards. They are recognised by what they say they are, and told with the line to type instead. */
 #define _POSIX_C_SOURCE 200809L
 #include "cli.h"
 

@@ -9,6 +9,7 @@
   library       no printing, exiting, aborting, and no malloc or free outside src/base/{alloc,ctx,threads}.c
   files         only base, read, store and report open, read or write files: learners get what they learn from as objects
   options       texts of the library name options without dashes, "option C": the program adds them, others have none
+  words         names use no word that the last column of the table "Words" in src/README.md refuses
   length        files <= 600 lines; functions <= 60, those of src/simd <= 100
   marks         an SPDX line at the top; no marks of unfinished work
 
@@ -36,6 +37,7 @@ BLOCKS = re.compile(r"\btnp_design_(?:block|runs)\s*\(")
 WALKS_BLOCKS = re.compile(r"src/learn/(?:design/|linear/svm_)")
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|//[^\n]*|"(?:\\.|[^"\\\n])*"', re.S)
 DASHES = re.compile(r"--[A-Za-z%][\w-]*")
+NAME = re.compile(r"\b[A-Za-z_]\w*")
 UNFINISHED = re.compile(r"\b(?:TO" + r"DO|FIX" + r"ME|XX" + r"X|HA" + r"CK)\b|^\s*#\s*if\s+0\b")
 
 
@@ -101,6 +103,26 @@ def check_calls(path, code):
             yield number, f"only {', '.join(sorted(FILE_STAGES))} may call {match.group().rstrip('( ')}"
 
 
+def refused_words(root):
+    """Words of the last column of the glossary in src/README.md, each with the word that stands for it."""
+    glossary, words = root / "src" / "README.md", {}
+    if glossary.exists():
+        for line in glossary.read_text(encoding="utf-8").partition("## Words")[2].splitlines():
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            if line.startswith("|") and len(cells) == 3:
+                words |= {word: cells[0] for word in re.findall(r"`(\w+)`", cells[2])}
+    return words
+
+
+def check_words(path, code, refused):
+    if path.parts[0] not in ("src", "include", "cli"):
+        return
+    for number, line in enumerate(code, 1):
+        for name in NAME.findall(line):
+            if word := next((w for w in refused if re.search(rf"(?:^|_){w}(?:_|$)", name.lower())), None):
+                yield number, f"{name}: the word is {refused[word]}, not {word}"
+
+
 def check_texts(path, text):
     if path.parts[0] not in ("src", "include"):
         return
@@ -131,21 +153,22 @@ def check_marks(lines):
             yield number, "mark of unfinished work"
 
 
-def check_file(root, file):
+def check_file(root, file, refused):
     path = file.relative_to(root)
     text = file.read_text(encoding="utf-8")
     lines, code = text.splitlines(), blank_comments_and_strings(text).splitlines()
     found = list(check_marks(lines))
     if file.suffix in (".c", ".h"):
         found += [*check_includes(path, lines), *check_calls(path, code), *check_texts(path, text),
-                  *check_lengths(path, lines, code)]
+                  *check_words(path, code, refused), *check_lengths(path, lines, code)]
     return [f"{path}:{number}: {sentence}" for number, sentence in sorted(found)]
 
 
 def check_tree(root):
+    refused = refused_words(root)
     files = [f for folder in ("include", "src", "cli", "tests", "examples", "bench", "tools", "experiments")
              for f in sorted((root / folder).rglob("*")) if f.suffix in (".c", ".h", ".py", ".sh")]
-    return [line for file in files for line in check_file(root, file)], len(files)
+    return [line for file in files for line in check_file(root, file, refused)], len(files)
 
 
 SPDX = "/* SPDX-License-Identifier: BSD-3-Clause */\n"
@@ -170,6 +193,8 @@ CASES = [
     ("src/store/f4.c", SPDX + "void f(void)\n{\n    tnp_output_write(0);\n}\n", None),
     ("src/learn/l.c", SPDX + '/* --C */\nconst char *t = "expected --C yes";\n', "says option C, without dashes"),
     ("src/learn/m.c", SPDX + '/* "--C" */\nconst char *t = "option C, a -- b";\n', None),
+    ("src/learn/n.c", SPDX + "int old_room;\n", "the word is capacity, not room"),
+    ("src/learn/o.c", SPDX + "int rooms; /* room */\n", None),
     ("src/learn/g.c", SPDX + "int x;\n" * 600, "601 lines"),
     ("src/learn/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 61 + "}\n", "function of 61 lines"),
     ("src/simd/h.c", SPDX + "void f(void)\n{\n" + "    x();\n" * 101 + "}\n", "function of 101 lines"),
@@ -192,6 +217,9 @@ def self_test():
             file = pathlib.Path(folder) / name
             file.parent.mkdir(parents=True)
             file.write_text(text, encoding="utf-8")
+            glossary = pathlib.Path(folder) / "src" / "README.md"
+            glossary.parent.mkdir(exist_ok=True)
+            glossary.write_text("## Words\n| capacity | elements | `room` |\n", encoding="utf-8")
             found, _ = check_tree(pathlib.Path(folder))
         fine = not found if expected is None else len(found) == 1 and expected in found[0]
         if not fine:

@@ -3,13 +3,14 @@
  * What every other header needs: status codes, the context, option fields.
  *
  * A tn_ctx carries everything a call may need besides its data: thread count, memory budget, callbacks for
- * progress and warnings, cancel flag, and the text of the last error. Use one context per calling thread. Objects made with
- * a context (features, labels, heads, maps, results and all others) outlive it: they may be used with any other context and
- * freed in any order, before or after the one that made them.
+ * progress and warnings, cancel flag, and the text of the last error. Use one context per calling thread. Objects made
+ * with a context (features, labels, heads, maps, results and all others) outlive it: they may be used with any other
+ * context and freed in any order, before or after the one that made them.
  *
- * The library is a guest in its process. It never prints, exits or aborts; signal handlers (but for tn_map_files), locale,
- * floating-point state, umask, current folder and the thread count of OpenBLAS are after every call as they were before it. A
- * forked child may free everything, and work with every context that no other thread was using at the fork. */
+ * The library is a guest in its process. It never prints, exits or aborts; signal handlers (but for tn_map_files),
+ * locale, floating-point state, umask, current folder and the thread count of OpenBLAS are after every call as they
+ * were before it. A forked child may free everything, and work with every context that no other thread was using at the
+ * fork. */
 #ifndef TENON_BASE_H
 #define TENON_BASE_H
 
@@ -74,16 +75,16 @@ TN_API void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user);
 typedef void (*tn_warning_fn)(void *user, const char *text);
 TN_API void tn_ctx_set_warning(tn_ctx *ctx, tn_warning_fn fn, void *user);
 
-/* Asks running work to stop with TN_ERR_INTERRUPTED. Async-signal-safe; may be called from any thread. It stays asked: later
- * calls end with the same status until tn_ctx_reset, so that a Ctrl-C between two calls is not lost. */
+/* Asks running work to stop with TN_ERR_INTERRUPTED. Async-signal-safe; may be called from any thread. It stays asked:
+ * later calls end with the same status until tn_ctx_reset, so that a Ctrl-C between two calls is not lost. */
 TN_API void tn_ctx_cancel(tn_ctx *ctx);
-/* Takes a tn_ctx_cancel back: later calls work again. Call it when the interrupt has been dealt with, before new work. The
- * same freedom as tn_ctx_cancel. */
+/* Takes a tn_ctx_cancel back: later calls work again. Call it when the interrupt has been dealt with, before new work.
+ * The same freedom as tn_ctx_cancel. */
 TN_API void tn_ctx_reset(tn_ctx *ctx);
 
-/* One line about the last failure on this context: the stage, what came, what was expected; "" if none. Options go by the name
- * that tn_field gives them, "option C: got 0, ...": so do they in warnings and tables. A program may show its own form of it.
- * Borrowed until the next call with the context. */
+/* One line about the last failure on this context: the stage, what came, what was expected; "" if none. Options go by
+ * the name that tn_field gives them, "option C: got 0, ...": so do they in warnings and tables. A program may show its
+ * own form of it. Borrowed until the next call with the context. */
 TN_API const char *tn_ctx_message(const tn_ctx *ctx);
 
 /* Name of a status, e.g. "TN_ERR_SHAPE". Static storage. */

@@ -68,10 +68,11 @@ typedef struct tn_head_pick {
     double weight;    /* of that class */
 } tn_head_pick;
 
-/* Whether tn_transfer made it, which picks columns: all sources, and features where at most half of them have a weight. */
+/* Whether tn_transfer made it, which picks columns: all sources, and features where at most half of them have a weight.
+ * */
 TN_API bool tn_head_is_transfer(const tn_head *head);
-/* What was picked, by column, features first; none for other heads. Owned by the caller, free with tn_head_picks_free; names are
- * borrowed from the head. */
+/* What was picked, by column, features first; none for other heads. Owned by the caller, free with tn_head_picks_free;
+ * names are borrowed from the head. */
 TN_API tn_status tn_head_picks(tn_ctx *ctx, const tn_head *head, tn_head_pick **out, size_t *count);
 TN_API void tn_head_picks_free(tn_head_pick *picks);
 /* Decision point of a class's score in multi-label work: 0.5 for heads fitted to 0/1 targets. */

@@ -51,11 +51,11 @@ TN_API void tn_fit_info_free(tn_fit_info *info);
 
 /* ---- online learning, chunk by chunk: tenon/learn.h ---- */
 
-/* A learner of an online method for a task (multi-class or multi-label) with these classes. Of the options of fit it goes by
- * method, C, eta, multiclass, ratio, no-average, intercept, seed, nan, one transform, one normalisation, and `from`;
- * everything is copied. With `from` the learner begins with the weights of that head, its representations, maps,
- * z-scores and centre, and its classes, which must be the first of `names` (NULL and 0: the head's alone). What can
- * only be known when all rows are is TN_ERR_ARG: class weight balanced, normalisation zscore without `from`, tune,
+/* A learner of an online method for a task (multi-class or multi-label) with these classes. Of the options of fit it
+ * goes by method, C, eta, multiclass, ratio, no-average, intercept, seed, nan, one transform, one normalisation, and
+ * `from`; everything is copied. With `from` the learner begins with the weights of that head, its representations,
+ * maps, z-scores and centre, and its classes, which must be the first of `names` (NULL and 0: the head's alone). What
+ * can only be known when all rows are is TN_ERR_ARG: class weight balanced, normalisation zscore without `from`, tune,
  * valid; so is a checkpoint, for which there is tn_online_save.
  * epochs, shuffle and patience do not matter: the caller owns the order of rows. Owned by the caller, free with
  * tn_online_free. */
@@ -64,9 +64,9 @@ TN_API tn_status tn_online_new(tn_ctx *ctx, const tn_options *options, tn_task t
 
 /* One pass over these rows in their order. The first call tells names and columns of the representations, side by side
  * in the order given; later ones are matched by name. Classes are matched by name. Rows have the weights of
- * their labels (tn_labels_set_weights). Rows without a label are left out, and bad ones with nan drop. Columns far from zero are
- * not centred as in tn_fit, for that takes all rows to know, unless `from` has a centre: they lose digits, and a
- * warning says so.
+ * their labels (tn_labels_set_weights). Rows without a label are left out, and bad ones with nan drop. Columns far from
+ * zero are not centred as in tn_fit, for that takes all rows to know, unless `from` has a centre: they lose digits, and
+ * a warning says so.
  *
  * A call that fails before its first row is learned leaves the object as it was: labels that do not agree
  * (TN_ERR_SHAPE), a class that is not known (TN_ERR_DATA), memory. One that fails later, by a bad row, a file that went

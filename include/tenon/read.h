@@ -61,8 +61,8 @@ TN_API tn_status tn_features_from_array(tn_ctx *ctx, const char *name, const tn_
  *
  * What a producer promises:
  * - A row has the same bits whenever, beside whichever others and by whichever thread it is asked for. Learners read
- *   rows many times over: where that takes long, the producer keeps them, or they are first put into an array or a file.
- * - read may be called by several threads at once, which belong to the library.
+ *   rows many times over: where that takes long, the producer keeps them, or they are first put into an array or a
+ * file. - read may be called by several threads at once, which belong to the library.
  * - read does not use the context of the call that it serves; a context of its own is fine.
  * - What it needs besides out does not grow from call to call. */
 typedef struct tn_producer {
@@ -81,7 +81,8 @@ typedef struct tn_producer {
 TN_API tn_status tn_features_from_producer(tn_ctx *ctx, const char *name, const tn_producer *producer,
                                            tn_features **out);
 
-/* Names the rows (tn_features_rows texts, copied), in the place of the names that they have; before features are used. */
+/* Names the rows (tn_features_rows texts, copied), in the place of the names that they have; before features are used.
+ * */
 TN_API tn_status tn_features_set_ids(tn_ctx *ctx, tn_features *features, const char *const *ids);
 
 /* Borrowed while the features live. */

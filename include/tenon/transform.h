@@ -28,10 +28,10 @@ typedef enum tn_nan_policy { TN_NAN_ERROR, TN_NAN_DROP, TN_NAN_ZERO } tn_nan_pol
 
 /* ---- maps ---- */
 
-/* The explicit map of an additive kernel k(x, y) = sum_j k1(x_j, y_j): every entry of a row becomes `width` values phi, such that
- * <phi(a), phi(b)> is k1(a, b) or near it. The row is brought to the map's axis first, x = scale * x / |x|_1; an all-zero row
- * stays zero there. The values of an entry lie side by side: out[j * width + k]. A map is not changed by using it: any number
- * of threads may share one. docs/math.md, section 6. */
+/* The explicit map of an additive kernel k(x, y) = sum_j k1(x_j, y_j): every entry of a row becomes `width` values phi,
+ * such that <phi(a), phi(b)> is k1(a, b) or near it. The row is brought to the map's axis first, x = scale * x / |x|_1;
+ * an all-zero row stays zero there. The values of an entry lie side by side: out[j * width + k]. A map is not changed
+ * by using it: any number of threads may share one. docs/math.md, section 6. */
 typedef struct tn_map tn_map;
 
 /* The functions f of a learned map, M = TN_BASIS_SIZE, a = 2 pi eta with eta = 0, 0.1 .. 0.9, 1 .. 10:
@@ -66,12 +66,12 @@ typedef struct tn_map_spec {
                                       the scaled axis, the last with all beyond; or NULL */
 } tn_map_spec;
 
-/* A map of TN_MAP_WORDS, scale 1: hellinger sign(x) sqrt|x|, one value; chi2, intersection and js, 7 values that approximate
- * 2xy/(x+y), min(x, y) and x/2 log2((x+y)/x) + y/2 log2((x+y)/y). TN_ERR_ARG when the name is none of them. Owned by the
- * caller, free with tn_map_free. */
+/* A map of TN_MAP_WORDS, scale 1: hellinger sign(x) sqrt|x|, one value; chi2, intersection and js, 7 values that
+ * approximate 2xy/(x+y), min(x, y) and x/2 log2((x+y)/x) + y/2 log2((x+y)/y). TN_ERR_ARG when the name is none of them.
+ * Owned by the caller, free with tn_map_free. */
 TN_API tn_status tn_map_new_named(tn_ctx *ctx, const char *name, tn_signed sign, tn_map **out);
-/* A learned map; everything spec points to is copied. TN_ERR_ARG for a rank that is 0 or above TN_BASIS_SIZE, a scale that is
- * not a positive number, weights that are missing or not finite. O(table), some 1e4 rows of `rank` values. */
+/* A learned map; everything spec points to is copied. TN_ERR_ARG for a rank that is 0 or above TN_BASIS_SIZE, a scale
+ * that is not a positive number, weights that are missing or not finite. O(table), some 1e4 rows of `rank` values. */
 TN_API tn_status tn_map_new_learned(tn_ctx *ctx, const tn_map_spec *spec, tn_map **out);
 TN_API tn_status tn_map_copy(tn_ctx *ctx, const tn_map *map, tn_map **out);
 /* NULL is legal. */
@@ -86,8 +86,8 @@ TN_API size_t tn_map_width(const tn_map *map);
 TN_API double tn_map_scale(const tn_map *map);
 /* Functions of the basis; 0 for a named map. */
 TN_API size_t tn_map_basis_size(const tn_map *map);
-/* phi(x), tn_map_width values, x on the scaled axis: the formula itself in double. Blocks of a feed come from a table that is
- * within 1e-6 of it, relative to the largest |phi| (of the octave of x, for chi2, intersection and js). */
+/* phi(x), tn_map_width values, x on the scaled axis: the formula itself in double. Blocks of a feed come from a table
+ * that is within 1e-6 of it, relative to the largest |phi| (of the octave of x, for chi2, intersection and js). */
 TN_API void tn_map_exact(const tn_map *map, double x, double *out);
 /* k1(x, y) on the scaled axis: <phi(x), phi(y)> of a learned map, the closed form that a named map approximates. */
 TN_API double tn_map_kernel(const tn_map *map, double x, double y);
@@ -121,8 +121,8 @@ TN_API const double *tn_feed_scales(const tn_feed *feed);
 /* Gives a feed the means and scales of a trained one (prediction). cols values each, copied. */
 TN_API tn_status tn_feed_set_zscore(tn_ctx *ctx, tn_feed *feed, const double *means, const double *scales);
 
-/* Rows [start, start+count), normalised, into out: row i begins at out[i * stride]. O(count * cols). Where neither normalisation
- * nor map bounds the values, one beyond 2^100 is TN_ERR_DATA naming file, row and column. */
+/* Rows [start, start+count), normalised, into out: row i begins at out[i * stride]. O(count * cols). Where neither
+ * normalisation nor map bounds the values, one beyond 2^100 is TN_ERR_DATA naming file, row and column. */
 TN_API tn_status tn_feed_read(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, float *out, size_t stride);
 TN_API tn_status tn_feed_read_wide(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, double *out,
                                    size_t stride);

@@ -36,12 +36,12 @@ void dsterf_(const int *n, double *d, double *e, int *info);
 
 /* ---- the gate that every call passes ----
  *
- * OpenBLAS keeps one thread count per process, which the host program may use too. The first call that enters remembers the
- * host's and sets its context's, the last one that leaves puts it back. Calls that want the same count run together, others
- * wait: all are let in by turns, so that nobody waits for ever.
+ * OpenBLAS keeps one thread count per process, which the host program may use too. The first call that enters remembers
+ * the host's and sets its context's, the last one that leaves puts it back. Calls that want the same count run
+ * together, others wait: all are let in by turns, so that nobody waits for ever.
  *
- * OpenBLAS ends its threads before a fork, and waits for ever when one of them is at work: the parent hangs. Its locks that
- * another thread holds stay locked in the child. So a fork takes its turn as well and has the gate for itself. */
+ * OpenBLAS ends its threads before a fork, and waits for ever when one of them is at work: the parent hangs. Its locks
+ * that another thread holds stay locked in the child. So a fork takes its turn as well and has the gate for itself. */
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t turn;
@@ -424,14 +424,14 @@ static bool among(const char *word, const char *const *list)
     return false;
 }
 
-const char *tnp_blas_advice(const char *config, const char *kernels, bool avx2, bool avx512, bool intel)
+const char *tnp_blas_advice(const char *config, const char *simd, bool avx2, bool avx512, bool intel)
 {
     static const char *const wide512[] = {"SkylakeX", "Cooperlake", "SapphireRapids", "Sapphirerapids", NULL};
     static const char *const wide256[] = {"Haswell", "Zen", "Excavator", NULL};
-    if (!strstr(config, "DYNAMIC_ARCH") || among(kernels, wide512))
+    if (!strstr(config, "DYNAMIC_ARCH") || among(simd, wide512))
         return NULL;
     /* On AMD's AVX-512 processors the 256-bit kernels measured as fast: only slower sets are worth a restart. */
-    if (among(kernels, wide256))
+    if (among(simd, wide256))
         return avx512 && intel ? "SkylakeX" : NULL;
     return avx512 ? "SkylakeX" : avx2 ? "Haswell" : NULL;
 }

@@ -64,6 +64,6 @@ const char *tnp_blas_config(void);
 const char *tnp_blas_kernels(void);
 /* Kernels that a processor with these abilities should get although the BLAS picked `kernels`; NULL: they
  * are good, or the BLAS cannot change them. Pure function, so that it can be tested on any machine. */
-const char *tnp_blas_advice(const char *config, const char *kernels, bool avx2, bool avx512, bool intel);
+const char *tnp_blas_advice(const char *config, const char *simd, bool avx2, bool avx512, bool intel);
 
 #endif

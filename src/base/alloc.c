@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Checked, counted, 64-byte aligned allocation. Each block is preceded by one cache line that remembers its size and its
- * context's ledger, so freeing needs neither, nor that the context is still there, and the budget is exact to the byte of
- * what was asked for. Large blocks ask for huge pages: a Gram of 1024 columns is then 4 page faults instead of 2048, and its
- * walks miss the TLB less. */
+ * Checked, counted, 64-byte aligned allocation. Each block is preceded by one cache line that remembers its size and
+ * its context's ledger, so freeing needs neither, nor that the context is still there, and the budget is exact to the
+ * byte of what was asked for. Large blocks ask for huge pages: a Gram of 1024 columns is then 4 page faults instead of
+ * 2048, and its walks miss the TLB less. */
 #define _DEFAULT_SOURCE
 #include "base/ctx.h"
 

@@ -87,8 +87,8 @@ void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *
 
 /* ---- option fields (fields.c) ---- */
 
-/* Members of the kinds that callers of the library do not have. word: place among the choices, the number's being that of its
- * letter: lambda "auto|shared|X". */
+/* Members of the kinds that callers of the library do not have. word: place among the choices, the number's being that
+ * of its letter: lambda "auto|shared|X". */
 typedef struct tnp_real_or_word {
     int word;
     double value; /* 0 when a word was given */
@@ -109,8 +109,8 @@ tn_status tnp_flag_parse(tn_ctx *ctx, const tn_field *field, const char *text, v
 tn_status tnp_field_value(tn_ctx *ctx, const tn_field *field, const void *options, char **out);
 /* The number that a member is; false when it is something else. */
 bool tnp_field_number(const tn_field *field, const void *member, double *value);
-/* Every value of an options struct is one that its field allows: TN_ERR_ARG naming the first that is not. For structs that were
- * filled by hand; what came by name was checked when it was set. */
+/* Every value of an options struct is one that its field allows: TN_ERR_ARG naming the first that is not. For structs
+ * that were filled by hand; what came by name was checked when it was set. */
 tn_status tnp_fields_check(tn_ctx *ctx, const tn_field *fields, size_t count, const void *options);
 
 /* ---- random streams (rng.c) ---- */
@@ -158,7 +158,8 @@ typedef struct tnp_fault {
 } tnp_fault;
 enum { TNP_FAULT_GONE = -1, TNP_FAULT_REPLACED = -2 };
 
-/* TN_ERR_IO when missing, unreadable or no regular file: a pipe, a device or a folder is refused before anything waits for it. */
+/* TN_ERR_IO when missing, unreadable or no regular file: a pipe, a device or a folder is refused before anything waits
+ * for it. */
 tn_status tnp_file_open(tn_ctx *ctx, const char *path, tnp_file **out);
 /* NULL is legal. */
 void tnp_file_close(tnp_file *file);
@@ -172,13 +173,13 @@ tnp_fault tnp_file_get(const tnp_file *file, size_t offset, size_t size, void *o
 void tnp_fault_text(tnp_fault fault, char *buf, size_t size);
 /* The sentence of a fault; TN_OK when there is none. */
 tn_status tnp_file_failed(tn_ctx *ctx, const tnp_file *file, tnp_fault fault);
-/* As tnp_file_get, a little perhaps through a mapping, see tn_map_files. Behind the end of a file that shrank there may be zeros
- * then: tnp_file_still must be asked before the bytes are believed. */
+/* As tnp_file_get, a little perhaps through a mapping, see tn_map_files. Behind the end of a file that shrank there may
+ * be zeros then: tnp_file_still must be asked before the bytes are believed. */
 tnp_fault tnp_file_copy(const tnp_file *file, size_t offset, size_t size, void *out);
 /* A fault when the file is shorter than when it was opened. */
 tnp_fault tnp_file_still(const tnp_file *file);
-/* Tells the system that these bytes will be read soon, or that nobody will need them for a while. Advice: it changes time and
- * resident memory only. */
+/* Tells the system that these bytes will be read soon, or that nobody will need them for a while. Advice: it changes
+ * time and resident memory only. */
 void tnp_file_soon(const tnp_file *file, size_t offset, size_t size);
 void tnp_file_later(const tnp_file *file, size_t offset, size_t size);
 
@@ -195,17 +196,18 @@ tn_status tnp_bytes_read(tn_ctx *ctx, const char *path, tnp_bytes *out);
 void tnp_bytes_free(tnp_bytes *bytes);
 
 /* TN_ERR_DATA when `unfolded` bytes of memory are asked for by an input of `size` bytes and that is more than
- * TNP_UNFOLD_FREE and more than TNP_UNFOLD_RATIO times its size: no features shrink that much, such a file means harm. */
+ * TNP_UNFOLD_FREE and more than TNP_UNFOLD_RATIO times its size: no features shrink that much, such a file means harm.
+ * */
 enum { TNP_UNFOLD_FREE = 64 << 20, TNP_UNFOLD_RATIO = 200 };
 tn_status tnp_unfold_check(tn_ctx *ctx, const char *path, size_t size, double unfolded);
 
 /* ---- output files (output.c) ---- */
 
-/* An output in the making: a file without a name where the file system has them, else one with a random name beside `path`;
- * commit gives it the name. Closing without commit, a failure or an interrupt leave nothing, and what a killed run left is
- * removed by the next one with the same path. All failures are TN_ERR_OUTPUT and name the path: those of tn_output_check too.
- * The target of a symbolic link is replaced, not the link; a file that is there keeps its permissions, a new one gets what the
- * umask leaves. */
+/* An output in the making: a file without a name where the file system has them, else one with a random name beside
+ * `path`; commit gives it the name. Closing without commit, a failure or an interrupt leave nothing, and what a killed
+ * run left is removed by the next one with the same path. All failures are TN_ERR_OUTPUT and name the path: those of
+ * tn_output_check too. The target of a symbolic link is replaced, not the link; a file that is there keeps its
+ * permissions, a new one gets what the umask leaves. */
 typedef struct tnp_output tnp_output;
 tn_status tnp_output_open(tn_ctx *ctx, const char *path, tnp_output **out);
 tn_status tnp_output_write(tn_ctx *ctx, tnp_output *output, const void *bytes, size_t size);
@@ -217,13 +219,14 @@ void tnp_output_close(tnp_output *output);
 /* ---- faults of the system, for tests ---- */
 
 typedef enum tnp_io { TNP_IO_OPEN, TNP_IO_READ, TNP_IO_CREATE, TNP_IO_WRITE, TNP_IO_SYNC, TNP_IO_RENAME } tnp_io;
-/* Tests only: asked before every system call of these kinds on files of the context, by whichever thread makes it. 0: go on;
- * an errno: the call fails with it; TNP_IO_SHORT: a read or write moves one byte. It may change the file itself. NULL ends it. */
+/* Tests only: asked before every system call of these kinds on files of the context, by whichever thread makes it. 0:
+ * go on; an errno: the call fails with it; TNP_IO_SHORT: a read or write moves one byte. It may change the file itself.
+ * NULL ends it. */
 enum { TNP_IO_SHORT = -1 };
 typedef int (*tnp_io_fn)(void *arg, tnp_io what, const char *path);
 void tnp_watch_io(tn_ctx *ctx, tnp_io_fn fn, void *arg);
-/* Calls that a signal interrupted are made again, so often without a byte between them: a system that answers nothing else is
- * an error, not a reason to wait for ever. */
+/* Calls that a signal interrupted are made again, so often without a byte between them: a system that answers nothing
+ * else is an error, not a reason to wait for ever. */
 enum { TNP_MOST_INTERRUPTS = 10000 };
 /* Tests only: the k-th such call from now (1 = next) fails once with EIO; 0 switches off. */
 void tnp_fail_io(tn_ctx *ctx, size_t k);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The context: settings, the last message, the cancel flag. It and its ledger are allocated with calloc because they are
- * what counts every other allocation. */
+ * The context: settings, the last message, the cancel flag. It and its ledger are allocated with calloc because they
+ * are what counts every other allocation. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/ctx.h"
 #include "base/cpu.h"

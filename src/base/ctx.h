@@ -10,8 +10,8 @@
 
 struct tnp_pool;
 
-/* What the objects of a context need of it as long as they live. Every block holds it, so that objects may be freed in any
- * order, the context among them: the last one frees it. */
+/* What the objects of a context need of it as long as they live. Every block holds it, so that objects may be freed in
+ * any order, the context among them: the last one frees it. */
 typedef struct tnp_ledger {
     atomic_size_t holders; /* blocks that are alive, and the context */
     atomic_size_t live_bytes, peak_bytes;

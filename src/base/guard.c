@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Copies out of mapped files that may shrink. Touching a page that is gone raises SIGBUS; a thread that copies says from where,
- * and the handler, if the fault lies there, jumps back to it. Every other SIGBUS goes to whoever handled it before. The mask of
- * signals is restored by the handler, not by sigsetjmp, which would ask the system every time: so the guard costs a few
- * nanoseconds. */
+ * Copies out of mapped files that may shrink. Touching a page that is gone raises SIGBUS; a thread that copies says
+ * from where, and the handler, if the fault lies there, jumps back to it. Every other SIGBUS goes to whoever handled it
+ * before. The mask of signals is restored by the handler, not by sigsetjmp, which would ask the system every time: so
+ * the guard costs a few nanoseconds. */
 #define _GNU_SOURCE
 #include "base/base.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Input files, read by position. A mapping alone was refused: a page that a truncation takes away ends the process with SIGBUS.
- * Every reader converts what it reads, so that the copy out of the page cache is the one that a mapping makes too; 819 MB take
- * 5 ms more than through a fresh mapping. Only single rows in random order, a call each, take twice as long: they are copied
- * from a mapping where the program has installed the handler for it (guard.c).
+ * Input files, read by position. A mapping alone was refused: a page that a truncation takes away ends the process with
+ * SIGBUS. Every reader converts what it reads, so that the copy out of the page cache is the one that a mapping makes
+ * too; 819 MB take 5 ms more than through a fresh mapping. Only single rows in random order, a call each, take twice as
+ * long: they are copied from a mapping where the program has installed the handler for it (guard.c).
  *
- * A representation may have thousands of shards, a process a thousand descriptors: a context keeps KEPT of them, the files
- * beyond are opened again for every read and recognised by device, inode and size. */
+ * A representation may have thousands of shards, a process a thousand descriptors: a context keeps KEPT of them, the
+ * files beyond are opened again for every read and recognised by device, inode and size. */
 #define _GNU_SOURCE
 #include "base/ctx.h"
 
@@ -223,8 +223,8 @@ void tnp_file_soon(const tnp_file *file, size_t offset, size_t size)
         (void)posix_fadvise(file->fd, (off_t)offset, (off_t)size, POSIX_FADV_WILLNEED);
 }
 
-/* Pages that are cut belong to it: dropped for their other half too, they come back at the cost of a fault, while pages that
- * no advice ever covers would stay resident, two for every piece of a file. */
+/* Pages that are cut belong to it: dropped for their other half too, they come back at the cost of a fault, while pages
+ * that no advice ever covers would stay resident, two for every piece of a file. */
 void tnp_file_later(const tnp_file *file, size_t offset, size_t size)
 {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);

@@ -2,11 +2,12 @@
  *
  * Output files: a full disk, an error, an interrupt or a kill leaves the old file, or none.
  *
- * The bytes go to a file without a name (O_TMPFILE), which vanishes with its process. commit gives it a name that nobody can
- * guess, ".tenon-HASH-RANDOM.part", and renames that over the final one. File systems without nameless files get the random
- * name at once, made by O_EXCL, so that no link that lies there is followed. HASH is of the final name: the next run that
- * writes it removes what a killed one left, which it knows by the lock (flock) that a living writer holds and a dead one lost.
- * Process numbers instead of locks were refused: they come again, and mean nothing on a shared disk.
+ * The bytes go to a file without a name (O_TMPFILE), which vanishes with its process. commit gives it a name that
+ * nobody can guess, ".tenon-HASH-RANDOM.part", and renames that over the final one. File systems without nameless files
+ * get the random name at once, made by O_EXCL, so that no link that lies there is followed. HASH is of the final name:
+ * the next run that writes it removes what a killed one left, which it knows by the lock (flock) that a living writer
+ * holds and a dead one lost. Process numbers instead of locks were refused: they come again, and mean nothing on a
+ * shared disk.
  *
  * Names are given relative to the open folder, so that its own length does not matter. */
 #define _GNU_SOURCE
@@ -299,8 +300,8 @@ tn_status tnp_output_write(tn_ctx *ctx, tnp_output *output, const void *bytes, s
     return why == 0 ? TN_OK : output_failed(ctx, output, why);
 }
 
-/* Everything on the disk. Some systems tell only at the end that bytes were lost: a copy of the descriptor is closed, since the
- * lock must live on. */
+/* Everything on the disk. Some systems tell only at the end that bytes were lost: a copy of the descriptor is closed,
+ * since the lock must live on. */
 static int settle(tnp_output *output)
 {
     int why = flush(output);

@@ -22,7 +22,7 @@ void tnp_text_destroy(tnp_text *text)
 {
     tnp_free(text->data);
     text->data = NULL;
-    text->used = text->room = 0;
+    text->used = text->capacity = 0;
 }
 
 /* Makes room for `count` bytes more and a NUL. */
@@ -30,13 +30,13 @@ static bool reserve(tnp_text *text, size_t count)
 {
     if (text->status != TN_OK)
         return false;
-    if (text->room - text->used > count)
+    if (text->capacity - text->used > count)
         return true;
-    size_t room = tnp_max(2 * text->room, text->used + count + 1);
-    room = tnp_max(room, 256);
-    text->status = tnp_grow(text->ctx, &text->data, text->used, room, 1);
+    size_t capacity = tnp_max(2 * text->capacity, text->used + count + 1);
+    capacity = tnp_max(capacity, 256);
+    text->status = tnp_grow(text->ctx, &text->data, text->used, capacity, 1);
     if (text->status == TN_OK)
-        text->room = room;
+        text->capacity = capacity;
     return text->status == TN_OK;
 }
 
@@ -106,7 +106,8 @@ static size_t newlines_at_end(const char *format)
     return count;
 }
 
-/* The piece that was formatted at data[from] again, shown. Line ends are meant where the format begins or ends with them. */
+/* The piece that was formatted at data[from] again, shown. Line ends are meant where the format begins or ends with
+ * them. */
 static void show_piece(tnp_text *text, size_t from, const char *format)
 {
     size_t head = strspn(format, "\n"), tail = newlines_at_end(format);

@@ -10,15 +10,15 @@
 typedef struct tnp_text {
     tn_ctx *ctx;
     char *data; /* NUL at data[used] once anything was added */
-    size_t used, room;
+    size_t used, capacity;
     tn_status status;
     bool shown; /* what is formatted into it is shown as tn_plain_char does */
 } tnp_text;
 
 /* Caller's storage; needs tnp_text_destroy unless taken. */
 void tnp_text_init(tnp_text *text, tn_ctx *ctx);
-/* A text for people: names from files that are formatted into it are shown, never obeyed. Line ends stand at the beginning and
- * at the end of formats only; terminal colours go in by tnp_text_raw. */
+/* A text for people: names from files that are formatted into it are shown, never obeyed. Line ends stand at the
+ * beginning and at the end of formats only; terminal colours go in by tnp_text_raw. */
 void tnp_text_init_shown(tnp_text *text, tn_ctx *ctx);
 void tnp_text_destroy(tnp_text *text);
 /* Numbers are written with a decimal point whatever the locale; so are those of tnp_table_cell. */
@@ -37,7 +37,8 @@ void tnp_text_number(tnp_text *text, double value);
 /* A member of a JSON object that is not its first: one such number, or a list of them. */
 void tnp_text_value(tnp_text *text, const char *key, double value);
 void tnp_text_numbers(tnp_text *text, const char *key, const double *values, size_t count);
-/* Members of a JSON object: every option of the table by its name, its value as text. `first`: nothing stands before them. */
+/* Members of a JSON object: every option of the table by its name, its value as text. `first`: nothing stands before
+ * them. */
 void tnp_text_fields(tnp_text *text, const tn_field *fields, size_t count, const void *options, bool first);
 /* Hands the text over; the caller frees it with tn_text_free. On failure *out is as it was and nothing is left. */
 tn_status tnp_text_take(tnp_text *text, char **out);
@@ -53,8 +54,8 @@ size_t tnp_utf8_length(const char *text, size_t left);
 /* True for well-formed UTF-8 without NUL; else *bad is the place of the first wrong byte. */
 bool tnp_utf8(tnp_span span, size_t *bad);
 
-/* A copy in which every byte that is no part of UTF-8 text stands as four characters, \xff: file names may be anything, names in
- * heads and JSON may not. The same bytes give the same name, others another one. */
+/* A copy in which every byte that is no part of UTF-8 text stands as four characters, \xff: file names may be anything,
+ * names in heads and JSON may not. The same bytes give the same name, others another one. */
 tn_status tnp_utf8_copy(tn_ctx *ctx, const char *text, size_t length, char **out);
 
 #endif

@@ -6,8 +6,8 @@
  * BLAS call wants, and its run-time differs between compilers. Bodies never call BLAS, so at any moment
  * either this pool works or the BLAS does.
  *
- * A forked child has a copy of the pool and none of its threads. A pool therefore knows the process that made it: in another
- * one it is forgotten, whatever its locks say, and made anew. */
+ * A forked child has a copy of the pool and none of its threads. A pool therefore knows the process that made it: in
+ * another one it is forgotten, whatever its locks say, and made anew. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/ctx.h"
 
@@ -77,7 +77,8 @@ static struct tnp_pool *pool_new(size_t workers)
     return pool;
 }
 
-/* Ends the threads. Destroying a condition that a thread waits on waits for that thread: not in a child, which has none. */
+/* Ends the threads. Destroying a condition that a thread waits on waits for that thread: not in a child, which has
+ * none. */
 static void end_threads(struct tnp_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);

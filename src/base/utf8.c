@@ -36,11 +36,11 @@ bool tnp_utf8(tnp_span span, size_t *bad)
 
 tn_status tnp_utf8_copy(tn_ctx *ctx, const char *text, size_t length, char **out)
 {
-    size_t room = 0, n = 0, at = 0;
+    size_t capacity = 0, n = 0, at = 0;
     char *copy = NULL;
-    tn_status st = tnp_mul(ctx, length, 4, &room);
+    tn_status st = tnp_mul(ctx, length, 4, &capacity);
     if (st == TN_OK)
-        st = tnp_alloc(ctx, room + 1, 1, &copy);
+        st = tnp_alloc(ctx, capacity + 1, 1, &copy);
     for (size_t i = 0; st == TN_OK && i < length; i += n) {
         n = tnp_utf8_length(text + i, length - i);
         if (n != 0)

@@ -6,11 +6,13 @@
  *   centers[c] = mean of the x[i] with code[i] = c
  *
  * Neither step can raise the objective, and a centre without rows may be put anywhere: it goes to a row drawn by its
- * squared distance. Ends when an iteration lowers the objective by at most TOLERANCE of it and no centre had to be moved.
+ * squared distance. Ends when an iteration lowers the objective by at most TOLERANCE of it and no centre had to be
+ * moved.
  *
- * The start is count distinct rows. k-means++ was refused: it costs as much as five of our iterations, and what it is good
- * for, centres that no row wants, is what the rule for empty ones mends. Equal rows are common in features (many are
- * zero), so that part of the centres are empty after the first step. Sums are double. Oracle: tests/ref/ref_pq.c. */
+ * The start is count distinct rows. k-means++ was refused: it costs as much as five of our iterations, and what it is
+ * good for, centres that no row wants, is what the rule for empty ones mends. Equal rows are common in features (many
+ * are zero), so that part of the centres are empty after the first step. Sums are double. Oracle: tests/ref/ref_pq.c.
+ * */
 #include "encode/kmeans.h"
 
 #include <math.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * k-means of one set of short vectors. Everything is the caller's storage, nothing fails or allocates, so that many sets
- * can be clustered side by side, each by one thread. */
+ * k-means of one set of short vectors. Everything is the caller's storage, nothing fails or allocates, so that many
+ * sets can be clustered side by side, each by one thread. */
 #ifndef TNP_KMEANS_H
 #define TNP_KMEANS_H
 
@@ -32,10 +32,11 @@ static inline size_t tnp_kmeans_width(size_t count)
 void tnp_kmeans_start(tnp_kmeans *km);
 /* Gives every row its nearest centre; returns the sum of squared distances. */
 double tnp_kmeans_assign(tnp_kmeans *km);
-/* Every centre to the mean of its rows. One without rows moves to a row drawn with probability proportional to its squared
- * distance, while there is one that is not 0; returns how many moved so. Uses up `distance`. */
+/* Every centre to the mean of its rows. One without rows moves to a row drawn with probability proportional to its
+ * squared distance, while there is one that is not 0; returns how many moved so. Uses up `distance`. */
 size_t tnp_kmeans_update(tnp_kmeans *km);
-/* From start to end; *objective is that of the centres left, *finished whether the rule ended it. Returns the updates. */
+/* From start to end; *objective is that of the centres left, *finished whether the rule ended it. Returns the updates.
+ * */
 size_t tnp_kmeans_run(tnp_kmeans *km, size_t iterations, double *objective, bool *finished);
 
 #endif

@@ -10,8 +10,8 @@
  * Fisher vector with 65536 columns 20000 rows would be 5 GB.
  *
  * Scores of codes come from decoded rows and a matrix product, not from tables of w'centroid for every class and group.
- * With one thread a row of K = 20, D = 4096 takes 0.7 + 2.4 us decoded and multiplied, 2.5 from tables; making these costs
- * 5.1 us a row when the weights change every 256 rows, as in online training. docs/math.md has the other sizes.
+ * With one thread a row of K = 20, D = 4096 takes 0.7 + 2.4 us decoded and multiplied, 2.5 from tables; making these
+ * costs 5.1 us a row when the weights change every 256 rows, as in online training. docs/math.md has the other sizes.
  *
  * Decoding is read/codes.c, files are report/pq_file.c. Oracle: tests/ref/ref_pq.c. */
 #include "encode/pq.h"
@@ -138,7 +138,7 @@ static tn_status draw_sample(tn_ctx *ctx, const tnp_pq_options *opt, training *t
     return TN_OK;
 }
 
-static tn_status make_room(tn_ctx *ctx, training *t)
+static tn_status make_scratch(tn_ctx *ctx, training *t)
 {
     tn_status st = TN_OK;
     const tnp_codebook *book = &t->pq->book;
@@ -160,7 +160,7 @@ done:
     return st;
 }
 
-static void free_room(training *t)
+static void free_scratch(training *t)
 {
     void *const blocks[] = {t->rows, t->band,    t->x,         t->distance, t->code,
                             t->sums, t->members, t->objective, t->updates,  t->finished};
@@ -250,7 +250,7 @@ tn_status tnp_pq_fit(tn_ctx *ctx, const tn_features *features, const tnp_pq_opti
     TN_TRY(tnp_codebook_new(ctx, tn_features_cols(features), options->sub, tnp_min(options->centroids, t.row_count),
                             &book));
     TN_TRY(tnp_pq_new(ctx, book, &t.pq));
-    TN_TRY(make_room(ctx, &t));
+    TN_TRY(make_scratch(ctx, &t));
     for (; t.first < book.groups; t.first += t.count) {
         t.count = tnp_min(t.most, book.groups - t.first);
         t.cols = tnp_min(t.count * book.sub, book.dim - t.first * book.sub);
@@ -266,7 +266,7 @@ tn_status tnp_pq_fit(tn_ctx *ctx, const tn_features *features, const tnp_pq_opti
     t.pq = NULL;
 done:
     tn_pq_free(t.pq);
-    free_room(&t);
+    free_scratch(&t);
     return st;
 }
 

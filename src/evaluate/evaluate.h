@@ -7,7 +7,8 @@
 #include "read/labels/labels.h"
 #include "tenon/evaluate.h"
 
-/* What every function of the stage asks of its arguments: shapes that agree, a threshold that is a number; metrics.c. */
+/* What every function of the stage asks of its arguments: shapes that agree, a threshold that is a number; metrics.c.
+ * */
 tn_status tnp_metrics_check(tn_ctx *ctx, tn_view scores, const tn_labels *labels, double threshold);
 
 /* False for a row that no metric counts: not known, or multi-class without a class. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Candidates: every triple of representation, transform and normalisation, each with its feed over the task's rows. A transform
- * is a map that stands between the file and the normalisation, and is done while rows are read: no candidate has a copy of its
- * columns anywhere.
+ * Candidates: every triple of representation, transform and normalisation, each with its feed over the task's rows. A
+ * transform is a map that stands between the file and the normalisation, and is done while rows are read: no candidate
+ * has a copy of its columns anywhere.
  *
- * A candidate goes by the representation's name, "+" and the transform where several compete and it has one, "+" and the
- * normalisation where several compete: vgg, vgg+chi2, vgg+root, vgg+chi2+root. */
+ * A candidate goes by the representation's name, "+" and the transform where several compete and it has one, "+" and
+ * the normalisation where several compete: vgg, vgg+chi2, vgg+root, vgg+chi2+root. */
 #include "pipeline/parts.h"
 #include "read/features.h"
 #include "base/text.h"
@@ -22,8 +22,8 @@ static bool is_taken(const char *word)
     return tnp_find_choice(TNP_TRANSFORM_WORDS, word) >= 0;
 }
 
-/* A learned kernel goes by the name of its file. A word that is neither the name of a map nor a file is a slip of either: what
- * looks like a path was meant as one. */
+/* A learned kernel goes by the name of its file. A word that is neither the name of a map nor a file is a slip of
+ * either: what looks like a path was meant as one. */
 static tn_status load_kernel(tn_ctx *ctx, const char *path, tnp_transform *out)
 {
     tn_status st = TN_OK;

@@ -2,10 +2,11 @@
  *
  * Scores of rows by models that were made without them, for the figures of a set and of a head.
  *
- * One row at a time, in closed form (evaluate/loo.c, learn/class_means.c), unless classes are small. A class of two rows that loses
- * one is half as large as the others, and so are its scores: leave-one-out then calls heads 20 % right that are right about 70 % of
- * new rows. So where no class has more than FEW rows one row of every class is left out at a time, and the model is really
- * made again without them: classes keep their shares, and the figure is that of a head with one row less of each class.
+ * One row at a time, in closed form (evaluate/loo.c, learn/class_means.c), unless classes are small. A class of two
+ * rows that loses one is half as large as the others, and so are its scores: leave-one-out then calls heads 20 % right
+ * that are right about 70 % of new rows. So where no class has more than FEW rows one row of every class is left out at
+ * a time, and the model is really made again without them: classes keep their shares, and the figure is that of a head
+ * with one row less of each class.
  *
  * Oracle: literal refits, tests/unit/test_few_rows.c. */
 #include "pipeline/parts.h"
@@ -71,7 +72,7 @@ static size_t distinct(const double *lambda, size_t classes, double *out)
 static tn_status ridge_by_folds(tn_ctx *ctx, const tnp_left_out *l, const uint32_t *fold, size_t folds, double *out)
 {
     tn_status st = TN_OK;
-    const tnp_targets *y = &l->bench->task->y;
+    const tnp_targets *y = &l->selection->task->y;
     double *grid = NULL;
     tnp_cross *cross = NULL;
     tnp_design *design = NULL;
@@ -93,7 +94,7 @@ static tn_status means_without(tn_ctx *ctx, const tnp_left_out *l, const uint32_
                                bool *skip, double *out)
 {
     tn_status st = TN_OK;
-    const tnp_targets *y = &l->bench->task->y;
+    const tnp_targets *y = &l->selection->task->y;
     tnp_class_means *means = NULL;
     double *scores = NULL;
     size_t n = 0, k = y->classes;
@@ -116,7 +117,7 @@ done:
 static tn_status means_by_folds(tn_ctx *ctx, const tnp_left_out *l, const uint32_t *fold, size_t folds, double *out)
 {
     tn_status st = TN_OK;
-    size_t *rows = NULL, n = l->bench->task->y.rows;
+    size_t *rows = NULL, n = l->selection->task->y.rows;
     bool *skip = NULL;
     TN_TRY(tnp_alloc(ctx, n, sizeof *rows, &rows));
     TN_TRY(tnp_alloc(ctx, n, sizeof *skip, &skip));
@@ -132,11 +133,11 @@ done:
 static tn_status by_folds(tn_ctx *ctx, const tnp_left_out *l, size_t folds, const tnp_sample *sample, double *out)
 {
     tn_status st = TN_OK;
-    const tnp_targets *y = &l->bench->task->y;
+    const tnp_targets *y = &l->selection->task->y;
     uint32_t *fold = NULL;
     double *all = NULL, *ridge = NULL;
     size_t k = y->classes;
-    TN_TRY(tnp_folds_new(ctx, y, TN_TASK_MULTICLASS, folds, l->bench->options->seed, &fold));
+    TN_TRY(tnp_folds_new(ctx, y, TN_TASK_MULTICLASS, folds, l->selection->options->seed, &fold));
     TN_TRY(tnp_alloc(ctx, y->rows * k, sizeof *all, &all));
     TN_TRY(tnp_alloc(ctx, y->rows * k, sizeof *ridge, &ridge));
     if (l->share > 0)
@@ -156,7 +157,7 @@ done:
 /* A head without any weights has nothing to be made again. */
 static bool has_lambda(const tnp_left_out *l)
 {
-    for (size_t k = 0; k < l->bench->task->y.classes; ++k)
+    for (size_t k = 0; k < l->selection->task->y.classes; ++k)
         if (isfinite(l->lambda[k]))
             return true;
     return false;
@@ -166,9 +167,9 @@ tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *l, const tnp_samp
 {
     tn_status st = TN_OK;
     tnp_loo *loo = NULL;
-    const tnp_targets *y = &l->bench->task->y;
+    const tnp_targets *y = &l->selection->task->y;
     size_t few = 0;
-    TN_TRY(tnp_few_rows(ctx, l->bench->task, l->ridge->dim, &few));
+    TN_TRY(tnp_few_rows(ctx, l->selection->task, l->ridge->dim, &few));
     if (few > 0 && (l->share > 0 || has_lambda(l)))
         return by_folds(ctx, l, few, sample, out);
     if (l->share > 0)

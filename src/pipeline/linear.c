@@ -18,7 +18,7 @@ typedef struct linear_job {
 
 static tn_status check(tn_ctx *ctx, const tnp_chosen *c)
 {
-    if (c->bench->task->kind == TN_TASK_REGRESSION)
+    if (c->selection->task->kind == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG, "option method %s needs classes, but the task is a regression",
                         c->info->method);
     return TN_OK;
@@ -29,7 +29,7 @@ static tn_status with_folds(tn_ctx *ctx, linear_job *job)
 {
     tn_status st = TN_OK;
     const tnp_chosen *c = job->chosen;
-    const tnp_task *task = c->bench->task;
+    const tnp_task *task = c->selection->task;
     TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, c->info->folds, c->options->rank.seed, &job->fold));
     TN_TRY(tnp_alloc(ctx, task->y.rows * task->y.classes, sizeof *job->held_out, &job->held_out));
     job->linear.row_fold = job->fold;
@@ -47,19 +47,20 @@ static tn_status choose_cost(tn_ctx *ctx, linear_job *job)
     tnp_cross *cross = NULL;
     double *grid = NULL;
     float *w = NULL, *alpha = NULL;
-    size_t count = 0, columns, rows = c->bench->task->y.rows;
+    size_t count = 0, columns, rows = c->selection->task->y.rows;
     tnp_learn_options loose = c->options->learn;
     loose.gap =
         fmax(loose.gap, 1e-3); /* a tenth of a per cent of the objective moves no accuracy that folds can tell apart */
     job->linear.options = &loose;
     TN_TRY(tnp_grid_new(ctx, &c->options->learn.grid, standard, sizeof standard / sizeof *standard, &grid, &count));
     TN_TRY(with_folds(ctx, job));
-    columns = job->linear.folds * c->bench->task->y.classes;
+    columns = job->linear.folds * c->selection->task->y.classes;
     TN_TRY(tnp_cross_new(ctx, grid, count, job->linear.folds, &cross));
     TN_TRY(tnp_alloc(ctx, columns * job->width, sizeof *w, &w));
     TN_TRY(tnp_alloc(ctx, rows * columns, sizeof *alpha, &alpha));
     job->linear.alpha = alpha;
-    TN_TRY(tnp_svm_cv(ctx, &job->linear, tnp_measure_rows, (void *)(uintptr_t)c->bench->task, cross, w, job->held_out));
+    TN_TRY(tnp_svm_cv(ctx, &job->linear, tnp_measure_rows, (void *)(uintptr_t)c->selection->task, cross, w,
+                      job->held_out));
     if (cross->best < cross->count) {
         c->info->cost = cross->grid[cross->best];
     } else { /* no scores at a best C either */
@@ -84,7 +85,7 @@ static tn_status score_held_out(tn_ctx *ctx, linear_job *job)
     tn_status st = TN_OK;
     float *w = NULL;
     tnp_training training;
-    const tnp_task *task = job->chosen->bench->task;
+    const tnp_task *task = job->chosen->selection->task;
     TN_TRY(with_folds(ctx, job));
     TN_TRY(tnp_alloc(ctx, job->linear.folds * task->y.classes * job->width, sizeof *w, &w));
     TN_TRY(tnp_linear_train(ctx, &job->linear, job->chosen->info->cost, w, &training));
@@ -103,7 +104,7 @@ static float constant_score(const tnp_task *task, size_t k)
 
 static void fill_head(const linear_job *job, tn_head *head)
 {
-    const tnp_task *task = job->chosen->bench->task;
+    const tnp_task *task = job->chosen->selection->task;
     bool apart =
         !(job->linear.logistic && task->kind == TN_TASK_MULTICLASS); /* the softmax trains absent classes too */
     for (size_t k = 0; k < head->classes; ++k) {
@@ -117,7 +118,7 @@ static void fill_head(const linear_job *job, tn_head *head)
 static tn_status set_temperature(tn_ctx *ctx, const linear_job *job, tn_head *head)
 {
     tn_status st = TN_OK;
-    const tnp_task *task = job->chosen->bench->task;
+    const tnp_task *task = job->chosen->selection->task;
     if (!job->held_out) {
         head->temperature = job->linear.logistic ? 1 : 0; /* log-odds as they are; margins are none */
         return TN_OK;
@@ -167,8 +168,8 @@ static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
     const tnp_learn_options *learn = &c->options->learn;
     bool logistic = c->options->method == TNP_METHOD_LOGISTIC, cv = tnp_method_of(c->options->method)->cross_validates;
     tnp_linear_method method =
-        tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->bench->task->kind);
-    size_t folds = c->info->folds, rows = c->bench->task->y.rows, k = c->info->classes;
+        tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->selection->task->kind);
+    size_t folds = c->info->folds, rows = c->selection->task->y.rows, k = c->info->classes;
     size_t columns = k * tnp_max(folds, 1);
     size_t kept = folds ? 4 * (3 * rows * k + columns * (dim + 1) + (cv ? rows * columns : 0)) : 0;
     method = tnp_linear_method_for(ctx, learn, method, rows, dim, columns, kept);
@@ -192,11 +193,11 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     TN_TRY(check(ctx, c));
     if (tnp_method_of(c->options->method)->cross_validates || c->options->learn.calibrate == TNP_CALIBRATE_YES)
         TN_TRY(tnp_plan_folds(ctx, c));
-    TN_TRY(tnp_row_weights(ctx, c->bench->task, &c->options->learn, &job.row_weight));
+    TN_TRY(tnp_row_weights(ctx, c->selection->task, &c->options->learn, &job.row_weight));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, reserve(ctx, c, dim, &gram), &design));
     job.linear = (tnp_linear){.rows = tnp_design_rows(design),
                               .design = design,
-                              .task = c->bench->task,
+                              .task = c->selection->task,
                               .options = &c->options->learn,
                               .logistic = c->options->method == TNP_METHOD_LOGISTIC,
                               .bias = c->options->rank.evidence.intercept,

@@ -3,17 +3,19 @@
  * Class means in ridge heads of many classes.
  *
  * An infinite lambda: no lambda that all classes share has a higher evidence (or less
- * error) than no features. With one row per class that is always so: sum_k F_k(lambda) <= sum_k F_k(infinity), docs/math.md 1.9. Weights of 0 would name one class for every row, though the rows are not all alike; the
- * ridge's weights have a limit direction as lambda grows, towards the class means, and the head takes the nearest of them.
+ * error) than no features. With one row per class that is always so: sum_k F_k(lambda) <= sum_k F_k(infinity),
+ * docs/math.md 1.9. Weights of 0 would name one class for every row, though the rows are not all alike; the ridge's
+ * weights have a limit direction as lambda grows, towards the class means, and the head takes the nearest of them.
  *
- * Few rows, a finite lambda: the head is the mean of the ridge's scores and those of the nearest class mean. The evidence's lambda
- * is often too small there and never knows it; on eleven pairs of network and data set with 2 to 5 rows per class the ridge is 2.7
- * points below the nearest class mean to 6.5 above it, their mean 0.4 below to 3.8 above, and 1 point above the ridge on average. It
- * is not taken where rows that are left out speak for the ridge by more than a standard error: columns of very different sizes, say.
+ * Few rows, a finite lambda: the head is the mean of the ridge's scores and those of the nearest class mean. The
+ * evidence's lambda is often too small there and never knows it; on eleven pairs of network and data set with 2 to 5
+ * rows per class the ridge is 2.7 points below the nearest class mean to 6.5 above it, their mean 0.4 below to 3.8
+ * above, and 1 point above the ridge on average. It is not taken where rows that are left out speak for the ridge by
+ * more than a standard error: columns of very different sizes, say.
  *
- * With many rows an infinite lambda says that the features are noise; then class means are noise too, and naming the largest
- * class is better. Rows that are left out decide where they can: class means that are right less often than the largest class is
- * frequent are not taken. */
+ * With many rows an infinite lambda says that the features are noise; then class means are noise too, and naming the
+ * largest class is better. Rows that are left out decide where they can: class means that are right less often than the
+ * largest class is frequent are not taken. */
 #include "pipeline/parts.h"
 
 #include <math.h>
@@ -49,11 +51,11 @@ static double largest_share(const tnp_class_means *means, size_t rows)
 }
 
 /* Rows to leave out, whatever --loo says; NULL where no row can be judged. */
-static tn_status judges(tn_ctx *ctx, const tnp_selection *bench, tnp_sample **out)
+static tn_status judges(tn_ctx *ctx, const tnp_selection *selection, tnp_sample **out)
 {
     enum { ROWS = 2000 };
-    const tnp_task *task = bench->task;
-    tn_status st = tnp_sample_new(ctx, &task->y, task->kind, ROWS, bench->options->seed, out);
+    const tnp_task *task = selection->task;
+    tn_status st = tnp_sample_new(ctx, &task->y, task->kind, ROWS, selection->options->seed, out);
     return st == TN_OK ? tnp_sample_judged(ctx, &task->y, task->kind, out) : st;
 }
 
@@ -61,11 +63,11 @@ static tn_status judges(tn_ctx *ctx, const tnp_selection *bench, tnp_sample **ou
 static tn_status is_useless(tn_ctx *ctx, const tnp_left_out *l, bool *useless)
 {
     tn_status st = TN_OK;
-    const tnp_task *task = l->bench->task;
+    const tnp_task *task = l->selection->task;
     tnp_sample *sample = NULL;
     double *scores = NULL;
     tnp_loo_result result;
-    TN_TRY(judges(ctx, l->bench, &sample));
+    TN_TRY(judges(ctx, l->selection, &sample));
     *useless = false;
     if (sample) {
         TN_TRY(tnp_alloc_raw(ctx, sample->count * task->y.classes, sizeof *scores, &scores));
@@ -79,17 +81,17 @@ done:
     return st;
 }
 
-tn_status tnp_means_of_null(tn_ctx *ctx, const tnp_selection *bench, const tn_feed *const *feeds, size_t count,
+tn_status tnp_means_of_null(tn_ctx *ctx, const tnp_selection *selection, const tn_feed *const *feeds, size_t count,
                             const tnp_ridge *ridge, double *lambda, tnp_class_means **out)
 {
     tn_status st = TN_OK;
     tnp_class_means *means = NULL;
     bool useless = true;
     *out = NULL;
-    if (bench->task->kind != TN_TASK_MULTICLASS || !is_null(bench->task, ridge, lambda))
+    if (selection->task->kind != TN_TASK_MULTICLASS || !is_null(selection->task, ridge, lambda))
         return TN_OK;
-    TN_TRY(tnp_class_means_new(ctx, feeds, count, &bench->task->y, NULL, ridge->intercept, &means));
-    const tnp_left_out l = {bench, feeds, count, ridge, lambda, means, 1};
+    TN_TRY(tnp_class_means_new(ctx, feeds, count, &selection->task->y, NULL, ridge->intercept, &means));
+    const tnp_left_out l = {selection, feeds, count, ridge, lambda, means, 1};
     if (means->scale > 0)
         TN_TRY(is_useless(ctx, &l, &useless));
     if (!useless) {
@@ -110,17 +112,17 @@ static double is_right(const tnp_targets *y, size_t row, const double *scores)
     return y->cls[y->first[row]] == best ? 1 : 0;
 }
 
-/* Whether rows that are left out speak for the ridge alone: it is right more often than the mean of both by more than the standard
- * error of the difference. */
+/* Whether rows that are left out speak for the ridge alone: it is right more often than the mean of both by more than
+ * the standard error of the difference. */
 static tn_status ridge_is_better(tn_ctx *ctx, const tnp_left_out *both, bool *better)
 {
     tn_status st = TN_OK;
-    const tnp_targets *y = &both->bench->task->y;
+    const tnp_targets *y = &both->selection->task->y;
     tnp_left_out ridge = *both;
     tnp_sample *sample = NULL;
     double *one = NULL, *two = NULL, sum = 0, square = 0;
     ridge.share = 0;
-    TN_TRY(judges(ctx, both->bench, &sample));
+    TN_TRY(judges(ctx, both->selection, &sample));
     size_t n = sample ? sample->count : 0, k = y->classes;
     TN_TRY(tnp_alloc(ctx, n * k, sizeof *one, &one));
     TN_TRY(tnp_alloc(ctx, n * k, sizeof *two, &two));
@@ -141,7 +143,7 @@ done:
     return st;
 }
 
-tn_status tnp_means_of_few(tn_ctx *ctx, const tnp_selection *bench, const tn_feed *const *feeds, size_t count,
+tn_status tnp_means_of_few(tn_ctx *ctx, const tnp_selection *selection, const tn_feed *const *feeds, size_t count,
                            const tnp_ridge *ridge, const double *lambda, tnp_class_means **out)
 {
     tn_status st = TN_OK;
@@ -149,13 +151,13 @@ tn_status tnp_means_of_few(tn_ctx *ctx, const tnp_selection *bench, const tn_fee
     bool better = true;
     size_t few = 0;
     *out = NULL;
-    TN_TRY(tnp_few_rows(ctx, bench->task, ridge->dim, &few));
+    TN_TRY(tnp_few_rows(ctx, selection->task, ridge->dim, &few));
     for (size_t k = 0; k < ridge->classes; ++k)
-        few = bench->task->constant[k] || isfinite(lambda[k]) ? few : 0;
+        few = selection->task->constant[k] || isfinite(lambda[k]) ? few : 0;
     if (few == 0)
         return TN_OK;
-    TN_TRY(tnp_class_means_new(ctx, feeds, count, &bench->task->y, NULL, ridge->intercept, &means));
-    const tnp_left_out l = {bench, feeds, count, ridge, lambda, means, TNP_HALF};
+    TN_TRY(tnp_class_means_new(ctx, feeds, count, &selection->task->y, NULL, ridge->intercept, &means));
+    const tnp_left_out l = {selection, feeds, count, ridge, lambda, means, TNP_HALF};
     if (means->scale > 0)
         TN_TRY(ridge_is_better(ctx, &l, &better));
     if (!better) {

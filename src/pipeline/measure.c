@@ -2,9 +2,9 @@
  *
  * How good scores are that were made without their rows: what cross-validations go by, and what few rows cannot tell.
  *
- * A row of a class that the model has never seen is wrong whatever the model learned, and so is the order of a label that was
- * the same in all its rows: such rows and labels are left out, and where nothing is left the figure does not exist. Counting
- * them as errors was refused: with one row per class every C and lambda would be 0 % right. */
+ * A row of a class that the model has never seen is wrong whatever the model learned, and so is the order of a label
+ * that was the same in all its rows: such rows and labels are left out, and where nothing is left the figure does not
+ * exist. Counting them as errors was refused: with one row per class every C and lambda would be 0 % right. */
 #include "pipeline/parts.h"
 #include "learn/head/folds.h"
 #include "tenon/evaluate.h"
@@ -74,8 +74,8 @@ static void count_positives(const tnp_targets *y, const size_t *rows, size_t cou
             ++out[y->cls[p]];
 }
 
-/* As tnp_measure_rows where alone is false: a class is judged if the rows outside tell it from others. Else each of the rows was
- * left out by itself. */
+/* As tnp_measure_rows where alone is false: a class is judged if the rows outside tell it from others. Else each of the
+ * rows was left out by itself. */
 static tn_status measure_held_out(tn_ctx *ctx, const tnp_task *task, bool alone, const size_t *rows, size_t count,
                                   const float *scores, double *value)
 {
@@ -150,7 +150,7 @@ tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count)
 
 tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
 {
-    const tnp_task *task = c->bench->task;
+    const tnp_task *task = c->selection->task;
     tn_fit_info *info = c->info;
     bool cv = tnp_method_of(c->options->method)->cross_validates;
     tn_status st = tnp_folds_for(ctx, &task->y, task->kind, c->options->learn.folds, &info->folds);
@@ -173,7 +173,7 @@ void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross)
     info->grid = cross->grid;
     info->grid_mean = cross->mean;
     info->grid_se = cross->se;
-    info->grid_metric = metric_name(c->bench->task->kind);
+    info->grid_metric = metric_name(c->selection->task->kind);
     if (cross->best == SIZE_MAX)
         info->grid_note = "no fold holds a class that the rows outside it tell from others";
     cross->grid = cross->mean = cross->se = NULL; /* the info's now */
@@ -182,7 +182,7 @@ void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross)
 tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *c, double temperature)
 {
     static const char why[] = "too few rows of a class to leave one out and see how sure the head is";
-    if (temperature > 0 || c->bench->task->kind == TN_TASK_REGRESSION)
+    if (temperature > 0 || c->selection->task->kind == TN_TASK_REGRESSION)
         return TN_OK;
     if (c->options->learn.calibrate == TNP_CALIBRATE_YES)
         return tnp_fail(ctx, TN_ERR_DATA, "option calibrate yes: %s", why);

@@ -59,12 +59,12 @@ bool tnp_begins_with(const char *const *names, size_t count, const tn_head *from
 static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c, const tnp_online_shape *shape)
 {
     const tn_head *from = c->options->from;
-    bool same = from->rep_count == c->count && from->task == c->bench->task->kind;
+    bool same = from->rep_count == c->count && from->task == c->selection->task->kind;
     for (size_t m = 0; same && m < c->count; ++m) {
         const tnp_rep *rep = &from->reps[m];
         same = strcmp(rep->name, tn_features_name(tn_feed_features(c->feeds[m]))) == 0 &&
                rep->dim == tn_features_cols(tn_feed_features(c->feeds[m])) &&
-               rep->normalize == tn_feed_normalize(c->feeds[m]) && tnp_phi_same(rep->map, tn_feed_map(c->feeds[m]));
+               rep->normalize == tn_feed_normalize(c->feeds[m]) && tnp_map_same(rep->map, tn_feed_map(c->feeds[m]));
     }
     if (!same || !tnp_begins_with((const char *const *)c->labels->names, c->labels->classes, from))
         return tnp_fail(
@@ -81,7 +81,7 @@ static tn_status check_from(tn_ctx *ctx, const tnp_chosen *c, const tnp_online_s
 static tn_status check(tn_ctx *ctx, const tnp_chosen *c, const tnp_online_shape *shape)
 {
     const tnp_fit_options *o = c->options;
-    if (c->bench->task->kind == TN_TASK_REGRESSION)
+    if (c->selection->task->kind == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG, "option method %s needs classes, but the task is a regression",
                         c->info->method);
     if (o->learn.calibrate == TNP_CALIBRATE_YES)
@@ -128,7 +128,7 @@ static tn_status take_centre(tn_ctx *ctx, const tnp_chosen *c)
         for (size_t j = 0; j < tn_feed_cols(c->feeds[m]); ++j)
             any |= from->centre[at + j] != 0;
         if (any)
-            TN_TRY(tnp_feed_set_centre(ctx, c->bench->candidates->feeds[c->members[m]], from->centre + at));
+            TN_TRY(tnp_feed_set_centre(ctx, c->selection->candidates->feeds[c->members[m]], from->centre + at));
     }
 done:
     return st;
@@ -172,7 +172,7 @@ static tn_status measure(tn_ctx *ctx, void *arg, const float *w, double *value)
     online_job *job = arg;
     const tn_labels *labels = job->chosen->options->valid.labels;
     size_t rows = tn_scorer_rows(job->scorer), k = job->plan.shape.classes, right = 0, all = 0;
-    bool multilabel = job->chosen->bench->task->kind == TN_TASK_MULTILABEL;
+    bool multilabel = job->chosen->selection->task->kind == TN_TASK_MULTILABEL;
     tn_metrics *metrics = NULL;
     tnp_online_fill(w, job->probe);
     for (size_t start = 0, n; start < rows; start += n) {
@@ -198,9 +198,9 @@ static tn_status open_validation(tn_ctx *ctx, online_job *job)
     const tnp_valid *valid = &c->options->valid;
     size_t k = c->labels->classes;
     TN_TRY(tn_rows_agree(ctx, valid->features, valid->count, valid->labels));
-    if (valid->labels->task != c->bench->task->kind)
+    if (valid->labels->task != c->selection->task->kind)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: %s labels, but those of the training rows are %s", valid->labels->path,
-                        tn_task_name(valid->labels->task), tn_task_name(c->bench->task->kind)));
+                        tn_task_name(valid->labels->task), tn_task_name(c->selection->task->kind)));
     TN_TRY(tn_labels_map(ctx, valid->labels, (const char *const *)c->labels->names, k));
     TN_TRY(tn_scorer_new(ctx, job->probe, valid->features, valid->count, (tn_nan_policy)c->options->rank.nan,
                          &job->scorer));
@@ -226,7 +226,7 @@ static tn_status hash_data(tn_ctx *ctx, const online_job *job, const float *row_
 {
     tn_status st = TN_OK;
     const tnp_chosen *c = job->chosen;
-    const tnp_targets *y = &c->bench->task->y;
+    const tnp_targets *y = &c->selection->task->y;
     const size_t probes[] = {0, y->rows / 2, y->rows - 1};
     float *row = NULL;
     TN_TRY(tnp_alloc(ctx, job->plan.shape.dim, sizeof *row, &row));
@@ -260,7 +260,7 @@ static tn_status describe_run(tn_ctx *ctx, online_job *job, const float *row_wei
     TN_TRY(tnp_options_json(ctx, &used, &options));
     tnp_text_init(&text, ctx);
     tnp_text_add(&text, "%s rows %zu, columns %zu, validation rows %zu, hash %016llx, classes ", options,
-                 c->bench->task->y.rows, job->plan.shape.dim, job->scorer ? tn_scorer_rows(job->scorer) : 0,
+                 c->selection->task->y.rows, job->plan.shape.dim, job->scorer ? tn_scorer_rows(job->scorer) : 0,
                  (unsigned long long)hash);
     tnp_text_quotes(&text, (const char *const *)c->labels->names, c->labels->classes);
     TN_TRY(tnp_text_take(&text, &job->run));
@@ -285,7 +285,7 @@ static tn_status train(tn_ctx *ctx, online_job *job)
     float *row_weight = NULL;
     tnp_passes *passes = NULL;
     bool found = false;
-    TN_TRY(tnp_row_weights(ctx, c->bench->task, &o->learn, &row_weight));
+    TN_TRY(tnp_row_weights(ctx, c->selection->task, &o->learn, &row_weight));
     TN_TRY(tnp_online_search_new(ctx, &job->plan, &job->search));
     if (*o->online.checkpoint) {
         TN_TRY(tn_output_check(ctx, o->online.checkpoint));
@@ -293,8 +293,8 @@ static tn_status train(tn_ctx *ctx, online_job *job)
         TN_TRY(tnp_checkpoint_load(ctx, o->online.checkpoint, job->run, &job->plan, job->search, &found));
         job->plan.after_pass = save_checkpoint;
     }
-    bool balance = o->learn.class_weight == TNP_WEIGHT_BALANCED && c->bench->task->kind == TN_TASK_MULTILABEL;
-    const tnp_online_data data = {c->feeds, c->count, &c->bench->task->y, row_weight, balance, NULL};
+    bool balance = o->learn.class_weight == TNP_WEIGHT_BALANCED && c->selection->task->kind == TN_TASK_MULTILABEL;
+    const tnp_online_data data = {c->feeds, c->count, &c->selection->task->y, row_weight, balance, NULL};
     TN_TRY(tnp_passes_new(ctx, &data, &o->online, o->rank.seed, job->plan.shape.block, &passes));
     TN_TRY(tnp_online_search_run(ctx, &job->plan, passes, job->search));
 done:
@@ -346,7 +346,7 @@ tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         dim += tn_feed_cols(c->feeds[m]);
     job.plan = (tnp_online_plan){
         .rule = tnp_method_of(c->options->method)->rule,
-        .shape = tnp_online_shape_of(c->options, c->bench->task->kind, c->labels->classes, dim),
+        .shape = tnp_online_shape_of(c->options, c->selection->task->kind, c->labels->classes, dim),
         .epochs = online->epochs,
         .patience = online->patience,
         .arg = &job,

@@ -47,35 +47,35 @@ tn_status tnp_pick_feeds(tn_ctx *ctx, const tnp_candidates *c, const size_t *mem
     return st;
 }
 
-tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_selection *bench, const tnp_ridge *ridge, const size_t *members,
+tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_selection *selection, const tnp_ridge *ridge, const size_t *members,
                          size_t count, tnp_loo **out)
 {
     const tn_feed **feeds = NULL;
-    tn_status st = tnp_pick_feeds(ctx, bench->candidates, members, count, &feeds);
+    tn_status st = tnp_pick_feeds(ctx, selection->candidates, members, count, &feeds);
     if (st == TN_OK)
-        st = tnp_loo_new(ctx, ridge, feeds, count, &bench->task->y, bench->sample, out);
+        st = tnp_loo_new(ctx, ridge, feeds, count, &selection->task->y, selection->sample, out);
     tnp_free(feeds);
     return st;
 }
 
-tn_status tnp_judge_left_out(tn_ctx *ctx, const tnp_selection *bench, const double *predicted, tn_candidate *out)
+tn_status tnp_judge_left_out(tn_ctx *ctx, const tnp_selection *selection, const double *predicted, tn_candidate *out)
 {
     tn_status st = TN_OK;
-    const tnp_sample *sample = bench->sample;
-    size_t size = sample->count * bench->task->y.classes;
+    const tnp_sample *sample = selection->sample;
+    size_t size = sample->count * selection->task->y.classes;
     float *scores = NULL;
     tnp_loo_result result;
-    tnp_loo_judge(sample, &bench->task->y, bench->task->kind, predicted, &result);
+    tnp_loo_judge(sample, &selection->task->y, selection->task->kind, predicted, &result);
     out->loo_accuracy = result.accuracy;
     out->loo_se = result.se;
     out->loo_r2 = result.r2;
-    if (bench->task->kind != TN_TASK_MULTILABEL)
+    if (selection->task->kind != TN_TASK_MULTILABEL)
         return TN_OK;
     /* Of labels most are absent, so that being right about them says little: the order of the scores says more. */
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
     for (size_t i = 0; i < size; ++i)
         scores[i] = (float)predicted[i];
-    TN_TRY(tnp_measure_left_out(ctx, bench->task, sample->rows, sample->count, scores, &out->loo_mean_ap));
+    TN_TRY(tnp_measure_left_out(ctx, selection->task, sample->rows, sample->count, scores, &out->loo_mean_ap));
     if (isnan(out->loo_mean_ap))
         out->loo_mean_ap = 0;
 done:
@@ -84,7 +84,7 @@ done:
 }
 
 /* Of the head with the shared lambda, which is that of the class means where there is none. */
-static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *bench, const tnp_ridge *ridge,
+static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, const tnp_ridge *ridge,
                              const tn_evidence *evidence, const size_t *members, size_t count, tn_candidate *out)
 {
     tn_status st = TN_OK;
@@ -92,15 +92,15 @@ static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *bench, const tnp_
     tnp_class_means *means = NULL;
     double *lambda = NULL, *scores = NULL;
     size_t k = ridge->classes;
-    TN_TRY(tnp_pick_feeds(ctx, bench->candidates, members, count, &feeds));
+    TN_TRY(tnp_pick_feeds(ctx, selection->candidates, members, count, &feeds));
     TN_TRY(tnp_alloc(ctx, k, sizeof *lambda, &lambda));
     for (size_t c = 0; c < k; ++c)
-        lambda[c] = bench->task->constant[c] ? INFINITY : tnp_shared_or_null(evidence);
-    TN_TRY(tnp_means_of_null(ctx, bench, feeds, count, ridge, lambda, &means));
-    TN_TRY(tnp_alloc_raw(ctx, bench->sample->count * k, sizeof *scores, &scores));
-    const tnp_left_out l = {bench, feeds, count, ridge, lambda, means, means ? 1 : 0};
-    TN_TRY(tnp_left_out_scores(ctx, &l, bench->sample, scores));
-    TN_TRY(tnp_judge_left_out(ctx, bench, scores, out));
+        lambda[c] = selection->task->constant[c] ? INFINITY : tnp_shared_or_null(evidence);
+    TN_TRY(tnp_means_of_null(ctx, selection, feeds, count, ridge, lambda, &means));
+    TN_TRY(tnp_alloc_raw(ctx, selection->sample->count * k, sizeof *scores, &scores));
+    const tnp_left_out l = {selection, feeds, count, ridge, lambda, means, means ? 1 : 0};
+    TN_TRY(tnp_left_out_scores(ctx, &l, selection->sample, scores));
+    TN_TRY(tnp_judge_left_out(ctx, selection, scores, out));
 done:
     tnp_class_means_free(means);
     tnp_free(feeds);
@@ -126,7 +126,7 @@ static void copy_figures(const tn_evidence *e, tn_candidate *out)
     out->loo_accuracy = out->loo_se = out->loo_r2 = NAN;
 }
 
-tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *bench, const size_t *members, size_t count,
+tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *selection, const size_t *members, size_t count,
                           tn_candidate *out, tnp_ridge **ridge, tn_evidence **evidence)
 {
     tn_status st = TN_OK;
@@ -134,12 +134,12 @@ tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *bench, const size_t 
     tn_evidence *e = NULL;
     tn_candidate figures = {0};
     double begin = tnp_seconds();
-    TN_TRY(tnp_join_names(ctx, bench->candidates, members, count, &figures.name));
-    TN_TRY(tnp_ensemble_evidence(ctx, bench->ensemble, members, count, bench->task->constant, &bench->options->evidence,
-                                 &r, &e));
+    TN_TRY(tnp_join_names(ctx, selection->candidates, members, count, &figures.name));
+    TN_TRY(tnp_ensemble_evidence(ctx, selection->ensemble, members, count, selection->task->constant,
+                                 &selection->options->evidence, &r, &e));
     copy_figures(e, &figures);
-    if (bench->sample)
-        TN_TRY(measure_loo(ctx, bench, r, e, members, count, &figures));
+    if (selection->sample)
+        TN_TRY(measure_loo(ctx, selection, r, e, members, count, &figures));
     figures.seconds = tnp_seconds() - begin;
     *out = figures;
     figures.name = NULL;
@@ -160,10 +160,10 @@ done:
 
 tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const size_t *members, size_t count, double *log_evidence)
 {
-    tnp_selection bench = *(const tnp_selection *)arg;
+    tnp_selection selection = *(const tnp_selection *)arg;
     tn_candidate figures = {0};
-    bench.sample = NULL; /* the search goes by evidence alone */
-    tn_status st = tnp_measure_set(ctx, &bench, members, count, &figures, NULL, NULL);
+    selection.sample = NULL; /* the search goes by evidence alone */
+    tn_status st = tnp_measure_set(ctx, &selection, members, count, &figures, NULL, NULL);
     if (st == TN_OK)
         *log_evidence = figures.log_evidence;
     tnp_free(figures.name);

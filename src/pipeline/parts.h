@@ -53,21 +53,22 @@ typedef struct tnp_selection {
 
 /* Evidence and leave-one-out of a set into *out (named by its members), its ridge problem and evidence to the caller
  * when it asks for them. */
-tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *bench, const size_t *members, size_t count,
+tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *selection, const size_t *members, size_t count,
                           tn_candidate *out, tnp_ridge **ridge, tn_evidence **evidence);
 /* As tnp_set_fn: log evidence of a set; arg is a tnp_selection. */
 tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const size_t *members, size_t count, double *log_evidence);
 
-/* Feeds of a set, or of all candidates when members is NULL, in order; the array is the caller's, free with tnp_free. */
+/* Feeds of a set, or of all candidates when members is NULL, in order; the array is the caller's, free with tnp_free.
+ * */
 tn_status tnp_pick_feeds(tn_ctx *ctx, const tnp_candidates *candidates, const size_t *members, size_t count,
                          const tn_feed ***out);
-/* Leave-one-out of a set over the bench's sample. */
-tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_selection *bench, const tnp_ridge *ridge, const size_t *members,
+/* Leave-one-out of a set over the selection's sample. */
+tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_selection *selection, const tnp_ridge *ridge, const size_t *members,
                          size_t count, tnp_loo **out);
 
 /* A ridge problem, class means, or both, of a set: what tnp_left_out_scores makes again without some rows. */
 typedef struct tnp_left_out {
-    const tnp_selection *bench;
+    const tnp_selection *selection;
     const tn_feed *const *feeds; /* the set's */
     size_t count;
     const tnp_ridge *ridge;
@@ -85,23 +86,23 @@ tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const t
 /* The class means to take instead of the ridge where lambda is infinite, or beyond all eigenvalues, for all of many
  * classes; *out is NULL where it is not, or where they are of no use either. Then every lambda is infinite. Free with
  * tnp_class_means_free. */
-tn_status tnp_means_of_null(tn_ctx *ctx, const tnp_selection *bench, const tn_feed *const *feeds, size_t count,
+tn_status tnp_means_of_null(tn_ctx *ctx, const tnp_selection *selection, const tn_feed *const *feeds, size_t count,
                             const tnp_ridge *ridge, double *lambda, tnp_class_means **out);
 /* The class means that share a head of few rows with the ridge, TNP_HALF each; *out is NULL where classes have many
  * rows, no weights, or where rows that are left out speak for the ridge alone. */
 #define TNP_HALF 0.5
-tn_status tnp_means_of_few(tn_ctx *ctx, const tnp_selection *bench, const tn_feed *const *feeds, size_t count,
+tn_status tnp_means_of_few(tn_ctx *ctx, const tnp_selection *selection, const tn_feed *const *feeds, size_t count,
                            const tnp_ridge *ridge, const double *lambda, tnp_class_means **out);
 /* The lambda that all classes share, infinite also where it gains less than rounding can tell: with as many rows as
  * classes F may be flat in lambda. */
 double tnp_shared_or_null(const tn_evidence *evidence);
 
 /* Leave-one-out figures of predictions (sample rows, classes), into the loo_ members of *out. */
-tn_status tnp_judge_left_out(tn_ctx *ctx, const tnp_selection *bench, const double *predicted, tn_candidate *out);
+tn_status tnp_judge_left_out(tn_ctx *ctx, const tnp_selection *selection, const double *predicted, tn_candidate *out);
 
 /* A set that was chosen, and what its training may look at; figures go to info. */
 struct tnp_chosen {
-    const tnp_selection *bench;
+    const tnp_selection *selection;
     const tn_labels *labels;
     const tnp_fit_options *options;
     const size_t *members;
@@ -142,7 +143,8 @@ typedef struct tnp_option_table {
 /* How a head is made, from the same tables as the command line. Free with tn_text_free. */
 tn_status tnp_tables_json(tn_ctx *ctx, const tnp_option_table *tables, size_t count, char **out);
 tn_status tnp_options_json(tn_ctx *ctx, const tnp_fit_options *options, char **out);
-/* A head of a set, as of tnp_pick_feeds, with `sources` columns behind its own: everything but its options and its numbers. */
+/* A head of a set, as of tnp_pick_feeds, with `sources` columns behind its own: everything but its options and its
+ * numbers. */
 tn_status tnp_head_of_set(tn_ctx *ctx, const tnp_task *task, const tn_labels *labels, const char *method,
                           const tnp_candidates *candidates, const size_t *members, size_t count, size_t sources,
                           tn_head **out);

@@ -21,7 +21,7 @@ typedef struct prepared {
     tnp_task *task;
     tnp_candidates *candidates;
     tnp_sample *sample;
-    tnp_selection bench;
+    tnp_selection selection;
 } prepared;
 
 /* part: the rows go on from others, and need not have two classes of their own. weights: of the rows in least squares,
@@ -41,7 +41,7 @@ static tn_status prepare(tn_ctx *ctx, const tn_features *const *features, size_t
         TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, options->loo, options->seed, &s->sample));
     if (s->sample)
         TN_TRY(tnp_sample_judged(ctx, &s->task->y, s->task->kind, &s->sample));
-    s->bench = (tnp_selection){s->task, s->candidates, NULL, options, s->sample, options->loo == 0};
+    s->selection = (tnp_selection){s->task, s->candidates, NULL, options, s->sample, options->loo == 0};
 done:
     return st;
 }
@@ -55,17 +55,18 @@ static void prepared_free(prepared *s)
 
 /* Figures of candidate c from moments of its own, gone afterwards: memory is that of the widest candidate, not of
  * all. The caller gets the ridge problem and the evidence when it asks. */
-static tn_status measure_alone(tn_ctx *ctx, const tnp_selection *bench, size_t c, tn_candidate *out, tnp_ridge **ridge,
-                               tn_evidence **evidence)
+static tn_status measure_alone(tn_ctx *ctx, const tnp_selection *selection, size_t c, tn_candidate *out,
+                               tnp_ridge **ridge, tn_evidence **evidence)
 {
     tn_status st = TN_OK;
     tnp_ensemble *own = NULL;
-    const tn_feed *feed = bench->candidates->feeds[c];
-    tnp_candidates one = {.count = 1, .feeds = &bench->candidates->feeds[c], .names = &bench->candidates->names[c]};
-    tnp_selection alone = *bench;
+    const tn_feed *feed = selection->candidates->feeds[c];
+    tnp_candidates one = {
+        .count = 1, .feeds = &selection->candidates->feeds[c], .names = &selection->candidates->names[c]};
+    tnp_selection alone = *selection;
     size_t member = 0;
     double begin = tnp_seconds();
-    TN_TRY(tnp_ensemble_new(ctx, &feed, 1, &bench->task->y, bench->options->evidence.intercept, false, &own));
+    TN_TRY(tnp_ensemble_new(ctx, &feed, 1, &selection->task->y, selection->options->evidence.intercept, false, &own));
     alone.ensemble = own;
     alone.candidates = &one;
     TN_TRY(tnp_measure_set(ctx, &alone, &member, 1, out, ridge, evidence));
@@ -82,22 +83,22 @@ static tn_status name_transform(tn_ctx *ctx, const tnp_candidates *candidates, s
 }
 
 /* Every candidate on its own, in candidate order. */
-static tn_status rank_all(tn_ctx *ctx, const tnp_selection *bench, tn_ranking *ranking)
+static tn_status rank_all(tn_ctx *ctx, const tnp_selection *selection, tn_ranking *ranking)
 {
     tnp_share whole = tnp_progress_now(ctx);
     for (size_t c = 0; c < ranking->count; ++c) {
         tn_evidence *evidence = NULL;
-        tn_status st = tnp_progress_step(ctx, whole, bench->candidates->names[c], c, ranking->count);
-        if (st == TN_OK && bench->ensemble)
-            st = tnp_measure_set(ctx, bench, &c, 1, ranking->candidates[c], NULL, &evidence);
+        tn_status st = tnp_progress_step(ctx, whole, selection->candidates->names[c], c, ranking->count);
+        if (st == TN_OK && selection->ensemble)
+            st = tnp_measure_set(ctx, selection, &c, 1, ranking->candidates[c], NULL, &evidence);
         else if (st == TN_OK)
-            st = measure_alone(ctx, bench, c, ranking->candidates[c], NULL, &evidence);
+            st = measure_alone(ctx, selection, c, ranking->candidates[c], NULL, &evidence);
         if (st != TN_OK)
             return st;
         ranking->null_log_evidence = evidence->log_null;
         ranking->degenerate_classes = evidence->degenerate_classes;
         tn_evidence_free(evidence);
-        st = name_transform(ctx, bench->candidates, c, ranking->candidates[c]);
+        st = name_transform(ctx, selection->candidates, c, ranking->candidates[c]);
         if (st != TN_OK)
             return st;
     }
@@ -121,7 +122,7 @@ tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count
                                  TNP_FEED_LARGEST));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
     (void)tnp_progress_part(ctx, whole, SURVEY, 1);
-    TN_TRY(rank_all(ctx, &s.bench, ranking));
+    TN_TRY(rank_all(ctx, &s.selection, ranking));
     TN_TRY(tnp_progress_end(ctx));
     tnp_ranking_sort(ranking);
     ranking->seconds = tnp_seconds() - begin;
@@ -191,14 +192,14 @@ static tn_status choose_set(tn_ctx *ctx, prepared *s, tnp_search_kind how, tn_ra
     (void)tnp_progress_part(ctx, whole, 0, 0.5);
     if (n > 1 && how != TNP_SEARCH_BEST)
         TN_TRY(tnp_ensemble_new(ctx, (const tn_feed *const *)s->candidates->feeds, n, &s->task->y,
-                                s->bench.options->evidence.intercept, true, ensemble));
-    s->bench.ensemble = *ensemble;
+                                s->selection.options->evidence.intercept, true, ensemble));
+    s->selection.ensemble = *ensemble;
     (void)tnp_progress_part(ctx, whole, *ensemble ? 0.5 : 0, *ensemble ? 0.75 : 1);
-    TN_TRY(rank_all(ctx, &s->bench, ranking));
+    TN_TRY(rank_all(ctx, &s->selection, ranking));
     (void)tnp_progress_part(ctx, whole, 0.75, 1);
     for (size_t c = 0; c < n; ++c)
         singles[c] = ranking->candidates[c]->log_evidence;
-    TN_TRY(tnp_search_new(ctx, how, n, singles, tnp_set_evidence, &s->bench, search));
+    TN_TRY(tnp_search_new(ctx, how, n, singles, tnp_set_evidence, &s->selection, search));
 done:
     tnp_free(singles);
     return st;
@@ -210,8 +211,9 @@ static tn_status take_single(tn_ctx *ctx, prepared *s, tn_fit_info *info, tnp_se
 {
     tn_status st = TN_OK;
     tn_candidate *only = info->ranking->candidates[0];
-    TN_TRY(measure_alone(ctx, &s->bench, 0, info->chosen, ridge, evidence));
-    TN_TRY(tnp_search_new(ctx, TNP_SEARCH_BEST, 1, &info->chosen->log_evidence, tnp_set_evidence, &s->bench, search));
+    TN_TRY(measure_alone(ctx, &s->selection, 0, info->chosen, ridge, evidence));
+    TN_TRY(
+        tnp_search_new(ctx, TNP_SEARCH_BEST, 1, &info->chosen->log_evidence, tnp_set_evidence, &s->selection, search));
     char *name = NULL;
     TN_TRY(tnp_strdup(ctx, info->chosen->name, &name));
     *only = *info->chosen;
@@ -237,9 +239,10 @@ static tn_status choose(tn_ctx *ctx, prepared *s, const tnp_fit_options *options
         return take_single(ctx, s, info, search, ridge, evidence);
     TN_TRY(choose_set(ctx, s, (tnp_search_kind)options->select, info->ranking, ensemble, search));
     if (*ensemble)
-        TN_TRY(tnp_measure_set(ctx, &s->bench, (*search)->members, (*search)->count, info->chosen, ridge, evidence));
+        TN_TRY(
+            tnp_measure_set(ctx, &s->selection, (*search)->members, (*search)->count, info->chosen, ridge, evidence));
     else
-        TN_TRY(measure_alone(ctx, &s->bench, (*search)->members[0], info->chosen, ridge, evidence));
+        TN_TRY(measure_alone(ctx, &s->selection, (*search)->members[0], info->chosen, ridge, evidence));
 done:
     return st;
 }
@@ -289,14 +292,15 @@ tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count,
     TN_TRY(check_outputs(ctx, s.task, labels));
     TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
                             options, &info));
-    if (!s.sample && !s.bench.loo_off && needs_evidence(options, s.candidates->count))
+    if (!s.sample && !s.selection.loo_off && needs_evidence(options, s.candidates->count))
         info->loo_note = "every class has one row: left out, its class is unseen";
     choice = needs_evidence(options, s.candidates->count) ? CHOICE : SURVEY;
     (void)tnp_progress_part(ctx, whole, SURVEY, choice);
     TN_TRY(choose(ctx, &s, options, info, &ensemble, &search, &ridge, &evidence));
     TN_TRY(tnp_pick_feeds(ctx, s.candidates, search->members, search->count, &feeds));
     (void)tnp_progress_part(ctx, whole, choice, 1);
-    const tnp_chosen chosen = {&s.bench, labels, options, search->members, search->count, feeds, ridge, evidence, info};
+    const tnp_chosen chosen = {&s.selection, labels,   options, search->members, search->count, feeds,
+                               ridge,        evidence, info};
     TN_TRY(tnp_method_of(options->method)->train(ctx, &chosen, &head));
     TN_TRY(tnp_head_check(ctx, head));
     TN_TRY(tnp_progress_end(ctx));

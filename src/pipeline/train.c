@@ -74,8 +74,8 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     if (!isnan(c->info->eta))
         used.online.eta = c->info->eta;
     used.online.average = !used.online.no_average;
-    TN_TRY(tnp_head_of_set(ctx, c->bench->task, c->labels, c->info->method, c->bench->candidates, c->members, c->count,
-                           0, &head));
+    TN_TRY(tnp_head_of_set(ctx, c->selection->task, c->labels, c->info->method, c->selection->candidates, c->members,
+                           c->count, 0, &head));
     TN_TRY(tnp_options_json(ctx, &used, &head->options));
     head->log_evidence = c->info->chosen->log_evidence;
     *out = head;
@@ -107,9 +107,9 @@ static tn_status loo_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
 {
     tnp_loo *loo = NULL;
     *lambda = INFINITY;
-    if (!c->bench->sample)
+    if (!c->selection->sample)
         return TN_OK;
-    tn_status st = tnp_loo_of_set(ctx, c->bench, ridge, c->members, c->count, &loo);
+    tn_status st = tnp_loo_of_set(ctx, c->selection, ridge, c->members, c->count, &loo);
     if (st == TN_OK)
         st = tnp_loo_lambda(ctx, loo, ridge->spectrum, lambda);
     tnp_loo_free(loo);
@@ -131,7 +131,7 @@ static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
 static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
 {
     static const char *const words[] = {"auto", "shared", "per-class", "gcv", "loo", "fixed"};
-    const tnp_task *task = c->bench->task;
+    const tnp_task *task = c->selection->task;
     double one = c->options->lambda.value;
     tnp_lambda_rule rule = (tnp_lambda_rule)c->options->lambda.word;
     tn_status st = TN_OK;
@@ -155,7 +155,7 @@ static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
 static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, bool *found)
 {
     tn_status st = TN_OK;
-    const tnp_task *task = c->bench->task;
+    const tnp_task *task = c->selection->task;
     const tnp_learn_options *learn = &c->options->learn;
     double standard[21], *grid = NULL;
     size_t count = 0;
@@ -212,10 +212,10 @@ static tn_status choose_means(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge 
 {
     tn_status st = TN_OK;
     bool ours = c->options->method == TNP_METHOD_EVIDENCE && c->options->lambda.word == TNP_LAMBDA_AUTO;
-    TN_TRY(tnp_means_of_null(ctx, c->bench, c->feeds, c->count, ridge, c->info->lambda, means));
+    TN_TRY(tnp_means_of_null(ctx, c->selection, c->feeds, c->count, ridge, c->info->lambda, means));
     c->info->class_means = *means ? 1 : 0;
     if (ours && !*means)
-        TN_TRY(tnp_means_of_few(ctx, c->bench, c->feeds, c->count, ridge, c->info->lambda, means));
+        TN_TRY(tnp_means_of_few(ctx, c->selection, c->feeds, c->count, ridge, c->info->lambda, means));
     if (*means && c->info->class_means == 0)
         c->info->class_means = TNP_HALF;
 done:
@@ -245,13 +245,13 @@ static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const double 
 {
     tn_status st = TN_OK;
     float *scores = NULL;
-    const tnp_sample *sample = c->bench->sample;
+    const tnp_sample *sample = c->selection->sample;
     size_t size = sample->count * head->classes;
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
     for (size_t i = 0; i < size; ++i)
         scores[i] = (float)wide[i];
-    TN_TRY(tnp_hide_left_out(ctx, c->bench->task, sample->rows, sample->count, scores));
-    TN_TRY(tnp_temperature_fit(ctx, &c->bench->task->y, head->task, head->threshold, sample->rows, sample->count,
+    TN_TRY(tnp_hide_left_out(ctx, c->selection->task, sample->rows, sample->count, scores));
+    TN_TRY(tnp_temperature_fit(ctx, &c->selection->task->y, head->task, head->threshold, sample->rows, sample->count,
                                sample->weight, scores, &head->temperature));
 done:
     tnp_free(scores);
@@ -319,15 +319,15 @@ static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
     tn_status st = TN_OK;
     double *wide = NULL;
     bool calibrate = c->options->learn.calibrate != TNP_CALIBRATE_NO && head->task != TN_TASK_REGRESSION;
-    if (c->bench->sample) {
-        TN_TRY(tnp_alloc_raw(ctx, c->bench->sample->count * head->classes, sizeof *wide, &wide));
-        const tnp_left_out l = {c->bench, c->feeds, c->count, ridge, c->info->lambda, means, c->info->class_means};
-        TN_TRY(tnp_left_out_scores(ctx, &l, c->bench->sample, wide));
-        TN_TRY(tnp_judge_left_out(ctx, c->bench, wide, c->info->chosen));
+    if (c->selection->sample) {
+        TN_TRY(tnp_alloc_raw(ctx, c->selection->sample->count * head->classes, sizeof *wide, &wide));
+        const tnp_left_out l = {c->selection, c->feeds, c->count, ridge, c->info->lambda, means, c->info->class_means};
+        TN_TRY(tnp_left_out_scores(ctx, &l, c->selection->sample, wide));
+        TN_TRY(tnp_judge_left_out(ctx, c->selection, wide, c->info->chosen));
         if (calibrate)
             TN_TRY(loo_temperature(ctx, c, wide, head));
     }
-    if (calibrate && !c->bench->loo_off)
+    if (calibrate && !c->selection->loo_off)
         TN_TRY(tnp_say_no_probabilities(ctx, c, head->temperature));
 done:
     tnp_free(wide);
@@ -356,7 +356,7 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         TN_TRY(mix_means(ctx, means, c->info->class_means, head));
     TN_TRY(tnp_ridge_precisions(ctx, ridge, c->info->lambda, head->alpha, head->beta));
     memcpy(head->lambda, c->info->lambda, ridge->classes * sizeof *head->lambda);
-    finish_bias(c->bench->task, head);
+    finish_bias(c->selection->task, head);
     TN_TRY(judge_head(ctx, c, ridge, means, head));
     c->info->temperature = head->temperature;
     *out = head;

@@ -12,7 +12,8 @@ typedef struct tnp_safetensors tnp_safetensors;
 /* Opens a file and reads its header. Owned by the caller, free with tnp_safetensors_close. TN_ERR_IO,
  * TN_ERR_FORMAT with the byte position, TN_ERR_MEMORY, TN_ERR_BUDGET. */
 tn_status tnp_safetensors_load(tn_ctx *ctx, const char *path, tnp_safetensors **out);
-/* The same of bytes in memory, which live as long; path is what messages call them. bytes NULL: the file of that path. */
+/* The same of bytes in memory, which live as long; path is what messages call them. bytes NULL: the file of that path.
+ * */
 tn_status tnp_safetensors_parse(tn_ctx *ctx, const char *path, const tnp_bytes *bytes, tnp_safetensors **out);
 /* NULL is legal. */
 void tnp_safetensors_close(tnp_safetensors *file);

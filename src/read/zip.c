@@ -75,10 +75,10 @@ static tn_status read_end64(tn_ctx *ctx, const tnp_zip *zip, size_t at, director
         goto done;
     uint64_t place = get(locator + 8, 8);
     d->end = at - LOCATOR;
-    bool fits = d->end >= END64 && place <= d->end - END64;
-    if (fits)
+    bool lies_within = d->end >= END64 && place <= d->end - END64;
+    if (lies_within)
         TN_TRY(tnp_file_read(ctx, zip->file, (size_t)place, END64, record));
-    if (!fits || !signature(record, 6, 6))
+    if (!lies_within || !signature(record, 6, 6))
         TN_TRY(bad(ctx, zip, d->end, "zip64 locator points to no zip64 end record"));
     *d = (directory){get(record + 32, 8), get(record + 40, 8), get(record + 48, 8), (size_t)place};
 done:
@@ -187,10 +187,10 @@ tn_status tnp_zip_locate(tn_ctx *ctx, const tnp_zip *zip, tnp_zip_entry *entry)
     tn_status st = TN_OK;
     unsigned char local[LOCAL];
     size_t at = entry->header, size = tnp_file_size(zip->file);
-    bool fits = at <= size && size - at >= LOCAL;
-    if (fits)
+    bool lies_within = at <= size && size - at >= LOCAL;
+    if (lies_within)
         TN_TRY(tnp_file_read(ctx, zip->file, at, LOCAL, local));
-    if (!fits || !signature(local, 3, 4))
+    if (!lies_within || !signature(local, 3, 4))
         TN_TRY(bad(ctx, zip, at, "no local header of a member"));
     size_t data = LOCAL + (size_t)get(local + 26, 2) + (size_t)get(local + 28, 2);
     if (data > size - at || entry->packed > size - at - data)

@@ -18,8 +18,9 @@ typedef struct tnp_table {
 
 void tnp_table_init(tnp_table *table, tn_ctx *ctx, const char *align);
 void tnp_table_cell(tnp_table *table, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* A computed figure as every table shows it: four digits, of a value below 1 four behind the point, so that the figures of a
- * column can be compared by eye; - for NaN, inf for an infinite one. Values that people gave stay as they gave them. */
+/* A computed figure as every table shows it: four digits, of a value below 1 four behind the point, so that the figures
+ * of a column can be compared by eye; - for NaN, inf for an infinite one. Values that people gave stay as they gave
+ * them. */
 void tnp_table_value(tnp_table *table, double value);
 /* The same as text, into buf or static. */
 const char *tnp_four_digits(double value, char buf[32]);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A kernel as a picture, SVG: k(x, y) on [0, 1]^2 in colours, and below it, on the same axis of x, how many entries the kernel
- * was learned on, in a scale of logarithms. White is 0, red above, blue below, full colour the largest size.
+ * A kernel as a picture, SVG: k(x, y) on [0, 1]^2 in colours, and below it, on the same axis of x, how many entries the
+ * kernel was learned on, in a scale of logarithms. White is 0, red above, blue below, full colour the largest size.
  *
- * Cells are rectangles, 64 by 64: as many as the eye tells apart at this size, in 200 KB. A bitmap inside the SVG was refused:
- * it would need a PNG writer for no sharper a picture. */
+ * Cells are rectangles, 64 by 64: as many as the eye tells apart at this size, in 200 KB. A bitmap inside the SVG was
+ * refused: it would need a PNG writer for no sharper a picture. */
 #include "base/text.h"
 #include "tenon/report.h"
 

@@ -137,7 +137,8 @@ static void add_class(tnp_text *text, const tn_transfer_class *c, bool color)
     tnp_text_add(text, "\n");
 }
 
-/* Classes that are compared: the errors of each against the rest are in the JSON only, for no row is classified by them. */
+/* Classes that are compared: the errors of each against the rest are in the JSON only, for no row is classified by
+ * them. */
 static void add_compared(tnp_text *text, const tn_transfer_info *info, bool color)
 {
     tnp_text_raw(text, tnp_bold(color));

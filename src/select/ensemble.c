@@ -5,9 +5,9 @@
  *   primal   the joint Gram of all candidates holds X_a'X_b of every pair; a set is some of its rows and columns
  *   dual     XX' of a set is the sum of its members' XX'
  *
- * A set of D_S columns is solved in the dual when D_S >= N, or N - 1 with an intercept, where it is cheaper and more exact. Both are read before
- * the search starts: at most two passes over each file, whatever the number of sets, but for sets that need more digits
- * than moments hold (refine.c). */
+ * A set of D_S columns is solved in the dual when D_S >= N, or N - 1 with an intercept, where it is cheaper and more
+ * exact. Both are read before the search starts: at most two passes over each file, whatever the number of sets, but
+ * for sets that need more digits than moments hold (refine.c). */
 #include "select/ensemble.h"
 
 #include <math.h>
@@ -232,7 +232,7 @@ done:
     return st;
 }
 
-bool tnp_ensemble_has_room(const tn_ctx *ctx, const tnp_ensemble *e, size_t member)
+bool tnp_ensemble_within_budget(const tn_ctx *ctx, const tnp_ensemble *e, size_t member)
 {
     size_t dim = tn_feed_cols(e->feeds[member]);
     return dim < e->moments->dim &&

@@ -10,24 +10,24 @@
 typedef struct tnp_ensemble tnp_ensemble;
 
 /* Reads the moments that sets of these feeds need. feeds and y are borrowed while it lives. The primal joint Gram
- * is made when some set has fewer columns than rows, row products when some set has more. `sets`: whether sets of several
- * will be asked for, or single candidates only. TN_ERR_BUDGET with the figure, before reading. */
+ * is made when some set has fewer columns than rows, row products when some set has more. `sets`: whether sets of
+ * several will be asked for, or single candidates only. TN_ERR_BUDGET with the figure, before reading. */
 tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool intercept,
                            bool sets, tnp_ensemble **out);
 void tnp_ensemble_free(tnp_ensemble *ensemble);
 
-/* The ridge problem of the candidates `members` (ascending) side by side. An ensemble of one candidate that was made without
- * `sets` gives its moments away instead of copying them: it answers once. */
+/* The ridge problem of the candidates `members` (ascending) side by side. An ensemble of one candidate that was made
+ * without `sets` gives its moments away instead of copying them: it answers once. */
 tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count, tnp_ridge **out);
 
 /* Whether its moments can be had with more digits: they are of float products, or about a point far from the mean. */
 bool tnp_ensemble_can_widen(const tnp_ensemble *ensemble);
 /* Reads them again in double, about the means, in place of what there was. */
 tn_status tnp_ensemble_widen(tn_ctx *ctx, tnp_ensemble *ensemble);
-/* The same for one candidate of several alone: its ridge problem from such moments, which the ensemble does not keep; and
- * whether there is the memory for them beside those of all. */
+/* The same for one candidate of several alone: its ridge problem from such moments, which the ensemble does not keep;
+ * and whether there is the memory for them beside those of all. */
 tn_status tnp_ensemble_widen_one(tn_ctx *ctx, const tnp_ensemble *ensemble, size_t member, tnp_ridge **out);
-bool tnp_ensemble_has_room(const tn_ctx *ctx, const tnp_ensemble *ensemble, size_t member);
+bool tnp_ensemble_within_budget(const tn_ctx *ctx, const tnp_ensemble *ensemble, size_t member);
 
 /* The ridge problem and the evidence of a set, with as many digits as the set needs; refine.c. constant: as
  * tnp_evidence_new. Both are the caller's. */

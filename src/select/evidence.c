@@ -7,10 +7,10 @@
  *   fixed point:  lambda <- gamma R / (dof |w|^2)
  *
  * F may have two maxima, or none inside: on signed features the plain fixed point can run away (LogME
- * then answers wrongly or overflows). So F is first scanned by half decades of lambda, which costs one tridiagonal solve a point for
- * eight classes; the best point and the sign of its slope give a bracket; the chosen iteration runs inside it, in
- * log lambda, and a step that leaves it is replaced by bisection. Other maxima that the scan shows are compared with it
- * (golden section), and so is the null model, lambda = infinity.
+ * then answers wrongly or overflows). So F is first scanned by half decades of lambda, which costs one tridiagonal
+ * solve a point for eight classes; the best point and the sign of its slope give a bracket; the chosen iteration runs
+ * inside it, in log lambda, and a step that leaves it is replaced by bisection. Other maxima that the scan shows are
+ * compared with it (golden section), and so is the null model, lambda = infinity.
  *
  * Oracle: tests/ref/ref_evidence.c, the dense Gaussian log-likelihood by Cholesky. */
 #include "select/evidence.h"
@@ -74,8 +74,8 @@ static double newton_target(const tnp_spectrum *s, double x, const point *p)
     return x - slope / curve;
 }
 
-/* x0, x1 = f(x0), x2 = f(x1) to the point where the line through them meets the diagonal. Outside the bracket: x2, as in
- * the paper. Sets *error to the distance from x1, where the extrapolation is good. */
+/* x0, x1 = f(x0), x2 = f(x1) to the point where the line through them meets the diagonal. Outside the bracket: x2, as
+ * in the paper. Sets *error to the distance from x1, where the extrapolation is good. */
 static double aitken_target(class_lane *lane, double x1, double x2, double *error)
 {
     if (!lane->second) {
@@ -123,7 +123,8 @@ static double propose(const evidence_job *job, class_lane *lane, const point *p,
 }
 
 /* Takes what was found at lane->x, and sets the next x or ends the lane. A step out of the bracket is replaced by
- * bisection; so is, for the fast iterations, every step while the bracket shrinks by less than half in WATCH of them. */
+ * bisection; so is, for the fast iterations, every step while the bracket shrinks by less than half in WATCH of them.
+ * */
 static void advance(const evidence_job *job, class_lane *lane, const point *p)
 {
     double slope = p->gamma - job->s->dof * exp(lane->x) * p->ww / p->r, error = INFINITY, next;
@@ -323,7 +324,8 @@ static int ascending(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-/* Sums over classes, of which none may have used up the iterations; the median of lambda needs a sorted copy, put into `spare` (classes). */
+/* Sums over classes, of which none may have used up the iterations; the median of lambda needs a sorted copy, put into
+ * `spare` (classes). */
 static void summarise(const tnp_spectrum *s, const bool *constant, size_t most, tn_evidence *out, double *spare)
 {
     size_t n = 0;
@@ -390,9 +392,9 @@ void tn_evidence_free(tn_evidence *e)
     tnp_free(e);
 }
 
-/* Classes whose F has no upper bound: fewer directions of the features than rows reproduce the labels. Their optimum is the
- * smallest lambda although F falls there by a quarter nat an e-fold or more: dF/dlog lambda tends to (rank - dof)/2, which is 0
- * for labels that are merely interpolated and -1/2 a repeated row with its repeated label. */
+/* Classes whose F has no upper bound: fewer directions of the features than rows reproduce the labels. Their optimum is
+ * the smallest lambda although F falls there by a quarter nat an e-fold or more: dF/dlog lambda tends to (rank -
+ * dof)/2, which is 0 for labels that are merely interpolated and -1/2 a repeated row with its repeated label. */
 static size_t count_unbounded(const evidence_job *job)
 {
     size_t count = 0;

@@ -1,23 +1,24 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What rounding of the moments may have done to F. At the best lambda dF/dlambda = 0, so an error E of the matrix A, e of
- * every feature and eps of the sums moves F, to first order and with errors that are 0 on average, by about
+ * What rounding of the moments may have done to F. At the best lambda dF/dlambda = 0, so an error E of the matrix A, e
+ * of every feature and eps of the sums moves F, to first order and with errors that are 0 on average, by about
  *
  *   1/2 |tr (A + lambda I)^-1 E|  <=  1/2 norm/2 / (lambda + s_min)
  *   dof/(2R) |w'Ew|                =  dof/(2R) share sum_j g_j w_j^2     g: the diagonal of A before it was centred
  *   dof/R |r'ew|                   =  dof/R entry sqrt(residual |w|^2)
  *   dof/(2R) 16 eps y'y                                                  (primal: R is a difference)
  *
- * with norm, share and entry of tnp_noise: one standard deviation. sum_j g_j w_j^2 / |w|^2 needs the weights: it is taken for
- * SAMPLE classes, the largest stands for all; the dual has lambda u'Eu with |u|^2 = residual / lambda^2, and its bound `form`.
- * The first is the same E for every class and adds up, the others differ from class to class and add up as squares. The whole,
- * times SAFE, is set against |F|. Where norm is no small part of lambda + s_min the first order says nothing, and neither does F.
+ * with norm, share and entry of tnp_noise: one standard deviation. sum_j g_j w_j^2 / |w|^2 needs the weights: it is
+ * taken for SAMPLE classes, the largest stands for all; the dual has lambda u'Eu with |u|^2 = residual / lambda^2, and
+ * its bound `form`. The first is the same E for every class and adds up, the others differ from class to class and add
+ * up as squares. The whole, times SAFE, is set against |F|. Where norm is no small part of lambda + s_min the first
+ * order says nothing, and neither does F.
  *
- * And F may be highest below the floor of lambda, where moments have no digits. For lambda < floor the log-determinant only
- * takes more, and R >= residual(floor) - floor^2 |w|^2 / s_min, less the error of u'Au: what F could at most be there. An
- * infinite error says that this is more than what was found. Where the rows can be interpolated there is no such bound, but
- * F is level far below s_min: what is left of its slope at the floor is what it may still rise. (F of rows that repeat may
- * rise for ever: evidence.c counts it as unbounded.)
+ * And F may be highest below the floor of lambda, where moments have no digits. For lambda < floor the log-determinant
+ * only takes more, and R >= residual(floor) - floor^2 |w|^2 / s_min, less the error of u'Au: what F could at most be
+ * there. An infinite error says that this is more than what was found. Where the rows can be interpolated there is no
+ * such bound, but F is level far below s_min: what is left of its slope at the floor is what it may still rise. (F of
+ * rows that repeat may rise for ever: evidence.c counts it as unbounded.)
  * Measured against long double in tests/unit/test_precision.c. */
 #include "select/evidence.h"
 #include "select/scan.h"

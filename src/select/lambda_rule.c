@@ -110,8 +110,8 @@ tn_status tnp_gcv_lambda(tn_ctx *ctx, const tnp_spectrum *s, size_t rows, bool i
     null *= job.rows / ((job.rows - job.taken) * (job.rows - job.taken));
     if (s->rank > 0)
         TN_TRY(tnp_minimise_lambda(ctx, s, gcv_at, &job, &best, &value));
-    /* With two rows every lambda is the same, but for the rounding of N - gamma, which is of the order of lambda over the largest
-     * eigenvalue. */
+    /* With two rows every lambda is the same, but for the rounding of N - gamma, which is of the order of lambda over
+     * the largest eigenvalue. */
     double noise = 1e-6 + 64 * DBL_EPSILON * job.rows * s->largest / best;
     *lambda = value < null * (1 - noise) ? best : INFINITY;
 done:

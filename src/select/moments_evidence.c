@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Evidence from statistics alone: rows that were read elsewhere, merged, loaded from files. There are no rows to go back to:
- * what rounding may have left of the digits is in the result's error. */
+ * Evidence from statistics alone: rows that were read elsewhere, merged, loaded from files. There are no rows to go
+ * back to: what rounding may have left of the digits is in the result's error. */
 #include "learn/ridge/ridge.h"
 #include "select/evidence.h"
 

@@ -3,14 +3,15 @@
  * As many digits as a set needs, and no more: the log evidence is to be within 1e-6 of the exact one.
  *
  *   1   moments as they were read: float products for float files, which is right for features of networks
- *   2   moments in double about the means, read again: of a single candidate for itself, since the joint moments of all cost
+ *   2   moments in double about the means, read again: of a single candidate for itself, since the joint moments of all
+ * cost
  *       the square of how much wider they are; for the ensemble once, if any of its larger sets asks for it
  *   3   singular values of the rows (learn/root.c), for the one set, where double moments do not hold its spectrum
  *
- * A step is taken when the estimate of tnp_evidence_error is above GOAL; when a column changes by less than the noise; and when
- * eigenvalues that no constant column explains are lost in it. The last is no proof of harm: a column that depends on others
- * does it too. From 2 to 3 it counts only where 3 is quick, and for rows that repeat, where it takes no time. What is not
- * affordable stays as it is, and its error says so. */
+ * A step is taken when the estimate of tnp_evidence_error is above GOAL; when a column changes by less than the noise;
+ * and when eigenvalues that no constant column explains are lost in it. The last is no proof of harm: a column that
+ * depends on others does it too. From 2 to 3 it counts only where 3 is quick, and for rows that repeat, where it takes
+ * no time. What is not affordable stays as it is, and its error says so. */
 #include "select/ensemble.h"
 #include "select/evidence.h"
 
@@ -36,7 +37,7 @@ static void drop(tnp_ridge **ridge, tn_evidence **evidence)
 /* Step 2. */
 static tn_status widened(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count, tnp_ridge **out)
 {
-    if (count == 1 && tnp_ensemble_has_room(ctx, ensemble, members[0]))
+    if (count == 1 && tnp_ensemble_within_budget(ctx, ensemble, members[0]))
         return tnp_ensemble_widen_one(ctx, ensemble, members[0], out);
     tn_status st = tnp_ensemble_widen(ctx, ensemble);
     return st == TN_OK ? tnp_ensemble_ridge(ctx, ensemble, members, count, out) : st;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * F and its slope at every lambda of the scan for all classes. gamma and the log-determinant are the same for every class and are
- * taken once a point, and so are the pivots of T + lambda I; each tile of eight classes then costs one tridiagonal solve
- * without a division. */
+ * F and its slope at every lambda of the scan for all classes. gamma and the log-determinant are the same for every
+ * class and are taken once a point, and so are the pivots of T + lambda I; each tile of eight classes then costs one
+ * tridiagonal solve without a division. */
 #include "select/scan.h"
 
 #include <math.h>

@@ -22,9 +22,9 @@ typedef struct tnp_tri_out {
     double utu[TNP_LANES]; /* u'T u */
 } tnp_tri_out;
 
-/* phi at knots, for linear interpolation: value k of phi at knot i is rows[i * pad + k]. Two ways to number the cells of |x|:
- * shift 0, `cells` equal ones on [0, 1], a power of two, and |x| beyond 1 is 1; or by the bits of the float, cell c of |x| is
- * (bits >> shift) - first, its knots are c + 1 and c + 2, and knot 0 is phi(0). */
+/* phi at knots, for linear interpolation: value k of phi at knot i is rows[i * pad + k]. Two ways to number the cells
+ * of |x|: shift 0, `cells` equal ones on [0, 1], a power of two, and |x| beyond 1 is 1; or by the bits of the float,
+ * cell c of |x| is (bits >> shift) - first, its knots are c + 1 and c + 2, and knot 0 is phi(0). */
 typedef struct tnp_knots {
     const float *rows;
     size_t rank, pad; /* values of phi, and the same rounded up to 8 */
@@ -73,8 +73,8 @@ typedef struct tnp_simd {
     void (*confident_move)(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n);
     /* True when |x[i]| <= most, a finite number, for all: no value is NaN, infinite or larger. */
     bool (*all_within)(const float *x, size_t n, float most);
-    /* p = softmax(s), in place allowed, n > 0; returns log sum exp s. exp is within 4 units in the last place; below exp(-87) of
-     * the largest it stays there instead of falling to 0. */
+    /* p = softmax(s), in place allowed, n > 0; returns log sum exp s. exp is within 4 units in the last place; below
+     * exp(-87) of the largest it stays there instead of falling to 0. */
     double (*softmax)(const float *s, float *p, size_t n);
     /* out[0] = sum p z, out[1] = sum p z^2, summed in double. */
     void (*moments)(const float *p, const float *z, size_t n, double *out);
@@ -82,27 +82,28 @@ typedef struct tnp_simd {
      * scratch. Positive definiteness is the caller's promise. */
     void (*tri_solve)(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
                       double *pivot, tnp_tri_out *out);
-    /* The same for one lambda whose pivots are known: inverse (n) = 1/d of tri_solve. No division is left, which makes it four
-     * times as fast. */
+    /* The same for one lambda whose pivots are known: inverse (n) = 1/d of tri_solve. No division is left, which makes
+     * it four times as fast. */
     void (*tri_solve_known)(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
                             double *u, tnp_tri_out *out);
-    /* For n rows of d values, `stride` apart: which of `count` centroids is nearest, the first of equals, and its squared
-     * distance. Value j of centroid c is lanes[j * TNP_CODES + c]; count is a multiple of 16, and centroids that are none
-     * hold infinity. Codes are written `step` bytes apart. A row with NaN gets code 0. */
+    /* For n rows of d values, `stride` apart: which of `count` centroids is nearest, the first of equals, and its
+     * squared distance. Value j of centroid c is lanes[j * TNP_CODES + c]; count is a multiple of 16, and centroids
+     * that are none hold infinity. Codes are written `step` bytes apart. A row with NaN gets code 0. */
     void (*nearest)(const float *x, size_t stride, size_t n, size_t d, const float *lanes, size_t count, uint8_t *code,
                     size_t step, float *distance);
-    /* phi of the entries x[j] * factor, one after the other: out (n, rank), or (n, 2 rank) when split. Returns how many entries
-     * other than 0 have no cell; phi(0) stands in their place. */
+    /* phi of the entries x[j] * factor, one after the other: out (n, rank), or (n, 2 rank) when split. Returns how many
+     * entries other than 0 have no cell; phi(0) stands in their place. */
     size_t (*map_entries)(const tnp_knots *knots, const float *x, float factor, size_t n, float *out);
-    /* Rows place[i] of tile (any, TNP_PANEL) += a_i b, for n rows a (n, rank) and b (rank, TNP_PANEL). Places differ. */
+    /* Rows place[i] of tile (any, TNP_PANEL) += a_i b, for n rows a (n, rank) and b (rank, TNP_PANEL). Places differ.
+     * */
     void (*outer_add)(const float *a, const uint16_t *place, size_t n, size_t rank, const float *b, float *tile);
-    /* Tiles (rows, TNP_LANES) one after the other: t = X'q, value l of tile b at 8 b + l; then with columns centred, rows weighted
-     * and the result scaled, t_j = inverse_j sum_i q_i u_i (x_ij - mean_j). */
+    /* Tiles (rows, TNP_LANES) one after the other: t = X'q, value l of tile b at 8 b + l; then with columns centred,
+     * rows weighted and the result scaled, t_j = inverse_j sum_i q_i u_i (x_ij - mean_j). */
     void (*tile_products)(const double *x, size_t tiles, size_t rows, const double *q, double *t);
     void (*centred_products)(const float *x, size_t tiles, size_t rows, const double *q, const double *u,
                              const double *mean, const double *inverse, double *t);
-    /* g -= t step, c -= t^2 inverse for n columns, a multiple of TNP_LANES; returns the largest g^2/(lambda + c), columns with a
-     * denominator of `least` or below left out, 0 when there is none. */
+    /* g -= t step, c -= t^2 inverse for n columns, a multiple of TNP_LANES; returns the largest g^2/(lambda + c),
+     * columns with a denominator of `least` or below left out, 0 when there is none. */
     double (*greedy_gains)(size_t n, const double *t, double step, double inverse, double lambda, double least,
                            double *g, double *c);
     /* One round of coordinate descent; returns the largest change, times its diagonal. */
@@ -111,14 +112,14 @@ typedef struct tnp_simd {
     float (*largest_size)(const float *x, size_t n);
     /* out[i] = x[i] inverse as a whole number, within 0.501 when it is below 2^15. */
     void (*round_steps)(const float *x, float inverse, int16_t *out, size_t n);
-    /* out (count, TNP_BUNDLE) = rows lanes', exactly. Value j of sample l is lanes[(j / 2 * TNP_BUNDLE + l) * 2 + j % 2]. No sum of
-     * sizes of products may reach 2^31. */
+    /* out (count, TNP_BUNDLE) = rows lanes', exactly. Value j of sample l is lanes[(j / 2 * TNP_BUNDLE + l) * 2 + j %
+     * 2]. No sum of sizes of products may reach 2^31. */
     void (*pair_products)(const int16_t *rows, size_t stride, size_t count, const int16_t *lanes, size_t pairs,
                           int32_t *out);
-    /* The highest of the lowest values that n scores can have; and which can have `level` or more, ascending, or are no numbers;
-     * returns how many. */
-    float (*highest_floor)(const tnp_score_bounds *guess, size_t n);
-    size_t (*may_reach)(const tnp_score_bounds *guess, float level, size_t n, uint32_t *out);
+    /* The highest of the lowest values that n scores can have; and which can have `level` or more, ascending, or are no
+     * numbers; returns how many. */
+    float (*highest_floor)(const tnp_score_bounds *bounds, size_t n);
+    size_t (*may_reach)(const tnp_score_bounds *bounds, float level, size_t n, uint32_t *out);
 } tnp_simd;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

@@ -397,7 +397,8 @@ static void nearest(const float *x, size_t stride, size_t n, size_t d, const flo
     }
 }
 
-/* Eight sizes >= 0: where the low knots of their cells begin, and the places in them. Returns the lanes that have no cell. */
+/* Eight sizes >= 0: where the low knots of their cells begin, and the places in them. Returns the lanes that have no
+ * cell. */
 static int find_cells(const tnp_knots *knots, __m256 size, uint32_t *begin, __m256 *place)
 {
     __m256i cell, none = _mm256_setzero_si256();
@@ -447,8 +448,8 @@ static __m256 between(const float *low, size_t pad, float a, float b)
                            _mm256_mul_ps(_mm256_set1_ps(a), _mm256_loadu_ps(low)));
 }
 
-/* Entries [0, count) of a tile. The last eight values of an entry are written whole, since the next entry covers what is too
- * much; where that would go beyond `end` they are masked. */
+/* Entries [0, count) of a tile. The last eight values of an entry are written whole, since the next entry covers what
+ * is too much; where that would go beyond `end` they are masked. */
 static float *map_tile(const tnp_knots *knots, const uint32_t *begin, const float *a, const float *b, size_t count,
                        float *out, const float *end)
 {

@@ -296,8 +296,8 @@ static void tri_solve_known(size_t n, const double *diag, const double *off, con
     _mm512_storeu_pd(out->utu, utu);
 }
 
-/* Four rows at a time, so that a centroid's values are loaded once for them; of a lane the first of equals stays, and of
- * the lanes the lowest code. Rows beyond n repeat the last one. */
+/* Four rows at a time, so that a centroid's values are loaded once for them; of a lane the first of equals stays, and
+ * of the lanes the lowest code. Rows beyond n repeat the last one. */
 static void nearest(const float *x, size_t stride, size_t n, size_t d, const float *lanes, size_t count, uint8_t *code,
                     size_t step, float *distance)
 {
@@ -336,7 +336,8 @@ static void nearest(const float *x, size_t stride, size_t n, size_t d, const flo
     }
 }
 
-/* Sixteen sizes >= 0: where the low knots of their cells begin, and the places in them. Returns the lanes that have no cell. */
+/* Sixteen sizes >= 0: where the low knots of their cells begin, and the places in them. Returns the lanes that have no
+ * cell. */
 static __mmask16 find_cells(const tnp_knots *knots, __m512 size, uint32_t *begin, __m512 *place)
 {
     __mmask16 none = 0;
@@ -378,8 +379,8 @@ static __m256 between(const float *low, size_t pad, float a, float b)
                            _mm256_mul_ps(_mm256_set1_ps(a), _mm256_loadu_ps(low)));
 }
 
-/* Entries [0, count) of a tile. The last eight values of an entry are written whole, since the next entry covers what is too
- * much; where that would go beyond `end` they are masked. */
+/* Entries [0, count) of a tile. The last eight values of an entry are written whole, since the next entry covers what
+ * is too much; where that would go beyond `end` they are masked. */
 static float *map_tile(const tnp_knots *knots, const uint32_t *begin, const float *a, const float *b, size_t count,
                        float *out, const float *end)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loops around coarse scores, in plain C that compilers turn into vectors: each file of kernels includes them and so compiles
- * them for its own instruction set. */
+ * Loops around coarse scores, in plain C that compilers turn into vectors: each file of kernels includes them and so
+ * compiles them for its own instruction set. */
 #ifndef TNP_SIMD_COARSE_H
 #define TNP_SIMD_COARSE_H
 
@@ -10,7 +10,8 @@
 #include <math.h>
 #include <string.h>
 
-/* The bits of a float without its sign are ordered as its size is, and NaN is the largest: a maximum that compilers vectorise. */
+/* The bits of a float without its sign are ordered as its size is, and NaN is the largest: a maximum that compilers
+ * vectorise. */
 static float largest_size(const float *x, size_t n)
 {
     uint32_t most = 0;
@@ -36,7 +37,8 @@ static void round_steps(const float *x, float inverse, int16_t *out, size_t n)
     }
 }
 
-/* Scores that are not numbers are passed over here, and never below anything there. Lanes of constant count: vectors. */
+/* Scores that are not numbers are passed over here, and never below anything there. Lanes of constant count: vectors.
+ * */
 static float highest_floor(const tnp_score_bounds *g, size_t n)
 {
     enum { LANES = 32 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Loops over eight doubles side by side: each file of kernels includes them and so compiles them for its own instruction set.
- * In vectors of the compiler (GCC's and Clang's), as wide as a register of the set: constant trip counts alone were left as
- * scalar code by GCC 12, and vectors of more than a register go through memory there. */
+ * Loops over eight doubles side by side: each file of kernels includes them and so compiles them for its own
+ * instruction set. In vectors of the compiler (GCC's and Clang's), as wide as a register of the set: constant trip
+ * counts alone were left as scalar code by GCC 12, and vectors of more than a register go through memory there. */
 #ifndef TNP_SIMD_LANES_H
 #define TNP_SIMD_LANES_H
 

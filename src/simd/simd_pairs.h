@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Coarse products, of whole numbers of 16 bits: each file of kernels includes them and so compiles them for its own instruction
- * set. Two products at a time are multiplied and added to sums of 32 bits, at least twice the speed of floats; sums of whole
- * numbers do not depend on their order, so all sets and all threads give the same bits. */
+ * Coarse products, of whole numbers of 16 bits: each file of kernels includes them and so compiles them for its own
+ * instruction set. Two products at a time are multiplied and added to sums of 32 bits, at least twice the speed of
+ * floats; sums of whole numbers do not depend on their order, so all sets and all threads give the same bits. */
 #ifndef TNP_SIMD_PAIRS_H
 #define TNP_SIMD_PAIRS_H
 

@@ -6,8 +6,8 @@
  *   tenon-codes   the same, and codes (rows x groups, U8); read/codes.c reads it
  *   metadata      format, version, sub, created_by
  *
- * Codes carry their centroids: 1 KB per column against the trouble of two files that must stay together. They are written
- * block by block, so that the memory needed does not grow with the rows. Row identifiers are not kept. */
+ * Codes carry their centroids: 1 KB per column against the trouble of two files that must stay together. They are
+ * written block by block, so that the memory needed does not grow with the rows. Row identifiers are not kept. */
 #include "encode/pq.h"
 #include "simd/simd.h"
 #include "store/store.h"

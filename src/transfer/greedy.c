@@ -11,7 +11,7 @@
  * One pass over Z a step: t of a run of tiles, then its g, its c and its largest gain while they are in the nearest
  * cache. P is never formed: P = I - sum_s q_s q_s'/den_s, so q costs O(rows |S|). The q_s'z_i/den_s found on the way
  * are the row of the unit lower factor L of C_S + lambda I and den its pivots, so the weights of every prefix are one
- * back substitution. With lambda = 0, P is a projection and the q are orthogonal: a second sweep keeps them so.
+ * back substitution. With lambda = 0, P is a projection and the q are orthogonal: a second round keeps them so.
  *
  * With C at hand (problem.h), which all labels of the same columns share, t comes from it and from the t of the steps
  * before,
@@ -39,7 +39,7 @@ static const double left_least = 1e-10;        /* of a column's variance */
 static const double least_lambda_share = 1e-7; /* of the trace of C, for steps from C: weights to some 1e-9 */
 
 typedef struct scan_job {
-    const tnp_simd *kernels;
+    const tnp_simd *simd;
     const tnp_transfer_problem *problem;
     const double *q;              /* (rows); NULL: t by products */
     bool by_products;             /* of C, once there is a pick: */
@@ -67,15 +67,15 @@ static double *step_at(double *steps, size_t tiles, size_t step, size_t tile)
 }
 
 /* t (count tiles, at most a run) = sum_s row_s step_s over the first n steps, tiles [first, first + count). */
-static void steps_product(const tnp_simd *kernels, double *steps, size_t tiles, size_t n, const double *row,
-                          size_t first, size_t count, double *t)
+static void steps_product(const tnp_simd *simd, double *steps, size_t tiles, size_t n, const double *row, size_t first,
+                          size_t count, double *t)
 {
     double sum[TNP_TILE_RUN * TNP_TILE];
     memset(t, 0, count * TNP_TILE * sizeof *t);
     for (size_t s = 0; s < n; s += BLOCK) {
         double part[BLOCK] = {0};
         memcpy(part, row + s, tnp_min(BLOCK, n - s) * sizeof *part);
-        kernels->tile_products(step_at(steps, tiles, s, first), count, BLOCK, part, sum);
+        simd->tile_products(step_at(steps, tiles, s, first), count, BLOCK, part, sum);
         for (size_t j = 0; j < count * TNP_TILE; ++j)
             t[j] += sum[j];
     }
@@ -94,7 +94,7 @@ static double gain_of(double g, double c, double lambda)
 static void scan_products(const scan_job *job, size_t first, size_t count, double *t)
 {
     size_t tiles = job->problem->columns->tiles;
-    steps_product(job->kernels, job->before, tiles, job->taken, job->row, first, count, t);
+    steps_product(job->simd, job->before, tiles, job->taken, job->row, first, count, t);
     for (size_t b = 0; b < count; ++b) {
         double *kept = step_at(job->before, tiles, job->taken, first + b);
         for (size_t l = 0; l < TNP_TILE; ++l)
@@ -111,8 +111,8 @@ static void scan_run(void *arg, size_t run)
         tnp_transfer_tiles_product(job->problem, first, count, job->q, t);
     else
         scan_products(job, first, count, t);
-    job->best[run] = job->kernels->greedy_gains(count * TNP_TILE, t, job->step, job->inverse, job->lambda, left_least,
-                                                job->g + first * TNP_TILE, job->c + first * TNP_TILE);
+    job->best[run] = job->simd->greedy_gains(count * TNP_TILE, t, job->step, job->inverse, job->lambda, left_least,
+                                             job->g + first * TNP_TILE, job->c + first * TNP_TILE);
 }
 
 /* The lowest column with a gain of at least `enough`, which some column has. */
@@ -142,9 +142,9 @@ static bool next_pick(const scan_job *job, size_t runs, size_t steps, size_t *pi
     return true;
 }
 
-static tn_status more_room(tn_ctx *ctx, scan_job *job, tnp_greedy_path *path)
+static tn_status enlarge(tn_ctx *ctx, scan_job *job, tnp_greedy_path *path)
 {
-    size_t old = path->room, now = tnp_max(BLOCK, 2 * old), m = path->rows, triangle = 0, wide = 0;
+    size_t old = path->capacity, now = tnp_max(BLOCK, 2 * old), m = path->rows, triangle = 0, wide = 0;
     size_t tiles = job->problem->columns->tiles;
     tn_status st = TN_OK;
     TN_TRY(tnp_mul(ctx, now, now, &triangle));
@@ -158,7 +158,7 @@ static tn_status more_room(tn_ctx *ctx, scan_job *job, tnp_greedy_path *path)
         TN_TRY(tnp_grow(ctx, &job->before, steps_size(tiles, old), steps_size(tiles, now), sizeof(double)));
     else
         TN_TRY(tnp_grow(ctx, &path->q, old * m, wide, sizeof(double)));
-    path->room = now;
+    path->capacity = now;
 done:
     return st;
 }
@@ -175,9 +175,9 @@ static double dot(size_t n, const double *a, const double *b)
     return sum[0] + sum[1] + (sum[2] + sum[3]);
 }
 
-/* q = P z and the row of L, with the picks so far. The sweep takes its coefficients from `from`: z the first time, and
+/* q = P z and the row of L, with the picks so far. Coefficients come from `from`: z the first time, and
  * for a projection what is left of it the second. */
-static void sweep(const tnp_greedy_path *path, const double *from, double *q, double *row)
+static void take_off_picks(const tnp_greedy_path *path, const double *from, double *q, double *row)
 {
     size_t m = path->rows;
     for (size_t s = 0; s < path->count; ++s) {
@@ -206,10 +206,10 @@ static void project(const scan_job *job, const state *s, size_t pick, const tnp_
     double *q = path->q + n * m, *row = row_of_lower(path, n);
     tnp_transfer_column(job->problem, pick, s->z);
     memcpy(q, s->z, m * sizeof *q);
-    sweep(path, s->z, q, row);
+    take_off_picks(path, s->z, q, row);
     if (job->lambda == 0) {
         memcpy(s->rest, q, m * sizeof *q);
-        sweep(path, s->rest, q, row);
+        take_off_picks(path, s->rest, q, row);
     }
     *g = dot(m, s->z, s->r);
     *den = job->lambda + dot(m, s->z, q);
@@ -268,11 +268,11 @@ static tn_status walk(tn_ctx *ctx, scan_job *job, const state *s, double delta, 
     const tnp_transfer_problem *p = job->problem;
     tn_status st = TN_OK;
     size_t runs = (p->columns->tiles + TNP_TILE_RUN - 1) / TNP_TILE_RUN, pick = 0;
-    TN_TRY(more_room(ctx, job, path));
+    TN_TRY(enlarge(ctx, job, path));
     while (path->count < most) {
         TN_TRY(tnp_cancelled(ctx));
-        if (path->count == path->room)
-            TN_TRY(more_room(ctx, job, path));
+        if (path->count == path->capacity)
+            TN_TRY(enlarge(ctx, job, path));
         if (path->count > 0)
             aim(job, path);
         double flops = job->q ? 3.0 * (double)p->rows : 2.0 * (double)path->count;
@@ -293,7 +293,7 @@ tn_status tnp_greedy_path_new(tn_ctx *ctx, const tnp_transfer_problem *problem, 
     tnp_greedy_path *path = NULL;
     state s = {NULL, NULL, NULL};
     /* The first scan makes g = Z'y of g = 0: step -1, c as it is. */
-    scan_job job = {.kernels = tnp_simd_get(), .problem = problem, .q = problem->target, .lambda = lambda, .step = -1};
+    scan_job job = {.simd = tnp_simd_get(), .problem = problem, .q = problem->target, .lambda = lambda, .step = -1};
     if (lambda != 0 && !(lambda >= 1e-6 && isfinite(lambda)))
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "transfer: lambda is %g, expected 0 or a number from 1e-6", lambda));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *path, &path));
@@ -355,7 +355,7 @@ void tnp_greedy_weights(const tnp_greedy_path *path, size_t prefix, double *w)
 void tnp_greedy_predict(const tnp_greedy_path *path, const tnp_transfer_problem *problem, const size_t *rows,
                         size_t row_count, double *work, double *out)
 {
-    const tnp_simd *kernels = tnp_simd_get();
+    const tnp_simd *simd = tnp_simd_get();
     size_t wide = path->count + 1, tiles = (row_count + TNP_TILE - 1) / TNP_TILE;
     for (size_t i = 0; i < row_count; ++i)
         out[i * wide] = problem->target_mean;
@@ -363,7 +363,7 @@ void tnp_greedy_predict(const tnp_greedy_path *path, const tnp_transfer_problem 
     for (size_t s = 0; s < path->count; ++s) {
         size_t j = path->picks[s];
         double solved[TNP_GREEDY_ROWS], step = problem->target_scale * path->solved[s];
-        steps_product(kernels, work, tiles, s, row_of_lower(path, s), 0, tiles, solved);
+        steps_product(simd, work, tiles, s, row_of_lower(path, s), 0, tiles, solved);
         for (size_t i = 0; i < row_count; ++i) {
             double z = (tnp_transfer_value(problem->columns, rows[i], j) - problem->mean[j]) * problem->inverse[j];
             double v = z - solved[i];

@@ -11,11 +11,11 @@ typedef struct tnp_greedy_path {
     size_t *picks;      /* (count): columns, in the order they were chosen */
     double *objective;  /* (count): b_S'(C_S + lambda I)^-1 b_S of the first s + 1 picks */
     /* C_S + lambda I = L D L' with unit lower L: what weights are solved from. */
-    double *solved; /* (count): (L^-1 b)_s / D_s */
-    double *lower;  /* row s of L at s(s - 1)/2, s values */
-    double *pivot;  /* (count): D */
-    double *q;      /* (count, rows): q_s = P z_s, P before z_s was added */
-    size_t room;    /* picks there is memory for */
+    double *solved;  /* (count): (L^-1 b)_s / D_s */
+    double *lower;   /* row s of L at s(s - 1)/2, s values */
+    double *pivot;   /* (count): D */
+    double *q;       /* (count, rows): q_s = P z_s, P before z_s was added */
+    size_t capacity; /* picks there is memory for */
 } tnp_greedy_path;
 
 /* At most `most` picks; ends when nothing is left to gain, and from the second pick on when the gain is below delta: a

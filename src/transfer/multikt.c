@@ -56,14 +56,14 @@ static double threshold(size_t n, double tau, double *a)
     }
 }
 
-void tnp_project_l1(size_t n, double tau, double *b, double *room)
+void tnp_project_l1(size_t n, double tau, double *b, double *scratch)
 {
     double sum = 0;
     for (size_t j = 0; j < n; ++j)
-        sum += room[j] = fabs(b[j]);
+        sum += scratch[j] = fabs(b[j]);
     if (sum <= tau)
         return;
-    double theta = threshold(n, tau, room);
+    double theta = threshold(n, tau, scratch);
     for (size_t j = 0; j < n; ++j) {
         double rest = fabs(b[j]) - theta;
         b[j] = rest > 0 ? copysign(rest, b[j]) : 0;
@@ -125,8 +125,8 @@ static void descend_l1(void *arg, size_t which)
     const descent *d = arg;
     size_t m = d->problem->rows, n = d->sources, width = d->width;
     double tau = tnp_transfer_tau(which), least = INFINITY;
-    double *beta = d->scratch + which * (3 * width + 5 * m), *gradient = beta + width, *room = gradient + width;
-    double *now = room + width, *slope = now + m;
+    double *beta = d->scratch + which * (3 * width + 5 * m), *gradient = beta + width, *scratch = gradient + width;
+    double *now = scratch + width, *slope = now + m;
     memset(beta, 0, n * sizeof *beta);
     for (size_t step = 1; step <= STEPS; ++step) {
         predict(d, beta, now);
@@ -142,7 +142,7 @@ static void descend_l1(void *arg, size_t which)
         double length = tau / (sqrt(square) * sqrt((double)step));
         for (size_t j = 0; j < n; ++j)
             beta[j] -= length * gradient[j];
-        tnp_project_l1(n, tau, beta, room);
+        tnp_project_l1(n, tau, beta, scratch);
     }
 }
 
@@ -195,14 +195,14 @@ static void residuals(const descent *d, const tnp_ridge_basis *basis, size_t fea
 {
     const tnp_transfer_problem *p = d->problem;
     size_t m = p->rows;
-    double *left = work, *h = work + m, *centred = h + m, *room = centred + m, *e = room + m;
+    double *left = work, *h = work + m, *centred = h + m, *scratch = centred + m, *e = scratch + m;
     tnp_ridge_left(basis, lambda, left);
     memset(d->gram, 0, m * m * sizeof *d->gram);
     for (size_t j = 0; j <= d->sources; ++j) {
         for (size_t i = 0; j < d->sources && i < m; ++i)
             h[i] = tnp_transfer_value(p->columns, i, features + j);
         (void)tnp_transfer_centre(p, j < d->sources ? h : p->y, centred);
-        tnp_ridge_residual(basis, lambda, centred, room, e);
+        tnp_ridge_residual(basis, lambda, centred, scratch, e);
         for (size_t i = 0; i < m; ++i)
             e[i] /= left[i] * p->root[i];
         for (size_t i = 0; j < d->sources && i < m; ++i) {

@@ -8,8 +8,8 @@
 
 typedef enum tnp_ball { TNP_BALL_L1, TNP_BALL_L2 } tnp_ball;
 
-/* The nearest point of |b|_1 <= tau, in place; room (n) is scratch. */
-void tnp_project_l1(size_t n, double tau, double *b, double *room);
+/* The nearest point of |b|_1 <= tau, in place; scratch (n) is written to. */
+void tnp_project_l1(size_t n, double tau, double *b, double *scratch);
 
 /* lambda and tau from the grids by leave-one-out score; of equals the larger lambda, then the smaller tau. The weights
  * of the sources are beta. kept, choice: as of tnp_transfer_ridge. TN_ERR_ARG without features or without sources.

@@ -195,15 +195,15 @@ static void coordinates(const tnp_ridge_basis *b, const double *t, double *c)
 }
 
 /* Kernel directions span all of t, which is then not worth a subtraction. */
-void tnp_ridge_residual(const tnp_ridge_basis *basis, double lambda, const double *t, double *room, double *r)
+void tnp_ridge_residual(const tnp_ridge_basis *basis, double lambda, const double *t, double *scratch, double *r)
 {
     size_t m = basis->rows;
     bool whole = basis->count >= m;
-    coordinates(basis, t, room);
+    coordinates(basis, t, scratch);
     for (size_t i = 0; i < m; ++i)
         r[i] = whole ? 0 : t[i];
     for (size_t k = 0; k < basis->rank; ++k) {
-        double s = fmax(basis->s[k], 0), part = room[k] * (whole ? lambda : -s) / (lambda + s);
+        double s = fmax(basis->s[k], 0), part = scratch[k] * (whole ? lambda : -s) / (lambda + s);
         for (size_t i = 0; i < m; ++i)
             r[i] += part * basis->v[k * m + i];
     }
@@ -266,7 +266,7 @@ typedef struct grid_search {
     const tnp_transfer_problem *problem;
     const tnp_ridge_basis *basis;
     const double *pull; /* the sources' mean; NULL without DAM */
-    double *target, *work, *left, *r, *room, *predicted;
+    double *target, *work, *left, *r, *scratch, *predicted;
 } grid_search;
 
 /* (y + tau pull)/(1 + tau). */
@@ -289,7 +289,7 @@ static void search(const grid_search *g, const tnp_transfer_choice *choice, tnp_
             make_target(g, tau);
             (void)tnp_transfer_centre(p, g->target, g->work);
             tnp_ridge_left(g->basis, lambda, g->left);
-            tnp_ridge_residual(g->basis, lambda, g->work, g->room, g->r);
+            tnp_ridge_residual(g->basis, lambda, g->work, g->scratch, g->r);
             tnp_transfer_loo(p, g->target, 1, g->r, g->left, g->predicted);
             tnp_transfer_score score = tnp_transfer_score_of(p->rows, p->y, g->predicted);
             if (!tnp_transfer_better(score, model->score))

@@ -88,8 +88,8 @@ tn_status tnp_transfer_average(tn_ctx *ctx, const tnp_transfer_problem *problem,
 
 /* left (rows): 1 - H_ii, the intercept inside H. */
 void tnp_ridge_left(const tnp_ridge_basis *basis, double lambda, double *left);
-/* r (rows) = P t for t (rows) orthogonal to u; room (rank) is scratch. */
-void tnp_ridge_residual(const tnp_ridge_basis *basis, double lambda, const double *t, double *room, double *r);
+/* r (rows) = P t for t (rows) orthogonal to u; scratch (rank) is written to. */
+void tnp_ridge_residual(const tnp_ridge_basis *basis, double lambda, const double *t, double *scratch, double *r);
 /* t (rows), a target in units of y: centred and multiplied by u into out; returns its weighted mean. */
 double tnp_transfer_centre(const tnp_transfer_problem *problem, const double *t, double *out);
 /* Fits t with one lambda: weights and intercept of the raw columns of the basis added to the model's. */

@@ -34,20 +34,20 @@ typedef struct member {
 } member;
 
 typedef struct solver {
-    const tnp_simd *kernels;
+    const tnp_simd *simd;
     const tnp_sparse_problem *p;
     tnp_sparse_fit *fit;
     size_t rows, cols;
     size_t stride;                         /* rows, rounded up to whole lanes */
     double *t;                             /* (cols): A'theta */
     bool *inside;                          /* (cols) */
-    size_t count, room;                    /* the set: columns, and how many there is memory for */
-    size_t *set;                           /* (room) */
-    double *a, *bent;                      /* (room, stride): columns, and h times them */
-    double *w, *next, *inverse, *gradient; /* (room): of the set; inverse: 1 over the diagonal, 0 without */
+    size_t count, capacity;                /* the set: columns, and how many there is memory for */
+    size_t *set;                           /* (capacity) */
+    double *a, *bent;                      /* (capacity, stride): columns, and h times them */
+    double *w, *next, *inverse, *gradient; /* (capacity): of the set; inverse: 1 over the diagonal, 0 without */
     tnp_support support;
-    member *heap; /* (heap_room): candidates, the smallest violation on top */
-    size_t heap_room;
+    member *heap; /* (heap_capacity): candidates, the smallest violation on top */
+    size_t heap_capacity;
     double *theta, *g, *h, *move, *trial; /* (stride) */
 } solver;
 
@@ -92,10 +92,10 @@ static double loss_of(const solver *s, const double *scores)
 
 /* ---- the set ---- */
 
-static tn_status more_room(tn_ctx *ctx, solver *s)
+static tn_status enlarge(tn_ctx *ctx, solver *s)
 {
     tn_status st = TN_OK;
-    size_t now = tnp_max(2 * s->room, 4 * s->rows), old = s->count;
+    size_t now = tnp_max(2 * s->capacity, 4 * s->rows), old = s->count;
     TN_TRY(tnp_grow(ctx, &s->set, old, now, sizeof *s->set));
     TN_TRY(tnp_grow(ctx, &s->a, old * s->stride, now * s->stride, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &s->bent, old * s->stride, now * s->stride, sizeof(double)));
@@ -104,7 +104,7 @@ static tn_status more_room(tn_ctx *ctx, solver *s)
     TN_TRY(tnp_grow(ctx, &s->inverse, old, now, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &s->gradient, old, now, sizeof(double)));
     TN_TRY(tnp_support_reserve(ctx, &s->support, now));
-    s->room = now;
+    s->capacity = now;
 done:
     return st;
 }
@@ -112,8 +112,8 @@ done:
 static tn_status join(tn_ctx *ctx, solver *s, size_t column)
 {
     tn_status st = TN_OK;
-    if (s->count == s->room)
-        TN_TRY(more_room(ctx, s));
+    if (s->count == s->capacity)
+        TN_TRY(enlarge(ctx, s));
     double *a = s->a + s->count * s->stride;
     memset(a, 0, s->stride * sizeof *a);
     tnp_tiles_column(s->p->z, column, a);
@@ -161,9 +161,9 @@ static tn_status recruit(tn_ctx *ctx, solver *s, size_t most, size_t *joined)
     tn_status st = TN_OK;
     double bound = s->p->lambda * s->p->mix;
     size_t n = 0;
-    if (most > s->heap_room) {
+    if (most > s->heap_capacity) {
         TN_TRY(tnp_grow(ctx, &s->heap, 0, most, sizeof *s->heap));
-        s->heap_room = most;
+        s->heap_capacity = most;
     }
     for (size_t j = 0; j < s->cols; ++j) {
         member m = {j, fabs(s->t[j]) - bound};
@@ -218,7 +218,7 @@ static double derive(solver *s, double *slope, double *curvature)
 
 /* Minimises the quadratic model plus penalty: next of the set, returns the step of the intercept; move = A (next - w)
  * plus it. Stops when no coordinate's step, in units of the gradient, exceeds `small`. */
-static double sweep_model(solver *s, double slope, double curvature, double small)
+static double visit_coordinates(solver *s, double slope, double curvature, double small)
 {
     double shift = 0;
     tnp_descent d = {s->count,
@@ -241,7 +241,7 @@ static double sweep_model(solver *s, double slope, double curvature, double smal
         for (size_t i = 0; i < s->rows; ++i)
             s->move[i] -= pull / curvature;
         shift -= pull / curvature;
-        if (fmax(fabs(pull), s->kernels->descend(&d)) <= small)
+        if (fmax(fabs(pull), s->simd->descend(&d)) <= small)
             break;
         if (round % JUMP == 1)
             tnp_support_jump(&s->support, &d, s->h, slope, curvature, &shift);
@@ -296,7 +296,7 @@ static void solve_set(solver *s, double share)
         first = n == 0 ? worst : first;
         if (worst <= share * first)
             break;
-        double shift = sweep_model(s, slope, curvature, 0.1 * worst);
+        double shift = visit_coordinates(s, slope, curvature, 0.1 * worst);
         if (!advance(s, shift))
             break;
     }
@@ -344,7 +344,7 @@ static tn_status run(tn_ctx *ctx, solver *s, double tolerance)
     tn_status st = TN_OK;
     double least = INFINITY;
     int stalled = 0;
-    TN_TRY(more_room(ctx, s));
+    TN_TRY(enlarge(ctx, s));
     TN_TRY(enter(ctx, s));
     solve_set(s, 1e-3);
     for (int pass = 0; pass < PASSES; ++pass) {
@@ -384,7 +384,7 @@ tn_status tnp_sparse_logistic(tn_ctx *ctx, const tnp_sparse_problem *problem, do
 {
     tn_status st = TN_OK;
     size_t m = problem->z->rows, n = problem->z->cols;
-    solver s = {.kernels = tnp_simd_get(), .p = problem, .fit = fit, .rows = m, .cols = n};
+    solver s = {.simd = tnp_simd_get(), .p = problem, .fit = fit, .rows = m, .cols = n};
     s.stride = (m + LANES - 1) / LANES * LANES;
     TN_TRY(check(ctx, problem));
     TN_TRY(tnp_alloc(ctx, n, sizeof(double), &s.t));

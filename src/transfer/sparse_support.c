@@ -51,15 +51,15 @@ void tnp_support_destroy(tnp_support *support)
 tn_status tnp_support_reserve(tn_ctx *ctx, tnp_support *support, size_t count)
 {
     tn_status st = TN_OK;
-    if (count <= support->room)
+    if (count <= support->capacity)
         return TN_OK;
-    support->room = 0;
+    support->capacity = 0;
     TN_TRY(tnp_grow(ctx, &support->at, 0, count, sizeof *support->at));
     TN_TRY(tnp_grow(ctx, &support->bent, 0, count * support->stride, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &support->mean, 0, count, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &support->rest, 0, count, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &support->by, 0, count, sizeof(double)));
-    support->room = count;
+    support->capacity = count;
 done:
     return st;
 }

@@ -21,7 +21,7 @@ static inline double tnp_padded_dot(const double *restrict x, const double *rest
 /* Scratch for coordinates that are not 0. */
 typedef struct tnp_support {
     size_t rows, stride;      /* stride: rounded up to TNP_LANES */
-    size_t room;              /* coordinates there is memory for */
+    size_t capacity;          /* coordinates there is memory for */
     size_t *at;               /* (room): which they are */
     double *bent;             /* (room, stride): columns times the root of the curvature, centred */
     double *mean, *rest, *by; /* (room): what was taken off; the gradient there; the step */

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A representation as the learners see it: chosen rows, bad values handled, mapped, normalised, less their centre, block by block.
+ * A representation as the learners see it: chosen rows, bad values handled, mapped, normalised, less their centre,
+ * block by block.
  *
- * Rows are independent: the thread that reads some maps and normalises them too, while they are in its cache. The first bad row is
- * found by the smallest row number, not by the first thread to meet one.
+ * Rows are independent: the thread that reads some maps and normalises them too, while they are in its cache. The first
+ * bad row is found by the smallest row number, not by the first thread to meet one.
  *
- * Rows as float go one of two ways. Ordinary ones are rounded first, if they are not floats already, and prepared in float. With a
- * centre, with z-scores of doubles, and where a double is out of the range of float, rows are prepared in double and rounded last:
- * rounding first would cost the digits that are left when a mean is taken off, and 1e300 is finite. Doing so for all rows was
- * refused: it takes twice the time and changes the last bit of what needs no more. */
+ * Rows as float go one of two ways. Ordinary ones are rounded first, if they are not floats already, and prepared in
+ * float. With a centre, with z-scores of doubles, and where a double is out of the range of float, rows are prepared in
+ * double and rounded last: rounding first would cost the digits that are left when a mean is taken off, and 1e300 is
+ * finite. Doing so for all rows was refused: it takes twice the time and changes the last bit of what needs no more. */
 #include "base/base.h"
 #include "read/features.h"
 #include "transform/feed.h"
@@ -64,7 +65,7 @@ static void map_and_normalise(const row_job *job, float *x, float *y)
 {
     const tn_feed *feed = job->feed;
     if (feed->map)
-        tnp_phi_row(job->k, feed->map, x, feed->raw, y);
+        tnp_map_row(job->k, feed->map, x, feed->raw, y);
     tnp_normalize_row(job->k, feed->normalize, feed->means, feed->scales, feed->map ? y : x, y, feed->cols);
 }
 
@@ -84,8 +85,8 @@ static void prepare_row(const row_job *job, size_t i)
     job->state[i] = small ? FINE : TOO_LARGE;
 }
 
-/* A row of doubles as a row of floats, where rounding it first costs nothing: no centre, no mean to be taken off, and a norm well
- * within the range of float. False: it is another kind of row. */
+/* A row of doubles as a row of floats, where rounding it first costs nothing: no centre, no mean to be taken off, and a
+ * norm well within the range of float. False: it is another kind of row. */
 static bool prepare_rounded(const row_job *job, size_t i, const double *x, float *y)
 {
     const tn_feed *feed = job->feed;
@@ -117,7 +118,7 @@ static void prepare_row_wide(const row_job *job, size_t i)
     for (size_t j = 0; j < feed->raw && bad; ++j)
         x[j] = isfinite(x[j]) ? x[j] : 0.0;
     if (feed->map)
-        tnp_phi_row_wide(feed->map, x, feed->raw, y);
+        tnp_map_row_wide(feed->map, x, feed->raw, y);
     tnp_normalize_row_wide(feed->normalize, feed->means, feed->scales, feed->map ? y : x, y, feed->cols);
     for (size_t j = 0; feed->centre && j < feed->cols; ++j)
         y[j] -= feed->centre[j];
@@ -163,8 +164,8 @@ done:
     return st;
 }
 
-/* Reads and prepares file rows index[start], ..., or start, ...; job has its outputs set, and its inputs where the raw rows
- * go. */
+/* Reads and prepares file rows index[start], ..., or start, ...; job has its outputs set, and its inputs where the raw
+ * rows go. */
 static tn_status read_rows(tn_ctx *ctx, const tn_feed *feed, const size_t *index, size_t start, size_t count,
                            row_job *job, float *raw, double *raw_wide)
 {
@@ -319,7 +320,8 @@ double tnp_feed_rounding(const tn_feed *feed)
     bool has_norm = feed->normalize != TN_NORM_NONE && feed->normalize != TN_NORM_ZSCORE;
     if (!has_norm && !feed->map)
         return 0;
-    /* The value itself; and the sum of its row's norm, n terms that are not negative, by u sqrt(n)/3 as in tnp_block_noise. */
+    /* The value itself; and the sum of its row's norm, n terms that are not negative, by u sqrt(n)/3 as in
+     * tnp_block_noise. */
     return DBL_EPSILON / 2 * (1 + (has_norm ? sqrt((double)feed->cols) / 3 : 0));
 }
 
@@ -353,7 +355,7 @@ tn_status tn_feed_new(tn_ctx *ctx, const tn_features *features, const size_t *ro
     feed->raw = tn_features_cols(features);
     TN_TRY(tnp_mul(ctx, feed->raw, map ? tn_map_width(map) : 1, &feed->cols));
     if (map)
-        TN_TRY(tnp_phi_ready(ctx, map));
+        TN_TRY(tnp_map_ready(ctx, map));
     feed->normalize = normalize;
     feed->nan = nan;
     feed->limit = TNP_FEED_LARGEST;

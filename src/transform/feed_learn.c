@@ -5,9 +5,9 @@
  *   z-scores   mean[j], scale[j] = 1 / sqrt(sum_i (x_ij - mean[j])^2 / rows), 0 for a constant column
  *   centre     c[j] = m[j] where |m[j]| > far s[j] and s[j] > 0, else 0; m, s: mean and deviation over the sample
  *
- * The centre is taken column by column, since an ordinary column beside a far one loses nothing, and a learner that penalises its
- * intercept sees another problem in every column that is moved. Its sample is spread evenly, not drawn: rows sorted by their label
- * are as well covered, and the same rows give the same centre without a seed. */
+ * The centre is taken column by column, since an ordinary column beside a far one loses nothing, and a learner that
+ * penalises its intercept sees another problem in every column that is moved. Its sample is spread evenly, not drawn:
+ * rows sorted by their label are as well covered, and the same rows give the same centre without a seed. */
 #include "base/base.h"
 #include "transform/feed.h"
 
@@ -71,8 +71,8 @@ static tn_status end_squares(tn_ctx *ctx, const tn_feed *feed, column_sums *s)
     return TN_OK;
 }
 
-/* Two passes over the rows. The first sums differences from the first row, the second squares about the means, so that a large
- * offset costs no digits and a constant column has a deviation of exactly zero. */
+/* Two passes over the rows. The first sums differences from the first row, the second squares about the means, so that
+ * a large offset costs no digits and a constant column has a deviation of exactly zero. */
 tn_status tnp_feed_learn_zscore(tn_ctx *ctx, tn_feed *feed)
 {
     tn_status st = TN_OK;
@@ -120,8 +120,8 @@ enum {
     BLOCK_ROWS = 16
 };
 
-/* Differences from the first row of the sample, their sums and sums of squares (cols). The first row is of the sample, so that it
- * is within sqrt(rows) deviations of the mean and the variance keeps its digits. */
+/* Differences from the first row of the sample, their sums and sums of squares (cols). The first row is of the sample,
+ * so that it is within sqrt(rows) deviations of the mean and the variance keeps its digits. */
 static void add_sample(const double *block, size_t rows, size_t cols, const double *origin, double *sum, double *square)
 {
     for (size_t i = 0; i < rows; ++i)
@@ -132,8 +132,8 @@ static void add_sample(const double *block, size_t rows, size_t cols, const doub
         }
 }
 
-/* centre: in, the first row of the sample; out, the centre. Returns the largest size of a column: its deviation, or where it stays
- * in its place the root of its mean square. */
+/* centre: in, the first row of the sample; out, the centre. Returns the largest size of a column: its deviation, or
+ * where it stays in its place the root of its mean square. */
 static double end_sample(size_t rows, size_t cols, double far, const double *sum, const double *square, double *centre,
                          tnp_survey *out)
 {

@@ -4,12 +4,12 @@
  *
  *   x = scale * x / |x|_1      out[j * width + k] = phi_k(x_j)
  *
- * A table in single precision holds phi at knots; between them the map is linear, in either precision, so that narrow and wide
- * reads see the same function. Learned maps have cells of equal width on [0, 1] and |x| beyond 1 is clamped: an extrapolated
- * polynomial or period would be made of nothing that was learned. chi2 and its kin behave like sqrt(x) at 0, so their cells are
- * named by the leading bits of the number, the same number of cells for every octave; below 2^-40 and from 2 on, where the table
- * ends, phi is computed. A square root needs no table. Tables are made at the first use, by tnp_phi_ready.
- * Oracle: tests/ref/ref_map.c. */
+ * A table in single precision holds phi at knots; between them the map is linear, in either precision, so that narrow
+ * and wide reads see the same function. Learned maps have cells of equal width on [0, 1] and |x| beyond 1 is clamped:
+ * an extrapolated polynomial or period would be made of nothing that was learned. chi2 and its kin behave like sqrt(x)
+ * at 0, so their cells are named by the leading bits of the number, the same number of cells for every octave; below
+ * 2^-40 and from 2 on, where the table ends, phi is computed. A square root needs no table. Tables are made at the
+ * first use, by tnp_map_ready. Oracle: tests/ref/ref_map.c. */
 #include "transform/map.h"
 
 #include <float.h>
@@ -52,7 +52,8 @@ static void phi(const tn_map *map, double x, double *out)
         tnp_waves_phi(&map->waves, x, out);
 }
 
-/* Knots of cells by bits: 0, then those of the cells. The last knot of equal cells stands twice: x = 1 needs a neighbour. */
+/* Knots of cells by bits: 0, then those of the cells. The last knot of equal cells stands twice: x = 1 needs a
+ * neighbour. */
 static double knot_at(const tnp_knots *table, size_t i)
 {
     if (!table->shift)
@@ -106,11 +107,11 @@ static tn_status make_table(tn_ctx *ctx, const tn_map *map, tnp_knots **out)
     return TN_OK;
 }
 
-/* Made at the first feed and not with the map: a head that is loaded to be looked at, or a kernel to be compared, would spend
- * all its time on a table that nobody reads. The map is the owner, so that feeds of many representations share one table. Of
- * threads that make it at the same time the first keeps its own, they are equal; a lock was refused: a process that is forked
- * while it is held would find it locked for ever. */
-tn_status tnp_phi_ready(tn_ctx *ctx, const tn_map *shared)
+/* Made at the first feed and not with the map: a head that is loaded to be looked at, or a kernel to be compared, would
+ * spend all its time on a table that nobody reads. The map is the owner, so that feeds of many representations share
+ * one table. Of threads that make it at the same time the first keeps its own, they are equal; a lock was refused: a
+ * process that is forked while it is held would find it locked for ever. */
+tn_status tnp_map_ready(tn_ctx *ctx, const tn_map *shared)
 {
     tn_map *map = (tn_map *)(uintptr_t)shared; /* all maps are made below, none is a constant object */
     const tnp_knots *none = NULL;
@@ -135,7 +136,7 @@ tn_status tn_map_new_named(tn_ctx *ctx, const char *name, tn_signed sign, tn_map
     if (sign != TN_SIGNED_ODD && sign != TN_SIGNED_SPLIT)
         return tnp_fail(ctx, TN_ERR_ARG, "map: signed is %d, expected %s", (int)sign, TN_SIGNED_WORDS);
     TN_TRY(tnp_alloc(ctx, 1, sizeof *map, &map));
-    map->kind = (tnp_phi_kind)kind;
+    map->kind = (tnp_map_kind)kind;
     map->made_of.sign = sign;
     map->made_of.scale = 1;
     map->made_of.rank = kind == TNP_PHI_HELLINGER ? 1 : TNP_PHI_HOMOGENEOUS;
@@ -243,7 +244,7 @@ size_t tn_map_basis_size(const tn_map *map)
     return map->kind == TNP_PHI_LEARNED ? TN_BASIS_SIZE : 0;
 }
 
-bool tnp_phi_same(const tn_map *a, const tn_map *b)
+bool tnp_map_same(const tn_map *a, const tn_map *b)
 {
     if (!a || !b)
         return a == b;
@@ -313,7 +314,7 @@ static void split_roots(const float *x, float factor, size_t n, float *out)
     }
 }
 
-void tnp_phi_row(const tnp_simd *k, const tn_map *map, float *x, size_t n, float *out)
+void tnp_map_row(const tnp_simd *k, const tn_map *map, float *x, size_t n, float *out)
 {
     double sum = k->sum_abs(x, n), exact = sum > 0 ? fmin(map->made_of.scale / sum, DBL_MAX) : 0;
     float factor = (float)exact;
@@ -368,7 +369,7 @@ static void entry_wide(const tn_map *map, double size, double sign, double *out)
         out[k] = sign * ((double)low[k] + t * ((double)high[k] - (double)low[k]));
 }
 
-void tnp_phi_row_wide(const tn_map *map, const double *x, size_t n, double *out)
+void tnp_map_row_wide(const tn_map *map, const double *x, size_t n, double *out)
 {
     const size_t rank = map->made_of.rank;
     double most = 0, sum = 0;

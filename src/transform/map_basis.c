@@ -6,9 +6,9 @@
  *   scaled-fourier  f = x, x cos ax, x sin ax      f'' = 0, -2a sin ax - a^2 x cos ax, 2a cos ax - a^2 x sin ax
  *   fourier         f = 1, cos ax, sin ax          f'' = 0, -a^2 cos ax, -a^2 sin ax
  *
- * Linear interpolation between knots h apart is off by at most h^2/8 max|phi''|. The number of cells is the smallest power of
- * two that makes this 1e-6 of max|phi|, both taken over all values; the maxima are those at 4097 points, 400 of them a period of
- * the fastest function. Oracle: tests/ref/ref_map.c. */
+ * Linear interpolation between knots h apart is off by at most h^2/8 max|phi''|. The number of cells is the smallest
+ * power of two that makes this 1e-6 of max|phi|, both taken over all values; the maxima are those at 4097 points, 400
+ * of them a period of the fastest function. Oracle: tests/ref/ref_map.c. */
 #include "transform/map.h"
 
 #include <math.h>

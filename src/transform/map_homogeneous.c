@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Explicit maps of homogeneous kernels, after Vedaldi, Zisserman, "Efficient Additive Kernels via Explicit Feature Maps" (2012).
+ * Explicit maps of homogeneous kernels, after Vedaldi, Zisserman, "Efficient Additive Kernels via Explicit Feature
+ * Maps" (2012).
  *
  * k(x, y) = sqrt(xy) S(log y/x) has the signature S:
  *   chi2          2xy/(x+y)                                              S(u) = 1/cosh(u/2)
  *   intersection  min(x, y)                                              S(u) = exp(-|u|/2)
  *   js            x/2 log2((x+y)/x) + y/2 log2((x+y)/y)                  S(u) = k(exp(-u/2), exp(u/2))
  *
- * Cut to |u| <= Lambda/2 and repeated with the period Lambda, S is a Fourier series of frequencies j step, step = 2 pi/Lambda; its
- * first n = 3 give, with c_j = 2/Lambda integral_0^{Lambda/2} S(u) cos(j step u) du, negative ones taken as 0,
+ * Cut to |u| <= Lambda/2 and repeated with the period Lambda, S is a Fourier series of frequencies j step, step = 2
+ * pi/Lambda; its first n = 3 give, with c_j = 2/Lambda integral_0^{Lambda/2} S(u) cos(j step u) du, negative ones taken
+ * as 0,
  *
  *   phi(x) = sqrt(x) [ sqrt(c_0), sqrt(2 c_j) cos(j step log x), sqrt(2 c_j) sin(j step log x), j = 1 .. n ]
  *
- * (the rectangular window of the paper; sampling the spectrum of S itself, which has closed forms, was refused: with so few
- * frequencies it is off by more). Lambda for n frequencies is the paper's fit, the one that VLFeat has as its default.
+ * (the rectangular window of the paper; sampling the spectrum of S itself, which has closed forms, was refused: with so
+ * few frequencies it is off by more). Lambda for n frequencies is the paper's fit, the one that VLFeat has as its
+ * default.
  *
- * Table: phi(x) = Re z exp((1/2 + i j step) log x), so x^2 phi'' = |1/4 + (j step)^2| phi, and between knots x (1 + i 2^-b) the
- * interpolation is off by at most 2^-2b/8 (1/4 + (j step)^2) sqrt(2 c_j x): cells by the leading bits of the number itself.
- * Oracles: tests/ref/ref_map.c, VLFeat, scikit-learn. */
+ * Table: phi(x) = Re z exp((1/2 + i j step) log x), so x^2 phi'' = |1/4 + (j step)^2| phi, and between knots x (1 + i
+ * 2^-b) the interpolation is off by at most 2^-2b/8 (1/4 + (j step)^2) sqrt(2 c_j x): cells by the leading bits of the
+ * number itself. Oracles: tests/ref/ref_map.c, VLFeat, scikit-learn. */
 #include "transform/map.h"
 
 #include <math.h>
@@ -26,7 +29,7 @@ enum { PARTS = 2048 }; /* of Simpson's rule: (Lambda/2/PARTS)^4/180 times the fo
 
 static const double PI = 3.14159265358979323846;
 
-double tnp_homogeneous_kernel(tnp_phi_kind kind, double x, double y)
+double tnp_homogeneous_kernel(tnp_map_kind kind, double x, double y)
 {
     switch (kind) {
     case TNP_PHI_CHI2:
@@ -40,7 +43,7 @@ double tnp_homogeneous_kernel(tnp_phi_kind kind, double x, double y)
     }
 }
 
-static double period_of(tnp_phi_kind kind)
+static double period_of(tnp_map_kind kind)
 {
     const double n = TNP_PHI_ORDER;
     if (kind == TNP_PHI_CHI2)
@@ -48,7 +51,7 @@ static double period_of(tnp_phi_kind kind)
     return kind == TNP_PHI_JS ? 9.63 * sqrt(n + 1.00) - 2.93 : 2.00 * log(n + 0.99) + 3.52;
 }
 
-tnp_waves tnp_waves_of(tnp_phi_kind kind)
+tnp_waves tnp_waves_of(tnp_map_kind kind)
 {
     const double period = period_of(kind), h = period / 2 / PARTS;
     tnp_waves waves = {.step = 2 * PI / period};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A kernel as a table of k(x, y) on [0, 1]^2, for looking at it and for comparing two. Each on its own scaled axis: what is
- * compared is the form of the kernel, not the units of the rows. Oracle: tests/unit/test_map_table.c. */
+ * A kernel as a table of k(x, y) on [0, 1]^2, for looking at it and for comparing two. Each on its own scaled axis:
+ * what is compared is the form of the kernel, not the units of the rows. Oracle: tests/unit/test_map_table.c. */
 #include "transform/map.h"
 
 #include <math.h>

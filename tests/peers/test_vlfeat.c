@@ -77,8 +77,8 @@ static void test_row(void **state)
         }
         float row[N];
         memcpy(row, x, sizeof row);
-        assert_fine(ctx, tnp_phi_ready(ctx, map));
-        tnp_phi_row(tnp_simd_get(), map, row, N, out);
+        assert_fine(ctx, tnp_map_ready(ctx, map));
+        tnp_map_row(tnp_simd_get(), map, row, N, out);
         for (size_t j = 0; j < N; ++j) {
             double want[TNP_PHI_HOMOGENEOUS], v = (double)x[j] / sum;
             vl_homogeneouskernelmap_evaluate_d(other, want, 1, v);

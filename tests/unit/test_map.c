@@ -43,7 +43,7 @@ static tn_map *learned_of(tn_basis basis, tn_signed sign, size_t rank, double sc
     random_weight(w, rank, seed);
     assert_fine(ctx,
                 tn_map_new_learned(ctx, &(tn_map_spec){basis, sign, rank, scale, w, .power = 0.5, .tasks = 3}, &map));
-    assert_fine(ctx, tnp_phi_ready(ctx, map));
+    assert_fine(ctx, tnp_map_ready(ctx, map));
     return map;
 }
 
@@ -51,7 +51,7 @@ static tn_map *named_of(const char *name, tn_signed sign)
 {
     tn_map *map = NULL;
     assert_fine(ctx, tn_map_new_named(ctx, name, sign, &map));
-    assert_fine(ctx, tnp_phi_ready(ctx, map));
+    assert_fine(ctx, tnp_map_ready(ctx, map));
     return map;
 }
 
@@ -143,8 +143,8 @@ static void test_rows(void **state)
             wide[j] = (double)x[j];
             sum += fabs(wide[j]);
         }
-        tnp_phi_row_wide(map, wide, N, out_wide);
-        tnp_phi_row(tnp_simd_get(), map, x, N, out);
+        tnp_map_row_wide(map, wide, N, out_wide);
+        tnp_map_row(tnp_simd_get(), map, x, N, out);
         for (size_t j = 0; j < N; ++j) {
             double want[TN_MAP_MOST], next[TN_MAP_MOST], v = tn_map_scale(map) * wide[j] / sum, most = top;
             tn_map_exact(map, v, want);
@@ -167,7 +167,7 @@ static void test_rows(void **state)
 static void table_at(const tn_map *map, double x, double *out)
 {
     double row[2] = {x, tn_map_scale(map) - x}, both[2 * TN_MAP_MOST];
-    tnp_phi_row_wide(map, row, 2, both);
+    tnp_map_row_wide(map, row, 2, both);
     memcpy(out, both, tn_map_width(map) * sizeof *out);
 }
 
@@ -212,7 +212,7 @@ static void test_bound_of_octaves(void **state)
         for (int octave = -50; octave <= -1; ++octave)
             for (int i = 0; i < cells; i += octave < -3 ? 7 : 1) {
                 double x = ldexp(1 + (i + 0.5) / cells, octave), row[2] = {x, 1 - x};
-                tnp_phi_row_wide(map, row, 2, got);
+                tnp_map_row_wide(map, row, 2, got);
                 tn_map_exact(map, x, want);
                 for (size_t k = 0; k < 7; ++k) {
                     double off = fabs(got[k] - want[k]) / map->waves.amplitude[0] / sqrt(x);
@@ -259,8 +259,8 @@ static void test_kernel_of_the_basis(void **state)
             turned[m * RANK + i % RANK] += w[m * RANK + i / RANK] * (double)turn[i];
     assert_fine(ctx, tn_map_new_learned(ctx, &(tn_map_spec){.rank = RANK, .scale = 2, .weight = w}, &maps[0]));
     assert_fine(ctx, tn_map_new_learned(ctx, &(tn_map_spec){.rank = RANK, .scale = 2, .weight = turned}, &maps[1]));
-    assert_fine(ctx, tnp_phi_ready(ctx, maps[0]));
-    assert_fine(ctx, tnp_phi_ready(ctx, maps[1]));
+    assert_fine(ctx, tnp_map_ready(ctx, maps[0]));
+    assert_fine(ctx, tnp_map_ready(ctx, maps[1]));
     for (int i = 0; i <= 1000; ++i)
         top = fmax(top, tn_map_kernel(maps[0], i / 1000.0, i / 1000.0));
     for (int i = 0; i < 300; ++i) {
@@ -337,8 +337,8 @@ static void test_extremes(void **state)
             double wide[5], out_wide[5 * TN_MAP_MOST], sum = 0;
             for (size_t j = 0; j < 5; ++j)
                 sum += fabs(wide[j] = (double)x[j]);
-            tnp_phi_row(tnp_simd_get(), map, x, 5, out);
-            tnp_phi_row_wide(map, wide, 5, out_wide);
+            tnp_map_row(tnp_simd_get(), map, x, 5, out);
+            tnp_map_row_wide(map, wide, 5, out_wide);
             for (size_t j = 0; j < 5; ++j) {
                 tn_map_exact(map, wide[j] / sum * tn_map_scale(map), want);
                 for (size_t k = 0; k < width; ++k) {
@@ -366,15 +366,15 @@ static void test_zeros_and_clamps(void **state)
         tn_map_exact(map, 1, one);
         tn_map_exact(map, -1, less);
         x[7] = -0.0f;
-        tnp_phi_row(tnp_simd_get(), map, x, 20, out);
-        tnp_phi_row_wide(map, wide, 20, out_wide);
+        tnp_map_row(tnp_simd_get(), map, x, 20, out);
+        tnp_map_row_wide(map, wide, 20, out_wide);
         for (size_t i = 0; i < 20 * width; ++i) {
             assert_true(plain ? out[i] == (float)zero[i % width] : out[i] == 0);
             assert_true(plain ? out_wide[i] == (double)out[i] : out_wide[i] == 0);
         }
         x[3] = 2;
         x[12] = -2;
-        tnp_phi_row(tnp_simd_get(), map, x, 20, out); /* half the scale each: far beyond 1 for the learned */
+        tnp_map_row(tnp_simd_get(), map, x, 20, out); /* half the scale each: far beyond 1 for the learned */
         for (size_t k = 0; k < width && form < 4; ++k) {
             assert_true(out[3 * width + k] == (float)one[k] && out[12 * width + k] == (float)less[k]);
             assert_true(out[4 * width + k] == (float)zero[k]);
@@ -453,7 +453,7 @@ static void test_no_memory(void **state)
                 form ? tn_map_new_named(ctx, "js", TN_SIGNED_ODD, &map) : tn_map_new_learned(ctx, &spec, &map);
             bool made = st == TN_OK;
             if (made)
-                st = tnp_phi_ready(ctx, map);
+                st = tnp_map_ready(ctx, map);
             tnp_fail_allocation(ctx, 0);
             assert_int_equal(map != NULL, made);
             tn_map_free(map);
@@ -469,7 +469,7 @@ static void test_no_memory(void **state)
 static void *make_ready(void *map)
 {
     tn_ctx *own = ctx_of(1);
-    assert_fine(own, tnp_phi_ready(own, map));
+    assert_fine(own, tnp_map_ready(own, map));
     tn_ctx_free(own); /* the table that it made stays with the map */
     return NULL;
 }
@@ -492,7 +492,7 @@ static void test_table_at_first_use(void **state)
         pthread_join(threads[i], NULL);
     assert_non_null(map->table);
     assert_int_equal(tnp_live_blocks(ctx), live);
-    tnp_phi_row_wide(map, (const double[]){0.5, 0.5}, 2, values);
+    tnp_map_row_wide(map, (const double[]){0.5, 0.5}, 2, values);
     tn_map_free(map);
 }
 

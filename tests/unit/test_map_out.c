@@ -255,7 +255,7 @@ static void every_allocation_may_fail(void **state)
     double x[4] = {1, 2, 3, 4};
     tn_features *features = features_of("two", x, 2, 2, AS_F32);
     tn_map *map = learned(true);
-    assert_fine(test_ctx, tnp_phi_ready(test_ctx, map)); /* the table stays with the map */
+    assert_fine(test_ctx, tnp_map_ready(test_ctx, map)); /* the table stays with the map */
     size_t blocks = tnp_live_blocks(test_ctx), k = 1;
     for (;; ++k) {
         char *texts_made[4] = {NULL};

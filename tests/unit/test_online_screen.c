@@ -62,7 +62,7 @@ static scene scene_of(kind what, size_t n, size_t d, size_t k, bool bias, bool g
             s.now[c * (d + 1) + j] = (double)s.mu[c * s.width + j];
         }
     assert_fine(ctx, tnp_screen_new(ctx, k, d, n, bias, gram, &s.screen));
-    s.screen->kernels = kernels;
+    s.screen->simd = kernels;
     tnp_screen_estimate(ctx, s.screen, s.mu, s.width, s.x, n);
     return s;
 }
@@ -90,8 +90,8 @@ static void check_bounds(const scene *s, size_t from)
         for (size_t c = 0; c < s->k; ++c) {
             double true_score = score_of(s, c, t), estimate = (double)s->screen->s[t * s->k + c];
             if (!(fabs(estimate - true_score) <= tnp_screen_bound(s->screen, c, t)))
-                fail_msg("%s: sample %zu, class %zu: estimate %.9g within %.3g, but it is %.9g",
-                         s->screen->kernels->name, t, c, estimate, tnp_screen_bound(s->screen, c, t), true_score);
+                fail_msg("%s: sample %zu, class %zu: estimate %.9g within %.3g, but it is %.9g", s->screen->simd->name,
+                         t, c, estimate, tnp_screen_bound(s->screen, c, t), true_score);
         }
 }
 

@@ -5,14 +5,14 @@
  *   multi-class   L(t) = sum_i w_i (log sum_k exp(t s_ik) - t s_iy)
  *   multi-label   L(t) = sum_i w_i sum_k log(1 + exp(-+ t (s_ik - threshold)))       - for a positive, + for a negative
  *
- * A score that is NaN takes no part: it comes from a model that could not know its class. The row whose own score is NaN is
- * left out, and so are a class of the softmax and a pair of row and label.
+ * A score that is NaN takes no part: it comes from a model that could not know its class. The row whose own score is
+ * NaN is left out, and so are a class of the softmax and a pair of row and label.
  *
- * Both are convex in t: Newton, kept inside a bracket of 1e-6 to 1e6 over the scores' spread. Decisions that are all right have
- * no finite optimum, and n of them do not prove that the next is certain: then one more decision is added that is wrong by the
- * mean margin m of the others, L(t) + log(1 + exp(t m)), so that probabilities claim about one error in n. Adding it always was
- * refused: where there are errors they speak for themselves. One number changes no decision and no order: Platt's second
- * parameter and isotonic maps were refused, they do. */
+ * Both are convex in t: Newton, kept inside a bracket of 1e-6 to 1e6 over the scores' spread. Decisions that are all
+ * right have no finite optimum, and n of them do not prove that the next is certain: then one more decision is added
+ * that is wrong by the mean margin m of the others, L(t) + log(1 + exp(t m)), so that probabilities claim about one
+ * error in n. Adding it always was refused: where there are errors they speak for themselves. One number changes no
+ * decision and no order: Platt's second parameter and isotonic maps were refused, they do. */
 #include "learn/head/calibrate.h"
 #include "learn/head/head.h"
 #include "learn/ridge/ridge.h"
@@ -118,8 +118,8 @@ static sums at(const calibration *c, double t)
     return out;
 }
 
-/* Root mean square distance of scores from their threshold, or from the row's mean: what sets the scale of t. 0 when no score
- * takes part. */
+/* Root mean square distance of scores from their threshold, or from the row's mean: what sets the scale of t. 0 when no
+ * score takes part. */
 static double spread(const calibration *c)
 {
     double sum = 0, all = 0;

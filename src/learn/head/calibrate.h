@@ -8,8 +8,8 @@
 #include "tenon/learn.h"
 
 /* The temperature with the least negative log-likelihood of the targets of `rows` (count; NULL: 0, 1, ...) given their
- * scores (count, classes), which must come from models that did not see them; NaN where there is no such score. weight (count),
- * or NULL. 0 where no decision is left to go by: then there are no probabilities. */
+ * scores (count, classes), which must come from models that did not see them; NaN where there is no such score. weight
+ * (count), or NULL. 0 where no decision is left to go by: then there are no probabilities. */
 tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, double threshold, const size_t *rows,
                               size_t count, const double *weight, const float *scores, double *temperature);
 

@@ -7,19 +7,19 @@
 #include "matrix/moments.h"
 #include "tenon/read.h"
 
-/* How many folds these rows allow, at most `asked`: no more than rows where there are fewer than 10, in a regression half of the
- * rows, or 0 where no fold could judge anything: every class has one row, every label has one positive or one negative, a
- * regression has three rows or fewer. */
+/* How many folds these rows allow, at most `asked`: no more than rows where there are fewer than 10, in a regression
+ * half of the rows, or 0 where no fold could judge anything: every class has one row, every label has one positive or
+ * one negative, a regression has three rows or fewer. */
 tn_status tnp_folds_for(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t asked, size_t *folds);
 
-/* Held-out scores (rows, classes) become NaN where the class had the same label in all rows outside the row's fold: the model that
- * made the score could not know the class. Not for regressions. */
+/* Held-out scores (rows, classes) become NaN where the class had the same label in all rows outside the row's fold: the
+ * model that made the score could not know the class. Not for regressions. */
 tn_status tnp_folds_hide(tn_ctx *ctx, const tnp_targets *y, const uint32_t *row_fold, size_t folds, float *scores);
 
-/* Fold of every row, (rows) numbers below `folds`, seeded. Multi-class: each class is dealt round the folds, going on where
- * the class before it stopped, so that classes and folds are both as even as can be; a class with fewer rows than folds is
- * absent from some. Other tasks: all rows are dealt. TN_ERR_ARG for fewer than 2 folds, TN_ERR_DATA for fewer rows than
- * folds. Owned by the caller, free with tnp_free. */
+/* Fold of every row, (rows) numbers below `folds`, seeded. Multi-class: each class is dealt round the folds, going on
+ * where the class before it stopped, so that classes and folds are both as even as can be; a class with fewer rows than
+ * folds is absent from some. Other tasks: all rows are dealt. TN_ERR_ARG for fewer than 2 folds, TN_ERR_DATA for fewer
+ * rows than folds. Owned by the caller, free with tnp_free. */
 tn_status tnp_folds_new(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t folds, size_t seed, uint32_t **out);
 
 #endif

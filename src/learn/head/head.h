@@ -42,10 +42,11 @@ struct tn_head {
 /* An empty head with room for its numbers: names are copied; reps have room for rep_count, names NULL. */
 tn_status tnp_head_new(tn_ctx *ctx, tn_task task, const char *const *names, size_t classes, size_t dim,
                        size_t rep_count, const char *method, tn_head **out);
-/* Names, widths, maps, normalisations, z-scores and centres of its representations, from the feeds (rep_count) they were trained on.
- * What a map is called the caller knows: he sets `transform` where there is one. */
+/* Names, widths, maps, normalisations, z-scores and centres of its representations, from the feeds (rep_count) they
+ * were trained on. What a map is called the caller knows: he sets `transform` where there is one. */
 tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *head);
-/* A representation of this name and width, prepared as another one; what was copied is the caller's also after a failure. */
+/* A representation of this name and width, prepared as another one; what was copied is the caller's also after a
+ * failure. */
 tn_status tnp_rep_copy(tn_ctx *ctx, const tnp_rep *from, const char *name, size_t dim, tnp_rep *to);
 /* A head that prepares its rows as `like` does, with its method and options but other classes; its numbers are 0.
  * Sources are not copied. */
@@ -63,10 +64,11 @@ tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *head);
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *head);
 /* Room for the centre (zeros). */
 tn_status tnp_head_add_centre(tn_ctx *ctx, tn_head *head);
-/* A head is finished: TN_ERR_NUMERIC where one of its weights, intercepts, its threshold or its temperature is no finite number. */
+/* A head is finished: TN_ERR_NUMERIC where one of its weights, intercepts, its threshold or its temperature is no
+ * finite number. */
 tn_status tnp_head_check(tn_ctx *ctx, const tn_head *head);
-/* out (classes): intercepts of columns that are not centred, bias - weight centre, in double and then rounded. False: one is no
- * float, so that the head is none for a linear layer. */
+/* out (classes): intercepts of columns that are not centred, bias - weight centre, in double and then rounded. False:
+ * one is no float, so that the head is none for a linear layer. */
 bool tnp_head_plain_bias(const tn_head *head, float *out);
 
 /* Whether the representations of two heads are the same by name, columns, map and normalisation. */
@@ -78,8 +80,9 @@ bool tnp_heads_alike(const tn_head *a, const tn_head *b);
  * TN_ERR_SHAPE. */
 tn_status tnp_head_feeds(tn_ctx *ctx, const tn_head *head, const tn_features *const *features, size_t count,
                          const size_t *rows, size_t row_count, tn_nan_policy nan, tn_feed **feeds);
-/* out (row_count, sum of classes): scores of heads that are alike for some rows of the sources, which are matched by name; errors
- * as of tn_scorer_new and its reading. Rows to be dropped are not among them. One matrix product for all. */
+/* out (row_count, sum of classes): scores of heads that are alike for some rows of the sources, which are matched by
+ * name; errors as of tn_scorer_new and its reading. Rows to be dropped are not among them. One matrix product for all.
+ * */
 tn_status tnp_heads_score(tn_ctx *ctx, const tn_head *const *heads, size_t head_count,
                           const tn_features *const *sources, size_t count, const size_t *rows, size_t row_count,
                           tn_nan_policy nan, float *out);

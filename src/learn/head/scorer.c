@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Applying a head: representations are matched by name, prepared as in training (map, normalisation, centre), laid side by side,
- * multiplied.
+ * Applying a head: representations are matched by name, prepared as in training (map, normalisation, centre), laid side
+ * by side, multiplied.
  *
  *   scores (rows, K) = [x_1 | x_2 | ... | h] W' + b            one matrix product a block of rows
  *
- * h are the scores of the sources that a transfer head names: columns of a file, or of another head's scorer. Heads that prepare
- * their rows alike are one head with the classes of all: a library of them is one product too. */
+ * h are the scores of the sources that a transfer head names: columns of a file, or of another head's scorer. Heads
+ * that prepare their rows alike are one head with the classes of all: a library of them is one product too. */
 #include "algebra/blas.h"
 #include "learn/head/head.h"
 #include "transform/feed.h"
@@ -328,7 +328,7 @@ bool tnp_reps_alike(const tn_head *a, const tn_head *b)
     bool alike = a->rep_count == b->rep_count;
     for (size_t r = 0; alike && r < a->rep_count; ++r)
         alike = strcmp(a->reps[r].name, b->reps[r].name) == 0 && a->reps[r].dim == b->reps[r].dim &&
-                a->reps[r].normalize == b->reps[r].normalize && tnp_phi_same(a->reps[r].map, b->reps[r].map);
+                a->reps[r].normalize == b->reps[r].normalize && tnp_map_same(a->reps[r].map, b->reps[r].map);
     return alike;
 }
 

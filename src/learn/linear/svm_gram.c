@@ -19,7 +19,7 @@
 enum { SPARSE = 8 }; /* one change in so many: a product is about as many times faster than single changes */
 
 typedef struct by_gram {
-    const tnp_simd *kernels;
+    const tnp_simd *simd;
     const float *gram; /* (N, N): the design's */
     size_t stride;     /* tnp_row_stride(N) */
     float *scores;     /* (k, stride) */
@@ -37,7 +37,7 @@ static tn_status open_gram(tnp_dual *v)
     size_t n = v->x->rows;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *g, &g));
     v->own = g;
-    g->kernels = tnp_simd_get();
+    g->simd = tnp_simd_get();
     g->stride = tnp_row_stride(n);
     TN_TRY(tnp_design_gram(ctx, v->x, &g->gram));
     TN_TRY(tnp_alloc(ctx, v->k * g->stride, sizeof *g->scores, &g->scores));
@@ -80,7 +80,7 @@ static void spread_column(void *arg, size_t j)
     for (size_t t = 0; t < v->n; ++t) {
         float delta = v->delta[t * v->k + j];
         if (delta != 0)
-            g->kernels->add_scaled(delta, g->gram + v->rows[t] * rows, g->scores + j * g->stride, rows);
+            g->simd->add_scaled(delta, g->gram + v->rows[t] * rows, g->scores + j * g->stride, rows);
     }
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The shared part of many machines' weights (Kobayashi, BMVC 2016). Task c has weights V_c (M, D) on the functions of every
- * entry; with V_c = B V'_c, because the machines were trained on B'f:
+ * The shared part of many machines' weights (Kobayashi, BMVC 2016). Task c has weights V_c (M, D) on the functions of
+ * every entry; with V_c = B V'_c, because the machines were trained on B'f:
  *
  *   A = sum_c V_c V_c' = B (sum_c V'_c V'_c') B' = P diag(e) P'      lambda = sqrt(e), descending
  *   W = P_K diag(lambda_1 .. lambda_K)^p      tau(K) = (e_1 + .. + e_K) / sum e
  *
- * Weights are float, their products are summed in double. Eigenvalues below 1e-12 of the largest are rounding: float weights are
- * known to 1e-7 of the largest, and e is their square. Oracle: tests/ref/ref_map_learn.c. */
+ * Weights are float, their products are summed in double. Eigenvalues below 1e-12 of the largest are rounding: float
+ * weights are known to 1e-7 of the largest, and e is their square. Oracle: tests/ref/ref_map_learn.c. */
 #include "learn/map/map_learn.h"
 #include "algebra/blas.h"
 

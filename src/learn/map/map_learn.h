@@ -7,8 +7,8 @@
 #include "base/base.h"
 #include "tenon/transform.h"
 
-/* a (rank, rank), upper triangle, += sum v v' over the entries v (rank) of w (count, entries * rank + 1); the last value of a row
- * of w, the intercept, belongs to no entry. */
+/* a (rank, rank), upper triangle, += sum v v' over the entries v (rank) of w (count, entries * rank + 1); the last
+ * value of a row of w, the intercept, belongs to no entry. */
 tn_status tnp_map_add_weights(tn_ctx *ctx, const float *w, size_t count, size_t entries, size_t rank, double *a);
 
 /* What B a B' is made of; M = TN_BASIS_SIZE. */

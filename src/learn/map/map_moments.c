@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Entries by size, counted once, for everything that learning asks of their distribution: the scale, the histogram, and the
- * second moment of the basis
+ * Entries by size, counted once, for everything that learning asks of their distribution: the scale, the histogram, and
+ * the second moment of the basis
  *
  *   S = sum over entries f(x) f(x)',  x = min(1, scale |x|)      S = Q diag(s) Q',  B = the first r columns of Q
  *
- * The 39 functions overlap: 22 or 23 directions hold all but 1e-9 of S on features of networks, and a machine trained on B'f has
- * the objective of one trained on f to that order, at 0.6 of the width. Leaving out more was refused: the spectrum ends like a
- * wall, 1e-5 would save one direction.
+ * The 39 functions overlap: 22 or 23 directions hold all but 1e-9 of S on features of networks, and a machine trained
+ * on B'f has the objective of one trained on f to that order, at 0.6 of the width. Leaving out more was refused: the
+ * spectrum ends like a wall, 1e-5 would save one direction.
  *
- * Sizes are counted by their bits, not in equal parts of a range: the range is not known before, and most entries are far below
- * the largest. Oracle: tests/ref/ref_map_learn.c. */
+ * Sizes are counted by their bits, not in equal parts of a range: the range is not known before, and most entries are
+ * far below the largest. Oracle: tests/ref/ref_map_learn.c. */
 #include "learn/map/map_moments.h"
 #include "algebra/blas.h"
 #include "transform/map.h"

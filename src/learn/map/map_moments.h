@@ -19,15 +19,15 @@ void tnp_entries_destroy(tnp_entries *entries);
 /* Counts all rows of a feed of L1-normalised rows. */
 tn_status tnp_entries_add(tn_ctx *ctx, tnp_entries *entries, const tn_feed *feed);
 
-/* The size that `share` of all entries do not exceed, linear within a bin; the largest bin's end when share is 1; 0 when that
- * many entries are 0. */
+/* The size that `share` of all entries do not exceed, linear within a bin; the largest bin's end when share is 1; 0
+ * when that many entries are 0. */
 double tnp_entries_quantile(const tnp_entries *entries, double share);
-/* bins (TN_MAP_BINS): entries other than 0 in equal parts of [0, 1] after multiplication with scale, the last with all beyond;
- * *beyond: how many these are. A counted bin goes where its middle lies. */
+/* bins (TN_MAP_BINS): entries other than 0 in equal parts of [0, 1] after multiplication with scale, the last with all
+ * beyond; *beyond: how many these are. A counted bin goes where its middle lies. */
 void tnp_entries_histogram(const tnp_entries *entries, double scale, double *bins, double *beyond);
 
-/* b (TN_BASIS_SIZE, *rank), orthonormal columns: the eigenvectors of the second moment E f f' of the basis over the entries that
- * leave out no more than `left_out` of its trace. */
+/* b (TN_BASIS_SIZE, *rank), orthonormal columns: the eigenvectors of the second moment E f f' of the basis over the
+ * entries that leave out no more than `left_out` of its trace. */
 tn_status tnp_entries_directions(tn_ctx *ctx, const tnp_entries *entries, tn_basis basis, double scale, double left_out,
                                  double *b, size_t *rank);
 

@@ -32,7 +32,7 @@ static tn_status scratch_new(tn_ctx *ctx, const tnp_rule *rule, const tnp_online
     tnp_online_scratch *r = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *r, &r));
     *out = r; /* the learner frees it, whatever happens below */
-    r->kernels = tnp_simd_get();
+    r->simd = tnp_simd_get();
     TN_TRY(tnp_screen_new(ctx, k, shape->dim, rows, shape->bias, first, &r->screen));
     if (shape->scheme == TNP_OVR) {
         TN_TRY(tnp_alloc(ctx, k, sizeof *r->updates, &r->updates));

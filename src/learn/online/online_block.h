@@ -16,7 +16,7 @@ typedef struct tnp_move {
 
 /* Scratch for blocks of up to rows = shape.block samples; what a learner does not need is NULL. */
 typedef struct tnp_online_scratch {
-    const tnp_simd *kernels;
+    const tnp_simd *simd;
     tnp_screen *screen;
     bool estimated; /* the screen has estimates of this block */
     /* multi-class */

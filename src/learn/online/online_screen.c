@@ -19,7 +19,8 @@
  * by |a| |x~_t|, and later estimates by a x~_t'x~_j. A move that is no multiple of a sample only widens off_c. Rounding
  * of floats, in estimates and in full scores, is in the bounds too: see slack_of.
  *
- * Oracle: tests/unit/test_online_screen.c, bounds against double products; the learners against tests/ref/ref_online.c. */
+ * Oracle: tests/unit/test_online_screen.c, bounds against double products; the learners against tests/ref/ref_online.c.
+ * */
 #include "learn/online/online_screen.h"
 #include "algebra/blas.h"
 
@@ -58,13 +59,13 @@ static double slack_of(const tnp_screen *s)
  * 0. */
 static double round_row(const tnp_screen *s, const float *row, double squares, int16_t *out)
 {
-    double largest = (double)s->kernels->largest_size(row, s->dim), root = sqrt((double)s->dim);
+    double largest = (double)s->simd->largest_size(row, s->dim), root = sqrt((double)s->dim);
     double step = fmax(largest / MOST_VALUE, sqrt(squares) / (MOST_LENGTH - root));
     if (!(step > LEAST_STEP && step < MOST_STEP)) {
         memset(out, 0, s->dim * sizeof *out);
         return 0;
     }
-    s->kernels->round_steps(row, (float)(1 / step), out, s->dim);
+    s->simd->round_steps(row, (float)(1 / step), out, s->dim);
     return step;
 }
 
@@ -78,7 +79,7 @@ static void round_class(const block *b, size_t c)
 {
     tnp_screen *s = b->s;
     const float *mu = b->mu + c * b->width;
-    double squares = s->kernels->sum_squares(mu, s->dim), constant = (double)mu[s->dim];
+    double squares = s->simd->sum_squares(mu, s->dim), constant = (double)mu[s->dim];
     double step = round_row(s, mu, squares, s->w + c * s->stride), length = sqrt(squares + constant * constant);
     double off = off_by(s, step, length);
     s->w_step[c] = (float)step;
@@ -99,7 +100,7 @@ static void interleave(const tnp_screen *s, const int16_t *rows, int16_t *lanes)
 static double measure_sample(const block *b, size_t t)
 {
     tnp_screen *s = b->s;
-    double squares = s->kernels->sum_squares(b->x + t * s->dim, s->dim);
+    double squares = s->simd->sum_squares(b->x + t * s->dim, s->dim);
     s->length[t] = squares + (double)s->constant;
     s->size[t] = (float)sqrt(s->length[t]);
     return squares;
@@ -147,8 +148,8 @@ static void score_classes(const block *b, size_t from)
     size_t count = tnp_min(CLASSES, s->classes - from), k = s->classes;
     for (size_t bundle = 0; bundle < b->bundles; ++bundle) {
         size_t begin = bundle * TNP_BUNDLE, rows = tnp_min(TNP_BUNDLE, b->n - begin);
-        s->kernels->pair_products(s->w + from * s->stride, s->stride, count,
-                                  s->lanes + bundle * s->pairs * 2 * TNP_BUNDLE, s->pairs, sums);
+        s->simd->pair_products(s->w + from * s->stride, s->stride, count, s->lanes + bundle * s->pairs * 2 * TNP_BUNDLE,
+                               s->pairs, sums);
         for (size_t l = 0; l < rows; ++l) {
             float *out = s->s + (begin + l) * k + from, step = s->x_step[begin + l];
             for (size_t i = 0; i < count; ++i)
@@ -166,8 +167,8 @@ static void multiply_bundle(const block *b, size_t bundle)
     size_t from = bundle * TNP_BUNDLE, count = tnp_min(TNP_BUNDLE, b->n - from);
     for (size_t other = bundle; other < b->bundles; ++other) {
         size_t begin = other * TNP_BUNDLE, rows = tnp_min(TNP_BUNDLE, b->n - begin);
-        s->kernels->pair_products(s->x + from * s->stride, s->stride, count,
-                                  s->lanes + other * s->pairs * 2 * TNP_BUNDLE, s->pairs, sums);
+        s->simd->pair_products(s->x + from * s->stride, s->stride, count, s->lanes + other * s->pairs * 2 * TNP_BUNDLE,
+                               s->pairs, sums);
         for (size_t i = 0; i < count; ++i)
             for (size_t l = 0; l < rows; ++l)
                 s->gram[(from + i) * s->rows + begin + l] =
@@ -215,8 +216,7 @@ size_t tnp_screen_rivals(tnp_screen *s, size_t t, size_t y, float *above)
     const tnp_score_bounds estimate = {row, s->off, s->reach, s->size[t], s->x_off[t]};
     size_t found = 0;
     row[y] = -HUGE_VALF;
-    size_t count =
-        s->kernels->may_reach(&estimate, s->kernels->highest_floor(&estimate, s->classes), s->classes, s->rivals);
+    size_t count = s->simd->may_reach(&estimate, s->simd->highest_floor(&estimate, s->classes), s->classes, s->rivals);
     row[y] = own;
     for (size_t i = 0; i < count; ++i) {
         size_t c = s->rivals[i];
@@ -268,7 +268,7 @@ tn_status tnp_screen_new(tn_ctx *ctx, size_t classes, size_t dim, size_t rows, b
     tn_status st = TN_OK;
     tnp_screen *s = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
-    s->kernels = tnp_simd_get();
+    s->simd = tnp_simd_get();
     s->classes = classes;
     s->dim = dim;
     s->rows = bundles_of(rows) * TNP_BUNDLE;

@@ -8,7 +8,7 @@
 #include "simd/simd.h"
 
 typedef struct tnp_screen {
-    const tnp_simd *kernels;
+    const tnp_simd *simd;
     size_t classes, dim, rows;    /* rows: of a block, whole bundles */
     size_t stride, pairs;         /* distance of coarse rows, and their pairs of values */
     int16_t *w;                   /* (classes, stride): weights in steps */

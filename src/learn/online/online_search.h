@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Training of online learners: passes, validation after each, early stopping, and the choice among values of C and eta. */
+ * Training of online learners: passes, validation after each, early stopping, and the choice among values of C and eta.
+ * */
 #ifndef TNP_ONLINE_SEARCH_H
 #define TNP_ONLINE_SEARCH_H
 

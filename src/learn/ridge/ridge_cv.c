@@ -165,7 +165,7 @@ done:
 
 /* Statistics of the rows held out, in blocks; x is used up as scratch, so they come from a copy. Wide ones are about
  * the shift of all rows, which is left taken off held_wide. */
-static tn_status held_stats(tn_ctx *ctx, const cv_job *job, tnp_moments **out)
+static tn_status held_moments(tn_ctx *ctx, const cv_job *job, tnp_moments **out)
 {
     tn_status st = TN_OK;
     tnp_moments *moments = NULL;
@@ -207,7 +207,7 @@ static tn_status primal_fold(tn_ctx *ctx, cv_job *job, size_t f)
     tnp_moments *held = NULL;
     tnp_ridge *ridge = NULL;
     tnp_range all = {0, job->x->dim};
-    TN_TRY(held_stats(ctx, job, &held));
+    TN_TRY(held_moments(ctx, job, &held));
     tnp_moments_subtract(job->all, held);
     st = tnp_ridge_primal(ctx, job->all, &all, 1, job->intercept, &ridge);
     if (st == TN_OK)
