@@ -4,7 +4,7 @@
  *
  * Tolerances. Wide: a norm of n terms is right to (n + 4) u, u = 2^-53, then a root and a division. Narrow: the norm
  * is summed in double; its inverse, a root and the product are rounded to float: 4 roundings of 2^-24. */
-#include "near.h"
+#include "ctx_of.h"
 #include "ref_random.h"
 #include "transform/normalize.h"
 
@@ -127,8 +127,7 @@ static void test_zscore(void **state)
 static void test_parse(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx *ctx = ctx_of(0);
     tn_normalize kinds[TN_NORMALIZE_COUNT] = {0};
     size_t count = 99;
     assert_fine(ctx, tn_normalize_parse(ctx, "zscore", kinds, &count));
