@@ -80,6 +80,7 @@ static void test_extremes(void **state)
 static void test_extremes_wide(void **state)
 {
     (void)state;
+    skip_under_valgrind(); /* the oracle needs the range of long double, which is that of double there */
     static const double rows[][3] = {
         {1e300, -1e300, 0}, {1e-300, 2e-300, -3e-300}, {1e308, 1e308, 1e308}, {5e-324, 0, 0}};
     static const tn_normalize kinds[] = {TN_NORM_L2, TN_NORM_ROOT, TN_NORM_L1};
