@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Runs sections of the benchmarks. Called by bench/run, which says how.
 
-A section is a module with run(program, environment, directory, quick) that measures and prints as it goes, and a
+A section is a module with run(program, environment, directory, size) that measures and prints as it goes, and a
 report with write(csv, page, facts, what run returned).
 """
 import os
@@ -27,29 +27,32 @@ import transfer_report
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report),
             "online": (online, online_report), "transfer": (transfer, transfer_report),
             "kernel": (kernel, kernel_report)}
-USAGE = "usage: bench/run PROGRAM [evidence|linear|online|transfer|kernel]... [--quick] [--into FOLDER]"
+SMALLER = {"--quick": "quick", "--tiny": "tiny"}
+USAGE = "usage: bench/run PROGRAM [evidence|linear|online|transfer|kernel]... [--quick | --tiny] [--into FOLDER]"
 
 
 def parse(arguments):
-    """(program, sections, quick, folder to write to or None)"""
-    words, quick = [word for word in arguments if word != "--quick"], "--quick" in arguments
-    root = None if quick else measure.HERE.parent
+    """(program, sections, size, folder to write to or None)"""
+    words, size = [word for word in arguments if word not in SMALLER], "full"
+    for word in arguments:
+        size = SMALLER.get(word, size)
+    root = measure.HERE.parent if size == "full" else None
     if "--into" in words[:-1]:
         at = words.index("--into")
         root = pathlib.Path(words[at + 1])
         del words[at:at + 2]
     if not words or any(word not in SECTIONS for word in words[1:]):
         sys.exit(USAGE)
-    return pathlib.Path(words[0]).resolve(), words[1:] or list(SECTIONS), quick, root
+    return pathlib.Path(words[0]).resolve(), words[1:] or list(SECTIONS), size, root
 
 
-def run_section(name, program, facts, quick, root):
+def run_section(name, program, facts, size, root):
     section, page = SECTIONS[name]
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=os.environ.get("TMPDIR", program.parent)))
     before, start = measure.processor_seconds(), time.perf_counter()
     print(f"\n==== {name} ====", flush=True)
     try:
-        found = section.run(program, measure.peer_environment(facts), scratch, quick)
+        found = section.run(program, measure.peer_environment(facts), scratch, size)
     finally:
         shutil.rmtree(scratch)
     seconds = time.perf_counter() - start
@@ -62,11 +65,11 @@ def run_section(name, program, facts, quick, root):
 
 
 def main(arguments):
-    program, names, quick, root = parse(arguments)
+    program, names, size, root = parse(arguments)
     facts = measure.machine(program)
     report.print_machine(facts)
     for name in names:
-        run_section(name, program, facts, quick, root)
+        run_section(name, program, facts, size, root)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,9 @@ from measure import HERE, SEED, ask, compile_program, make_data, measure
 
 PAGE = "bench-evidence.md"
 LIMIT_SECONDS = 120
-SHAPES = [(5011, 1024, 20), (5011, 4096, 20), (19850, 1024, 397), (19850, 4096, 397)]
-MEMORY_SHAPE, MEMORY_LIMIT_MB = (200_000, 1024, 100), 400
+SHAPES = {"full": [(5011, 1024, 20), (5011, 4096, 20), (19850, 1024, 397), (19850, 4096, 397)],
+          "quick": [(5011, 1024, 20), (19850, 1024, 397)], "tiny": [(90, 16, 3)]}
+MEMORY_SHAPES, MEMORY_LIMIT_MB = {"full": (200_000, 1024, 100), "quick": (200_000, 1024, 100), "tiny": (300, 16, 3)}, 400
 PEERS = ["logme", "logme-eigh", "ridge-loo", "ridge-5fold"]
 
 
@@ -55,7 +56,7 @@ def bench_shape(program, floor, shape, environment, directory):
     paths = make_data(directory, shape, environment)
     report.print_shape(shape)
     before = time_floor(floor, shape, environment)
-    tenon = time_tenon(program, paths, 2 if shape == SHAPES[-1] else 3, directory)
+    tenon = time_tenon(program, paths, 2 if shape == SHAPES["full"][-1] else 3, directory)
     entries = [tenon, floor_entry(before, time_floor(floor, shape, environment))]
     for entry in entries:
         report.print_entry(entry, entries)
@@ -67,18 +68,17 @@ def bench_shape(program, floor, shape, environment, directory):
     return result
 
 
-def bench_memory(program, environment, directory):
-    paths = make_data(directory, MEMORY_SHAPE, environment)
+def bench_memory(program, shape, environment, directory):
+    paths = make_data(directory, shape, environment)
     seconds, peak, _ = measure(rank_command(program, paths), None, directory, LIMIT_SECONDS)
-    return {"shape": MEMORY_SHAPE, "seconds": seconds, "anon_mb": peak, "limit_mb": MEMORY_LIMIT_MB,
+    return {"shape": shape, "seconds": seconds, "anon_mb": peak, "limit_mb": MEMORY_LIMIT_MB,
             "file_mb": paths[0].stat().st_size / 1e6}
 
 
-def run(program, environment, directory, quick):
+def run(program, environment, directory, size):
     """Everything the report of this section needs."""
     floor = compile_program("floor", directory)
-    shapes = [shape for shape in SHAPES if not quick or shape[1] <= 1024]
-    results = [bench_shape(program, floor, shape, environment, directory) for shape in shapes]
-    memory = bench_memory(program, environment, directory)
+    results = [bench_shape(program, floor, shape, environment, directory) for shape in SHAPES[size]]
+    memory = bench_memory(program, MEMORY_SHAPES[size], environment, directory)
     report.print_memory(memory)
     return {"results": results, "memory": memory, "seed": SEED, "limit": LIMIT_SECONDS}

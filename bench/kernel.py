@@ -15,9 +15,9 @@ from measure import HERE, SEED, ask, cached, compile_with_objects, make_data, me
 
 PAGE = "bench-kernel.md"
 LIMIT_SECONDS = 600  # one that needs more counts with that
-SHAPE, QUICK_SHAPE = (6049, 4096, 51), (800, 256, 10)
-MAP_SHAPE, QUICK_MAP_SHAPE, HALF_ZEROS = (6000, 4096, 2), (600, 1024, 2), 0
-RUNS, MAP_RUNS, SAMPLER_SECONDS, SLICE = 3, 20, 10, 3
+SHAPES = {"full": (6049, 4096, 51), "quick": (800, 256, 10), "tiny": (60, 8, 3)}
+MAP_SHAPES, HALF_ZEROS = {"full": (6000, 4096, 2), "quick": (600, 1024, 2), "tiny": (64, 32, 2)}, 0
+RUNS, MAP_RUNS, SLICE, SAMPLER_SECONDS = 3, 20, 3, {"full": 10, "quick": 10, "tiny": 0}
 THREADS = (1, 2)
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
 
@@ -69,15 +69,15 @@ def bench_learning(program, shape, kernel, environment, directory):
     return {"shape": shape, "entries": entries}
 
 
-def time_sampler(features, threads, environment, directory):
-    command = [sys.executable, HERE / "kernel_peers.py", "sampler", features, str(SAMPLER_SECONDS), str(threads)]
+def time_sampler(features, limit, threads, environment, directory):
+    command = [sys.executable, HERE / "kernel_peers.py", "sampler", features, str(limit), str(threads)]
     seconds, _, output = measure(command, environment, directory, LIMIT_SECONDS)
     if output is None:
         sys.exit(f"bench: the sampler took more than {seconds} s")
     return output
 
 
-def bench_maps(program, shape, kernel, environment, directory):
+def bench_maps(program, shape, limit, kernel, environment, directory):
     features = make_data(directory, shape, environment, HALF_ZEROS)[0]
     loop = compile_with_objects("kernel_map", program, directory, ["-lvl"])
     report.print_map_shape(shape)
@@ -87,18 +87,19 @@ def bench_maps(program, shape, kernel, environment, directory):
         found["difference"] = output.pop("difference")
         entries = [{"contestant": name, "threads": threads} | entry for name, entry in output.items()]
         alone = environment | dict.fromkeys(BLAS_THREADS, "1")
-        entries.append(time_sampler(features, threads, alone, directory) | {"contestant": "sampler", "threads": threads})
+        entries.append(time_sampler(features, limit, threads, alone, directory) |
+                       {"contestant": "sampler", "threads": threads})
         found[threads] = entries
         for entry in entries:
             report.print_map(entry, entries)
     return found
 
 
-def run(program, environment, directory, quick):
+def run(program, environment, directory, size):
     """Everything the report of this section needs."""
     kernel = directory / "kernel.safetensors"
-    found = {"learning": bench_learning(program, QUICK_SHAPE if quick else SHAPE, kernel, environment, directory),
-             "maps": bench_maps(program, QUICK_MAP_SHAPE if quick else MAP_SHAPE, kernel, environment, directory),
+    found = {"learning": bench_learning(program, SHAPES[size], kernel, environment, directory),
+             "maps": bench_maps(program, MAP_SHAPES[size], SAMPLER_SECONDS[size], kernel, environment, directory),
              "threads": THREADS, "seed": SEED}
     report.print_targets(found)
     return found

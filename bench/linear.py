@@ -13,8 +13,8 @@ import linear_report as report
 from measure import HERE, SEED, ask, make_data, measure
 
 PAGE = "bench-linear.md"
-SHAPES = [(6049, 4096, 51), (15420, 1024, 257), (19850, 4096, 397)]
-QUICK_SHAPES = [(1500, 256, 20), (2000, 512, 30)]
+SHAPES = {"full": [(6049, 4096, 51), (15420, 1024, 257), (19850, 4096, 397)], "quick": [(1500, 256, 20), (2000, 512, 30)],
+          "tiny": [(60, 8, 3)]}
 LIMITS = {"tenon-svm": 120, "tenon-hinge": 90, "tenon-logistic": 120, "liblinear-s1": 180, "liblinear-s2": 180,
           "lbfgs": 240}
 LIBLINEAR_SECONDS, LBFGS_SECONDS = 20, 150  # training time a peer may use before it is scaled or extrapolated
@@ -120,8 +120,8 @@ def bench_shape(program, shape, environment, directory):
     return result
 
 
-def run(program, environment, directory, quick):
+def run(program, environment, directory, size):
     """Everything the report of this section needs."""
-    results = [bench_shape(program, shape, environment, directory) for shape in (QUICK_SHAPES if quick else SHAPES)]
+    results = [bench_shape(program, shape, environment, directory) for shape in SHAPES[size]]
     return {"results": results, "seed": SEED, "limits": LIMITS, "gaps": (GAP, REFERENCE_GAP), "loose": LOOSE_GAPS,
             "budgets": (LIBLINEAR_SECONDS, LBFGS_SECONDS)}

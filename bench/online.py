@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The section on online learning: one pass of `tenon fit --method pa` and the other rules over a page-cached file.
 
-Everybody is compared by time per sample. The plain loop and scikit-learn, which are slow, get the PLAIN shape: few rows
+Everybody is compared by time per sample. The plain loop and scikit-learn, which are slow, get few rows
 of the same columns and classes. tenon learns that one too, in file order, to show that the loop learned the same.
 Runs of PA and of the loop take turns, so that a neighbour on the machine, or on its cache, disturbs both alike.
 """
@@ -14,13 +14,14 @@ from measure import HERE, SEED, ask, compile_program, machine, make_data, measur
 
 PAGE = "bench-online.md"
 LIMIT_SECONDS = 300  # a peer that needs more counts with that
-SHAPE, PLAIN = (50_000, 4096, 1000), (4000, 4096, 1000)
-QUICK_SHAPE, QUICK_PLAIN = (4000, 1024, 100), (1000, 1024, 100)
+# Of all and of the few rows that slower contestants get; rows that peers get; bytes of the large file.
+SHAPES = {"full": ((50_000, 4096, 1000), (4000, 4096, 1000)), "quick": ((4000, 1024, 100), (1000, 1024, 100)),
+          "tiny": ((90, 16, 3), (60, 16, 3))}
+PEER_ROWS, LARGE_BYTES = {"full": 500, "quick": 200, "tiny": 30}, {"full": 20 * 10 ** 9, "quick": 10 ** 9, "tiny": 10 ** 6}
 TARGETED, OTHERS = ("pa", "arow", "scw"), ("perceptron", "sgd", "pa2", "cw", "nherd", "scw2")
 AGAINST_REST = ("pa u-ovr", "arow u-ovr", "scw u-ovr", "pa e-ovr")
 PEERS = ("sklearn-pa", "sklearn-sgd")
-RUNS, TURNS, PEER_ROWS, QUICK_PEER_ROWS = 3, 5, 500, 200
-LARGE_BYTES, QUICK_LARGE_BYTES, LARGE_DIM, LARGE_CLASSES = 20 * 10 ** 9, 10 ** 9, 4096, 10
+RUNS, TURNS, LARGE_DIM, LARGE_CLASSES = 3, 5, 4096, 10
 
 
 def fit_command(program, contestant, paths, head, *more):
@@ -104,9 +105,9 @@ def data_of(directory, name, shape, environment):
     return make_data(directory / name, shape, environment)
 
 
-def run(program, environment, directory, quick):
+def run(program, environment, directory, size):
     """Everything the report of this section needs."""
-    shape, few = (QUICK_SHAPE, QUICK_PLAIN) if quick else (SHAPE, PLAIN)
+    shape, few = SHAPES[size]
     facts = machine(program)
     paths, few_paths = data_of(directory, "all", shape, environment), data_of(directory, "few", few, environment)
     report.print_shape(shape)
@@ -117,12 +118,11 @@ def run(program, environment, directory, quick):
         report.print_entry(entry, entries)
     bench_tenon(program, paths, shape, directory, entries)
     gemm = max(facts["gemm_gflops"], machine(program)["gemm_gflops"])
-    peer_rows = QUICK_PEER_ROWS if quick else PEER_ROWS
-    peers = [time_peer(name, few_paths, peer_rows, facts["threads"], environment, directory) for name in PEERS]
+    peers = [time_peer(name, few_paths, PEER_ROWS[size], facts["threads"], environment, directory) for name in PEERS]
     for entry in peers:
         report.print_entry(entry, entries)
     found = {"shape": shape, "few": few, "entries": [*entries, plain, *peers], "gemm": gemm, "seed": SEED,
              "threads": facts["threads"], "simd": facts["simd"],
-             "large": bench_large(program, QUICK_LARGE_BYTES if quick else LARGE_BYTES, directory)}
+             "large": bench_large(program, LARGE_BYTES[size], directory)}
     report.print_targets(found)
     return found

@@ -13,8 +13,8 @@ from measure import HERE, SEED, ask, cached, compile_with_objects, make_data, me
 PAGE = "bench-transfer.md"
 LIMIT_SECONDS = 300  # a peer that needs more counts with that
 ROWS, PICKS, SOURCES = 20, 20, 1000
-SMALL, WIDE, QUICK_WIDE = 10_000, 1_000_000, 100_000
-PATH_RUNS, WIDE_RUNS, PROCESS_RUNS, PEER_SECONDS = 1000, 5, 5, 3
+COLUMNS = {"full": (10_000, 1_000_000), "quick": (10_000, 100_000), "tiny": (1100, 1200)}  # small, wide
+PATH_RUNS, WIDE_RUNS, PROCESS_RUNS, PEER_SECONDS = 1000, 5, 5, {"full": 3, "quick": 3, "tiny": 0}
 PEERS = ("numpy-direct", "numpy-update", "sklearn-omp", "sklearn-lasso")
 ONE_THREAD = {name: "1" for name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")}
 
@@ -46,34 +46,35 @@ def time_process(program, paths, directory):
     return {"contestant": "tenon", "runs": PROCESS_RUNS, "seconds": min(seconds), "picks": picks} | peaks
 
 
-def time_peer(name, paths, environment, directory):
-    command = [sys.executable, HERE / "transfer_peers.py", name, *paths, str(PICKS), str(PEER_SECONDS)]
+def time_peer(name, paths, limit, environment, directory):
+    command = [sys.executable, HERE / "transfer_peers.py", name, *paths, str(PICKS), str(limit)]
     seconds, peak, output = measure(command, environment, directory, LIMIT_SECONDS)
     entry = {"contestant": name, "anon_mb": peak, "stopped": output is None}
     return entry | (output or {"seconds": seconds, "runs": 1, "picks": []})
 
 
-def bench_shape(program, path, columns, peers, environment, directory):
+def bench_shape(program, path, columns, runs, peers, limit, environment, directory):
     paths = make_task(directory, columns, environment)
     for file in paths:
         cached(file)
     report.print_shape(ROWS, columns)
-    entries = [time_path(path, paths, PATH_RUNS if columns == SMALL else WIDE_RUNS, environment),
+    entries = [time_path(path, paths, runs, environment),
                time_process(program, paths, directory)]
     for entry in entries:
         report.print_entry(entry, entries)
     for name in peers:
-        entries.append(time_peer(name, paths, environment, directory))
+        entries.append(time_peer(name, paths, limit, environment, directory))
         report.print_entry(entries[-1], entries)
     return {"rows": ROWS, "columns": columns, "entries": entries}
 
 
-def run(program, environment, directory, quick):
+def run(program, environment, directory, size):
     """Everything the report of this section needs."""
     environment = environment | ONE_THREAD
     path = compile_with_objects("transfer_path", program, directory)
-    small = bench_shape(program, path, SMALL, PEERS[1:] if quick else PEERS, environment, directory)
-    wide = bench_shape(program, path, QUICK_WIDE if quick else WIDE, PEERS[1:], environment, directory)
+    small = bench_shape(program, path, COLUMNS[size][0], PATH_RUNS, PEERS if size == "full" else PEERS[1:],
+                        PEER_SECONDS[size], environment, directory)
+    wide = bench_shape(program, path, COLUMNS[size][1], WIDE_RUNS, PEERS[1:], PEER_SECONDS[size], environment, directory)
     found = {"small": small, "wide": wide, "picks": PICKS, "sources": SOURCES, "seed": SEED}
     report.print_targets(found)
     return found

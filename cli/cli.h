@@ -194,6 +194,7 @@ int cli_check_order(const cli_app *app, size_t place, const char *format, const 
 int cli_check_features(const cli_app *app, const char *rep);
 /* The exit status of a representation that could not be opened; says what it is instead where that is known. */
 int cli_features_failed(const cli_app *app, const char *rep, tn_status status);
+bool cli_is_whole(tn_dtype type);
 /* Refuses a representation that looks like labels where labels are given; NAME=FILE says that a feature is meant. */
 int cli_check_column(const cli_app *app, const char *rep, const tn_features *features);
 

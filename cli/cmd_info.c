@@ -26,7 +26,7 @@ static bool looks_like_labels(const char *path)
 static bool is_label_array(const cli_app *app, const tn_features *features)
 {
     tn_dtype type = tn_features_dtype(features);
-    bool column = tn_features_cols(features) == 1 && type >= TN_I8 && type <= TN_U64;
+    bool column = tn_features_cols(features) == 1 && cli_is_whole(type);
     return cli_ends_with(tn_features_path(features), ".npy") && (column || app->options.task != TN_TASK_AUTO);
 }
 

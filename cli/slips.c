@@ -121,12 +121,18 @@ int cli_features_failed(const cli_app *app, const char *rep, tn_status status)
     return cli_check(app, status);
 }
 
+bool cli_is_whole(tn_dtype type)
+{
+    _Static_assert(TN_U64 - TN_I8 == 7, "whole numbers of 8, 16, 32 and 64 bits follow each other");
+    return type >= TN_I8 && type <= TN_U64;
+}
+
 int cli_check_column(const cli_app *app, const char *rep, const tn_features *features)
 {
     char path[PATH_MAX];
     tn_dtype type = tn_features_dtype(features);
     bool named = strcmp(tn_rep_file(rep, path, sizeof path), rep) != 0;
-    if (app->options.labels && !named && tn_features_cols(features) == 1 && type >= TN_I8 && type <= TN_U64)
+    if (app->options.labels && !named && tn_features_cols(features) == 1 && cli_is_whole(type))
         return cli_fail(
             app, EXIT_USAGE,
             "%s is one column of whole numbers and looks like labels; leave it out, or name it, feature=%s, if it "

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The parts of experiments/reliability/run. Each leaves what it found in build/reliability/, so that they may run on different
+"""The parts of experiments/reliability/run. Each leaves what it found in build/reliability/ (--work), so that they may run on different
 days; the page is made of all that is there.
 
 The program is build/tenon, or $TENON; the fuzz targets are those of build-fuzz, which is built when it is missing.
@@ -37,6 +37,7 @@ def arguments(words):
     parser.add_argument("--minutes", type=float, default=10, help="of every fuzz target, and of the torture run")
     parser.add_argument("--targets", type=lambda text: text.split(","), help="fuzz only these, joined by commas")
     parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), help="how much is done at once")
+    parser.add_argument("--work", type=pathlib.Path, default=WORK, help="where the parts leave what they found")
     parser.add_argument("--output", type=pathlib.Path, default=common.ROOT / "docs" / "results" / "reliability.md")
     options = parser.parse_args(words)
     options.parts = options.parts or list(PARTS)
@@ -45,13 +46,13 @@ def arguments(words):
     return options
 
 
-def keep(name, found):
-    WORK.mkdir(parents=True, exist_ok=True)
-    (WORK / f"{name}.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
+def keep(work, name, found):
+    work.mkdir(parents=True, exist_ok=True)
+    (work / f"{name}.json").write_text(json.dumps(found, indent=1), encoding="utf-8")
 
 
-def kept(name):
-    file = WORK / f"{name}.json"
+def kept(work, name):
+    file = work / f"{name}.json"
     return json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
 
 
@@ -103,7 +104,7 @@ def run_problems(options):
             pool.close()
             pool.join()
     if options.only is None:
-        keep("problems", table.found() | {"first": options.first, "count": len(seeds), "failed": failed,
+        keep(options.work, "problems", table.found() | {"first": options.first, "count": len(seeds), "failed": failed,
                                           "seconds": time.monotonic() - start, "revision": revision(),
                                           "versions": page.versions(), "doctor": common.call(program, "doctor")})
         print("\n".join(table.lines()))
@@ -137,7 +138,7 @@ def run_fuzz(options):
                    check=True)
     targets = [path for path in sorted((build / "tests").glob("fuzz_*")) if path.is_file() and path.suffix == ""
                and (options.targets is None or path.name.removeprefix("fuzz_") in options.targets)]
-    found = {entry["target"]: entry for entry in kept("fuzz").get("targets", [])}  # of other days, until they run again
+    found = {entry["target"]: entry for entry in kept(options.work, "fuzz").get("targets", [])}  # of other days, until they run again
 
     def one(target):
         result = fuzz_one(target, build, 60 * options.minutes)
@@ -147,7 +148,7 @@ def run_fuzz(options):
         for future in concurrent.futures.as_completed([pool.submit(one, target) for target in targets]):
             result = future.result()
             found[result["target"]] = result
-            keep("fuzz", {"targets": [found[name] for name in sorted(found)], "versions": page.versions()})
+            keep(options.work, "fuzz", {"targets": [found[name] for name in sorted(found)], "versions": page.versions()})
             print(f"fuzz {result['target']}: {result['executions']} executions" + (
                 f"; finding: {build}/tests/fuzz_{result['target']} {result['artifact']}" if result["findings"] else ""), flush=True)
     return not any(found[target.name.removeprefix("fuzz_")]["findings"] for target in targets)
@@ -156,21 +157,21 @@ def run_fuzz(options):
 # ---- torture ----
 
 def run_torture(options):
-    WORK.mkdir(parents=True, exist_ok=True)
-    report = WORK / "torture.json"
+    options.work.mkdir(parents=True, exist_ok=True)
+    report = options.work / "torture.json"
     code = subprocess.run([str(common.ROOT / "tests" / "torture" / "run"), str(common.find_program()), "--minutes",
                            str(options.minutes), "--jobs", str(options.jobs), "--report", str(report)], check=False).returncode
     if report.is_file():
-        keep("torture", json.loads(report.read_text()) | {"revision": revision(), "versions": page.versions()})
+        keep(options.work, "torture", json.loads(report.read_text()) | {"revision": revision(), "versions": page.versions()})
     return code == 0
 
 
 # ---- the page ----
 
 def make_page(options):
-    found = {name: json.loads((WORK / f"{name}.json").read_text()) for name in PARTS if (WORK / f"{name}.json").is_file()}
+    found = {name: result for name in PARTS if (result := kept(options.work, name))}
     if not found:
-        sys.exit(f"{sys.argv[0]}: nothing in {WORK}: run the parts first")
+        sys.exit(f"{sys.argv[0]}: nothing in {options.work}: run the parts first")
     options.output.write_text(page.render(found), encoding="utf-8")
     print(f"written: {options.output}")
     return True

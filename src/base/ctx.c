@@ -91,8 +91,18 @@ const char *tn_ctx_message(const tn_ctx *ctx)
 const char *tn_status_name(tn_status status)
 {
     static const char *const names[] = {
-        "TN_OK",          "TN_ERR_ARG",         "TN_ERR_SHAPE",  "TN_ERR_MEMORY", "TN_ERR_IO",          "TN_ERR_FORMAT",
-        "TN_ERR_NUMERIC", "TN_ERR_UNSUPPORTED", "TN_ERR_OUTPUT", "TN_ERR_BUDGET", "TN_ERR_INTERRUPTED", "TN_ERR_DATA",
+        [TN_OK] = "TN_OK",
+        [TN_ERR_ARG] = "TN_ERR_ARG",
+        [TN_ERR_SHAPE] = "TN_ERR_SHAPE",
+        [TN_ERR_MEMORY] = "TN_ERR_MEMORY",
+        [TN_ERR_IO] = "TN_ERR_IO",
+        [TN_ERR_FORMAT] = "TN_ERR_FORMAT",
+        [TN_ERR_NUMERIC] = "TN_ERR_NUMERIC",
+        [TN_ERR_UNSUPPORTED] = "TN_ERR_UNSUPPORTED",
+        [TN_ERR_OUTPUT] = "TN_ERR_OUTPUT",
+        [TN_ERR_BUDGET] = "TN_ERR_BUDGET",
+        [TN_ERR_INTERRUPTED] = "TN_ERR_INTERRUPTED",
+        [TN_ERR_DATA] = "TN_ERR_DATA",
     };
     size_t index = (size_t)status;
     return index < sizeof names / sizeof *names ? names[index] : "unknown status";

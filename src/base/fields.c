@@ -251,6 +251,8 @@ tn_status tn_field_set(tn_ctx *ctx, const tn_field *field, void *options, const 
     void *member = (char *)options + field->offset;
     if (field->kind == TN_FIELD_FLAG)
         return set_flag(ctx, field, member, text);
+    _Static_assert(TN_FIELD_FEATURES == TN_FIELD_REALS + 1 && TN_FIELD_HEAD == TN_FIELD_REALS + 3,
+                   "lists of numbers and objects are the last four kinds");
     if (field->kind == TN_FIELD_WORDS || field->kind >= TN_FIELD_REALS)
         return tnp_fail(ctx, TN_ERR_ARG, "option %s: got one text, expected %s", field->name,
                         field->kind == TN_FIELD_WORDS ? "words" : field->choices);

@@ -23,14 +23,18 @@ typedef union staging {
 
 size_t tn_dtype_size(tn_dtype type)
 {
-    static const unsigned char sizes[] = {2, 2, 4, 8, 1, 1, 2, 2, 4, 4, 8, 8, 1};
+    static const unsigned char sizes[] = {
+        [TN_F16] = 2, [TN_BF16] = 2, [TN_F32] = 4, [TN_F64] = 8, [TN_I8] = 1,  [TN_U8] = 1,  [TN_I16] = 2,
+        [TN_U16] = 2, [TN_I32] = 4,  [TN_U32] = 4, [TN_I64] = 8, [TN_U64] = 8, [TN_BOOL] = 1};
     return (size_t)type < sizeof sizes ? sizes[type] : 0;
 }
 
 const char *tn_dtype_name(tn_dtype type)
 {
-    static const char *const names[] = {"float16", "bfloat16", "float32", "float64", "int8",   "uint8", "int16",
-                                        "uint16",  "int32",    "uint32",  "int64",   "uint64", "bool"};
+    static const char *const names[] = {
+        [TN_F16] = "float16", [TN_BF16] = "bfloat16", [TN_F32] = "float32", [TN_F64] = "float64", [TN_I8] = "int8",
+        [TN_U8] = "uint8",    [TN_I16] = "int16",     [TN_U16] = "uint16",  [TN_I32] = "int32",   [TN_U32] = "uint32",
+        [TN_I64] = "int64",   [TN_U64] = "uint64",    [TN_BOOL] = "bool"};
     return (size_t)type < sizeof names / sizeof *names ? names[type] : "unknown";
 }
 

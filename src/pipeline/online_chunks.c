@@ -15,7 +15,7 @@
 /* What takes all rows to know, and what is done in another way here. */
 static tn_status check_options(tn_ctx *ctx, const tnp_fit_options *o)
 {
-    if (o->method < TNP_METHOD_PERCEPTRON)
+    if (tnp_method_of(o->method)->uses.family != TNP_FAMILY_ONLINE)
         return tnp_fail(ctx, TN_ERR_ARG, "online: method %s learns from all rows at once, expected perceptron to scw2",
                         tnp_method_of(o->method)->uses.word);
     if (o->learn.class_weight == TNP_WEIGHT_BALANCED)

@@ -130,7 +130,9 @@ static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
 /* lambda (classes) by the rule the options name. */
 static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
 {
-    static const char *const words[] = {"auto", "shared", "per-class", "gcv", "loo", "fixed"};
+    static const char *const words[] = {
+        [TNP_LAMBDA_AUTO] = "auto", [TNP_LAMBDA_SHARED] = "shared", [TNP_LAMBDA_PER_CLASS] = "per-class",
+        [TNP_LAMBDA_GCV] = "gcv",   [TNP_LAMBDA_LOO] = "loo",       [TNP_LAMBDA_FIXED] = "fixed"};
     const tnp_task *task = c->selection->task;
     double one = c->options->lambda.value;
     tnp_lambda_rule rule = (tnp_lambda_rule)c->options->lambda.word;

@@ -211,8 +211,10 @@ const char *tnp_safetensors_path(const tnp_safetensors *file)
 
 static bool parse_type(const char *text, tn_dtype *out)
 {
-    static const char *const names[] = {"F16", "BF16", "F32", "F64", "I8",  "U8",  "I16",
-                                        "U16", "I32",  "U32", "I64", "U64", "BOOL"};
+    static const char *const names[] = {
+        [TN_F16] = "F16", [TN_BF16] = "BF16", [TN_F32] = "F32",  [TN_F64] = "F64", [TN_I8] = "I8",
+        [TN_U8] = "U8",   [TN_I16] = "I16",   [TN_U16] = "U16",  [TN_I32] = "I32", [TN_U32] = "U32",
+        [TN_I64] = "I64", [TN_U64] = "U64",   [TN_BOOL] = "BOOL"};
     for (size_t i = 0; i < sizeof names / sizeof *names; ++i)
         if (strcmp(text, names[i]) == 0) {
             *out = (tn_dtype)i;

@@ -407,6 +407,7 @@ static tn_status load_task(tn_ctx *ctx, const tnp_safetensors *file, const char 
 {
     const char *text = NULL;
     tn_status st = meta_text(ctx, file, path, "task", &text);
+    _Static_assert(TN_TASK_REGRESSION - TN_TASK_MULTICLASS == 2, "the tasks of heads follow each other");
     for (int t = TN_TASK_MULTICLASS; st == TN_OK && t <= TN_TASK_REGRESSION; ++t)
         if (strcmp(text, tn_task_name((tn_task)t)) == 0) {
             *task = (tn_task)t;

@@ -17,7 +17,8 @@
 enum { M = TN_BASIS_SIZE, PARTS = 4, BLOCK_VALUES = 1 << 22 };
 
 static const char format_name[] = "tenon-kernel", format_version[] = "1", in_memory[] = "kernel in memory";
-static const char *const bases[] = {"scaled-fourier", "fourier"}, *const signs[] = {"odd", "split"};
+static const char *const bases[] = {[TN_BASIS_SCALED_FOURIER] = "scaled-fourier", [TN_BASIS_FOURIER] = "fourier"};
+static const char *const signs[] = {[TN_SIGNED_ODD] = "odd", [TN_SIGNED_SPLIT] = "split"};
 
 /* ---- saving ---- */
 

@@ -23,7 +23,12 @@ enum {
     LINE = 64    /* bytes of a cache line */
 };
 
-static const char *const names[] = {"hellinger", "chi2", "intersection", "js", "learned"};
+static const char *const names[] = {[TNP_PHI_HELLINGER] = "hellinger",
+                                    [TNP_PHI_CHI2] = "chi2",
+                                    [TNP_PHI_INTERSECTION] = "intersection",
+                                    [TNP_PHI_JS] = "js",
+                                    [TNP_PHI_LEARNED] = "learned"};
+_Static_assert(TNP_PHI_LEARNED == 4, "the named maps come before the learned one");
 
 /* ---- making ---- */
 

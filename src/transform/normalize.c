@@ -17,7 +17,11 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const words[TN_NORMALIZE_COUNT] = {"l2", "root", "l1", "zscore", "none"};
+static const char *const words[TN_NORMALIZE_COUNT] = {[TN_NORM_L2] = "l2",
+                                                      [TN_NORM_ROOT] = "root",
+                                                      [TN_NORM_L1] = "l1",
+                                                      [TN_NORM_ZSCORE] = "zscore",
+                                                      [TN_NORM_NONE] = "none"};
 
 const char *tn_normalize_name(tn_normalize kind)
 {

@@ -4,7 +4,7 @@
 #ifndef TN_TESTS_DEMO_OF_H
 #define TN_TESTS_DEMO_OF_H
 
-#include "near.h"
+#include "ctx_of.h"
 #include "tenon/tenon.h"
 
 enum { DEMO_REPS = 2 };
@@ -13,14 +13,6 @@ typedef struct demo {
     tn_features *features[DEMO_REPS];
     tn_labels *labels;
 } demo;
-
-static inline tn_ctx *demo_ctx(size_t threads)
-{
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
-    tn_ctx_set_threads(ctx, threads);
-    return ctx;
-}
 
 static inline demo demo_of(tn_ctx *ctx)
 {

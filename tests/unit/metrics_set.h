@@ -4,7 +4,7 @@
 #ifndef TN_TESTS_METRICS_SET_H
 #define TN_TESTS_METRICS_SET_H
 
-#include "near.h"
+#include "ctx_of.h"
 #include "read/labels/labels.h"
 #include "tenon/evaluate.h"
 
@@ -109,23 +109,6 @@ static inline void assert_same(size_t at, double got, double want)
         assert_near_at(at, got, want, TOLERANCE);
 }
 
-static inline int setup(void **state)
-{
-    tn_ctx *ctx = NULL;
-    if (tn_ctx_new(&ctx) != TN_OK)
-        return -1;
-    *state = ctx;
-    return 0;
-}
-
-static inline int teardown(void **state)
-{
-    tn_ctx *ctx = *state;
-    size_t left = tnp_live_blocks(ctx);
-    tn_ctx_free(ctx);
-    return left == 0 ? 0 : -1;
-}
-
 /* Scores of `levels` values; row i's truth follows class c with its own frequency, multi-class rows have one. */
 static inline set random_set(tn_task task, size_t rows, size_t classes, size_t levels, uint64_t seed)
 {
@@ -158,6 +141,6 @@ static inline void assert_identical(const tn_metrics *a, const tn_metrics *b)
     assert_memory_equal(a->per_class, b->per_class, a->classes * sizeof *a->per_class);
 }
 
-#define with_context(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
+#define with_context(test) cmocka_unit_test_setup_teardown(test, ctx_setup, ctx_teardown)
 
 #endif

@@ -4,22 +4,22 @@
 #ifndef ONE_CTX_H
 #define ONE_CTX_H
 
-#include "near.h"
+#include "ctx_of.h"
 
 static tn_ctx *ctx;
 
 static int setup(void **state)
 {
     (void)state;
-    return tn_ctx_new(&ctx) != TN_OK;
+    ctx = ctx_of(0);
+    return 0;
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    size_t left = tnp_live_blocks(ctx);
-    tn_ctx_free(ctx);
-    return left != 0;
+    ctx_done(ctx);
+    return 0;
 }
 
 #endif

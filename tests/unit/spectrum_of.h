@@ -5,23 +5,8 @@
 #define TN_TESTS_SPECTRUM_OF_H
 
 #include "learn/ridge/spectrum.h"
-#include "near.h"
+#include "ctx_of.h"
 #include "ref_random.h"
-
-static inline tn_ctx *ctx_of(size_t threads)
-{
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
-    tn_ctx_set_threads(ctx, threads);
-    return ctx;
-}
-
-/* Every block must be gone before the context is. */
-static inline void ctx_done(tn_ctx *ctx)
-{
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
-}
 
 static inline tnp_spectrum *spectrum_of(tn_ctx *ctx, const ref_problem *p, bool dual, bool intercept)
 {

@@ -384,7 +384,7 @@ static void checkpoints_of_far_columns(void **state)
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         unlink(checkpoint);
-        assert_int_equal(tn_ctx_new(&i.ctx), TN_OK);
+        i.ctx = ctx_of(0);
         tn_ctx_set_progress(i.ctx, cancel_at, &i);
         test_ctx = i.ctx;
         tn_status st = fit_one(features, labels, &opt, &info, &head);

@@ -136,8 +136,7 @@ static void all_brain_patterns_are_upper_halves(void **state)
 
 static void extremes_of_whole_numbers(void **state)
 {
-    if (getenv("TN_VALGRIND")) /* it converts 64-bit integers by way of double, which rounds twice */
-        skip();
+    skip_under_valgrind(); /* it converts 64-bit integers by way of double, which rounds twice */
     (void)state;
     bytes b = {.n = 0};
     double wide[4];

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Option fields: what is taken, what is refused with which words, and text back again. */
-#include "ctx_state.h"
-#include "near.h"
+#include "ctx_of.h"
 
 #include <stddef.h>
 
@@ -143,10 +142,10 @@ static void text_reads_back(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(takes_values, make, drop),
-        cmocka_unit_test_setup_teardown(takes_sizes, make, drop),
-        cmocka_unit_test_setup_teardown(refuses_with_a_reason, make, drop),
-        cmocka_unit_test_setup_teardown(text_reads_back, make, drop),
+        cmocka_unit_test_setup_teardown(takes_values, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(takes_sizes, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(refuses_with_a_reason, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(text_reads_back, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,7 +45,7 @@ static void add_one(void *arg, size_t i)
 /* Pool and BLAS have threads. */
 static family family_of(size_t threads)
 {
-    family f = {.ctx = demo_ctx(threads)};
+    family f = {.ctx = ctx_of(threads)};
     atomic_size_t sum = 0;
     f.data = demo_of(f.ctx);
     tnp_parallel(f.ctx, threads, 100, add_one, &sum);

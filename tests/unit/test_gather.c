@@ -281,10 +281,9 @@ static void a_map_is_planned_for(void **state)
     for (size_t i = 0; i < N * D; ++i)
         x[i] = (double)(i % 5);
     tn_features *features = array_of("mapped", x, N, D, AS_I8);
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tn_map *map = NULL;
     tn_feed *feed = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     assert_fine(ctx, tn_map_new_named(ctx, "hellinger", TN_SIGNED_ODD, &map));
     assert_fine(ctx, tn_feed_new(ctx, features, NULL, N, TN_NORM_NONE, TN_NAN_ERROR, map, &feed));
     size_t before = tn_ctx_memory_now(ctx), planned = tnp_gather_products_bytes(feed);

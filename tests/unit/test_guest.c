@@ -158,7 +158,7 @@ enum { CALLS = sizeof calls / sizeof *calls };
 
 static visit visit_of(size_t threads)
 {
-    visit v = {.ctx = demo_ctx(threads)};
+    visit v = {.ctx = ctx_of(threads)};
     v.data = demo_of(v.ctx);
     assert_fine(v.ctx, demo_fit(v.ctx, &v.data, "evidence", &v.head));
     return v;
@@ -300,7 +300,7 @@ static void test_blas_count_is_the_hosts_after_contexts_at_the_same_time(void **
 static void test_objects_outlive_their_context(void **state)
 {
     (void)state;
-    tn_ctx *first = demo_ctx(2), *second = demo_ctx(1);
+    tn_ctx *first = ctx_of(2), *second = ctx_of(1);
     demo d = demo_of(first);
     tn_head *head = NULL, *again = NULL;
     tn_map *map = NULL;
@@ -334,7 +334,7 @@ static void *free_head(void *head)
 static void test_objects_are_freed_by_any_thread(void **state)
 {
     (void)state;
-    tn_ctx *ctx = demo_ctx(1);
+    tn_ctx *ctx = ctx_of(1);
     demo d = demo_of(ctx);
     pthread_t threads[8];
     tn_head *heads[8] = {NULL};
@@ -352,7 +352,7 @@ static void test_objects_are_freed_by_any_thread(void **state)
 static void test_memory_is_counted_by_the_context_that_took_it(void **state)
 {
     (void)state;
-    tn_ctx *first = demo_ctx(1), *second = demo_ctx(1);
+    tn_ctx *first = ctx_of(1), *second = ctx_of(1);
     demo d = demo_of(first);
     tn_head *head = NULL;
     size_t opened = tn_ctx_memory_now(first);

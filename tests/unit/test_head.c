@@ -2,7 +2,7 @@
  *
  * The head object: what goes in comes out, nothing is shared with the caller, nothing leaks. */
 #include "learn/head/head.h"
-#include "near.h"
+#include "ctx_of.h"
 
 static const char *const names[] = {"cat", "dog", ""};
 
@@ -16,8 +16,7 @@ static tn_head *make(tn_ctx *ctx)
 static void a_new_head_is_empty(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx *ctx = ctx_of(0);
     tn_head *h = make(ctx);
     assert_int_equal(tn_head_task(h), TN_TASK_MULTILABEL);
     assert_int_equal(tn_head_classes(h), 3);
@@ -39,15 +38,13 @@ static void a_new_head_is_empty(void **state)
     }
     tn_head_free(h);
     tn_head_free(NULL);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 static void room_for_ridge_and_zscores(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx *ctx = ctx_of(0);
     tn_head *h = make(ctx);
     assert_fine(ctx, tnp_head_add_ridge(ctx, h));
     assert_fine(ctx, tnp_head_add_zscore(ctx, h));
@@ -67,33 +64,29 @@ static void room_for_ridge_and_zscores(void **state)
     assert_int_equal(rep.dim, 4);
     assert_int_equal(rep.normalize, TN_NORM_ROOT);
     tn_head_free(h);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 static void sizes_that_overflow(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tn_head *h = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     assert_fails(ctx, TN_ERR_MEMORY, "", tnp_head_new(ctx, TN_TASK_MULTICLASS, names, 3, SIZE_MAX / 2, 1, "x", &h));
     assert_fails(ctx, TN_ERR_MEMORY, "", tnp_head_new(ctx, TN_TASK_MULTICLASS, names, 3, SIZE_MAX / 8, 1, "x", &h));
     assert_null(h);
     tn_ctx_set_memory(ctx, 1 << 20);
     assert_fails(ctx, TN_ERR_BUDGET, "", tnp_head_new(ctx, TN_TASK_MULTICLASS, names, 3, 1 << 20, 1, "x", &h));
     assert_null(h);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 /* Whichever method made it. */
 static void a_head_with_a_number_that_is_none_is_refused(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tn_head *h = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     assert_fine(ctx, tnp_head_new(ctx, TN_TASK_MULTICLASS, names, 3, 5, 1, "x", &h));
     h->threshold = 0;
     assert_fine(ctx, tnp_head_check(ctx, h));
@@ -116,9 +109,8 @@ static void a_head_with_a_number_that_is_none_is_refused(void **state)
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     size_t k = 1;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     for (;; ++k) {
         tn_head *h = NULL;
         tnp_fail_allocation(ctx, k);

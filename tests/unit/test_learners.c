@@ -485,7 +485,7 @@ static void an_interrupt_at_any_moment(void **state)
             tn_fit_info *info = untouched;
             tn_head *head = untouched;
             opt.learn.gap = 1e-2;
-            assert_int_equal(tn_ctx_new(&i.ctx), TN_OK); /* a cancelled context stays so */
+            i.ctx = ctx_of(0); /* a cancelled context stays so */
             tn_ctx_set_progress(i.ctx, cancel_at, &i);
             test_ctx = i.ctx;
             tn_status st = fit(&s, &opt, &info, &head);
@@ -500,8 +500,7 @@ static void an_interrupt_at_any_moment(void **state)
                 tn_fit_info_free(info);
                 tn_head_free(head);
             }
-            assert_int_equal(tnp_live_blocks(i.ctx), 0);
-            tn_ctx_free(i.ctx);
+            ctx_done(i.ctx);
         }
         assert_true(n > 5);
         setting_free(&s);

@@ -235,7 +235,7 @@ static void interrupted(void **state)
     for (size_t at = 1; at < 3; ++at) {
         tn_ctx *ctx = NULL;
         tn_map *map = NULL;
-        assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+        ctx = ctx_of(0);
         assert_fine(ctx, tn_map_new_named(ctx, "chi2", TN_SIGNED_ODD, &map));
         interrupt user = {ctx, 0, at};
         tn_ctx_set_progress(ctx, cancel_at, &user);
@@ -243,8 +243,7 @@ static void interrupted(void **state)
                          TN_ERR_INTERRUPTED);
         assert_true(access(file_path("stop.npy"), F_OK) != 0);
         tn_map_free(map);
-        assert_int_equal(tnp_live_blocks(ctx), 0);
-        tn_ctx_free(ctx);
+        ctx_done(ctx);
     }
     tn_features_close(features);
 }

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Tables of kernels against the kernel at every place, and their cosines against closed forms written out here. */
-#include "ctx_state.h"
-#include "near.h"
+#include "ctx_of.h"
 #include "ref_random.h"
 #include "tenon/transform.h"
 
@@ -127,9 +126,9 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(tables, make, drop),
-        cmocka_unit_test_setup_teardown(cosines, make, drop),
-        cmocka_unit_test_setup_teardown(every_allocation_may_fail, make, drop),
+        cmocka_unit_test_setup_teardown(tables, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(cosines, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(every_allocation_may_fail, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

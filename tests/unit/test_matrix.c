@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Owned matrices. */
-#include "near.h"
+#include "ctx_of.h"
 #include "tenon/matrix.h"
 
 static void matrix_is_zeroed_and_compact(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tn_mat *mat = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     assert_fine(ctx, tn_mat_new(ctx, 3, 5, &mat));
     tn_view view = tn_mat_view(mat);
     assert_ptr_equal(view.data, mat->data);
@@ -20,16 +19,14 @@ static void matrix_is_zeroed_and_compact(void **state)
         assert_true(view.data[i] == 0);
     tn_mat_free(mat);
     tn_mat_free(NULL);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 static void matrix_without_elements_is_legal(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tn_mat *mat = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     assert_fine(ctx, tn_mat_new(ctx, 0, 5, &mat));
     assert_int_equal(tn_mat_view(mat).rows, 0);
     tn_mat_free(mat);
@@ -39,25 +36,22 @@ static void matrix_without_elements_is_legal(void **state)
 static void matrix_size_overflow_is_refused(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tn_mat *mat = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     assert_fails(ctx, TN_ERR_MEMORY, "too large", tn_mat_new(ctx, SIZE_MAX / 2, 3, &mat));
     assert_fails(ctx, TN_ERR_MEMORY, "too large", tn_mat_new(ctx, SIZE_MAX / 3, 1, &mat));
     tn_ctx_set_memory(ctx, 1000);
     assert_fails(ctx, TN_ERR_BUDGET, "budget", tn_mat_new(ctx, 100, 100, &mat));
     assert_null(mat);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 static void matrix_survives_failing_allocations(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tn_mat *mat = NULL;
     size_t k = 1;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     for (;; ++k) {
         tnp_fail_allocation(ctx, k);
         tn_status st = tn_mat_new(ctx, 2, 2, &mat);

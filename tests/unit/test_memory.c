@@ -75,10 +75,9 @@ static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *nor
 {
     tn_features *features = sparse_file("m.npy", rows, cols);
     tn_labels *labels = cyclic_labels(rows);
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tnp_rank_options opt;
     tn_ranking *r = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     tn_ctx_set_threads(ctx, threads);
     tnp_rank_options_default(&opt);
     opt.loo = loo_of(loo);
@@ -88,8 +87,7 @@ static size_t peak_of(size_t rows, size_t cols, const char *loo, const char *nor
     assert_int_equal(r->rows, rows);
     size_t peak = tn_ctx_memory_peak(ctx);
     tn_ranking_free(r);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
     labels_done(labels);
     tn_features_close(features);
     unlink(file_path("m.npy"));
@@ -200,11 +198,10 @@ static void an_online_pass_holds_two_stretches_of_its_file(void **state)
     meter_start(&m, "VmRSS");
     tn_features *features = sparse_file("m.npy", rows, 1024);
     tn_labels *labels = cyclic_labels(rows);
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tnp_fit_options opt;
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     tn_ctx_set_memory(ctx, (size_t)32 << 20);
     tnp_fit_options_default(&opt);
     opt.method = TNP_METHOD_PA;

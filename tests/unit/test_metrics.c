@@ -294,15 +294,13 @@ static void something_must_be_known(void **state)
 static void cancel_stops(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx *ctx = ctx_of(0);
     set s = random_set(TN_TASK_MULTICLASS, 20, 4, 30, 2);
     tn_metrics *m = NULL;
     tn_ctx_cancel(ctx);
     assert_fails(ctx, TN_ERR_INTERRUPTED, "", tn_metrics_compute(ctx, view_of(&s), &s.labels, 0, &m));
     assert_null(m);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
     set_free(&s);
 }
 

@@ -380,17 +380,15 @@ static void a_cancel_stops_it(void **state)
 {
     (void)state;
     pair *p = pair_of(REF_SIGNED, 20, SOFTMAX, 1, 1, NULL, NULL);
-    tn_ctx *other = NULL;
+    tn_ctx *other = ctx_of(0);
     tnp_design *x = NULL;
     tnp_newton_options opt = {0, 50, true, true, 5};
     solved v = room_for(p);
-    assert_int_equal(tn_ctx_new(&other), TN_OK);
     assert_fine(other, tnp_design_new(other, (const tn_feed *const *)p->s.feed, 2, 0, &x));
     tn_ctx_cancel(other);
     assert_fails(other, TN_ERR_INTERRUPTED, "", run(other, p, x, &opt, &v));
     tnp_design_free(x);
-    assert_int_equal(tnp_live_blocks(other), 0);
-    tn_ctx_free(other);
+    ctx_done(other);
     solved_free(&v);
     pair_free(p);
 }

@@ -2,7 +2,7 @@
  *
  * The .npy writer, byte by byte against the format's description, and what a failure leaves behind: nothing. */
 #define _POSIX_C_SOURCE 200809L
-#include "near.h"
+#include "ctx_of.h"
 #include "tenon/store.h"
 
 #include <dirent.h>
@@ -22,7 +22,7 @@ static int make(void **state)
     snprintf(p->folder, sizeof p->folder, "/tmp/tenon-npy-XXXXXX");
     assert_non_null(mkdtemp(p->folder));
     snprintf(p->path, sizeof p->path, "%s/s.npy", p->folder);
-    assert_int_equal(tn_ctx_new(&p->ctx), TN_OK);
+    p->ctx = ctx_of(0);
     *state = p;
     return 0;
 }

@@ -7,7 +7,7 @@
  * the start of the file): magic, number of fields, an offset a field, then the fields. */
 #define _POSIX_C_SOURCE 200809L
 #include "learn/head/head.h"
-#include "near.h"
+#include "ctx_of.h"
 #include "tenon/report.h"
 #include "tenon/store.h"
 #include "options_of.h"
@@ -181,7 +181,7 @@ static void numbers_do_not_depend_on_the_locale(void **state)
     const tn_field bytes = {"bytes", TN_FIELD_BYTES, sizeof(double), 0, 0, NULL, ""};
     tn_ctx *ctx = NULL;
     use_comma();
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    ctx = ctx_of(0);
     assert_true(number("3.141592653589793238462643383279", &got) && got == 3.141592653589793);
     assert_false(number("3,14159265358979323846264338", &got));
     assert_fine(ctx, tn_field_set(ctx, &real, &o, "2.5"));
@@ -213,7 +213,7 @@ static void written_numbers_have_a_point(void **state)
     tn_head *head = NULL, *back = NULL;
     tn_ctx *ctx = NULL;
     use_comma();
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    ctx = ctx_of(0);
     assert_string_equal(tn_field_text(&real, &value, buf, sizeof buf), "0.25");
     assert_fails(ctx, TN_ERR_ARG, "from 0 to 0.5", tn_field_set(ctx, &real, &value, "7"));
     assert_fine(ctx, tn_ranking_json(ctx, &ranking, &text));
@@ -231,8 +231,7 @@ static void written_numbers_have_a_point(void **state)
     assert_true(tn_head_log_evidence(back) == -0.25 && tn_head_threshold(back) == 0.125);
     tn_head_free(back);
     tn_head_free(head);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 /* The locale of the calling thread (uselocale) counts as little, and is the same afterwards. */

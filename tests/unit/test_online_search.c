@@ -178,11 +178,10 @@ static void little_memory_makes_groups(void **state)
             s->script.value[i][p] = ref_unit(&rng);
     tnp_rule rule = tnp_rule_new(TNP_SGD, 1, 0.9);
     size_t each = tnp_online_bytes(&rule, &s->plan.shape);
-    tn_ctx *small = NULL;
+    tn_ctx *small = ctx_of(0);
     tnp_online_search *search = NULL;
     tnp_passes *passes = NULL;
     tnp_online_data data = tally_data(&s->t);
-    assert_fine(test_ctx, tn_ctx_new(&small));
     assert_fine(small, tnp_passes_new(small, &data, &s->options, 1, BLOCK, &passes));
     tn_ctx_set_memory(small, 1u << 20);
     tn_ctx_set_memory(small, (1u << 20) - tnp_budget_left(small) + 5 * each);

@@ -281,16 +281,14 @@ static void work_can_be_interrupted(void **state)
     (void)state;
     ref_problem p = ref_problem_of(REF_SIGNED, 50, 40, 1, 1);
     tn_features *features = features_of("x", p.x, p.n, p.d, AS_F32);
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     tnp_pq_options opt;
     tn_pq *pq = NULL;
     tnp_pq_options_default(&opt);
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     tn_ctx_set_progress(ctx, cancel_at_once, ctx);
     assert_int_equal(tnp_pq_fit(ctx, features, &opt, NULL, &pq), TN_ERR_INTERRUPTED);
     assert_null(pq);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
     tn_features_close(features);
     ref_problem_free(&p);
 }

@@ -280,8 +280,7 @@ static void allocation_failure_leaves_nothing(void **state)
 static void cancel_stops(void **state)
 {
     (void)state;
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx *ctx = ctx_of(0);
     set s = random_probabilities(TN_TASK_MULTICLASS, 20, 4, 2);
     tn_ctx_cancel(ctx);
     refuse(ctx, &s, TN_ERR_INTERRUPTED, "");

@@ -160,7 +160,7 @@ static void several_contexts_read_at_once(void **state)
     reader readers[READERS];
     for (size_t i = 0; i < READERS; ++i) {
         readers[i] = (reader){.features = features};
-        assert_int_equal(tn_ctx_new(&readers[i].ctx), TN_OK);
+        readers[i].ctx = ctx_of(0);
         tn_ctx_set_threads(readers[i].ctx, 2);
         assert_int_equal(pthread_create(&threads[i], NULL, read_all, &readers[i]), 0);
     }

@@ -2,7 +2,7 @@
  *
  * The searches against brute force: a random table gives the evidence of every set, and each search is played again by
  * its definition on the table. */
-#include "near.h"
+#include "ctx_of.h"
 #include "ref_random.h"
 #include "select/search.h"
 
@@ -159,9 +159,8 @@ static void searches_follow_their_definitions(void **state)
 {
     (void)state;
     static table t;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     ref_rng rng = ref_rng_of(1);
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     for (size_t round = 0; round < TABLES; ++round) {
         fill(&t, 1 + round % MOST, &rng, round % 2 != 0);
         tnp_search *s = search(ctx, &t, TNP_SEARCH_GREEDY);
@@ -178,8 +177,7 @@ static void searches_follow_their_definitions(void **state)
         tnp_search_free(s);
         play_best_and_all(ctx, &t);
     }
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 /* All sets equal: the first candidate alone, whatever the search. */
@@ -187,8 +185,7 @@ static void ties_go_to_the_lower_index(void **state)
 {
     (void)state;
     static table t;
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx *ctx = ctx_of(0);
     t.m = 5;
     for (size_t mask = 1; mask < 32; ++mask)
         t.value[mask] = -7;
@@ -205,11 +202,10 @@ static void exhaustive_search_has_a_limit(void **state)
 {
     (void)state;
     static table t;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     ref_rng rng = ref_rng_of(2);
     double singles[13] = {0};
     tnp_search *s = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     fill(&t, 12, &rng, false);
     s = search(ctx, &t, TNP_SEARCH_EXHAUSTIVE);
     assert_int_equal(s->trial_count, 4095);
@@ -221,8 +217,7 @@ static void exhaustive_search_has_a_limit(void **state)
     assert_fails(ctx, TN_ERR_ARG, "13 candidates",
                  tnp_search_new(ctx, TNP_SEARCH_EXHAUSTIVE, 13, singles, look_up, &t, &s));
     assert_null(s);
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 /* Greedy with more candidates than an exhaustive search takes. */
@@ -230,11 +225,10 @@ static void other_searches_have_none(void **state)
 {
     (void)state;
     static table t;
-    tn_ctx *ctx = NULL;
+    tn_ctx *ctx = ctx_of(0);
     ref_rng rng = ref_rng_of(3);
     double singles[13];
     tnp_search *s = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
     t.m = 13;
     for (size_t mask = 1; mask < (size_t)1 << 13; ++mask)
         t.value[mask] = ref_normal(&rng);
@@ -261,8 +255,7 @@ static void failures_pass_through(void **state)
 {
     (void)state;
     const double singles[4] = {1, 2, 3, 4};
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx *ctx = ctx_of(0);
     for (int how = TNP_SEARCH_BEST; how <= TNP_SEARCH_ALL; ++how) {
         tnp_search *s = NULL;
         size_t never = SIZE_MAX, at = 1, k = 1;

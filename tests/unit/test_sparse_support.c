@@ -3,7 +3,7 @@
  * The jump to the minimum over coordinates of given signs: its optimality conditions, written out in long double; that it turns
  * no sign, raises no model, and keeps its books; that it leaves alone what it cannot do. */
 #include "transfer/sparse_support.h"
-#include "near.h"
+#include "ctx_of.h"
 #include "ref_dense.h"
 #include "ref_random.h"
 
@@ -132,8 +132,7 @@ static void jumps_end_at_the_minimum(void **state)
 {
     (void)state;
     static const size_t shapes[][2] = {{5, 1}, {5, 3}, {12, 7}, {20, 12}, {20, 60}, {9, 200}};
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx *ctx = ctx_of(0);
     for (uint64_t seed = 0; seed < 10; ++seed)
         for (size_t shape = 0; shape < 6; ++shape)
             for (int none = 0; none < 2; ++none) {
@@ -147,8 +146,7 @@ static void jumps_end_at_the_minimum(void **state)
                 assert_true(jumps <= count + 1);
                 model_free(&m);
             }
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 /* All 0; more coordinates than rows and no ridge, where the system has no inverse; more unknowns than pay. */
@@ -156,8 +154,7 @@ static void stays_where_it_cannot_jump(void **state)
 {
     (void)state;
     static const size_t shapes[][2] = {{20, 6}, {8, 40}, {300, 290}};
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
+    tn_ctx *ctx = ctx_of(0);
     for (size_t shape = 0; shape < 3; ++shape) {
         model m = model_of(shapes[shape][0], shapes[shape][1], shape == 2 ? 0.1 : 0, 5);
         double shift = m.shift;
@@ -171,8 +168,7 @@ static void stays_where_it_cannot_jump(void **state)
         assert_true(m.shift == shift);
         model_free(&m);
     }
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
+    ctx_done(ctx);
 }
 
 int main(void)

@@ -125,8 +125,7 @@ static void test_values(void **state)
  * s/(lambda + s) and log(1 + s/lambda) by e/lambda. */
 static void test_eigenvalue_sums(void **state)
 {
-    if (getenv("TN_VALGRIND")) /* its long double has 53 bits: the oracle then finds another rank */
-        skip();
+    skip_under_valgrind(); /* its long double has 53 bits: the oracle then finds another rank */
     (void)state;
     tn_ctx *ctx = ctx_of(1);
     for (size_t i = 0; i < SHAPES; ++i)

@@ -2,8 +2,7 @@
  *
  * Reports: JSON is read back by another parser and compared key by key with what went in; tables are looked at
  * for what a person must find there. The objects are made by hand. */
-#include "ctx_state.h"
-#include "near.h"
+#include "ctx_of.h"
 #include "report/cells.h"
 #include "tenon/report.h"
 
@@ -516,18 +515,18 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hostile_text_is_shown),
-        cmocka_unit_test_setup_teardown(hostile_names_in_tables, make, drop),
-        cmocka_unit_test_setup_teardown(ranking_has_the_keys_of_the_contract, make, drop),
-        cmocka_unit_test_setup_teardown(fit_has_the_keys_of_the_contract, make, drop),
-        cmocka_unit_test_setup_teardown(fit_without_evidence_keeps_the_contract, make, drop),
-        cmocka_unit_test_setup_teardown(fit_tables_say_how_the_training_went, make, drop),
-        cmocka_unit_test_setup_teardown(loo_beside_another_head_is_named, make, drop),
-        cmocka_unit_test_setup_teardown(metrics_show_those_that_exist, make, drop),
-        cmocka_unit_test_setup_teardown(tables_say_what_matters, make, drop),
-        cmocka_unit_test_setup_teardown(columns_line_up_by_characters, make, drop),
-        cmocka_unit_test_setup_teardown(strings_are_always_valid_json, make, drop),
-        cmocka_unit_test_setup_teardown(numbers_read_back_exactly, make, drop),
-        cmocka_unit_test_setup_teardown(every_allocation_may_fail, make, drop),
+        cmocka_unit_test_setup_teardown(hostile_names_in_tables, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(ranking_has_the_keys_of_the_contract, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(fit_has_the_keys_of_the_contract, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(fit_without_evidence_keeps_the_contract, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(fit_tables_say_how_the_training_went, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(loo_beside_another_head_is_named, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(metrics_show_those_that_exist, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(tables_say_what_matters, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(columns_line_up_by_characters, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(strings_are_always_valid_json, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(numbers_read_back_exactly, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(every_allocation_may_fail, ctx_setup, ctx_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

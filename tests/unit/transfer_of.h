@@ -4,26 +4,11 @@
 #ifndef TN_TESTS_TRANSFER_OF_H
 #define TN_TESTS_TRANSFER_OF_H
 
-#include "near.h"
+#include "ctx_of.h"
 #include "ref_transfer.h"
 #include "transfer/problem.h"
 
 #include <stdlib.h>
-
-static inline tn_ctx *ctx_of(size_t threads)
-{
-    tn_ctx *ctx = NULL;
-    assert_int_equal(tn_ctx_new(&ctx), TN_OK);
-    tn_ctx_set_threads(ctx, threads);
-    return ctx;
-}
-
-/* Nothing may be left alive. */
-static inline void ctx_done(tn_ctx *ctx)
-{
-    assert_int_equal(tnp_live_blocks(ctx), 0);
-    tn_ctx_free(ctx);
-}
 
 /* Columns as doubles, or as floats, which lose nothing when ref_transfer_narrow made the values. */
 static inline tnp_transfer_columns *columns_of(tn_ctx *ctx, const ref_transfer *r, bool wide)

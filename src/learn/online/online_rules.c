@@ -50,6 +50,7 @@ tnp_rule tnp_rule_new(tnp_online_rule kind, double cost, double eta)
 
 bool tnp_rule_second_order(tnp_online_rule kind)
 {
+    _Static_assert(TNP_PA2 + 1 == TNP_CW && TNP_SCW2 - TNP_CW == 4, "rules of second order are the last five");
     return kind >= TNP_CW;
 }
 

@@ -12,7 +12,10 @@
 
 const char *tn_task_name(tn_task task)
 {
-    static const char *const names[] = {"auto", "multiclass", "multilabel", "regression"};
+    static const char *const names[] = {[TN_TASK_AUTO] = "auto",
+                                        [TN_TASK_MULTICLASS] = "multiclass",
+                                        [TN_TASK_MULTILABEL] = "multilabel",
+                                        [TN_TASK_REGRESSION] = "regression"};
     return (size_t)task < sizeof names / sizeof *names ? names[task] : "unknown";
 }
 
