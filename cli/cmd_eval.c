@@ -5,7 +5,7 @@
 
 #include <math.h>
 
-/* What is measured: scores with a name a column, and the decision point of multi-label classes. */
+/* What is measured: scores with a name per column, and the decision point of multi-label classes. */
 typedef struct measured {
     tn_labels *labels;
     tn_mat *scores;

@@ -54,7 +54,7 @@ typedef struct tn_metrics {
  * named) or when no row is known; TN_ERR_ARG for a NaN threshold; TN_ERR_NUMERIC when a squared error overflows;
  * TN_ERR_MEMORY, TN_ERR_BUDGET, TN_ERR_INTERRUPTED.
  * Safe to call concurrently with different contexts. Identical for every thread count.
- * O(K N log N) time; memory N bytes plus 28 bytes a positive of the classes in work, about 60 MB or one class. */
+ * O(K N log N) time; memory N bytes plus 28 bytes per positive of the classes in work, about 60 MB or one class. */
 TN_API tn_status tn_metrics_compute(tn_ctx *ctx, tn_view scores, const tn_labels *labels, double threshold,
                                     tn_metrics **out);
 /* NULL is legal. */

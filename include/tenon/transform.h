@@ -47,7 +47,7 @@ typedef enum tn_signed { TN_SIGNED_ODD, TN_SIGNED_SPLIT } tn_signed;
 
 #define TN_MAP_WORDS "hellinger|chi2|intersection|js"
 #define TN_MAP_BINS 256
-#define TN_MAP_MOST 78 /* no map has more values an entry: 39 functions, split */
+#define TN_MAP_MOST 78 /* no map has more values per entry: 39 functions, split */
 
 /* What a map is made of, and all that a file of it must hold. */
 typedef struct tn_map_spec {

@@ -16,7 +16,7 @@
  * Only the positives are sorted: a threshold that no positive has leaves the recall where it was and lowers the
  * precision, so none of the three sees it, and a negative needs no more than its place among the v, found by
  * bisection. Sorting all rows of a class was refused: it costs a copy of N scores for each class in work and
- * walks a column of a row-major matrix, a cache line a score. Here up to 16 neighbouring classes go down the
+ * walks a column of a row-major matrix, a cache line per score. Here up to 16 neighbouring classes go down the
  * rows together. All counts are whole numbers, so ties, the order of rows and the number of threads leave no trace.
  *
  * Scratch holds the positives of as many classes as make up BATCH of them, so that dense multi-label targets do
@@ -50,7 +50,7 @@ typedef struct batch {
     const size_t *offset;
     float *v;
     size_t *pos, *tie, *gap;
-    tally *tallies; /* one a class, all classes */
+    tally *tallies; /* one per class, all classes */
     tn_class_metrics *out;
 } batch;
 

@@ -3,7 +3,7 @@
  * tn_map_learn: data sets to the map of an additive kernel, one call a step.
  *
  *   count the entries of all sets -> scale -> B, what can be told apart of the basis on them      learn/map_moments.c
- *   a set: rows through the map with W = B -> one machine a class -> A' += V'V''                  learn/linear.c,
+ *   a set: rows through the map with W = B -> one machine per class -> A' += V'V''                  learn/linear.c,
  * map_learn.c
  *   A = B A' B' -> P, singular values -> W                                                        learn/map_learn.c
  *
@@ -124,7 +124,7 @@ static tn_status find_directions(tn_ctx *ctx, job *j)
 
 /* ---- the machines ---- */
 
-/* Trains one machine a class of set d into w, made here and owned by the caller. */
+/* Trains one machine per class of set d into w, made here and owned by the caller. */
 static tn_status train(tn_ctx *ctx, job *j, size_t d, const tn_feed *feed, float **w, tnp_training *training)
 {
     tn_status st = TN_OK;

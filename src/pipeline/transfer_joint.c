@@ -3,7 +3,7 @@
  * Transfer for classes that an arg-max compares: one method and one set of values for all of them (transfer/joint.c).
  * auto takes greedytl unless none or rls has a leave-one-out error of the arg-max that is lower by more than its
  * standard error, the larger of the two methods': that of an error of 0 is 0. The lowest error, as two classes take it,
- * was refused: with a few rows a class three errors differ by chance most of the time, and a method that is better on
+ * was refused: with a few rows per class three errors differ by chance most of the time, and a method that is better on
  * the whole would be left for it. So was the standard error of the difference row by row, about half as large: thirty
  * rows then left greedytl for features alone, and lost 6 points.
  *

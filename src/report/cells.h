@@ -12,7 +12,7 @@ void tnp_text_strong(tnp_text *text, bool color, const char *name);
 /* Rows of cells; the first row is the head. Cells are added left to right, row by row. */
 typedef struct tnp_table {
     tnp_text cells;    /* each with its NUL */
-    const char *align; /* a letter a column: l left, r right; borrowed */
+    const char *align; /* a letter per column: l left, r right; borrowed */
     size_t count;
 } tnp_table;
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Metrics for people: one line a metric that exists for the task, and on request one line a class. */
+ * Metrics for people: one line per metric that exists for the task, and on request one line per class. */
 #include "report/cells.h"
 #include "tenon/report.h"
 

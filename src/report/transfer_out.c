@@ -87,7 +87,7 @@ tn_status tn_transfer_json(tn_ctx *ctx, const tn_transfer_info *info, const char
 
 /* ---- for people ---- */
 
-enum { SHOWN = 20 }; /* picks a class */
+enum { SHOWN = 20 }; /* picks per class */
 
 static void add_candidate(tnp_text *text, const char *name, double error)
 {

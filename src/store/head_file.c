@@ -461,7 +461,7 @@ static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char
     size_t count = json_array_size(classes);
     TN_TRY(tnp_safetensors_find(ctx, file, "weight", &weight));
     if (weight.ndim != 2 || weight.shape[0] != count || weight.shape[1] == 0)
-        TN_TRY(bad(ctx, path, "'weight' is no matrix with one row a class"));
+        TN_TRY(bad(ctx, path, "'weight' is no matrix with one row per class"));
     TN_TRY(load_task(ctx, file, path, &task));
     TN_TRY(meta_text(ctx, file, path, "method", &method));
     TN_TRY(tnp_alloc(ctx, count, sizeof *names, &names));

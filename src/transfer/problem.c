@@ -17,7 +17,7 @@
  * |z_j|^2
  *
  * or s n over all sources and (1 - s) n over the representations, in equal parts, where the columns have a share s.
- * A scale for every column, the paper's, was refused there: with a few rows a class, columns that are hardly ever
+ * A scale for every column, the paper's, was refused there: with a few rows per class, columns that are hardly ever
  * active are blown up to the size of all others, which costs up to 9 points of accuracy (docs/math.md).
  *
  * A free intercept is u b in standardised rows, so the hat matrix of a ridge fit with it is H = u u' + I - P with

@@ -136,7 +136,7 @@ static void arrays_of_text_are_names(void **state)
     expect(write_words("|S1", "(1,)", 1, 1, (const char *const[]){"\xff"}), TN_TASK_AUTO, TN_ERR_FORMAT,
            "w.npy: row 0: not text");
     expect(write_words("|S1", "(1, 2)", 1, 2, (const char *const[]){"a", "b"}), TN_TASK_AUTO, TN_ERR_UNSUPPORTED,
-           "text of shape (1, 2), expected one name a row");
+           "text of shape (1, 2), expected one name per row");
     expect(write_words("|S1", "(0,)", 1, 0, NULL), TN_TASK_AUTO, TN_ERR_DATA, "w.npy: no rows");
 }
 
@@ -293,7 +293,7 @@ static void regression_maps_by_count(void **state)
     (void)state;
     const char *const names[] = {"age", "weight"};
     tn_labels *labels = text_labels("1\n2\n", TN_TASK_REGRESSION);
-    assert_fails(test_ctx, TN_ERR_SHAPE, "1 values a row, but the head has 2",
+    assert_fails(test_ctx, TN_ERR_SHAPE, "1 values per row, but the head has 2",
                  tn_labels_map(test_ctx, labels, names, 2));
     assert_fine(test_ctx, tn_labels_map(test_ctx, labels, names, 1));
     check_names(labels, "age");
@@ -343,7 +343,7 @@ static void joining_that_fails_changes_nothing(void **state)
     assert_true(k > 3);
     check(labels, TN_TASK_MULTILABEL, "zebra cat dog", "1,2 1");
     labels = text_labels("1\n2\n", TN_TASK_REGRESSION);
-    assert_fails(test_ctx, TN_ERR_SHAPE, "1 values a row", tn_labels_join(test_ctx, labels, names, 2));
+    assert_fails(test_ctx, TN_ERR_SHAPE, "1 values per row", tn_labels_join(test_ctx, labels, names, 2));
     tn_labels_free(labels);
     assert_int_equal(tnp_live_blocks(test_ctx), blocks);
 }

@@ -11,7 +11,7 @@
 
 typedef struct tnp_design {
     size_t rows, dim;
-    size_t block, blocks; /* rows a block, number of blocks */
+    size_t block, blocks; /* rows per block, number of blocks */
     bool resident;
     const tn_feed *const *feeds;
     size_t feed_count;

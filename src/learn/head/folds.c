@@ -74,7 +74,7 @@ tn_status tnp_folds_new(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t 
     if (folds < 2)
         return tnp_fail(ctx, TN_ERR_ARG, "option folds: got %zu, expected at least 2", folds);
     if (y->rows < folds)
-        return tnp_fail(ctx, TN_ERR_DATA, "cross-validation: %zu rows for %zu folds, expected at least one a fold",
+        return tnp_fail(ctx, TN_ERR_DATA, "cross-validation: %zu rows for %zu folds, expected at least one per fold",
                         y->rows, folds);
     TN_TRY(tnp_alloc(ctx, y->rows, sizeof *fold, &fold));
     TN_TRY(tnp_alloc(ctx, y->rows, sizeof *order, &order));

@@ -33,7 +33,7 @@ struct tn_scorer {
     bound_source *bound; /* as many as the head has sources at most */
     size_t bound_count;
     size_t *from;    /* sources of the head: which bound_source */
-    tn_feed **feeds; /* one a representation of the head */
+    tn_feed **feeds; /* one per representation of the head */
     size_t rows;
     bool *keep; /* rows without NaN; NULL when no row is to be dropped */
     float *block;

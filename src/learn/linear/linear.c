@@ -5,7 +5,7 @@
  *   svm, penalised intercept or none   dual coordinate descent, svm_dual.c (both losses)
  *   svm, free intercept                Newton, newton.c (squared hinge only: the hinge has no second derivative)
  *   logistic, multi-class              two levels, softmax.c
- *   logistic, multi-label              Newton, a binary logistic model a class
+ *   logistic, multi-label              Newton, a binary logistic model per class
  *
  * These work in float. What they hand out is certified in double (certify.c, certify_softmax.c); a column whose gap is
  * larger than what was asked for changes to whole Hessians in double (exact.c), the softmax to softmax_exact.c, each as

@@ -26,7 +26,7 @@ typedef struct tnp_linear {
     bool gram; /* of the dual: by the products of rows, which the design then keeps for the next training */
     size_t seed;
     const float *row_weight;  /* task rows, or NULL */
-    const uint32_t *row_fold; /* task rows, or NULL: with it, one model a class and fold, trained without that fold */
+    const uint32_t *row_fold; /* task rows, or NULL: with it, one model per class and fold, trained without that fold */
     size_t folds;             /* 1 without folds */
     float *alpha;             /* (rows, folds * classes), or NULL: multipliers kept from one C to the next */
 } tnp_linear;

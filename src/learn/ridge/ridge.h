@@ -43,7 +43,7 @@ void tnp_ridge_set_offset(tnp_ridge *ridge, double log_weight);
 void tnp_ridge_targets(const tnp_targets *y, bool intercept, double *rows, double *ymean);
 void tnp_ridge_free(tnp_ridge *ridge);
 
-/* Weights (classes,dim) and intercepts (classes) at one lambda a class. The dual reads its feeds once more. */
+/* Weights (classes,dim) and intercepts (classes) at one lambda per class. The dual reads its feeds once more. */
 tn_status tnp_ridge_weights(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const *feeds, size_t count,
                             const double *lambda, float *weight, float *bias);
 

@@ -8,7 +8,7 @@
 #include "matrix/moments.h"
 
 typedef struct tnp_softmax {
-    const tnp_targets *y;    /* lists of classes, one a row */
+    const tnp_targets *y;    /* lists of classes, one per row */
     float cost;              /* C */
     const float *row_weight; /* rows, or NULL */
 } tnp_softmax;

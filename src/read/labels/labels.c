@@ -180,8 +180,8 @@ tn_status tn_labels_map(tn_ctx *ctx, tn_labels *labels, const char *const *names
         return tnp_fail(ctx, TN_ERR_ARG, "%s: %zu class names to map to, expected 1 to %d", labels->path, count,
                         TNP_MAX_CLASSES);
     if (labels->task == TN_TASK_REGRESSION && labels->classes != count)
-        return tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu values a row, but the head has %zu", labels->path, labels->classes,
-                        count);
+        return tnp_fail(ctx, TN_ERR_SHAPE, "%s: %zu values per row, but the head has %zu", labels->path,
+                        labels->classes, count);
     TN_TRY(tnp_strings_copy(ctx, names, count, &copy));
     if (labels->task != TN_TASK_REGRESSION) {
         TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *to, &to));

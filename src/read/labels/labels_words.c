@@ -16,7 +16,7 @@ static tn_status check(tn_ctx *ctx, const char *path, const tnp_array *array)
     for (size_t i = 1; i < array->ndim; ++i)
         cols *= array->shape[i];
     if (!array->text || array->ndim == 0 || cols != 1)
-        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: text of shape %s, expected one name a row", path,
+        return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: text of shape %s, expected one name per row", path,
                         tnp_shape_text(array, shape));
     return TN_OK;
 }

@@ -37,7 +37,7 @@ seq 300 >rows.txt
 fit rows.txt
 { seq 290; seq 10; } >nearly.txt
 fit nearly.txt
-# one row a class, uneven classes; what sees to them
+# one row per class, uneven classes; what sees to them
 awk '{ print NR == 5 ? "one" : NR < 280 ? "many" : "some" }' y.txt >uneven.txt
 fit uneven.txt
 fit uneven.txt --method svm --gap 1 --class-weight balanced
