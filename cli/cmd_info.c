@@ -51,7 +51,10 @@ static int one_file(cli_app *app, FILE *out, const char *path)
     if (looks_like_labels(path))
         return info_labels(app, out, path);
     tn_features *features = NULL;
-    if (tn_features_open(app->ctx, path, &features) != TN_OK && holds_labels(app, path))
+    tn_status status = tn_features_open(app->ctx, path, &features);
+    /* What memory or an interrupt prevented says nothing of the file. */
+    bool other = status != TN_OK && status != TN_ERR_MEMORY && status != TN_ERR_BUDGET && status != TN_ERR_INTERRUPTED;
+    if (other && holds_labels(app, path))
         return info_labels(app, out, path);
     int code = features ? EXIT_FINE : cli_check(app, tn_features_open(app->ctx, path, &features));
     if (code != 0)
