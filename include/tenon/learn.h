@@ -117,9 +117,9 @@ TN_API size_t tn_online_mistakes(const tn_online *online);
 TN_API size_t tn_online_classes(const tn_online *online);
 TN_API const char *const *tn_online_class_names(const tn_online *online);
 
-/* ---- statistics: what a ridge model needs of its data, in O(D^2 + K D) memory ---- */
+/* ---- moments: what a ridge model needs of its data, in O(D^2 + K D) memory ---- */
 
-/* Gram, X'Y and sums of a part of the rows. Parts made anywhere can be merged, saved and loaded (tenon/report.h), and
+/* Gram, X'Y and sums of a part of the rows. Parts made anywhere can be merged, saved and loaded (tenon/store.h), and
  * give the evidence of all rows together (tenon/select.h) without the features. */
 typedef struct tnp_moments tn_moments;
 

@@ -62,7 +62,8 @@ TN_API tn_status tn_features_from_array(tn_ctx *ctx, const char *name, const tn_
  * What a producer promises:
  * - A row has the same bits whenever, beside whichever others and by whichever thread it is asked for. Learners read
  *   rows many times over: where that takes long, the producer keeps them, or they are first put into an array or a
- * file. - read may be called by several threads at once, which belong to the library.
+ *   file.
+ * - read may be called by several threads at once, which belong to the library.
  * - read does not use the context of the call that it serves; a context of its own is fine.
  * - What it needs besides out does not grow from call to call. */
 typedef struct tn_producer {

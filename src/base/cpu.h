@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Abilities of the processor, asked once by kernel/kernel_pick.c and by the BLAS advice. */
+ * Abilities of the processor, asked once by simd/simd_pick.c and by the BLAS advice. */
 #ifndef TNP_CPU_H
 #define TNP_CPU_H
 

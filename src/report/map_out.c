@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Kernels as JSON and for people: how one was learned, what one is, and the table of k(x, y) as CSV. The picture is
- * report/kernel_picture.c. */
+ * report/map_picture.c. */
 #include "report/cells.h"
 #include "tenon/report.h"
 

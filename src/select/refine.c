@@ -4,9 +4,8 @@
  *
  *   1   moments as they were read: float products for float files, which is right for features of networks
  *   2   moments in double about the means, read again: of a single candidate for itself, since the joint moments of all
- * cost
- *       the square of how much wider they are; for the ensemble once, if any of its larger sets asks for it
- *   3   singular values of the rows (learn/root.c), for the one set, where double moments do not hold its spectrum
+ *       cost the square of how much wider they are; for the ensemble once, if any of its larger sets asks for it
+ *   3   singular values of the rows (ridge/root.c), for the one set, where double moments do not hold its spectrum
  *
  * A step is taken when the estimate of tnp_evidence_error is above GOAL; when a column changes by less than the noise;
  * and when eigenvalues that no constant column explains are lost in it. The last is no proof of harm: a column that

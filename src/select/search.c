@@ -2,8 +2,7 @@
  *
  * Searches over sets of candidates.
  *
- *   greedy      candidates in order of their own evidence, each visited once: kept if the joint evidence rises (the
- * paper)
+ *   greedy      candidates in order of their own evidence, each visited once: kept if the joint evidence rises
  *   forward     at each stage the candidate whose addition gives the most; stop when none raises the evidence
  *   exhaustive  every non-empty set
  *   best, all   no search: the best single one, the full set

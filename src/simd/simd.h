@@ -132,7 +132,7 @@ const tnp_simd *tnp_simd_avx2(void);
 const tnp_simd *tnp_simd_avx512(void);
 const tnp_simd *tnp_simd_vnni(void); /* AVX-512 with VNNI */
 
-/* kernel_vnni.c, for its table. */
+/* simd_vnni.c, for its table. */
 void tnp_pair_products_vnni(const int16_t *rows, size_t stride, size_t count, const int16_t *lanes, size_t pairs,
                             int32_t *out);
 

@@ -280,7 +280,7 @@ static void moments(const float *p, const float *z, size_t n, double *out)
     }
 }
 
-/* One half of the lanes; the recurrences are in kernel_scalar.c. */
+/* One half of the lanes; the recurrences are in simd_scalar.c. */
 static void solve_half(size_t n, const double *diag, const double *off, const double *lambda, const double *h,
                        double *u, double *pivot, double *out_hu, double *out_uu, double *out_utu)
 {

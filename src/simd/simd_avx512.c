@@ -240,7 +240,7 @@ static void moments(const float *p, const float *z, size_t n, double *out)
     out[1] = _mm512_reduce_add_pd(_mm512_add_pd(c, d));
 }
 
-/* The recurrences are in kernel_scalar.c. The division's latency bounds the way down; the way back is free of it. */
+/* The recurrences are in simd_scalar.c. The division's latency bounds the way down; the way back is free of it. */
 static void tri_solve(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
                       double *pivot, tnp_tri_out *out)
 {

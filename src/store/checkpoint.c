@@ -3,8 +3,8 @@
  * Checkpoints of online training:
  *
  *   tensors    progress (5): first, group, passes, best_trial, values of best     all doubles, exact below 2^53
- *              trials (T x 4): cost, eta, value, best_pass      accounts (T x 4 epochs): updates, mistakes, value,
- * seconds
+ *              trials (T x 4): cost, eta, value, best_pass
+ *              accounts (T x 4 epochs): updates, mistakes, value, seconds
  *              counts (group x 3): seen, updates, mistakes
  *              best (weights), mu.i, u.i, sigma.i for each learner of the group, as the rule has them     floats
  *   metadata   format = tenon-checkpoint, version, run

@@ -8,8 +8,7 @@
  *   online.draws (DRAWS)         rows expected, rows left of them, state of the random stream in halves of 32 bits
  *   online.expected (K x 3)      positives, negatives still wanted, still to come; both where rows are expected
  *   online.mu, .u, .sigma        (K x D + 1): weights, the averaging sum, variances, those of the intercept last;
- * floats,
- *                                as the rule has them
+ *                                floats, as the rule has them
  *
  * Everything read is checked, as in head_file.c: variances too, for bounds go by Sigma <= 1. */
 #include "algebra/blas.h"

@@ -4,7 +4,7 @@
  *
  *   prediction of row i without row i = y_i - (y_i - yhat_i) / (1 - H_ii)
  *
- * In the tridiagonal coordinates of learn/spectrum.h, with U = (T + lambda I)^-1 h for all classes:
+ * In the tridiagonal coordinates of learn/ridge/spectrum.h, with U = (T + lambda I)^-1 h for all classes:
  *
  *   primal  z_i = Q'(x_i - mean)   yhat_i = mean(y) + z_i'U            H_ii = 1/N + z_i'(T + lambda I)^-1 z_i
  *   dual    z_i = Q'(e_i - 1/N)    y_i - yhat_i = lambda z_i'U          1 - H_ii = lambda z_i'(T + lambda I)^-1 z_i

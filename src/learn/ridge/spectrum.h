@@ -15,7 +15,7 @@
  * interpolate the labels the primal R loses all its digits, the dual one none.
  *
  * A third way has no A at all, for problems whose squares double cannot hold: from singular values X = U S V'
- * (learn/root.c)
+ * (learn/ridge/root.c)
  *
  *   T = S^2, h_k = U'y_k, what of y_k no column reaches in rest_k     R = rest + lambda h'u     w = V S u
  *
