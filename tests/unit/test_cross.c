@@ -4,6 +4,7 @@
  * trainings of its own. */
 #include "design_of.h"
 #include "learn/head/cross.h"
+#include "learn/head/folds.h"
 
 static tnp_cross *cross_of(const double *grid, size_t count, size_t folds)
 {
@@ -183,6 +184,44 @@ static void values_along_the_grid(void **state)
     }
 }
 
+/* One fold beside rows that are in none: its value is that of a training on all others, and rows in no fold have no
+ * score. */
+static void rows_of_no_fold_are_never_judged(void **state)
+{
+    (void)state;
+    for (int logistic = 0; logistic < 2; ++logistic) {
+        scene *e = scene_of(TN_TASK_MULTICLASS);
+        float scores[N * K];
+        tnp_training training;
+        for (size_t i = 0; i < N; ++i)
+            e->fold[i] = i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : TNP_NO_FOLD;
+        e->linear.folds = 1;
+        e->linear.alpha = NULL;
+        e->linear.logistic = logistic;
+        assert_fine(test_ctx, tnp_linear_train(test_ctx, &e->linear, 0.2, e->w, &training));
+        assert_fine(test_ctx, tnp_linear_held_out(test_ctx, &e->linear, e->w, scores));
+        for (size_t i = 0; i < N; ++i)
+            for (size_t k = 0; k < K; ++k) {
+                double s = (double)e->w[k * (D + 1) + D];
+                for (size_t j = 0; j < D; ++j)
+                    s += (double)e->w[k * (D + 1) + j] * e->s.p.x[i * D + j];
+                assert_int_equal(isnan(scores[i * K + k]) != 0, e->fold[i] != 0);
+                if (e->fold[i] == 0)
+                    assert_near(scores[i * K + k], s, 1e-5); /* of a float product of D terms near 1 */
+            }
+        if (!logistic) {
+            side_by_side c = columns_of(&e->s, 0.2, 0.2, 1, e->fold, NULL);
+            double sum = 0, tolerance, want = literal_value(e, &c, 0, true, &tolerance);
+            for (size_t i = 0; i < N; i += 3)
+                for (size_t k = 0; k < K; ++k)
+                    sum += (e->s.p.y[i * K + k] > 0.5 ? 1 : -1) * (double)scores[i * K + k] / (N / 3 * K);
+            assert_true(fabs(sum - want) <= tolerance);
+            columns_free(&c);
+        }
+        scene_free(e);
+    }
+}
+
 /* Of equal values the smallest C, and its scores. */
 static tn_status always_one(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                             double *value)
@@ -250,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(summaries_and_ties),
         cmocka_unit_test(values_along_the_grid),
+        cmocka_unit_test(rows_of_no_fold_are_never_judged),
         cmocka_unit_test(ties_go_to_the_smallest_cost),
         cmocka_unit_test(faults),
     };

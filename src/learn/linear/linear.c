@@ -460,7 +460,11 @@ done:
 
 tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *l, const float *w, float *scores)
 {
-    return l->rows.ops->scores_by(ctx, l->rows.self, l->row_fold, l->folds, l->task->y.classes, w, scores);
+    size_t k = l->task->y.classes;
+    for (size_t i = 0; i < l->task->y.rows; ++i)
+        for (size_t c = 0; l->row_fold[i] >= l->folds && c < k; ++c)
+            scores[i * k + c] = NAN;
+    return l->rows.ops->scores_by(ctx, l->rows.self, l->row_fold, l->folds, k, w, scores);
 }
 
 size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method)
