@@ -119,11 +119,11 @@ static tn_status choose_cost(tn_ctx *ctx, linear_job *job)
     float *w = NULL, *alpha = NULL;
     size_t columns;
     tnp_learn_options loose = c->options->learn;
-    loose.gap =
-        fmax(loose.gap, 1e-3); /* a tenth of a per cent of the objective moves no accuracy that folds can tell apart */
-    job->linear.options = &loose;
-    if (!job->valid)
+    if (!job->valid) { /* a tenth of a per cent of the objective moves no accuracy that folds can tell apart */
+        loose.gap = fmax(loose.gap, 1e-3);
         TN_TRY(with_folds(ctx, job));
+    }
+    job->linear.options = &loose;
     columns = job->linear.folds * task->y.classes;
     TN_TRY(new_cross(ctx, job, &cross));
     TN_TRY(tnp_alloc(ctx, columns * job->width, sizeof *w, &w));
@@ -158,6 +158,30 @@ static tn_status score_held_out(tn_ctx *ctx, linear_job *job)
     TN_TRY(tnp_linear_held_out(ctx, &job->linear, w, job->held_out));
 done:
     tnp_free(w);
+    return st;
+}
+
+/* The figure and the scores of rows of option valid are those of the head, which is trained further than its path. */
+static tn_status judge_by_valid(tn_ctx *ctx, linear_job *job, const tn_head *head)
+{
+    tn_status st = TN_OK;
+    const tnp_task *valid = job->valid;
+    tn_fit_info *info = job->chosen->info;
+    float *scores = NULL;
+    size_t *rows = NULL, n = valid->y.rows, size = n * valid->y.classes;
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
+    TN_TRY(tnp_alloc_raw(ctx, n, sizeof *rows, &rows));
+    for (size_t i = 0; i < n; ++i)
+        rows[i] = i;
+    TN_TRY(tnp_valid_scores(ctx, &job->chosen->options->valid, valid, head, scores));
+    TN_TRY(tnp_measure_valid(ctx, job->valid, rows, n, scores, &info->validation_value));
+    info->validation_se = valid->kind == TN_TASK_MULTICLASS ? (double)NAN : info->validation_se;
+    tnp_keep_validation(info, "valid", valid->kind, n);
+    if (job->held_out)
+        memcpy(job->held_out, scores, size * sizeof *scores);
+done:
+    tnp_free(scores);
+    tnp_free(rows);
     return st;
 }
 
@@ -267,6 +291,8 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     fill_weights(&job, job.w, head);
     head->threshold = 0;
     head->log_evidence = NAN;
+    if (job.valid)
+        TN_TRY(judge_by_valid(ctx, &job, head));
     TN_TRY(set_temperature(ctx, &job, head));
     c->info->temperature = head->temperature;
     *out = head;
