@@ -408,10 +408,12 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
                      "option max-passes allows more.\n",
                      info->passes);
     if (info->grid_skipped > 0)
-        tnp_text_add(text, "The path along C stopped: from there on it was clearly worse. %zu values were not tried.\n",
+        tnp_text_add(text,
+                     "The path along C stopped where it had clearly become worse; values of the grid not tried: %zu.\n",
                      info->grid_skipped);
     if (info->grid_added > 0)
-        tnp_text_add(text, "The path along C went on for %zu values beyond its grid: the best was at the end.\n",
+        tnp_text_add(text,
+                     "The path along C went on beyond its grid, for the best was at the end; values added: %zu.\n",
                      info->grid_added);
     if (info->grid_note && (info->grid_count == 0 || best >= info->grid_count))
         tnp_text_add(text, "Warning: cross-validation could choose nothing (%s); %s.\n", info->grid_note,
