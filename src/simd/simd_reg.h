@@ -17,7 +17,7 @@ typedef __m512d wide;
 
 static inline __mmask16 lanes_of(size_t left)
 {
-    return left >= 16 ? (__mmask16)0xffff : (__mmask16)((1u << left) - 1u);
+    return (__mmask16)(left >= 16 ? 0xffffu : (1u << left) - 1u);
 }
 
 /* The first `left` values, or all where there are more; other lanes as in `otherwise`. */
