@@ -209,11 +209,7 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
     add_figures(&text, info->chosen);
     add_lambda(&text, info);
     tnp_text_value(&text, "seconds", info->seconds);
-    tnp_text_add(&text, ",\"model\":");
-    if (model)
-        tnp_text_quote(&text, model);
-    else
-        tnp_text_add(&text, "null");
+    add_string(&text, "model", model);
     add_string(&text, "method", info->method);
     add_training(&text, info);
     add_grid(&text, info);
