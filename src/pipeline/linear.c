@@ -165,23 +165,18 @@ done:
 static tn_status judge_by_valid(tn_ctx *ctx, linear_job *job, const tn_head *head)
 {
     tn_status st = TN_OK;
-    const tnp_task *valid = job->valid;
+    tnp_task *valid = job->valid;
     tn_fit_info *info = job->chosen->info;
     float *scores = NULL;
-    size_t *rows = NULL, n = valid->y.rows, size = n * valid->y.classes;
+    size_t size = valid->y.rows * valid->y.classes;
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
-    TN_TRY(tnp_alloc_raw(ctx, n, sizeof *rows, &rows));
-    for (size_t i = 0; i < n; ++i)
-        rows[i] = i;
-    TN_TRY(tnp_valid_scores(ctx, &job->chosen->options->valid, valid, head, scores));
-    TN_TRY(tnp_measure_valid(ctx, job->valid, rows, n, scores, &info->validation_value));
+    TN_TRY(tnp_valid_judge(ctx, &job->chosen->options->valid, valid, head, scores, &info->validation_value));
     info->validation_se = valid->kind == TN_TASK_MULTICLASS ? (double)NAN : info->validation_se;
-    tnp_keep_validation(info, "valid", valid->kind, n);
+    tnp_keep_validation(info, "valid", valid->kind, valid->y.rows);
     if (job->held_out)
         memcpy(job->held_out, scores, size * sizeof *scores);
 done:
     tnp_free(scores);
-    tnp_free(rows);
     return st;
 }
 

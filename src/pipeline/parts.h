@@ -148,6 +148,9 @@ tn_status tnp_valid_open(tn_ctx *ctx, const tnp_chosen *chosen, tnp_task **out);
 /* Scores (task rows, classes) of them by a head, less the offsets of the task. */
 tn_status tnp_valid_scores(tn_ctx *ctx, const tnp_valid *valid, const tnp_task *task, const tn_head *head,
                            float *scores);
+/* The same, and their quality. */
+tn_status tnp_valid_judge(tn_ctx *ctx, const tnp_valid *valid, tnp_task *task, const tn_head *head, float *scores,
+                          double *value);
 /* A tnp_measure_fn; arg is their tnp_task: every row of it was out of the training. */
 tn_status tnp_measure_valid(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                             double *value);

@@ -272,25 +272,20 @@ done:
 }
 
 /* By the rows of option valid: the head of all rows at every lambda. */
-static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_task *valid,
+static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_task *valid,
                                 tnp_cross *cross)
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
     float *scores = NULL;
-    size_t *rows = NULL, n = valid->y.rows;
     tnp_share whole = tnp_progress_now(ctx);
-    TN_TRY(tnp_alloc_raw(ctx, n * valid->y.classes, sizeof *scores, &scores));
-    TN_TRY(tnp_alloc_raw(ctx, n, sizeof *rows, &rows));
-    for (size_t i = 0; i < n; ++i)
-        rows[i] = i;
+    TN_TRY(tnp_alloc_raw(ctx, valid->y.rows * valid->y.classes, sizeof *scores, &scores));
     for (size_t g = 0; g < cross->count; ++g) {
         TN_TRY(tnp_progress_step(ctx, whole, "validation", g, cross->count));
         set_lambda(c, cross->grid[g]);
         TN_TRY(tnp_begin_head(ctx, c, &head));
         TN_TRY(fill_ridge(ctx, c, ridge, NULL, head));
-        TN_TRY(tnp_valid_scores(ctx, &c->options->valid, valid, head, scores));
-        TN_TRY(tnp_measure_valid(ctx, (void *)(uintptr_t)valid, rows, n, scores, &cross->value[g]));
+        TN_TRY(tnp_valid_judge(ctx, &c->options->valid, valid, head, scores, &cross->value[g]));
         tn_head_free(head);
         head = NULL;
     }
@@ -298,7 +293,6 @@ static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
 done:
     tn_head_free(head);
     tnp_free(scores);
-    tnp_free(rows);
     return st;
 }
 
