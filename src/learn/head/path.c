@@ -11,9 +11,9 @@
  *
  * Where the best is the last value the path goes on to C s^2 = HIGHEST, where it is the first it goes on below, to
  * LOWEST. It ends early at C when the last two values or more, and all above a tenth of C, are clearly worse than the
- * best: paired with it, unit by unit, by more than a standard error. Units are rows of many classes, right or wrong; for labels the folds, or PARTS
- * of the rows where there is one fold. Below C s^2 = 1 the path never ends: a model that is yet to learn says little
- * about the one that has.
+ * best: paired with it, unit by unit, by more than a standard error. Units are the rows of a multi-class task, right or
+ * wrong; for labels the folds, or PARTS of the rows where there is one fold. Below C s^2 = 1 the path never ends: a
+ * model that is yet to learn says little about the one that has.
  *
  * Models are trained to the gap that the options ask for, below C s^2 = 1 to that part of it: there weights change the
  * objective by about that part only, and a model that is close by its objective may be any.
