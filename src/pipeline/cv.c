@@ -101,13 +101,18 @@ done:
 
 /* ---- one fold ---- */
 
-/* What a fit says about its rows is about those outside a fold: the fold is named. */
-static tn_status name_fold(tn_ctx *ctx, tn_status st, size_t number, size_t total)
+/* What a fit says about its rows is about those outside a fold: the fold is named, unless it is a file that is bad. */
+static tn_status name_fold(tn_ctx *ctx, const tnp_cv_job *job, tn_status st, size_t number, size_t total)
 {
     char text[900];
     if (st != TN_ERR_DATA && st != TN_ERR_NUMERIC)
         return st;
     snprintf(text, sizeof text, "%s", tn_ctx_message(ctx));
+    for (size_t i = 0; i < job->count; ++i) {
+        const char *path = tn_features_path(job->features[i]);
+        if (strncmp(text, path, strlen(path)) == 0)
+            return st;
+    }
     return tnp_fail(ctx, st, "without fold %zu of %zu: %s", number + 1, total, text);
 }
 
@@ -170,7 +175,7 @@ done:
     tn_fit_info_free(info);
     tn_head_free(head);
     tnp_free(scores);
-    return st == TN_OK ? st : name_fold(ctx, st, j, total);
+    return st == TN_OK ? st : name_fold(ctx, job, st, j, total);
 }
 
 /* ---- all of them ---- */
@@ -270,18 +275,43 @@ done:
     return st;
 }
 
-tn_status tnp_cv_candidate(tn_ctx *ctx, const tn_features *features, const tn_labels *labels,
-                           const tnp_rank_options *rank, int method, size_t folds, double *mean, double *se)
+/* ---- for a ranking ---- */
+
+static size_t count_words(const char *list)
 {
+    size_t count = 1;
+    for (; *list; ++list)
+        count += *list == ',';
+    return count;
+}
+
+/* The i-th word of a list joined by commas. Free with tnp_free. */
+static tn_status copy_word(tn_ctx *ctx, const char *list, size_t i, char **out)
+{
+    for (; i > 0; --i)
+        list += strcspn(list, ",") + 1;
+    return tnp_strndup(ctx, list, strcspn(list, ","), out);
+}
+
+tn_status tnp_cv_candidate(tn_ctx *ctx, const tn_features *const *features, const tn_labels *labels,
+                           const tnp_rank_options *rank, size_t c, int method, size_t folds, tn_cv_result **out)
+{
+    tn_status st = TN_OK;
     tnp_cv_options options;
-    tn_cv_result *result = NULL;
+    char *transform = NULL, *normalize = NULL;
+    size_t kinds = count_words(rank->normalize), each = count_words(rank->transform) * kinds;
+    TN_TRY(copy_word(ctx, rank->transform, c % each / kinds, &transform));
+    TN_TRY(copy_word(ctx, rank->normalize, c % kinds, &normalize));
     tnp_cv_options_default(&options);
     options.fit.rank = *rank;
+    options.fit.rank.transform = transform;
+    options.fit.rank.normalize = normalize;
     options.fit.method = method;
     options.folds = folds;
-    tn_status st = tnp_cv(ctx, &features, 1, labels, &options, &result);
-    if (st == TN_OK)
-        (void)tn_cv_mean(result, 0, tn_cv_metric(result, 0), mean, se);
-    tn_cv_free(result);
+    options.scores = true;
+    TN_TRY(tnp_cv(ctx, &features[c / each], 1, labels, &options, out));
+done:
+    tnp_free(transform);
+    tnp_free(normalize);
     return st;
 }

@@ -78,11 +78,10 @@ void tnp_cv_options_default(tnp_cv_options *options);
 const tn_field *tnp_cv_fields(size_t *count);
 tn_status tnp_cv(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                  const tnp_cv_options *options, tn_cv_result **out);
-/* Accuracy (mean AP, R^2) of one representation by cross-validation of a method, with its standard error; what its one
- * transform and one normalisation are stands in the options. For a ranking: it is a part of the call around it as
- * tnp_progress_within says. */
-tn_status tnp_cv_candidate(tn_ctx *ctx, const tn_features *features, const tn_labels *labels,
-                           const tnp_rank_options *rank, int method, size_t folds, double *mean, double *se);
+/* Of one candidate of a ranking, number c in the order of tnp_candidates_new, by a method; held-out scores are kept. It
+ * is a part of the call around it as tnp_progress_within says. */
+tn_status tnp_cv_candidate(tn_ctx *ctx, const tn_features *const *features, const tn_labels *labels,
+                           const tnp_rank_options *rank, size_t c, int method, size_t folds, tn_cv_result **out);
 
 typedef struct tnp_transfer_options {
     int method;    /* tnp_transfer_name; auto: the paper's winner is not always the best */

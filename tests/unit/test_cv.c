@@ -1,69 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Cross-validation of whole fits: the figures of scikit-learn on its folds, everything done again without the fold,
- * rows and groups on one side only, and what few rows cannot tell. */
-#include "fixtures/problems.h"
-#include "fixtures/cv/sklearn_cv.h"
-#include "learn/head/head.h"
-#include "options_of.h"
-#include "tenon/report.h"
-
-/* The problem of the fixture, as features and as labels of each task. */
-typedef struct scene {
-    tn_features *features;
-    tn_labels *labels, *folds;
-} scene;
-
-static scene scene_of(tn_task task)
-{
-    static double x[CV_N * CV_D];
-    scene s = {NULL, NULL, NULL};
-    size_t k = task == TN_TASK_REGRESSION ? 2 : CV_K;
-    double y[CV_N * CV_K] = {0}, fold[CV_N * CV_FOLDS] = {0};
-    for (size_t i = 0; i < CV_N * CV_D; ++i)
-        x[i] = cv_x64[i] / 64.0;
-    for (size_t i = 0; i < CV_N; ++i) {
-        fold[i * CV_FOLDS + (size_t)cv_fold[i]] = 1;
-        if (task == TN_TASK_MULTICLASS)
-            y[i * k + (size_t)cv_class[i]] = 1;
-        for (size_t c = 0; task != TN_TASK_MULTICLASS && c < k; ++c)
-            y[i * k + c] = task == TN_TASK_MULTILABEL ? cv_several[i * k + c] : cv_values64[i * k + c] / 64.0;
-    }
-    s.features = array_of("x", x, CV_N, CV_D, AS_F32);
-    s.labels = labels_of(y, CV_N, k, task);
-    s.folds = labels_of(fold, CV_N, CV_FOLDS, TN_TASK_MULTICLASS);
-    return s;
-}
-
-static void scene_free(scene *s)
-{
-    tn_features_close(s->features);
-    labels_done(s->labels);
-    labels_done(s->folds);
-}
-
-/* Options for figures that scikit-learn has too. */
-static tnp_cv_options options_of(const scene *s, int method)
-{
-    tnp_cv_options o;
-    tnp_cv_options_default(&o);
-    o.fit.method = method;
-    o.fit.rank.normalize = "none";
-    o.fit.learn.cost = CV_COST;
-    o.fit.learn.gap = 1e-9;
-    o.fit.learn.max_passes = 100000;
-    o.fit.lambda = (tnp_real_or_word){TNP_LAMBDA_FIXED, CV_LAMBDA};
-    o.fit.online.epochs = 2;
-    o.fold_file = s->folds;
-    return o;
-}
-
-static tn_cv_result *run(const scene *s, const tnp_cv_options *o)
-{
-    tn_cv_result *r = NULL;
-    assert_fine(test_ctx, tnp_cv(test_ctx, (const tn_features *const *)&s->features, 1, s->labels, o, &r));
-    return r;
-}
+ * rows and groups on one side only. */
+#include "cv_of.h"
 
 /* ---- scikit-learn on its own folds ---- */
 
@@ -129,27 +68,6 @@ static void multilabel_as_scikit_learn(void **state)
 }
 
 /* ---- against fits by hand ---- */
-
-/* Scores of the rows of fold f by a head of all others, as a user would make them: tn_fit and tn_scorer. */
-static void scores_by_hand(const scene *s, const tnp_cv_options *o, size_t f, float *out)
-{
-    tn_fit_info *info = NULL;
-    tn_head *head = NULL;
-    tn_scorer *scorer = NULL;
-    bool known[CV_N];
-    memcpy(known, s->labels->known, sizeof known);
-    for (size_t i = 0; i < CV_N; ++i)
-        if ((size_t)cv_fold[i] == f)
-            tn_labels_forget(s->labels, i);
-    const tn_features *const *features = (const tn_features *const *)&s->features;
-    assert_fine(test_ctx, tnp_fit(test_ctx, features, 1, s->labels, &o->fit, &info, &head));
-    assert_fine(test_ctx, tn_scorer_new(test_ctx, head, features, 1, TN_NAN_ERROR, &scorer));
-    assert_fine(test_ctx, tn_scorer_read(test_ctx, scorer, 0, CV_N, out));
-    memcpy(s->labels->known, known, sizeof known);
-    tn_scorer_free(scorer);
-    tn_fit_info_free(info);
-    tn_head_free(head);
-}
 
 /* Every method of the table: the scores kept are those of a fit without the fold, to the bit (blocks of rows may differ:
  * 2^-20 of their size), and the figure is that of these scores. */
@@ -396,168 +314,63 @@ static void two_methods_on_the_same_folds(void **state)
     scene_free(&s);
 }
 
-/* ---- what few rows cannot tell ---- */
+/* ---- candidates of a ranking ---- */
 
-static void fails(const scene *s, const tnp_cv_options *o, tn_status status, const char *part)
-{
-    tn_cv_result *const untouched = (tn_cv_result *)(void *)test_folder, *r = untouched;
-    size_t blocks = tnp_live_blocks(test_ctx);
-    assert_fails(test_ctx, status, part,
-                 tnp_cv(test_ctx, (const tn_features *const *)&s->features, 1, s->labels, o, (tn_cv_result **)&r));
-    assert_ptr_equal(r, untouched);
-    assert_int_equal(tnp_live_blocks(test_ctx), blocks);
-}
-
-/* Only the first of each class is left. */
-static void one_row_per_class_is_refused(void **state)
+/* Representations, transforms and normalisations in the order that a ranking counts them. */
+static void candidates_of_a_ranking(void **state)
 {
     (void)state;
-    scene s = scene_of(TN_TASK_MULTICLASS);
-    tnp_cv_options o = options_of(&s, TNP_METHOD_EVIDENCE);
-    bool seen[CV_K] = {false};
-    o.fold_file = NULL;
-    for (size_t i = 0; i < CV_N; ++i) {
-        s.labels->known[i] = !seen[cv_class[i]];
-        seen[cv_class[i]] = true;
+    static const char *const transforms[] = {"none", "hellinger"}, *const kinds[] = {"zscore", "l2", "none"};
+    scene s = scene_of(TN_TASK_MULTICLASS), t = scene_of(TN_TASK_MULTICLASS);
+    tn_features_close(t.features);
+    static double y[CV_N * 2];
+    for (size_t i = 0; i < CV_N * 2; ++i)
+        y[i] = cv_values64[i] / 64.0;
+    t.features = array_of("y", y, CV_N, 2, AS_F32);
+    const tn_features *const features[] = {s.features, t.features};
+    tnp_rank_options rank;
+    tnp_rank_options_default(&rank);
+    rank.transform = "none,hellinger";
+    rank.normalize = "zscore,l2,none";
+    for (size_t c = 0; c < 12; ++c) {
+        tnp_cv_options o;
+        tn_cv_result *got = NULL;
+        tnp_cv_options_default(&o);
+        o.folds = 3;
+        o.fit.rank.transform = transforms[c / 3 % 2];
+        o.fit.rank.normalize = kinds[c % 3];
+        o.scores = true;
+        tn_cv_result *want = run(c < 6 ? &s : &t, &o);
+        assert_fine(test_ctx, tnp_cv_candidate(test_ctx, features, s.labels, &rank, c, TNP_METHOD_EVIDENCE, 3, &got));
+        assert_memory_equal(tn_cv_values(got, 0, "accuracy"), tn_cv_values(want, 0, "accuracy"), 3 * sizeof(double));
+        assert_memory_equal(tn_cv_scores(got), tn_cv_scores(want), CV_N * CV_K * sizeof(float));
+        tn_cv_free(got);
+        tn_cv_free(want);
     }
-    fails(&s, &o, TN_ERR_DATA, "labels.npy: every class has one row");
-    o.fold_file = s.folds; /* whatever the folds */
-    fails(&s, &o, TN_ERR_DATA, "no fold holds a class");
     scene_free(&s);
+    scene_free(&t);
 }
 
-/* A class of one row is absent outside its fold: the row is not judged, and nothing else changes for it. */
-static void a_class_of_one_row_is_not_judged(void **state)
-{
-    (void)state;
-    scene s = scene_of(TN_TASK_MULTICLASS);
-    tnp_cv_options o = options_of(&s, TNP_METHOD_LOGISTIC);
-    size_t only = 0, right = 0, rows = 0;
-    static float scores[CV_N * CV_K];
-    while (cv_class[only] != 2)
-        ++only;
-    for (size_t i = 0; i < CV_N; ++i)
-        s.labels->known[i] = cv_class[i] != 2 || i == only;
-    tn_cv_result *r = run(&s, &o);
-    size_t f = (size_t)cv_fold[only];
-    scores_by_hand(&s, &o, f, scores);
-    for (size_t i = 0; i < CV_N; ++i)
-        if ((size_t)cv_fold[i] == f && s.labels->known[i] && i != only) {
-            const float *row = scores + i * CV_K;
-            size_t best = row[1] > row[0];
-            right += (row[2] > row[best] ? 2 : best) == (size_t)cv_class[i];
-            ++rows;
-        }
-    assert_near(tn_cv_values(r, 0, "accuracy")[f], (double)right / (double)rows, 1e-15);
-    tn_cv_free(r);
-    scene_free(&s);
-}
-
-/* A label that all rows outside a fold share is left out of its figures with its column: the others are those of labels
- * without it. */
-static void a_label_that_all_others_share_is_not_judged(void **state)
-{
-    (void)state;
-    scene s = scene_of(TN_TASK_MULTILABEL);
-    tnp_cv_options o = options_of(&s, TNP_METHOD_LOGISTIC);
-    o.fit.learn.calibrate = TNP_CALIBRATE_NO;
-    double y[CV_N * CV_K], two[CV_N * 2];
-    for (size_t i = 0; i < CV_N; ++i) {
-        y[i * CV_K] = two[i * 2] = cv_several[i * CV_K];
-        y[i * CV_K + 1] = cv_fold[i] == 2 ? (double)(i % 2) : 0; /* only rows of fold 2 have it */
-        y[i * CV_K + 2] = two[i * 2 + 1] = cv_several[i * CV_K + 2];
-    }
-    labels_done(s.labels);
-    s.labels = labels_of(y, CV_N, CV_K, TN_TASK_MULTILABEL);
-    tn_cv_result *r = run(&s, &o);
-    labels_done(s.labels);
-    s.labels = labels_of(two, CV_N, 2, TN_TASK_MULTILABEL);
-    tn_cv_result *without = run(&s, &o);
-    static const char *const metrics[] = {"mean_ap", "mean_auc", "accuracy", "balanced_accuracy", "nll", "ece"};
-    for (size_t i = 0; i < sizeof metrics / sizeof *metrics; ++i)
-        assert_near_at(i, tn_cv_values(r, 0, metrics[i])[2], tn_cv_values(without, 0, metrics[i])[2], 1e-6);
-    tn_cv_free(r);
-    tn_cv_free(without);
-    scene_free(&s);
-}
-
-/* Two classes, one of them of one row: its fold leaves one class to learn from, and has no figure. */
-static void a_fold_that_leaves_one_class_has_no_figure(void **state)
-{
-    (void)state;
-    scene s = scene_of(TN_TASK_MULTICLASS);
-    tnp_cv_options o = options_of(&s, TNP_METHOD_EVIDENCE);
-    char *text = NULL;
-    size_t only = 0;
-    while (cv_class[only] != 2)
-        ++only;
-    for (size_t i = 0; i < CV_N; ++i)
-        s.labels->known[i] = cv_class[i] == 1 || i == only;
-    tn_cv_result *r = run(&s, &o);
-    for (size_t f = 0; f < CV_FOLDS; ++f)
-        assert_int_equal(isnan(tn_cv_values(r, 0, "accuracy")[f]) != 0, f == (size_t)cv_fold[only]);
-    assert_fine(test_ctx, tn_cv_table(test_ctx, r, NULL, false, &text));
-    assert_non_null(strstr(text, "1 of 4 folds have no figure"));
-    tn_text_free(text);
-    assert_fine(test_ctx, tn_cv_json(test_ctx, r, NULL, &text));
-    assert_non_null(strstr(text, "null"));
-    tn_text_free(text);
-    tn_cv_free(r);
-    scene_free(&s);
-}
-
-/* ---- what makes no sense ---- */
-
-static void arguments_without_sense(void **state)
-{
-    (void)state;
-    scene s = scene_of(TN_TASK_MULTICLASS);
-    tnp_cv_options o = options_of(&s, TNP_METHOD_EVIDENCE);
-    o.repeats = 2;
-    fails(&s, &o, TN_ERR_ARG, "option fold-file says where every row stands; got option repeats");
-    o.repeats = 1;
-    o.groups = s.folds;
-    fails(&s, &o, TN_ERR_ARG, "got option groups");
-    o = options_of(&s, TNP_METHOD_EVIDENCE);
-    o.against = 1 + TNP_METHOD_EVIDENCE;
-    fails(&s, &o, TN_ERR_ARG, "evidence, which is the method itself");
-    o.against = 0;
-    o.inner_folds = 3;
-    fails(&s, &o, TN_ERR_ARG, "option inner-folds is for methods");
-    o.against = 1 + TNP_METHOD_SVM_CV;
-    o.inner_folds = 1;
-    fails(&s, &o, TN_ERR_ARG, "got 1, expected 0 or at least 2");
-    o = options_of(&s, TNP_METHOD_PA);
-    o.fit.online.checkpoint = "c";
-    fails(&s, &o, TN_ERR_ARG, "option checkpoint is for one fit");
-    o = options_of(&s, TNP_METHOD_EVIDENCE);
-    o.folds = 1;
-    fails(&s, &o, TN_ERR_ARG, "option folds");
-    o = options_of(&s, TNP_METHOD_EVIDENCE);
-    o.fold_file = NULL;
-    o.folds = CV_N + 1;
-    fails(&s, &o, TN_ERR_DATA, "96 rows for 97 folds");
-    o.folds = 5;
-    o.fit.rank.loo = 0;
-    o.fit.lambda = lambda_of("loo");
-    fails(&s, &o, TN_ERR_ARG, "option lambda loo needs");
-    scene_free(&s);
-}
-
-/* What only one fold's fit can say names the fold. */
-static void a_fit_that_fails_names_its_fold(void **state)
+/* A file that is bad is named as everywhere, without a fold. */
+static void a_bad_row_is_that_of_its_file(void **state)
 {
     (void)state;
     scene s = scene_of(TN_TASK_MULTICLASS);
     tnp_cv_options o = options_of(&s, TNP_METHOD_SVM);
-    o.fit.learn.calibrate = TNP_CALIBRATE_YES;
-    /* One row of class 1 in fold 0, one of class 2 in folds 1 and 2: outside fold 1 every class has one row. */
-    bool taken[CV_FOLDS] = {false};
-    for (size_t i = 0; i < CV_N; ++i) {
-        s.labels->known[i] = !taken[cv_fold[i]] && cv_fold[i] < 3 && cv_class[i] == (cv_fold[i] == 0 ? 1 : 2);
-        taken[cv_fold[i]] |= s.labels->known[i];
-    }
-    fails(&s, &o, TN_ERR_DATA, "without fold 2 of 4: option calibrate yes: too few rows");
+    static double x[CV_N * CV_D];
+    for (size_t i = 0; i < CV_N * CV_D; ++i)
+        x[i] = i == 7 * CV_D ? (double)NAN : cv_x64[i] / 64.0;
+    tn_features_close(s.features);
+    s.features = array_of("x", x, CV_N, CV_D, AS_F32);
+    tn_cv_result *r = NULL;
+    assert_fails(test_ctx, TN_ERR_DATA, "x: row 7",
+                 tnp_cv(test_ctx, (const tn_features *const *)&s.features, 1, s.labels, &o, &r));
+    assert_null(strstr(tn_ctx_message(test_ctx), "fold"));
+    o.fit.rank.nan = TN_NAN_DROP;
+    o.scores = true;
+    r = run(&s, &o);
+    assert_true(isnan(tn_cv_scores(r)[7 * CV_K]) && tn_cv_fold_of(r, 0)[7] == UINT32_MAX);
+    tn_cv_free(r);
     scene_free(&s);
 }
 
@@ -573,12 +386,8 @@ int main(void)
         cmocka_unit_test(groups_are_never_on_both_sides),
         cmocka_unit_test(rows_without_a_fold_only_train),
         cmocka_unit_test(two_methods_on_the_same_folds),
-        cmocka_unit_test(one_row_per_class_is_refused),
-        cmocka_unit_test(a_class_of_one_row_is_not_judged),
-        cmocka_unit_test(a_label_that_all_others_share_is_not_judged),
-        cmocka_unit_test(a_fold_that_leaves_one_class_has_no_figure),
-        cmocka_unit_test(arguments_without_sense),
-        cmocka_unit_test(a_fit_that_fails_names_its_fold),
+        cmocka_unit_test(candidates_of_a_ranking),
+        cmocka_unit_test(a_bad_row_is_that_of_its_file),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }
