@@ -33,9 +33,12 @@ static bool is_within(const tn_ctx *ctx)
 
 tnp_share tnp_progress_begin(tn_ctx *ctx)
 {
-    if (!is_within(ctx))
+    bool within = is_within(ctx);
+    if (!within) {
         ctx->share = 0;
-    enter(ctx, is_within(ctx) ? ctx->root : (tnp_share){0, 1});
+        ctx->title[0] = '\0';
+    }
+    enter(ctx, within ? ctx->root : (tnp_share){0, 1});
     return ctx->part;
 }
 
@@ -60,6 +63,11 @@ tnp_share tnp_progress_part(tn_ctx *ctx, tnp_share whole, double from, double to
 
 /* ---- telling ---- */
 
+void tnp_progress_title(tn_ctx *ctx, const char *title)
+{
+    snprintf(ctx->title, sizeof ctx->title, "%s", title);
+}
+
 void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user)
 {
     ctx->progress = fn;
@@ -73,7 +81,7 @@ static tn_status tell(tn_ctx *ctx, const char *stage, double share)
     share = share < 1 ? share : 1;
     ctx->share = share > ctx->share ? share : ctx->share;
     if (ctx->progress)
-        ctx->progress(ctx->progress_user, stage, ctx->share);
+        ctx->progress(ctx->progress_user, ctx->title[0] ? ctx->title : stage, ctx->share);
     return tnp_cancelled(ctx);
 }
 
