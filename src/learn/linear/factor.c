@@ -19,7 +19,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PANEL = 256, LINE = 16 };
+enum { PANEL = 256 };
 
 void tnp_factor_clear(tnp_factor *f)
 {
@@ -206,13 +206,6 @@ static void precondition(const tnp_simd *simd, const tnp_active_rows *a, const t
         simd->add_scaled(-f->u[i] * (q[i] + (float)e * f->p[i]), a->x + f->which[i] * a->stride, out, dim);
 }
 
-/* Asks the memory for a row that is needed soon: rows lie too far apart for the processor to foresee the next. */
-static void ahead(const float *x, size_t dim)
-{
-    for (size_t j = 0; j < dim; j += LINE)
-        __builtin_prefetch(x + j);
-}
-
 /* out (dim + 1) = H v. */
 static void multiply(const tnp_simd *simd, const tnp_active_rows *a, const float *v, float *out)
 {
@@ -222,7 +215,7 @@ static void multiply(const tnp_simd *simd, const tnp_active_rows *a, const float
     for (size_t i = 0; i < a->count; ++i) {
         const float *x = a->x + a->which[i] * a->stride;
         if (i + 1 < a->count)
-            ahead(a->x + a->which[i + 1] * a->stride, dim);
+            tnp_row_ahead(a->x + a->which[i + 1] * a->stride, dim);
         float t = a->h[a->which[i]] * (float)(simd->dot(x, v, dim) + (double)v[dim]);
         simd->add_scaled(t, x, out, dim);
         last += (double)t;

@@ -44,4 +44,12 @@ size_t tnp_factor_solve(const tnp_active_rows *rows, const tnp_factor *factor, c
                         size_t most, float *scratch, double *d);
 size_t tnp_factor_scratch(size_t dim);
 
+/* Asks the memory for a row that is needed soon: rows lie too far apart for the processor to foresee the next. */
+static inline void tnp_row_ahead(const float *x, size_t dim)
+{
+    enum { LINE = 16 };
+    for (size_t j = 0; j < dim; j += LINE)
+        __builtin_prefetch(x + j);
+}
+
 #endif
