@@ -80,9 +80,26 @@ static const tn_field fit_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     FORCE,
     {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
-     "the same representations of other rows, which choose the best pass and, with --tune, C and eta"},
+     "the same representations of other rows: methods that end in -cv choose by them, online ones the pass and, with "
+     "--tune, C and eta; the others report how well they do on them"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head; classes that it does not know are added"},
+};
+static const tn_field cv_fields[] = {
+    LABELS,
+    CLASSES,
+    TASK,
+    {"groups", TN_FIELD_TEXT, AT(groups), 0, 0, "FILE",
+     "a group per row (patient, scene, video), as labels are given: its rows are never on both sides of a fold"},
+    {"fold-file", TN_FIELD_TEXT, AT(fold_file), 0, 0, "FILE",
+     "the fold of every row instead, as labels are given; rows without one always train and are never judged"},
+    {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy",
+     "write scores of the held-out rows there, rows x classes in the order of the files, of the first repeat"},
+    FORCE,
+    {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
+     "the same representations of rows of no fold, which choose the best pass and, with --tune, C and eta"},
+    {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
+    {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head in every fold; it must not know these rows"},
 };
 #define CLASS(help)                                                                                                    \
     {                                                                                                                  \
@@ -147,6 +164,7 @@ static const tn_field help_fields[] = {
 #define COMMON LIST("Common options", common_fields)
 static const cli_table rank_tables[] = {COMMON, LIST("Options", rank_fields), END};
 static const cli_table fit_tables[] = {COMMON, LIST("Options", fit_fields), END};
+static const cli_table cv_tables[] = {COMMON, LIST("Options", cv_fields), END};
 static const cli_table transfer_tables[] = {COMMON, LIST("Options", transfer_fields), END};
 static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), END};
 static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), END};
@@ -202,6 +220,10 @@ const cli_command cli_commands[] = {
          "tenon fit f.npy --labels y.txt --method svm --C 0.1 --calibrate yes -o head.safetensors\n"
          "tenon fit f.npy --labels y.txt --method logistic --class-weight balanced -o head.safetensors\n"
          "tenon fit f.npy --labels y.txt --method ridge-cv --folds 10 --grid 0.1,1,10 -o head.safetensors\n"
+         "tenon fit f.npy --labels y.txt --method logistic-cv --holdout 0.2 -o head.safetensors\n"
+         "tenon fit f.npy --labels y.txt --method logistic-cv --grid 1e-6:1e5:45 --valid f=v.npy --valid-labels vy.txt "
+         "-o "
+         "head.safetensors\n"
          "tenon fit shards/ --labels y.txt --method pa --epochs 5 --checkpoint ck.safetensors -o head.safetensors\n"
          "tenon fit f.npy --labels y.txt --method arow --tune --valid f=v.npy --valid-labels vy.txt -o "
          "head.safetensors\n"
@@ -214,8 +236,9 @@ const cli_command cli_commands[] = {
          "  evidence -- ridge, its lambda by the evidence: no grid, no folds\n"
          "  ridge-cv -- ridge, its lambda by cross-validation over --grid, 2^-10 to 2^10 by default\n"
          "  svm -- support vector machines, one per class, against the rest, at --C\n"
-         "  svm-cv -- the same, C by cross-validation over --grid, 0.01 to 10 by default\n"
+         "  svm-cv -- the same, C by cross-validation over --grid\n"
          "  logistic -- multinomial logistic regression at --C; for multi-label one per class\n"
+         "  logistic-cv -- the same, C by cross-validation over --grid\n"
          "  perceptron, sgd, pa, pa2 -- online, first order: a few passes over rows that never need to fit memory\n"
          "  cw, arow, nherd, scw, scw2 -- online, second order: also a variance for every weight\n\n"
          "Heads of svm and logistic are trained until their distance from the optimum is certified to be below "
@@ -223,12 +246,23 @@ const cli_command cli_commands[] = {
          "leave-one-out scores (ridge) or to those of cross-validation (svm, logistic), never to scores of rows "
          "the model has seen; a logistic head that was not calibrated uses its scores as they are. Where classes have "
          "one row each no row can be left out, and the report says which figures there are none of.\n\n"
+         "Without --grid svm-cv and logistic-cv find their values of C from the size of the rows, 0.01 to 1000 for "
+         "rows of "
+         "length 1, and go on where the best is the last or the first of them. They walk up, each from the solution "
+         "before "
+         "it, and stop where the figure has clearly fallen. With --holdout, or --valid and --valid-labels, a method "
+         "that "
+         "ends in -cv chooses by those rows instead of folds, and other methods report how well they do on them. Rows "
+         "of "
+         "--holdout are trained on in the end, those of --valid never. The figure of a choice is the best of its grid: "
+         "on "
+         "new rows expect a little less.\n\n"
          "A multi-class evidence head takes the nearest class mean where no lambda is better than no features, as with "
          "one row per class; the report warns of it. With up to eight rows per class and --lambda auto its scores are "
          "the "
          "mean of the ridge's and the nearest class mean's; --lambda shared gives the ridge alone.\n\n"
          "Online methods visit the rows in a new random order each pass, sample by sample, and use the mean of the "
-         "weights after every sample unless told otherwise. With --valid the head is that of the best pass. A run "
+         "weights after every sample unless told otherwise. With --valid their head is that of the best pass. A run "
          "that was stopped goes on from its --checkpoint when the same command is given again, and ends with the "
          "same head. --from begins with the weights of a head, moved so that it decides at 0; averaging and variances "
          "begin "
@@ -238,6 +272,33 @@ const cli_command cli_commands[] = {
      .tables = fit_tables,
      .library = "fit",
      .run = cmd_fit},
+    {.name = "cv",
+     .summary = "cross-validates a method with everything that fit does, or two of them against each other",
+     .arguments = "REP... --labels FILE [options]",
+     .examples = "tenon cv *.train.npy --labels labels.train.txt\n"
+                 "tenon cv f.npy --labels y.txt --method svm-cv --against evidence --repeats 5\n"
+                 "tenon cv f.npy --labels y.txt --method logistic --C 10 --groups patients.txt --json\n"
+                 "tenon cv dino.npy clip.npy --labels y.txt --select forward --folds 10 --scores held_out.npy\n"
+                 "tenon cv f.npy --labels y.txt --method pa --fold-file folds.txt",
+     .details =
+         "For every fold everything that tenon fit does with the same options is done again without the fold's rows: "
+         "the choice among representations, transforms and normalisations, the choice of lambda and C, the "
+         "calibration. The head is then measured by the rows of the fold, in the metrics of tenon eval. --folds is "
+         "the number of these folds; what fit calls --folds is --inner-folds here.\n\n"
+         "Folds are dealt class by class, by --seed; --repeats deals anew. A row whose class no row outside its fold "
+         "has is not judged, and a fold where nothing can be judged has no figure.\n\n"
+         "The standard error is s sqrt(1/J + judged/trained) of J figures with standard deviation s: folds share their "
+         "training rows, and the usual s/sqrt(J) is too small (Nadeau and Bengio 2003). --against fits a second "
+         "method to the same folds; the difference is tested by t with that error and J - 1 degrees of freedom. An "
+         "option that only one of the two has a use for goes to that one.\n\n"
+         "--scores holds scores of every row by the head that was trained without its fold, rows that are never judged "
+         "as NaN. They are those of the first repeat: the mean over repeats would be the scores of several heads "
+         "together, better than any of them.",
+     .min_args = 1,
+     .max_args = SIZE_MAX,
+     .tables = cv_tables,
+     .library = "cv",
+     .run = cmd_cv},
     {.name = "transfer",
      .summary = "learns from few rows with the help of other people's classifiers",
      .arguments = "--target REP... --labels FILE --source REP_OR_HEAD... -o HEAD [options]",

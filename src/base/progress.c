@@ -26,11 +26,25 @@ static void enter(tn_ctx *ctx, tnp_share part)
     ctx->stage[0] = '\0';
 }
 
+static bool is_within(const tn_ctx *ctx)
+{
+    return ctx->root.to > 0;
+}
+
 tnp_share tnp_progress_begin(tn_ctx *ctx)
 {
-    ctx->share = 0;
-    enter(ctx, (tnp_share){0, 1});
+    ctx->title[0] = '\0';
+    if (!is_within(ctx))
+        ctx->share = 0;
+    enter(ctx, is_within(ctx) ? ctx->root : (tnp_share){0, 1});
     return ctx->part;
+}
+
+tnp_share tnp_progress_within(tn_ctx *ctx, tnp_share part)
+{
+    tnp_share before = ctx->root;
+    ctx->root = part;
+    return before;
 }
 
 tnp_share tnp_progress_now(const tn_ctx *ctx)
@@ -47,6 +61,11 @@ tnp_share tnp_progress_part(tn_ctx *ctx, tnp_share whole, double from, double to
 
 /* ---- telling ---- */
 
+void tnp_progress_title(tn_ctx *ctx, const char *title)
+{
+    snprintf(ctx->title, sizeof ctx->title, "%s", title);
+}
+
 void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user)
 {
     ctx->progress = fn;
@@ -60,7 +79,7 @@ static tn_status tell(tn_ctx *ctx, const char *stage, double share)
     share = share < 1 ? share : 1;
     ctx->share = share > ctx->share ? share : ctx->share;
     if (ctx->progress)
-        ctx->progress(ctx->progress_user, stage, ctx->share);
+        ctx->progress(ctx->progress_user, ctx->title[0] ? ctx->title : stage, ctx->share);
     return tnp_cancelled(ctx);
 }
 
@@ -92,5 +111,5 @@ tn_status tnp_progress_step(tn_ctx *ctx, tnp_share whole, const char *stage, siz
 
 tn_status tnp_progress_end(tn_ctx *ctx)
 {
-    return tell(ctx, "done", 1);
+    return is_within(ctx) ? tell(ctx, ctx->stage, ctx->root.to) : tell(ctx, "done", 1);
 }

@@ -24,11 +24,12 @@
 #include <math.h>
 #include <string.h>
 
-enum { LANES = 64, LEAST_LANES = 4, CHUNK = 64, PRODUCTS = 60, FEW = 3, STEPS = 200, SAMPLE = 512 };
-static const double LANE_BYTES = 1 << 29; /* all lanes together, where they would be many */
+enum { LANES = 64, LEAST_LANES = 4, CHUNK = 64, PRODUCTS = 60, FEW = 3, STEPS = 200, SAMPLE = 512, USUAL_ORDER = 1024 };
+static const size_t LANE_BYTES = 1 << 29; /* all lanes together, where they would be many */
 static const double ENOUGH = 0.1;         /* of the residual, that a step leaves */
 static const double FIRST = 6;            /* what costs begin with */
 static const double NEAR = 0.5;           /* of the tolerance: so that rounding to float has room */
+static const double MANY = 32;            /* products */
 static const double SLOW = 8; /* a flop of single vectors beside one of a matrix product, twice: a factor lasts */
 
 typedef struct solver {
@@ -115,6 +116,36 @@ static const tnp_factor *from_neighbour(const solver *v, size_t j)
     return NULL;
 }
 
+/* A factor of all rows, at this share of the costs that they have where they are negative. */
+static tn_status factor_all(solver *v, double ease)
+{
+    tn_status st = TN_OK;
+    size_t *which = NULL;
+    float *h = NULL;
+    bool found;
+    TN_TRY(tnp_alloc(v->ctx, v->at.n, sizeof *which, &which));
+    TN_TRY(tnp_alloc(v->ctx, v->at.n, sizeof *h, &h));
+    tnp_active_rows rows = {v->at.x, v->at.stride, v->at.dim, v->at.opt->bias, v->at.opt->penalised ? 1 : 0,
+                            0,       which,        h};
+    for (size_t i = 0; i < v->at.n; ++i) {
+        h[i] = 2 * (float)ease * v->columns->negative_cost[v->order[0]] *
+               (v->columns->row_weight ? v->columns->row_weight[i] : 1);
+        if (h[i] > 0)
+            which[rows.count++] = i;
+    }
+    TN_TRY(tnp_factor_make(v->ctx, &rows, &v->all, &found));
+done:
+    tnp_free(which);
+    tnp_free(h);
+    return st;
+}
+
+/* Whether all products that conjugate gradients may ask for are cheaper than a factor. */
+static bool is_dear(const tnp_active_rows *rows)
+{
+    return tnp_factor_make_flops(rows) > MANY * SLOW * 4 * (double)rows->count * (double)rows->dim;
+}
+
 static tn_status make_factors(solver *v)
 {
     tn_status st = TN_OK;
@@ -129,6 +160,12 @@ static tn_status make_factors(solver *v)
         if (l->factor)
             continue;
         tnp_active_rows rows = active_rows(v, l);
+        if (is_dear(&rows)) {
+            if (v->all.n == 0)
+                TN_TRY(factor_all(v, 1));
+            l->factor = v->all.n > 0 ? &v->all : NULL;
+            continue;
+        }
         TN_TRY(tnp_factor_make(v->ctx, &rows, &l->own, &found));
         l->factor = found ? &l->own : NULL;
         l->fresh = found;
@@ -241,10 +278,10 @@ size_t tnp_active_bytes(size_t rows, size_t dim)
 
 static size_t lanes_for(const solver *v)
 {
-    size_t each = tnp_lane_bytes(v->at.n, v->at.dim), shared = shared_bytes(v->at.n, v->at.dim),
-           left = tnp_budget_left(v->ctx);
-    size_t most = (left > shared ? tnp_min(left - shared, LANE_BYTES) : 0) / each;
-    return tnp_min(v->count, tnp_min(LANES, tnp_max(LEAST_LANES, most)));
+    size_t n = v->at.n, dim = v->at.dim, shared = shared_bytes(n, dim), left = tnp_budget_left(v->ctx);
+    size_t allowed = (left > shared ? left - shared : 0) / tnp_lane_bytes(n, dim),
+           usual = LANE_BYTES / tnp_lane_bytes(n, tnp_min(dim, USUAL_ORDER));
+    return tnp_min(v->count, tnp_min(LANES, tnp_max(LEAST_LANES, tnp_min(allowed, usual))));
 }
 
 /* Costs begin where c times the mean square of a row and its constant is FIRST. */
@@ -273,30 +310,6 @@ tn_status tnp_active_reach(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *co
     *reach = (double)cost * sum / (double)count;
 done:
     tnp_free(kept);
-    return st;
-}
-
-/* A factor of all rows, at the costs that they have where they are negative. */
-static tn_status factor_all(solver *v)
-{
-    tn_status st = TN_OK;
-    size_t *which = NULL;
-    float *h = NULL;
-    bool found;
-    TN_TRY(tnp_alloc(v->ctx, v->at.n, sizeof *which, &which));
-    TN_TRY(tnp_alloc(v->ctx, v->at.n, sizeof *h, &h));
-    tnp_active_rows rows = {v->at.x, v->at.stride, v->at.dim, v->at.opt->bias, v->at.opt->penalised ? 1 : 0,
-                            0,       which,        h};
-    for (size_t i = 0; i < v->at.n; ++i) {
-        h[i] = 2 * (float)v->at.least_ease * v->columns->negative_cost[v->order[0]] *
-               (v->columns->row_weight ? v->columns->row_weight[i] : 1);
-        if (h[i] > 0)
-            which[rows.count++] = i;
-    }
-    TN_TRY(tnp_factor_make(v->ctx, &rows, &v->all, &found));
-done:
-    tnp_free(which);
-    tnp_free(h);
     return st;
 }
 
@@ -351,7 +364,7 @@ tn_status tnp_active_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *co
     for (size_t j = 0; j < count; ++j)
         cold |= is_zero(w + cols[j] * v->at.width, v->at.width);
     if (cold)
-        TN_TRY(factor_all(v));
+        TN_TRY(factor_all(v, v->at.least_ease));
     fill(v, w);
     while (v->k > 0) {
         TN_TRY(move_all(v));
