@@ -37,8 +37,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { KEPT = 8, RENEW = 5, LIGHT = 4, FIRST_STEPS = 8, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20 };
-enum { PATIENCE = 16, ATTEMPTS = 3, USUAL_ITERATIONS = 16 };
+enum { KEPT = 8, RENEW = 5, LIGHT = 4, FIRST_STEPS = 8, FEW_STEPS = 3, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20 };
+enum { PATIENCE = 16, ATTEMPTS = 3, USUAL_ITERATIONS = 16, CHEAP = 5 };
 static const double LEFT = 0.02;     /* of the squared gradient, that the subspace may leave */
 static const double ROUNDING = 1e-6; /* of f */
 static const double EASY = 0.2;      /* of f: the estimate after the subspace that promises few rounds */
@@ -460,7 +460,8 @@ static void solver_destroy(solver *v)
     tnp_softmax_rows_destroy(&v->rows);
 }
 
-/* Scores of the start. They are zero with it, and then the subspace comes before the first gradient. */
+/* Scores of the start. They are zero with it, and then the subspace comes before the first gradient. A start from which
+ * the way is far is not one from the origin: the blocks know it better than the subspace. */
 static tn_status begin(solver *v)
 {
     tn_status st = TN_OK;
@@ -471,8 +472,9 @@ static tn_status begin(solver *v)
         TN_TRY(forward(v, v->w));
         TN_TRY(look(v));
     }
-    if (cold || v->gap > v->opt->tolerance * v->f) {
-        TN_TRY(tnp_coarse_solve(&v->coarse, FIRST_STEPS, 0, v->w, v->s));
+    if (cold || (v->gap > v->opt->tolerance * v->f && v->gap <= EASY * v->f)) {
+        size_t steps = v->x->dim >= CHEAP * v->coarse.q ? FIRST_STEPS : FEW_STEPS;
+        TN_TRY(tnp_coarse_solve(&v->coarse, steps, 0, v->w, v->s));
         TN_TRY(settle(v));
         TN_TRY(look(v));
     }
