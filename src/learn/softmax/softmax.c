@@ -37,11 +37,13 @@
 #include <math.h>
 #include <string.h>
 
-enum { KEPT = 8, RENEW = 5, LIGHT = 4, FIRST_STEPS = 8, FEW_STEPS = 3, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20 };
+enum { KEPT = 8, RENEW = 6, LIGHT = 4, FIRST_STEPS = 8, FEW_STEPS = 3, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20 };
 enum { PATIENCE = 16, ATTEMPTS = 3, USUAL_ITERATIONS = 16, CHEAP = 5 };
 static const double LEFT = 0.02;     /* of the squared gradient, that the subspace may leave */
 static const double ROUNDING = 1e-6; /* of f */
-static const double EASY = 0.2;      /* of f: the estimate after the subspace that promises few rounds */
+static const double ENOUGH = 0.3;    /* of the slope, that a step may leave */
+static const double EASY = 0.2;      /* of f: the estimate that promises few light rounds */
+static const double UNDECIDED = 0.5; /* of the loss of no weights: below, blocks beat a subspace that is not cheap */
 
 typedef struct solver {
     tn_ctx *ctx;
@@ -247,12 +249,12 @@ typedef struct line_job {
     double aside, stiff; /* what the slope of the losses lacks at 0, and the penalty's second derivative */
 } line_job;
 
-/* d'd without free intercepts. */
-static double stiffness(const solver *v)
+/* a'd without free intercepts. */
+static double penalty(const solver *v, const float *a)
 {
-    double sum = dot(v, v->d, v->d);
-    for (size_t j = 0; j < v->k && !v->opt->bias_penalised; ++j)
-        sum -= pow((double)v->d[j * v->width + v->x->dim], 2);
+    double sum = dot(v, a, v->d);
+    for (size_t j = v->x->dim; j < v->k * v->width && !v->opt->bias_penalised; j += v->width)
+        sum -= (double)a[j] * (double)v->d[j];
     return sum;
 }
 
@@ -279,8 +281,8 @@ static tn_status sampled_search(solver *v, double *t)
         v->rows.z[i] += v->d[i % v->k * v->width + v->x->dim];
     TN_TRY(sampled_line(&job, 0, &first, &second));
     job.aside = slope - first;
-    job.stiff = stiffness(v);
-    TN_TRY(tnp_line_search(sampled_line, &job, slope, 0.1, t));
+    job.stiff = penalty(v, v->d);
+    TN_TRY(tnp_line_search(sampled_line, &job, slope, ENOUGH, t));
 done:
     return st;
 }
@@ -348,13 +350,11 @@ static void add_scores(void *arg, size_t row)
 static tn_status heavy_step(solver *v)
 {
     tn_status st = TN_OK;
-    line_job job = {.v = v, .stiff = stiffness(v)};
-    double slope = dot(v, v->g, v->d), first, second, t = 0;
+    line_job job = {v, penalty(v, v->w), penalty(v, v->d)};
+    double t = 0;
     ++v->products;
     TN_TRY(tnp_rows_pass(v->ctx, v->x, &(tnp_pass){.k = v->k, .w = v->d, .s = v->z}));
-    TN_TRY(whole_line(&job, 0, &first, &second));
-    job.aside = slope - first;
-    TN_TRY(tnp_line_search(whole_line, &job, slope, 0.1, &t));
+    TN_TRY(tnp_line_search(whole_line, &job, dot(v, v->g, v->d), ENOUGH, &t));
     add(v, v->w, t, v->d, v->w);
     tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 2.0 * (double)(v->x->rows * v->k)), v->x->rows, add_scores,
                  &(wide_job){.b = v->z, .to = v->s, .t = (float)t, .width = v->k});
@@ -460,6 +460,22 @@ static void solver_destroy(solver *v)
     tnp_softmax_rows_destroy(&v->rows);
 }
 
+/* f of no weights at all. */
+static double nothing(const solver *v)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->x->rows; ++i)
+        sum += tnp_softmax_cost(v->rows.loss, i);
+    return sum * log((double)v->k);
+}
+
+/* Whether light rounds promise to be few, and are no dearer than heavy ones. */
+static bool light(const solver *v)
+{
+    bool cheap = v->x->dim >= CHEAP * v->coarse.q;
+    return v->gap <= EASY * v->f && (cheap || v->sums[0] > UNDECIDED * nothing(v));
+}
+
 /* Scores of the start. They are zero with it, and then the subspace comes before the first gradient. A start from which
  * the way is far is not one from the origin: the blocks know it better than the subspace. */
 static tn_status begin(solver *v)
@@ -472,7 +488,7 @@ static tn_status begin(solver *v)
         TN_TRY(forward(v, v->w));
         TN_TRY(look(v));
     }
-    if (cold || (v->gap > v->opt->tolerance * v->f && v->gap <= EASY * v->f)) {
+    if (cold || (v->gap > v->opt->tolerance * v->f && light(v))) {
         size_t steps = v->x->dim >= CHEAP * v->coarse.q ? FIRST_STEPS : FEW_STEPS;
         TN_TRY(tnp_coarse_solve(&v->coarse, steps, 0, v->w, v->s));
         TN_TRY(settle(v));
@@ -494,7 +510,7 @@ static tn_status approach(solver *v, double tolerance, size_t *iteration, bool *
             mark = v->gap;
         }
         TN_TRY(tnp_progress(v->ctx, "training", *iteration, *iteration + USUAL_ITERATIONS));
-        if (!v->heavy && (round >= LIGHT || v->gap > EASY * v->f) && heavy_bytes(v) <= tnp_budget_left(v->ctx))
+        if (!v->heavy && (round >= LIGHT || !light(v)) && heavy_bytes(v) <= tnp_budget_left(v->ctx))
             TN_TRY(begin_heavy(v));
         TN_TRY(take_round(v));
         if (v->heavy && free_intercepts(v) && v->gap <= tolerance * v->f) {
@@ -519,15 +535,6 @@ static tn_status certify(const solver *v, const tnp_softmax_claim *claim, double
     TN_TRY(tnp_certify_softmax(v->ctx, v->x, claim, f, gap));
 done:
     return st;
-}
-
-/* f of no weights at all. */
-static double nothing(const solver *v)
-{
-    double sum = 0;
-    for (size_t i = 0; i < v->x->rows; ++i)
-        sum += tnp_softmax_cost(v->rows.loss, i);
-    return sum * log((double)v->k);
 }
 
 tn_status tnp_softmax_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, const tnp_newton_options *options,

@@ -41,7 +41,7 @@ size_t tnp_blocks_bytes(size_t rows, size_t dim, size_t k)
     size_t order = tnp_min(MOST_ORDER, tnp_min(rows, dim + 1));
     return 8 * tnp_min(PAIRS, k) * rows + 4 * most_numbers(rows, dim, k) + 12 * (dim + 1) +
            k * (sizeof(tnp_class_block) + 8) + PARTS * (4 * BINS + 20 * k) +
-           8 * (tnp_min(MOST_ORDER, rows) * (dim + 1) + 2 * order * order) + 1024;
+           8 * (tnp_min(MOST_ORDER, rows) * (dim + 1) + order * order) + 1024;
 }
 
 static tn_status find_mean(tnp_blocks *b)
@@ -283,8 +283,8 @@ static void gather(const tnp_blocks *b, const tnp_class_block *c, size_t from, s
     }
 }
 
-/* t of a class, by way of a and inverse (order, order); a factor that does not exist leaves the diagonal. */
-static tn_status factor(const tnp_blocks *b, tnp_class_block *c, size_t block, double *v, double *a, double *inverse)
+/* t of a class, by way of a (order, order); a factor that does not exist leaves the diagonal. */
+static tn_status factor(const tnp_blocks *b, tnp_class_block *c, size_t block, double *v, double *a)
 {
     tn_status st = TN_OK;
     size_t n = c->order, width = b->dim + 1;
@@ -296,20 +296,13 @@ static tn_status factor(const tnp_blocks *b, tnp_class_block *c, size_t block, d
         else
             TN_TRY(tnp_dsyrk_rows(b->ctx, n, width, v, width, 0, a));
     }
-    memset(inverse, 0, n * n * sizeof *inverse);
-    for (size_t i = 0; i < n; ++i) {
+    for (size_t i = 0; i < n; ++i)
         a[i * n + i] += 1;
-        inverse[i * n + i] = 1;
-    }
     st = tnp_cholesky(b->ctx, n, a);
-    if (st == TN_ERR_NUMERIC) {
-        c->order = 0;
-        return TN_OK;
-    }
-    TN_TRY(st);
-    TN_TRY(tnp_solve_right(b->ctx, n, n, a, inverse));
-    for (size_t i = 0; i < n * n; ++i)
-        c->t[i] = (float)inverse[i];
+    c->order = st == TN_OK ? n : 0;
+    for (size_t i = 0; i < c->order * n; ++i)
+        c->t[i] = (float)a[i];
+    st = st == TN_ERR_NUMERIC ? TN_OK : st;
 done:
     return st;
 }
@@ -318,7 +311,7 @@ tn_status tnp_blocks_update(tnp_blocks *b, const float *s)
 {
     tn_status st = TN_OK;
     size_t width = b->dim + 1, order = 1, block = 1;
-    double *v = NULL, *a = NULL, *inverse = NULL;
+    double *v = NULL, *a = NULL;
     TN_TRY(pick(b, s));
     plan(b);
     for (size_t j = 0; j < b->k; ++j) {
@@ -327,16 +320,14 @@ tn_status tnp_blocks_update(tnp_blocks *b, const float *s)
     }
     TN_TRY(tnp_alloc_raw(b->ctx, block * width, sizeof *v, &v));
     TN_TRY(tnp_alloc_raw(b->ctx, order * order, sizeof *a, &a));
-    TN_TRY(tnp_alloc_raw(b->ctx, order * order, sizeof *inverse, &inverse));
     for (size_t j = 0; j < b->k; ++j) {
         TN_TRY(tnp_cancelled(b->ctx));
         if (b->block[j].order > 0)
-            TN_TRY(factor(b, &b->block[j], block, v, a, inverse));
+            TN_TRY(factor(b, &b->block[j], block, v, a));
     }
 done:
     tnp_free(v);
     tnp_free(a);
-    tnp_free(inverse);
     return st;
 }
 
@@ -348,28 +339,29 @@ typedef struct apply_job {
     float *out;
 } apply_job;
 
-/* a (n) <- t t' a; n numbers of scratch. */
-static void solve(const float *t, size_t n, float *a, float *scratch)
+/* a (n) <- (t't)^-1 a. */
+static void solve(const float *t, size_t n, float *a)
 {
     const tnp_simd *simd = tnp_simd_get();
-    memset(scratch, 0, n * sizeof *scratch);
-    for (size_t i = 0; i < n; ++i)
-        simd->add_scaled(a[i], t + i * n + i, scratch + i, n - i);
-    for (size_t i = 0; i < n; ++i)
-        a[i] = (float)simd->dot(t + i * n + i, scratch + i, n - i);
+    for (size_t i = 0; i < n; ++i) {
+        a[i] /= t[i * n + i];
+        simd->add_scaled(-a[i], t + i * n + i + 1, a + i + 1, n - i - 1);
+    }
+    for (size_t i = n; i-- > 0;)
+        a[i] = (a[i] - (float)simd->dot(t + i * n + i + 1, a + i + 1, n - i - 1)) / t[i * n + i];
 }
 
 /* out (dim + 1) -= V' (I + V V')^-1 V out. */
 static void take_off_rows(const tnp_blocks *b, const tnp_class_block *c, float *out)
 {
     const tnp_simd *simd = tnp_simd_get();
-    float a[2 * MOST_ORDER], *last = out + b->dim, aside = c->last * *last, sum = 0;
+    float a[MOST_ORDER], *last = out + b->dim, aside = c->last * *last, sum = 0;
     aside -= (float)simd->dot(b->mean, out, b->dim);
     for (size_t i = 0; i < c->count; ++i) {
         const float *x = b->rows.x + b->row[c->first + i] * b->rows.ld;
         a[i] = b->root[c->first + i] * ((float)simd->dot(x, out, b->dim) + aside);
     }
-    solve(c->t, c->order, a, a + MOST_ORDER);
+    solve(c->t, c->order, a);
     for (size_t i = 0; i < c->count; ++i) {
         float by = a[i] * b->root[c->first + i];
         simd->add_scaled(-by, b->rows.x + b->row[c->first + i] * b->rows.ld, out, b->dim);
@@ -386,19 +378,19 @@ static void apply_class(void *arg, size_t j)
     const tnp_class_block *c = &b->block[j];
     size_t dim = b->dim;
     const float *in = job->in + j * (dim + 1);
-    float *out = job->out + j * (dim + 1), scratch[MOST_ORDER];
+    float *out = job->out + j * (dim + 1);
     float last = in[dim] - b->common[dim];
     for (size_t i = 0; i < dim; ++i)
         out[i] = in[i] - b->common[i] - last * b->mean[i];
     out[dim] = c->last * last;
     if (c->order > 0 && c->wide)
-        solve(c->t, c->order, out, scratch);
+        solve(c->t, c->order, out);
     else if (c->order > 0)
         take_off_rows(b, c, out);
     out[dim] = c->last * out[dim] - (float)tnp_simd_get()->dot(b->mean, out, dim);
 }
 
-/* common (dim + 1) = mean over the classes of a; the intercepts' is nothing, as only the ridge is felt by it. */
+/* common (dim + 1) = mean over the classes of a. */
 static void mean_class(const tnp_blocks *b, const float *a, float *common)
 {
     size_t width = b->dim + 1;
@@ -417,7 +409,7 @@ void tnp_blocks_apply(const tnp_blocks *b, const float *in, float *out)
     mean_class(b, in, b->common);
     tnp_parallel(b->ctx, tnp_threads_for(b->ctx, 4.0 * (double)(b->pairs * b->dim)), b->k, apply_class, &job);
     mean_class(b, out, after);
-    tnp_simd_get()->add_scaled(-1, b->common, after, b->dim);
+    tnp_simd_get()->add_scaled(-1, b->common, after, b->dim + (b->penalised ? 1 : 0));
     for (size_t j = 0; j < b->k; ++j)
         tnp_simd_get()->add_scaled(-1, after, out + j * width, width);
 }

@@ -18,7 +18,7 @@ typedef struct tnp_class_block {
     size_t order;        /* of t; 0: the block is its diagonal */
     bool wide;           /* t is of the columns, not of the rows */
     float last;          /* base^-1/2 of the intercept */
-    float *t;            /* (order, order), upper triangle: the inverse of the Cholesky factor */
+    float *t;            /* (order, order), upper triangle: the Cholesky factor */
 } tnp_class_block;
 
 typedef struct tnp_blocks {
