@@ -239,7 +239,7 @@ static bool is_logistic(const tnp_chosen *c)
 }
 
 /* What training will need beside the rows: its solver for as many models as it trains at once, and for folds also their
- * weights, twice for a path, multipliers and held-out scores. Decides whether the solver works by products of rows. */
+ * weights, two or three of them for a path, multipliers and held-out scores. Decides whether the solver works by products of rows. */
 static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
 {
     const tnp_learn_options *learn = &c->options->learn;
@@ -248,7 +248,7 @@ static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
         tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->selection->task->kind);
     size_t folds = c->info->folds, rows = c->selection->task->y.rows, k = c->info->classes;
     size_t columns = k * tnp_max(folds, 1);
-    size_t path = cv ? columns * (dim + 1) + (logistic ? 0 : rows * columns) : 0;
+    size_t path = cv ? columns * (dim + 1) + (logistic ? columns * (dim + 1) : rows * columns) : 0;
     size_t kept = folds || cv ? 4 * (3 * rows * k + columns * (dim + 1) + path) : 0;
     method = tnp_linear_method_for(ctx, learn, method, rows, dim, columns, kept);
     *gram = method == TNP_BY_GRAM;
