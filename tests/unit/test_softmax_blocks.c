@@ -61,11 +61,12 @@ static ref_real mean_of(const scene *c, size_t j)
     return ((ref_real)c->in[j] + (ref_real)c->in[w + j] + (ref_real)c->in[2 * w + j]) / CLASSES;
 }
 
-/* out (d + 1) = M_k^-1 (in - its mean over the classes), M_k = diag(1, .., 1, 0) + r m m' + sum h z z', z = (x, 1), m its mean, r a thousandth of sum h:
+/* out (d + 1) = M_k^-1 (in - its mean over the classes), M_k = (1 + r spread) diag(1, .., 1, 0) + r m m' + sum h z z', z = (x, 1), m its mean, r a thousandth of sum h:
  * no pair is left out. */
 static void solve_block(const scene *c, double cost, size_t k, ref_real *out)
 {
     size_t w = c->d + 1;
+    ref_real rest = 0, spread = 0;
     ref_real *a = ref_alloc(w * w, sizeof *a), *mean = ref_alloc(w, sizeof *mean), *z = ref_alloc(w, sizeof *z);
     for (size_t i = 0; i < c->n; ++i)
         for (size_t j = 0; j < c->d; ++j)
@@ -77,13 +78,16 @@ static void solve_block(const scene *c, double cost, size_t k, ref_real *out)
             sum += expl((ref_real)c->s[i * CLASSES + j]);
         h = expl((ref_real)c->s[i * CLASSES + k]) / sum;
         h = (ref_real)cost * h * (1 - h);
+        rest += h * 1e-3L;
+        for (size_t j = 0; j < c->d; ++j)
+            spread += powl((ref_real)c->x[i * c->d + j] - mean[j], 2) / (ref_real)(c->n * c->d);
         for (size_t j = 0; j < w; ++j)
             z[j] = j < c->d ? (ref_real)c->x[i * c->d + j] : 1;
         for (size_t p = 0; p < w * w; ++p)
             a[p] += h * z[p / w] * z[p % w] + h * 1e-3L * mean[p / w] * mean[p % w];
     }
     for (size_t j = 0; j < c->d; ++j)
-        a[j * w + j] += 1;
+        a[j * w + j] += 1 + rest * spread;
     for (size_t j = 0; j < w; ++j)
         out[j] = (ref_real)c->in[k * w + j] - mean_of(c, j);
     assert_true(ref_cholesky(a, w));

@@ -41,6 +41,7 @@ enum { KEPT = 8, RENEW = 6, LIGHT = 4, FIRST_STEPS = 8, FEW_STEPS = 3, LATER_STE
 enum { PATIENCE = 16, ATTEMPTS = 3, USUAL_ITERATIONS = 16, CHEAP = 5 };
 static const double LEFT = 0.02;     /* of the squared gradient, that the subspace may leave */
 static const double ROUNDING = 1e-6; /* of f */
+static const double FALLING = 0.98;  /* of f in PATIENCE rounds: the way is long, but it is one */
 static const double ENOUGH = 0.3;    /* of the slope, that a step may leave */
 static const double EASY = 0.2;      /* of f: the estimate that promises few light rounds */
 static const double UNDECIDED = 0.5; /* of the loss of no weights: below, blocks beat a subspace that is not cheap */
@@ -502,12 +503,13 @@ done:
 static tn_status approach(solver *v, double tolerance, size_t *iteration, bool *there)
 {
     tn_status st = TN_OK;
-    double mark = v->gap;
+    double mark = v->gap, height = v->f;
     for (size_t round = 0; v->gap > tolerance * v->f && *iteration < v->opt->max_iterations; ++*iteration, ++round) {
         if (round > 0 && round % PATIENCE == 0) {
-            if (!(v->gap < mark / 2))
+            if (!(v->gap < mark / 2 || v->f < FALLING * height))
                 break; /* float has no digits left for this problem, or the pairs do not tell its shape */
             mark = v->gap;
+            height = v->f;
         }
         TN_TRY(tnp_progress(v->ctx, "training", *iteration, *iteration + USUAL_ITERATIONS));
         if (!v->heavy && (round >= LIGHT || !light(v)) && heavy_bytes(v) <= tnp_budget_left(v->ctx))

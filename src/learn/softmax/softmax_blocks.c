@@ -4,7 +4,8 @@
  *
  *   M_k = B_k + sum_{i in A_k} h_ik z_i z_i',   z_i = (x_i - m, 1),   h_ik = c_i p_ik (1 - p_ik)
  *
- * in weights w and intercepts b + m'w; B_k is 1 for the weights, and for the intercept a little of sum_i h_ik.
+ * in weights w and intercepts b + m'w; with r_k the sum of the h_ik that are left out, B_k is 1 +
+ * r_k spread for the weights, spread the mean of (x_ij - m_j)^2, and r_k for the intercept.
  *
  * The pairs (i, k) with the largest h are taken, about PAIRS per row over all classes: of a row that is nearly decided,
  * and at large C most are, two classes hold nearly all curvature. So the blocks cost a few products with X however many
@@ -27,7 +28,7 @@
 
 enum { PAIRS = 3, PARTS = 16, BINS = 1 << 12, BIN_SHIFT = 19, MOST_ORDER = 512, ALWAYS = 1 << 20 };
 static const float LEAST = 1e-4f; /* of the largest h: not worth a pair */
-static const double FREE = 1e-3;  /* of the curvature of a class: what the base has for its intercept */
+static const double FREE = 1e-3;  /* of the curvature of a class: the least that counts as left out */
 
 /* Of all factors: as the scores, or a few MB. */
 static size_t most_numbers(size_t rows, size_t dim, size_t k)
@@ -44,15 +45,21 @@ size_t tnp_blocks_bytes(size_t rows, size_t dim, size_t k)
            8 * (tnp_min(MOST_ORDER, rows) * (dim + 1) + order * order) + 1024;
 }
 
-static tn_status find_mean(tnp_blocks *b)
+/* Mean and spread of the rows. */
+static tn_status centre(tnp_blocks *b)
 {
     tn_status st = TN_OK;
-    double *sum = NULL;
+    double *sum = NULL, square = 0, n = (double)b->rows.count;
     TN_TRY(tnp_alloc(b->ctx, tnp_max(1, b->dim), sizeof *sum, &sum));
-    for (size_t i = 0; i < b->rows.count; ++i)
+    for (size_t i = 0; i < b->rows.count; ++i) {
         tnp_simd_get()->add_to_double(b->rows.x + i * b->rows.ld, sum, b->dim);
-    for (size_t j = 0; j < b->dim && b->bias; ++j)
-        b->mean[j] = (float)(sum[j] / (double)b->rows.count);
+        square += tnp_simd_get()->sum_squares(b->rows.x + i * b->rows.ld, b->dim);
+    }
+    for (size_t j = 0; j < b->dim && b->bias; ++j) {
+        b->mean[j] = (float)(sum[j] / n);
+        square -= sum[j] * sum[j] / n;
+    }
+    b->spread = fmax(0, square) / (n * (double)tnp_max(1, b->dim));
 done:
     tnp_free(sum);
     return st;
@@ -79,7 +86,7 @@ tn_status tnp_blocks_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_block_rows r
     TN_TRY(tnp_alloc_raw(ctx, b->pairs, sizeof *b->row, &b->row));
     TN_TRY(tnp_alloc_raw(ctx, b->pairs, sizeof *b->root, &b->root));
     TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, b->most), sizeof *b->t, &b->t));
-    TN_TRY(find_mean(b));
+    TN_TRY(centre(b));
 done:
     return st;
 }
@@ -244,7 +251,7 @@ static void thin(tnp_blocks *b, tnp_class_block *c, size_t most)
     c->count = kept;
 }
 
-/* Orders and places of the factors, and bases of the intercepts. */
+/* Orders and places of the factors, and bases. */
 static void plan(tnp_blocks *b)
 {
     size_t most = MOST_ORDER, sum;
@@ -265,7 +272,12 @@ static void plan(tnp_blocks *b)
         c->order = order_of(b, c, most);
         c->t = t;
         t += c->order * c->order;
-        double last = FREE * b->curve[j] + (b->penalised ? 1 : 0);
+        double rest = b->curve[j];
+        for (size_t i = 0; i < c->count; ++i)
+            rest -= (double)b->root[c->first + i] * (double)b->root[c->first + i];
+        rest = fmax(rest, FREE * b->curve[j]);
+        double last = rest + (b->penalised ? 1 : 0);
+        c->weight = (float)(1 / sqrt(1 + rest * b->spread));
         c->last = b->bias && last > 0 ? (float)(1 / sqrt(last)) : 0;
     }
 }
@@ -276,9 +288,9 @@ static void gather(const tnp_blocks *b, const tnp_class_block *c, size_t from, s
     for (size_t i = 0; i < count; ++i, v += b->dim + 1) {
         size_t at = c->first + from + i;
         const float *x = b->rows.x + b->row[at] * b->rows.ld;
-        double root = (double)b->root[at];
+        double root = (double)b->root[at], weight = root * (double)c->weight;
         for (size_t j = 0; j < b->dim; ++j)
-            v[j] = root * ((double)x[j] - (double)b->mean[j]);
+            v[j] = weight * ((double)x[j] - (double)b->mean[j]);
         v[b->dim] = root * (double)c->last;
     }
 }
@@ -356,18 +368,18 @@ static void take_off_rows(const tnp_blocks *b, const tnp_class_block *c, float *
 {
     const tnp_simd *simd = tnp_simd_get();
     float a[MOST_ORDER], *last = out + b->dim, aside = c->last * *last, sum = 0;
-    aside -= (float)simd->dot(b->mean, out, b->dim);
+    aside -= c->weight * (float)simd->dot(b->mean, out, b->dim);
     for (size_t i = 0; i < c->count; ++i) {
         const float *x = b->rows.x + b->row[c->first + i] * b->rows.ld;
-        a[i] = b->root[c->first + i] * ((float)simd->dot(x, out, b->dim) + aside);
+        a[i] = b->root[c->first + i] * (c->weight * (float)simd->dot(x, out, b->dim) + aside);
     }
     solve(c->t, c->order, a);
     for (size_t i = 0; i < c->count; ++i) {
         float by = a[i] * b->root[c->first + i];
-        simd->add_scaled(-by, b->rows.x + b->row[c->first + i] * b->rows.ld, out, b->dim);
+        simd->add_scaled(-by * c->weight, b->rows.x + b->row[c->first + i] * b->rows.ld, out, b->dim);
         sum += by;
     }
-    simd->add_scaled(sum, b->mean, out, b->dim);
+    simd->add_scaled(sum * c->weight, b->mean, out, b->dim);
     *last -= sum * c->last;
 }
 
@@ -381,12 +393,14 @@ static void apply_class(void *arg, size_t j)
     float *out = job->out + j * (dim + 1);
     float last = in[dim] - b->common[dim];
     for (size_t i = 0; i < dim; ++i)
-        out[i] = in[i] - b->common[i] - last * b->mean[i];
+        out[i] = c->weight * (in[i] - b->common[i] - last * b->mean[i]);
     out[dim] = c->last * last;
     if (c->order > 0 && c->wide)
         solve(c->t, c->order, out);
     else if (c->order > 0)
         take_off_rows(b, c, out);
+    for (size_t i = 0; i < dim; ++i)
+        out[i] *= c->weight;
     out[dim] = c->last * out[dim] - (float)tnp_simd_get()->dot(b->mean, out, dim);
 }
 

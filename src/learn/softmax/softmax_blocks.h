@@ -17,7 +17,7 @@ typedef struct tnp_class_block {
     size_t first, count; /* its pairs */
     size_t order;        /* of t; 0: the block is its diagonal */
     bool wide;           /* t is of the columns, not of the rows */
-    float last;          /* base^-1/2 of the intercept */
+    float weight, last;  /* base^-1/2: of a weight, of the intercept */
     float *t;            /* (order, order), upper triangle: the Cholesky factor */
 } tnp_class_block;
 
@@ -28,6 +28,7 @@ typedef struct tnp_blocks {
     size_t k, dim, most; /* most: numbers that all t may have */
     bool bias, penalised;
     float *mean;            /* dim: of the rows; 0 without intercept */
+    double spread;          /* mean squared distance of their entries from it */
     float *common;          /* (2, dim + 1): means of the classes */
     tnp_class_block *block; /* k */
     uint32_t *row;          /* pairs */
