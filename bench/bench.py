@@ -11,6 +11,8 @@ import sys
 import tempfile
 import time
 
+import cost
+import cost_report
 import evidence
 import evidence_report
 import kernel
@@ -24,11 +26,11 @@ import report
 import transfer
 import transfer_report
 
-SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report),
+SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report), "cost": (cost, cost_report),
             "online": (online, online_report), "transfer": (transfer, transfer_report),
             "kernel": (kernel, kernel_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = "usage: bench/run PROGRAM [evidence|linear|online|transfer|kernel]... [--quick | --tiny] [--into FOLDER]"
+USAGE = "usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel]... [--quick | --tiny] [--into FOLDER]"
 
 
 def parse(arguments):

@@ -34,11 +34,11 @@ def load_head(path):
     return tensors[0], tensors[1].reshape(-1)
 
 
-def svm(x, labels, weight, bias, classes, power):
+def svm(x, labels, weight, bias, classes, power, cost=1.0):
     """f_k of these classes; row i of weight belongs to classes[i]."""
     signs = np.where(labels[:, None] == np.asarray(classes)[None, :], 1.0, -1.0)
     losses = np.maximum(0, 1 - signs * (x @ weight.T + bias)) ** power
-    return (np.sum(weight ** 2, axis=1) + bias ** 2) / 2 + losses.sum(axis=0)
+    return (np.sum(weight ** 2, axis=1) + bias ** 2) / 2 + cost * losses.sum(axis=0)
 
 
 def logistic(x, labels, weight, bias):

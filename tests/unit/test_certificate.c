@@ -263,10 +263,12 @@ static void hinge_gap_is_of_the_saved_head(void **state)
     job_free(j);
 }
 
-/* A block of the same neighbours in every pass keeps its sum of multipliers, but for its ends: 50 times the passes. */
+/* A block of the same neighbours in every pass keeps its sum of multipliers, but for its ends: 50 times the passes. The
+ * squared hinge of resident rows goes another way, in fewer passes than coordinate descent has: LEAST are allowed. */
 static void streamed_rows_take_the_passes_of_resident_ones(void **state)
 {
     (void)state;
+    enum { LEAST = 16 };
     for (int hinge = 0; hinge < 2; ++hinge) {
         size_t passes[2];
         for (int streamed = 0; streamed < 2; ++streamed) {
@@ -278,7 +280,7 @@ static void streamed_rows_take_the_passes_of_resident_ones(void **state)
             passes[streamed] = j->out.passes;
             job_free(j);
         }
-        assert_true(passes[1] <= 2 * passes[0] + 8);
+        assert_true(passes[1] <= 2 * tnp_max(LEAST, passes[0]) + 8);
     }
 }
 

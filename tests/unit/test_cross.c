@@ -245,6 +245,7 @@ static void ties_go_to_the_smallest_cost(void **state)
     assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, always_one, NULL, cross, e->w, scores));
     assert_int_equal(cross->best, 0);
     memset(e->alpha, 0, N * FOLDS * K * sizeof *e->alpha);
+    memset(e->w, 0, FOLDS * K * (D + 1) * sizeof *e->w);
     assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, always_one, NULL, one, e->w, want));
     assert_memory_equal(scores, want, sizeof scores);
     tnp_cross_free(cross);

@@ -314,12 +314,6 @@ static tn_status round_off(solver *v, double factor, float *out, double *objecti
 
 /* ---- a column ---- */
 
-static void column_costs(const tnp_columns *columns, size_t column, size_t rows, float *a)
-{
-    for (size_t i = 0; i < rows; ++i)
-        tnp_signed_costs(columns, i, &column, 1, a + i);
-}
-
 /* Two roundings are tried, that place and a little more of it: rows at the margin then are beyond it in spite of their
  * errors. */
 static tn_status finish(solver *v, float *out, float *other, double *objective)
@@ -350,7 +344,7 @@ static tn_status one_column(solver *v, size_t column, const result *to)
     tn_status st = TN_OK;
     double objective;
     float *w = to->w + column * (v->dim + 1);
-    column_costs(to->columns, column, v->n, v->a);
+    tnp_column_costs(to->columns, column, v->n, v->a);
     for (size_t i = 0; i <= v->dim; ++i)
         v->w[i] = (double)w[i];
     v->passes = 0;

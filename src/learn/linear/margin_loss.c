@@ -48,6 +48,21 @@ void tnp_signed_costs(const tnp_columns *c, size_t row, const size_t *cols, size
     }
 }
 
+void tnp_column_costs(const tnp_columns *c, size_t column, size_t rows, float *a)
+{
+    size_t classes = c->y->classes, k = column % classes, f = column / classes;
+    for (size_t i = 0; i < rows; ++i) {
+        float cost = -c->negative_cost[column];
+        for (size_t p = c->y->first[i]; p < c->y->first[i + 1]; ++p)
+            cost = c->y->cls[p] == k ? c->positive_cost[column] : cost;
+        a[i] = cost * (c->row_weight ? c->row_weight[i] : 1.0f);
+        if (c->fold && c->fold_weight)
+            a[i] *= c->fold_weight[f * classes + c->y->cls[c->y->first[i]]];
+        if (c->fold && c->fold[column] == c->row_fold[i])
+            a[i] = 0;
+    }
+}
+
 /* max(0, 1 - y s), y the sign of a. */
 static float violation(float a, float s)
 {

@@ -23,6 +23,9 @@ typedef struct tnp_columns {
 /* a (k): y times the cost of a row in the columns cols[0..k), ascending; 0 where its fold is held out. */
 void tnp_signed_costs(const tnp_columns *columns, size_t row, const size_t *cols, size_t k, float *a);
 
+/* a (rows): the same of one column in all rows. */
+void tnp_column_costs(const tnp_columns *columns, size_t column, size_t rows, float *a);
+
 typedef enum tnp_margin { TNP_HINGE, TNP_SQUARED_HINGE, TNP_LOGISTIC } tnp_margin;
 
 /* A loss of the margin m = y s in double, and its dual: c loss(m), the multiplier alpha = -c loss'(m) (of the hinge c

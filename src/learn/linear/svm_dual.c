@@ -223,15 +223,16 @@ static bool exact_pays(const tnp_dual *v, size_t j, double passes)
     return passes * pass > tnp_exact_flops(rows, dim, active, v->opt->squared ? TNP_SQUARED_HINGE : TNP_HINGE);
 }
 
-/* Whether column j, at the rate since the mark, will need more passes than learn/exact.c is worth. */
+/* Whether column j, at the rate since the mark, will need more passes than another route is worth. */
 static bool too_slow(const tnp_dual *v, size_t j)
 {
     double gap = relative_gap(v, j), since = (double)(v->passes - v->marked),
            left = (double)(v->opt->max_passes - v->passes);
-    if (!v->opt->exact || since < LEAST_WATCH || v->marked == 0)
+    if (v->opt->slow == TNP_SLOW_STAYS || since < LEAST_WATCH || v->marked == 0)
         return false;
     double rate = log(v->mark[j] / gap) / since, need = rate > 0 ? log(gap / v->tolerance) / rate : INFINITY;
-    return fmin(need, left) >= LEAST_WORTH && exact_pays(v, j, fmin(need, left));
+    need = fmin(need, left);
+    return need >= LEAST_WORTH && (v->opt->slow == TNP_SLOW_TO_ACTIVE || exact_pays(v, j, need));
 }
 
 /* Columns whose gap is small enough leave, those that get on too slowly too, or all. */

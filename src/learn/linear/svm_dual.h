@@ -7,6 +7,9 @@
 #include "learn/design/design.h"
 #include "learn/linear/margin_loss.h"
 
+/* They stay; or are left as they are where another route is likely to be faster: exact.c sometimes, active.c always. */
+typedef enum tnp_slow { TNP_SLOW_STAYS, TNP_SLOW_TO_EXACT, TNP_SLOW_TO_ACTIVE } tnp_slow;
+
 typedef struct tnp_dual_options {
     bool squared;     /* squared hinge, else hinge */
     bool bias;        /* penalised, as a constant 1 appended to every row */
@@ -14,7 +17,7 @@ typedef struct tnp_dual_options {
     size_t max_passes;
     uint64_t seed; /* of the order of rows */
     bool gram;     /* by the products of all rows, which the design keeps, instead of the rows */
-    bool exact;    /* columns that get on so slowly that learn/exact.c is faster are left as they are, for it */
+    tnp_slow slow; /* what becomes of columns that get on slowly */
 } tnp_dual_options;
 
 typedef struct tnp_dual_info {

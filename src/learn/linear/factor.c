@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * With B = diag(h)^1/2 X over the active rows (A of them) and u = h^1/2, the matrix over (d, the intercept's e) is
+ *
+ *   H = [ I + B'B    B'u     ]
+ *       [ u'B        u'u + r ]      r the intercept's ridge
+ *
+ * More active rows than columns: H = R'R itself. Fewer: through K = I + B B' (A, A) = R'R, as
+ * (I + B'B)^-1 = I - B' K^-1 B; with p = K^-1 u and q = K^-1 B v the solution of H (d, e) = (v, v_b) is
+ *
+ *   e = (v_b - u'q) / (u'p + r),   d = v - B'(q + e p).
+ *
+ * Matrices are summed and factored in double and kept as floats: as preconditioners they need no more, and conjugate
+ * gradients ask for the exact product with the rows, which are read once for both of its halves. */
+#include "learn/linear/factor.h"
+#include "algebra/blas.h"
+#include "simd/simd.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { PANEL = 256 };
+
+void tnp_factor_clear(tnp_factor *f)
+{
+    tnp_free(f->r);
+    tnp_free(f->which);
+    tnp_free(f->u);
+    tnp_free(f->p);
+    *f = (tnp_factor){0};
+}
+
+static bool goes_by_rows(const tnp_active_rows *a)
+{
+    return a->count < a->dim;
+}
+
+static size_t order_of(const tnp_active_rows *a)
+{
+    return goes_by_rows(a) ? a->count : a->dim + a->bias;
+}
+
+size_t tnp_factor_bytes(size_t dim)
+{
+    return 4 * (dim + 1) * (dim + 1) + 16 * (dim + 1);
+}
+
+size_t tnp_factor_make_bytes(size_t dim)
+{
+    return 8 * (dim + 1) * (dim + 1 + tnp_max(dim, PANEL));
+}
+
+double tnp_factor_make_flops(const tnp_active_rows *a)
+{
+    double n = (double)order_of(a), m = goes_by_rows(a) ? (double)a->dim : (double)a->count;
+    return n * n * (m + n / 3);
+}
+
+double tnp_factor_flops(const tnp_factor *f, size_t dim)
+{
+    double n = (double)f->n;
+    return 2 * n * n + (f->by_rows ? 4 * n * (double)dim : 0);
+}
+
+/* ---- making ---- */
+
+typedef struct gather_job {
+    const tnp_active_rows *a;
+    size_t from, width;
+    double *to;
+} gather_job;
+
+static void gather_row(void *arg, size_t i)
+{
+    const gather_job *job = arg;
+    const tnp_active_rows *a = job->a;
+    size_t row = a->which[job->from + i];
+    const float *x = a->x + row * a->stride;
+    double root = sqrt((double)a->h[row]), *to = job->to + i * job->width;
+    for (size_t j = 0; j < a->dim; ++j)
+        to[j] = root * (double)x[j];
+    if (job->width > a->dim)
+        to[a->dim] = root;
+}
+
+/* to (count, width): active rows [from, from + count) times the roots of h, with a constant where width has a place. */
+static void gather(tn_ctx *ctx, const tnp_active_rows *a, size_t from, size_t count, size_t width, double *to)
+{
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)count * (double)width), count, gather_row,
+                 &(gather_job){a, from, width, to});
+}
+
+/* k (A, A), upper triangle: I + B B'. */
+static tn_status products_of_rows(tn_ctx *ctx, const tnp_active_rows *a, double *k)
+{
+    tn_status st = TN_OK;
+    double *b = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, a->count * a->dim, sizeof *b, &b));
+    gather(ctx, a, 0, a->count, a->dim, b);
+    TN_TRY(tnp_dsyrk_rows(ctx, a->count, a->dim, b, a->dim, 0, k));
+    for (size_t i = 0; i < a->count; ++i)
+        k[i * a->count + i] += 1;
+done:
+    tnp_free(b);
+    return st;
+}
+
+/* k (n, n), upper triangle: H. */
+static tn_status products_of_columns(tn_ctx *ctx, const tnp_active_rows *a, size_t n, double *k)
+{
+    tn_status st = TN_OK;
+    double *b = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, PANEL * n, sizeof *b, &b));
+    memset(k, 0, n * n * sizeof *k);
+    for (size_t at = 0; at < a->count; at += PANEL) {
+        size_t count = tnp_min(PANEL, a->count - at);
+        gather(ctx, a, at, count, n, b);
+        TN_TRY(tnp_dsyrk_cols(ctx, count, n, b, n, 1, k));
+    }
+    for (size_t i = 0; i < n; ++i)
+        k[i * n + i] += i < a->dim ? 1 : a->ridge;
+done:
+    tnp_free(b);
+    return st;
+}
+
+/* b <- (R'R)^-1 b. */
+static void solve(const tnp_simd *simd, size_t n, const float *r, float *b)
+{
+    for (size_t i = 0; i < n; ++i) {
+        b[i] /= r[i * n + i];
+        simd->add_scaled(-b[i], r + i * n + i + 1, b + i + 1, n - i - 1);
+    }
+    for (size_t i = n; i-- > 0;)
+        b[i] = (b[i] - (float)simd->dot(r + i * n + i + 1, b + i + 1, n - i - 1)) / r[i * n + i];
+}
+
+static tn_status take_rows(tn_ctx *ctx, const tnp_active_rows *a, tnp_factor *f)
+{
+    tn_status st = TN_OK;
+    TN_TRY(tnp_alloc(ctx, f->n, sizeof *f->which, &f->which));
+    TN_TRY(tnp_alloc(ctx, f->n, sizeof *f->u, &f->u));
+    TN_TRY(tnp_alloc(ctx, f->n, sizeof *f->p, &f->p));
+    for (size_t i = 0; i < f->n; ++i) {
+        f->which[i] = a->which[i];
+        f->u[i] = f->p[i] = sqrtf(a->h[a->which[i]]);
+    }
+    solve(tnp_simd_get(), f->n, f->r, f->p);
+    f->up = a->ridge;
+    for (size_t i = 0; i < f->n; ++i)
+        f->up += (double)f->u[i] * (double)f->p[i];
+done:
+    return st;
+}
+
+tn_status tnp_factor_make(tn_ctx *ctx, const tnp_active_rows *a, tnp_factor *f, bool *found)
+{
+    tn_status st = TN_OK;
+    double *k = NULL;
+    size_t n = order_of(a);
+    tnp_factor_clear(f);
+    *found = false;
+    TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, n * n), sizeof *k, &k));
+    TN_TRY(goes_by_rows(a) ? products_of_rows(ctx, a, k) : products_of_columns(ctx, a, n, k));
+    st = n > 0 ? tnp_cholesky(ctx, n, k) : TN_OK;
+    *found = st == TN_OK;
+    if (st == TN_ERR_NUMERIC)
+        st = TN_OK;
+    if (!*found)
+        goto done;
+    TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, n * n), sizeof *f->r, &f->r));
+    f->n = n;
+    f->by_rows = goes_by_rows(a);
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j)
+            f->r[i * n + j] = (float)k[i * n + j];
+    if (f->by_rows)
+        TN_TRY(take_rows(ctx, a, f));
+done:
+    tnp_free(k);
+    return st;
+}
+
+/* ---- conjugate gradients ---- */
+
+/* out (dim + 1) = P^-1 v; q (n) is scratch. */
+static void precondition(const tnp_simd *simd, const tnp_active_rows *a, const tnp_factor *f, const float *v, float *q,
+                         float *out)
+{
+    size_t dim = a->dim;
+    memcpy(out, v, (dim + 1) * sizeof *out);
+    if (!f->by_rows) {
+        solve(simd, f->n, f->r, out);
+        return;
+    }
+    double uq = 0, e = 0;
+    for (size_t i = 0; i < f->n; ++i)
+        q[i] = f->u[i] * (float)simd->dot(a->x + f->which[i] * a->stride, v, dim);
+    solve(simd, f->n, f->r, q);
+    for (size_t i = 0; i < f->n; ++i)
+        uq += (double)f->u[i] * (double)q[i];
+    if (a->bias && f->up > 0)
+        e = ((double)v[dim] - uq) / f->up;
+    out[dim] = (float)e;
+    for (size_t i = 0; i < f->n; ++i)
+        simd->add_scaled(-f->u[i] * (q[i] + (float)e * f->p[i]), a->x + f->which[i] * a->stride, out, dim);
+}
+
+/* out (dim + 1) = H v. */
+static void multiply(const tnp_simd *simd, const tnp_active_rows *a, const float *v, float *out)
+{
+    size_t dim = a->dim;
+    double last = 0;
+    memcpy(out, v, dim * sizeof *out);
+    for (size_t i = 0; i < a->count; ++i) {
+        const float *x = a->x + a->which[i] * a->stride;
+        if (i + 1 < a->count)
+            tnp_row_ahead(a->x + a->which[i + 1] * a->stride, dim);
+        float t = a->h[a->which[i]] * (float)(simd->dot(x, v, dim) + (double)v[dim]);
+        simd->add_scaled(t, x, out, dim);
+        last += (double)t;
+    }
+    out[dim] = a->bias ? (float)(last + a->ridge * (double)v[dim]) : 0;
+}
+
+size_t tnp_factor_scratch(size_t dim)
+{
+    return 6 * (dim + 1);
+}
+
+size_t tnp_factor_solve(const tnp_active_rows *a, const tnp_factor *f, const double *g, double enough, size_t most,
+                        float *scratch, double *d)
+{
+    const tnp_simd *simd = tnp_simd_get();
+    size_t width = a->dim + 1, products = 0;
+    float *r = scratch, *z = r + width, *p = z + width, *hp = p + width, *sum = hp + width, *q = sum + width;
+    for (size_t i = 0; i < width; ++i) {
+        r[i] = (float)-g[i];
+        sum[i] = 0;
+    }
+    precondition(simd, a, f, r, q, p);
+    if (most == 0) { /* the factor is that of these rows */
+        for (size_t i = 0; i < width; ++i)
+            d[i] = (double)p[i];
+        return 0;
+    }
+    double rz = simd->dot(r, p, width), goal = enough * enough * rz;
+    while (products < most && rz > 0) {
+        multiply(simd, a, p, hp);
+        ++products;
+        double curve = simd->dot(p, hp, width);
+        if (!(curve > 0))
+            break;
+        float step = (float)(rz / curve);
+        simd->add_scaled(step, p, sum, width);
+        simd->add_scaled(-step, hp, r, width);
+        precondition(simd, a, f, r, q, z);
+        double next = simd->dot(r, z, width);
+        if (!(next > goal))
+            break;
+        for (size_t i = 0; i < width; ++i)
+            p[i] = z[i] + (float)(next / rz) * p[i];
+        rz = next;
+    }
+    for (size_t i = 0; i < width; ++i)
+        d[i] = (double)sum[i];
+    return products;
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * One Newton system of a squared hinge, (R + sum_i h_i z_i z_i') d = -g over its active rows, z_i = (x_i, 1) and R the
+ * penalty, and factors of such systems: exact for the rows they were made of, and good preconditioners while the active
+ * rows are nearly the same. */
+#ifndef TNP_FACTOR_H
+#define TNP_FACTOR_H
+
+#include "base/base.h"
+
+typedef struct tnp_active_rows {
+    const float *x; /* rows, `stride` apart */
+    size_t stride, dim;
+    bool bias;    /* whether z ends with a 1 */
+    double ridge; /* the penalty of the intercept, 1 or 0 */
+    size_t count;
+    const size_t *which; /* count, ascending */
+    const float *h;      /* by the numbers in which: above 0 */
+} tnp_active_rows;
+
+typedef struct tnp_factor {
+    size_t n;     /* order; 0: there is none */
+    bool by_rows; /* which of the two forms */
+    float *r;     /* (n, n), upper triangle */
+    size_t *which;
+    float *u, *p; /* by rows, n each: roots of h, and K^-1 u */
+    double up;    /* u'p + ridge */
+} tnp_factor;
+
+/* Replaces what factor holds. *found is false when the matrix is not definite by its doubles. Calls BLAS. */
+tn_status tnp_factor_make(tn_ctx *ctx, const tnp_active_rows *rows, tnp_factor *factor, bool *found);
+void tnp_factor_clear(tnp_factor *factor);
+/* Bytes that a factor has at most; that one needs besides while it is made; and about how many flops that takes. */
+size_t tnp_factor_bytes(size_t dim);
+size_t tnp_factor_make_bytes(size_t dim);
+double tnp_factor_make_flops(const tnp_active_rows *rows);
+/* Flops of applying it once. */
+double tnp_factor_flops(const tnp_factor *factor, size_t dim);
+
+/* d (dim + 1) = -H^-1 g by conjugate gradients in float, until the residual has fallen to `enough` of what it was, or
+ * for `most` products. Returns their number. scratch: tnp_factor_scratch floats. No BLAS: for bodies of tnp_parallel.
+ * What the factor's rows were is read from `rows` too, whose x must be that of its making. */
+size_t tnp_factor_solve(const tnp_active_rows *rows, const tnp_factor *factor, const double *g, double enough,
+                        size_t most, float *scratch, double *d);
+size_t tnp_factor_scratch(size_t dim);
+
+/* Asks the memory for a row that is needed soon: rows lie too far apart for the processor to foresee the next. */
+static inline void tnp_row_ahead(const float *x, size_t dim)
+{
+    enum { LINE = 16 };
+    for (size_t j = 0; j < dim; j += LINE)
+        __builtin_prefetch(x + j);
+}
+
+#endif
