@@ -234,7 +234,8 @@ static bool is_logistic(const tnp_chosen *c)
 }
 
 /* What training will need beside the rows: its solver for as many models as it trains at once, and for folds also their
- * weights, three times for a path, multipliers and held-out scores. Decides whether the solver works by products of rows. */
+ * weights, three times for a path, multipliers and held-out scores. Decides whether the solver works by products of
+ * rows. */
 static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
 {
     const tnp_learn_options *learn = &c->options->learn;

@@ -189,7 +189,7 @@ static void optimum_and_certificate(void **state)
                                     ref_kind_name((ref_kind)kind), f, costs[z], intercept, v.gap[0] / v.objective[0],
                                     v.gap[1] / v.objective[1], v.gap[2] / v.objective[2], v.info.iterations);
                     check(p, &opt, &v, intercept == 1 ? 10 * tolerance : tolerance);
-                    assert_true(p->coupled ? v.info.products == 1 + 2 * v.info.iterations /* the start may be enough */
+                    assert_true(p->coupled ? v.info.products >= 1 + 2 * v.info.iterations /* the start may be enough */
                                            : v.info.iterations > 0 && v.info.products >= 2 * v.info.iterations);
                     solved_free(&v);
                     pair_free(p);
@@ -305,8 +305,8 @@ static void warm_blocked_and_streamed(void **state)
         }
 }
 
-/* More rows than a sample has, with weights and streamed; and a sample of rows that are zero, which knows no curvature, so that
- * steps are too long and have to be taken back. */
+/* More rows than a sample has, with weights and streamed; and a sample of rows that are zero, without intercepts, which knows no
+ * curvature, so that steps are too long and have to be taken back. */
 static void steps_searched_on_a_sample(void **state)
 {
     (void)state;
@@ -317,7 +317,7 @@ static void steps_searched_on_a_sample(void **state)
         weight[i] = i % STRIDE ? 4 : 1e-3f;
     for (int way = 0; way < 4; ++way) {
         pair *p = pair_of(REF_SIGNED, N, SOFTMAX, 1, 1, NULL, way == 1 ? weight : NULL);
-        tnp_newton_options opt = {1e-7, 200, true, true, 5};
+        tnp_newton_options opt = {1e-7, 200, way < 3, way < 3, 5};
         if (way == 2)
             cut(p->x, 400, false);
         for (size_t i = 0; way == 3 && i < N * 6; ++i)

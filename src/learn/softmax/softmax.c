@@ -1,38 +1,50 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Two levels. The strong directions of the problem lie in the space of the class means; there, and in the intercepts,
- * it is solved nearly exactly after every step (learn/softmax_coarse.c), at a small part of the cost of a product with
- * X. What is left is close to its ridge: a quasi-Newton step with KEPT pairs (L-BFGS; Nocedal 1980), started from a
- * multiple of the identity, needs only a few rounds.
+ * Rounds of a quasi-Newton method with KEPT pairs (L-BFGS; Nocedal 1980) of two kinds.
+ *
+ * Light, while C is small. The strong directions of the problem lie in the space of the class means; there, and in the
+ * intercepts, it is solved nearly exactly after every step (softmax_coarse.c), at a small part of the cost of a product
+ * with X. What is left is close to its ridge, and few rounds do that start from a multiple of the identity:
  *
  *   round   G = W + R'X (a product)   D = -H G   step t searched on SAMPLE rows   S += t X D' (a product)   subspace
  *
  * At C = 1, rows of length 1, N 6049 to 19850, D 1024 to 4096, K 51 to 397 this takes 5 products, and the work of 2 to
- * 5 more in the subspace, to a certified 1e-3. Newton's method with conjugate gradients and a sketch of X'X as
- * preconditioner takes about 45, and L-BFGS from zero 38 to a 1e-3 that nothing certifies. The subspace also makes the
- * certificate sharp: 1/2 |G|^2 overstates the distance by the curvature along G, and the strongly curved part of G is
- * gone.
+ * 5 more in the subspace, to a certified 1e-3. The subspace also makes the certificate sharp: 1/2 |G|^2 overstates the
+ * distance by the curvature along G, and the strongly curved part of G is gone.
  *
- * Scores S are the only array of N k floats: a direction's scores are made block by block and not kept, so that the
- * step along it is searched on a sample. Its second derivative is that of the sample, its first is exact at 0; should f
- * rise all the same, half of the step is taken back. Where the sample is all rows the search is exact.
+ * Heavy, as soon as the start does not promise few rounds. Every class has a curvature of its own, that of the rows near
+ * its border, and H starts from its inverse (softmax_blocks.c). That makes 1/2 |G|^2 sharp as well. The scores Z = X D'
+ * are kept, N k floats more, and the step is searched on all rows: on a sample it is so wrong at large C that half as
+ * many rounds again are needed.
+ *
+ * At 5994 x 128, 200 classes, a certified 1e-3 takes 3, 12, 24 and 40 products at C = 1, 10, 100 and 1000; L-BFGS from
+ * the identity 80, 182 and 314 at 10, 100 and 1000, Newton's method with conjugate gradients more.
+ *
+ * Light steps keep no scores but S, so that a step is searched on a sample. Its second derivative is that of the
+ * sample, its first is exact at 0; should f rise all the same, half of the step is taken back.
  *
  * W, S and directions are float, as the products are; inner products, slopes and objectives are double. Oracle:
  * ref_logistic. */
 #include "learn/softmax/softmax.h"
 #include "algebra/blas.h"
 #include "learn/softmax/certify_softmax.h"
+#include "learn/softmax/softmax_blocks.h"
 #include "learn/softmax/softmax_coarse.h"
 #include "learn/softmax/softmax_probe.h"
 #include "learn/softmax/softmax_settle.h"
+#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { KEPT = 3, FIRST_STEPS = 8, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20, PATIENCE = 16, ATTEMPTS = 3 };
-enum { USUAL_ITERATIONS = 16 };      /* for progress */
+enum { KEPT = 8, RENEW = 6, LIGHT = 4, FIRST_STEPS = 8, FEW_STEPS = 3, LATER_STEPS = 2, SAMPLE = 1024, RETREATS = 20 };
+enum { PATIENCE = 16, ATTEMPTS = 3, USUAL_ITERATIONS = 16, CHEAP = 5 };
 static const double LEFT = 0.02;     /* of the squared gradient, that the subspace may leave */
 static const double ROUNDING = 1e-6; /* of f */
+static const double FALLING = 0.98;  /* of f in PATIENCE rounds: the way is long, but it is one */
+static const double ENOUGH = 0.3;    /* of the slope, that a step may leave */
+static const double EASY = 0.2;      /* of f: the estimate that promises few light rounds */
+static const double UNDECIDED = 0.5; /* of the loss of no weights: below, blocks beat a subspace that is not cheap */
 
 typedef struct solver {
     tn_ctx *ctx;
@@ -40,8 +52,11 @@ typedef struct solver {
     const tnp_newton_options *opt;
     tnp_softmax_rows rows;
     tnp_coarse coarse;
+    tnp_blocks blocks;
+    bool heavy;                 /* steps are by the blocks, and z is there */
+    size_t age;                 /* rounds since that began */
     size_t k, width;            /* dim + 1 */
-    float *s;                   /* (N, k): scores */
+    float *s, *z;               /* (N, k): scores; those along d */
     float *w, *g, *d;           /* (k, width); the intercept's place in g and d is 0. w is the caller's */
     float *ds[KEPT], *dg[KEPT]; /* (k, width): changes of w and g, a ring */
     double curve[KEPT];         /* ds'dg */
@@ -50,9 +65,9 @@ typedef struct solver {
     tnp_softmax_range sample;   /* rows on which steps are searched */
     const float *x_sample;      /* they, x_stride apart */
     size_t x_stride;
-    float *x_kept;         /* their memory, where they are a copy */
-    double sample_scale;   /* cost of all rows / cost of these */
-    double f, square, gap; /* objective, |g|^2, estimated distance */
+    float *x_kept, *b_kept; /* their memory, and that of the blocks' rows, where they are copies */
+    double sample_scale;    /* cost of all rows / cost of these */
+    double f, square, gap;  /* objective, |g|^2, estimated distance */
     size_t products;
 } solver;
 
@@ -98,12 +113,6 @@ static double dot(const solver *v, const float *a, const float *b)
 static void add(const solver *v, const float *a, double t, const float *b, float *to)
 {
     on_weights(v, add_row, &(wide_job){.a = a, .b = b, .to = to, .t = (float)t});
-}
-
-static void clear_last(const solver *v, float *a)
-{
-    for (size_t j = 0; j < v->k; ++j)
-        a[j * v->width + v->x->dim] = 0;
 }
 
 /* ---- products ---- */
@@ -156,34 +165,47 @@ static tn_status look(solver *v)
         return st;
     square = dot(v, v->w, v->w);
     add(v, v->g, 1, v->w, v->g);
-    clear_last(v, v->g);
+    v->square = dot(v, v->g, v->g);
     for (size_t j = 0; j < v->k; ++j) {
-        double last = (double)v->w[j * v->width + v->x->dim];
+        size_t at = j * v->width + v->x->dim;
+        double last = (double)v->w[at];
         v->sums[1 + j] += v->opt->bias_penalised ? last : 0;
         square -= v->opt->bias_penalised ? 0 : last * last;
+        v->square -= (double)v->g[at] * (double)v->g[at];
+        v->g[at] = v->opt->bias ? (float)v->sums[1 + j] : 0;
     }
     v->f = v->sums[0] + square / 2;
-    v->square = dot(v, v->g, v->g);
     estimate(v);
     return TN_OK;
 }
 
 /* ---- one round ---- */
 
-/* d = -H g, H by the kept pairs, from H = ds'dg / dg'dg of the newest. */
+/* out = M^-1 in, M the blocks, or 1. */
+static void precondition(const solver *v, const float *in, float *out)
+{
+    if (v->heavy)
+        tnp_blocks_apply(&v->blocks, in, out);
+    else if (in != out)
+        memcpy(out, in, v->k * v->width * sizeof *out);
+}
+
+/* d = -H g, H by the kept pairs, from M^-1 scaled by ds'dg / dg'M^-1 dg of the newest. */
 static void direction(solver *v)
 {
-    double a[KEPT];
+    double a[KEPT], scale = 1;
+    if (v->pairs > 0) {
+        precondition(v, v->dg[v->newest], v->d);
+        scale = v->curve[v->newest] / dot(v, v->dg[v->newest], v->d);
+    }
     memcpy(v->d, v->g, v->k * v->width * sizeof *v->d);
     for (size_t i = 0; i < v->pairs; ++i) {
         size_t at = (v->newest + KEPT - i) % KEPT;
         a[at] = dot(v, v->ds[at], v->d) / v->curve[at];
         add(v, v->d, -a[at], v->dg[at], v->d);
     }
-    if (v->pairs > 0) {
-        double scale = v->curve[v->newest] / dot(v, v->dg[v->newest], v->dg[v->newest]);
-        add(v, v->d, scale - 1, v->d, v->d);
-    }
+    precondition(v, v->d, v->d);
+    add(v, v->d, scale - 1, v->d, v->d);
     for (size_t i = v->pairs; i-- > 0;) {
         size_t at = (v->newest + KEPT - i) % KEPT;
         add(v, v->d, a[at] - dot(v, v->dg[at], v->d) / v->curve[at], v->ds[at], v->d);
@@ -212,7 +234,6 @@ static void keep_pair(solver *v, size_t at)
 {
     add(v, v->w, -1, v->ds[at], v->ds[at]);
     add(v, v->g, -1, v->dg[at], v->dg[at]);
-    clear_last(v, v->ds[at]);
     v->curve[at] = dot(v, v->ds[at], v->dg[at]);
     if (v->curve[at] > 0) {
         v->newest = at;
@@ -222,12 +243,24 @@ static void keep_pair(solver *v, size_t at)
     }
 }
 
+/* ---- a round with the subspace ---- */
+
 typedef struct line_job {
     solver *v;
-    double aside, stiff; /* what the sample's slope lacks at 0, and the penalty's second derivative */
+    double aside, stiff; /* what the slope of the losses lacks at 0, and the penalty's second derivative */
 } line_job;
 
-static tn_status line(void *arg, double t, double *first, double *second)
+/* a'd without free intercepts. */
+static double penalty(const solver *v, const float *a)
+{
+    double sum = dot(v, a, v->d);
+    for (size_t j = v->x->dim; j < v->k * v->width && !v->opt->bias_penalised; j += v->width)
+        sum -= (double)a[j] * (double)v->d[j];
+    return sum;
+}
+
+/* On the sample. */
+static tn_status sampled_line(void *arg, double t, double *first, double *second)
 {
     const line_job *job = arg;
     const solver *v = job->v;
@@ -238,27 +271,32 @@ static tn_status line(void *arg, double t, double *first, double *second)
     return TN_OK;
 }
 
-static tn_status search(solver *v, double *t)
+static tn_status sampled_search(solver *v, double *t)
 {
     tn_status st = TN_OK;
     line_job job = {.v = v};
     double slope = dot(v, v->g, v->d), first, second;
     TN_TRY(tnp_sgemm_nt(v->ctx, v->sample.count, v->k, v->x->dim, v->x_sample, v->x_stride, v->d, v->width, 0,
                         v->rows.z, v->k));
-    TN_TRY(line(&job, 0, &first, &second));
+    for (size_t i = 0; i < v->sample.count * v->k; ++i)
+        v->rows.z[i] += v->d[i % v->k * v->width + v->x->dim];
+    TN_TRY(sampled_line(&job, 0, &first, &second));
     job.aside = slope - first;
-    job.stiff = dot(v, v->d, v->d);
-    TN_TRY(tnp_line_search(line, &job, slope, 0.1, t));
+    job.stiff = penalty(v, v->d);
+    TN_TRY(tnp_line_search(sampled_line, &job, slope, ENOUGH, t));
 done:
     return st;
+}
+
+static bool free_intercepts(const solver *v)
+{
+    return v->opt->bias && !v->opt->bias_penalised;
 }
 
 /* The best free intercepts for the weights: where 1/2 |g|^2 is a bound. */
 static tn_status settle(solver *v)
 {
-    if (!v->opt->bias || v->opt->bias_penalised)
-        return TN_OK;
-    return tnp_softmax_settle(&v->rows, v->s, v->w + v->x->dim, v->width);
+    return !free_intercepts(v) ? TN_OK : tnp_softmax_settle(&v->rows, v->s, v->w + v->x->dim, v->width);
 }
 
 /* w += t d, then the subspace, and what is there; d becomes t d. */
@@ -275,17 +313,66 @@ done:
     return st;
 }
 
+static tn_status light_step(solver *v)
+{
+    tn_status st = TN_OK;
+    double t = 0, limit = v->f + ROUNDING * fabs(v->f);
+    TN_TRY(sampled_search(v, &t));
+    TN_TRY(move(v, t));
+    for (int back = 0; v->f > limit && back < RETREATS; ++back)
+        TN_TRY(move(v, back ? 0.5 : -0.5));
+done:
+    return st;
+}
+
+/* ---- a round with the blocks ---- */
+
+/* On all rows; z is as the scores are. */
+static tn_status whole_line(void *arg, double t, double *first, double *second)
+{
+    const line_job *job = arg;
+    const solver *v = job->v;
+    double sums[2] = {0};
+    for (size_t start = 0; start < v->x->rows; start += v->rows.block) {
+        tnp_softmax_range range = {start, 1, tnp_min(v->rows.block, v->x->rows - start)};
+        tnp_softmax_line(&v->rows, range, v->s, v->z + start * v->k, t, sums);
+    }
+    *first = sums[0] + job->aside + t * job->stiff;
+    *second = sums[1] + job->stiff;
+    return TN_OK;
+}
+
+static void add_scores(void *arg, size_t row)
+{
+    const wide_job *job = arg;
+    tnp_simd_get()->add_scaled(job->t, job->b + row * job->width, job->to + row * job->width, job->width);
+}
+
+static tn_status heavy_step(solver *v)
+{
+    tn_status st = TN_OK;
+    line_job job = {v, penalty(v, v->w), penalty(v, v->d)};
+    double t = 0;
+    ++v->products;
+    TN_TRY(tnp_rows_pass(v->ctx, v->x, &(tnp_pass){.k = v->k, .w = v->d, .s = v->z}));
+    TN_TRY(tnp_line_search(whole_line, &job, dot(v, v->g, v->d), ENOUGH, &t));
+    add(v, v->w, t, v->d, v->w);
+    tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 2.0 * (double)(v->x->rows * v->k)), v->x->rows, add_scores,
+                 &(wide_job){.b = v->z, .to = v->s, .t = (float)t, .width = v->k});
+    TN_TRY(look(v));
+done:
+    return st;
+}
+
 static tn_status take_round(solver *v)
 {
     tn_status st = TN_OK;
     size_t at = (v->newest + 1) % KEPT;
-    double t = 0, limit = v->f + ROUNDING * fabs(v->f);
+    if (v->heavy && v->age++ % RENEW == 0)
+        TN_TRY(tnp_blocks_update(&v->blocks, v->s));
     direction(v);
-    TN_TRY(search(v, &t));
     TN_TRY(begin_pair(v, at));
-    TN_TRY(move(v, t));
-    for (int back = 0; v->f > limit && back < RETREATS; ++back)
-        TN_TRY(move(v, back ? 0.5 : -0.5));
+    TN_TRY(v->heavy ? heavy_step(v) : light_step(v));
     keep_pair(v, at);
 done:
     return st;
@@ -295,8 +382,9 @@ done:
 
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
 {
-    return 4 * k * (rows + (2 + 2 * KEPT) * (dim + 1)) + 4 * tnp_min(SAMPLE, rows) * (dim + 2) + 8 * (1 + 3 * k) +
-           tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) +
+    return 4 * k * (2 * rows + (2 + 2 * KEPT) * (dim + 1)) +
+           4 * (tnp_min(SAMPLE, rows) + tnp_min(tnp_max(SAMPLE, 16 * k), rows)) * (dim + 2) + 8 * (1 + 3 * k) +
+           tnp_softmax_rows_bytes(rows, k) + tnp_blocks_bytes(rows, dim, k) + tnp_coarse_bytes(rows, dim, k) +
            tnp_max(tnp_certify_softmax_bytes(dim, k), tnp_probe_bytes(dim, k));
 }
 
@@ -313,6 +401,34 @@ static tn_status choose_sample(solver *v, const tnp_softmax *loss)
     }
     v->sample_scale = some > 0 ? all / some : 1;
     return v->x->ops->sample(v->ctx, v->x->self, stride, &v->x_sample, &v->x_stride, &v->x_kept);
+}
+
+static size_t heavy_rows(const solver *v)
+{
+    return v->x_kept ? tnp_min(v->x->rows, tnp_max(SAMPLE, 16 * v->k)) : v->x->rows;
+}
+
+/* Besides what the rows themselves need. */
+static size_t heavy_bytes(const solver *v)
+{
+    size_t rows = v->x->rows, dim = v->x->dim, used = heavy_rows(v);
+    return 4 * v->k * (rows + 2 * KEPT * (dim + 1)) + tnp_blocks_bytes(used, dim, v->k) +
+           (v->x_kept ? used * (4 * dim + 8) : 0);
+}
+
+/* From now on steps are by the blocks, which are made of all rows where they are at hand, else of a copy of some. */
+static tn_status begin_heavy(solver *v)
+{
+    tn_status st = TN_OK;
+    size_t rows = v->x->rows;
+    tnp_block_rows of = {.stride = (rows + heavy_rows(v) - 1) / heavy_rows(v)};
+    of.count = (rows + of.stride - 1) / of.stride;
+    TN_TRY(v->x->ops->sample(v->ctx, v->x->self, of.stride, &of.x, &of.ld, &v->b_kept));
+    TN_TRY(tnp_blocks_init(v->ctx, v->rows.loss, of, v->x->dim, v->opt->bias, v->opt->bias_penalised, &v->blocks));
+    TN_TRY(tnp_alloc_raw(v->ctx, rows * v->k, sizeof *v->z, &v->z));
+    v->heavy = true;
+done:
+    return st;
 }
 
 static tn_status solver_init(solver *v, const tnp_softmax *loss)
@@ -333,7 +449,7 @@ done:
 
 static void solver_destroy(solver *v)
 {
-    void *all[] = {v->s, v->g, v->d, v->dot, v->sums, v->x_kept};
+    void *all[] = {v->s, v->z, v->g, v->d, v->dot, v->sums, v->x_kept, v->b_kept};
     for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
         tnp_free(all[i]);
     for (size_t i = 0; i < KEPT; ++i) {
@@ -341,10 +457,28 @@ static void solver_destroy(solver *v)
         tnp_free(v->dg[i]);
     }
     tnp_coarse_destroy(&v->coarse);
+    tnp_blocks_destroy(&v->blocks);
     tnp_softmax_rows_destroy(&v->rows);
 }
 
-/* Scores of the start. They are zero with it, and then the subspace comes before the first gradient. */
+/* f of no weights at all. */
+static double nothing(const solver *v)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->x->rows; ++i)
+        sum += tnp_softmax_cost(v->rows.loss, i);
+    return sum * log((double)v->k);
+}
+
+/* Whether light rounds promise to be few, and are no dearer than heavy ones. */
+static bool light(const solver *v)
+{
+    bool cheap = v->x->dim >= CHEAP * v->coarse.q;
+    return v->gap <= EASY * v->f && (cheap || v->sums[0] > UNDECIDED * nothing(v));
+}
+
+/* Scores of the start. They are zero with it, and then the subspace comes before the first gradient. A start from which
+ * the way is far is not one from the origin: the blocks know it better than the subspace. */
 static tn_status begin(solver *v)
 {
     tn_status st = TN_OK;
@@ -355,8 +489,9 @@ static tn_status begin(solver *v)
         TN_TRY(forward(v, v->w));
         TN_TRY(look(v));
     }
-    if (cold || v->gap > v->opt->tolerance * v->f) {
-        TN_TRY(tnp_coarse_solve(&v->coarse, FIRST_STEPS, 0, v->w, v->s));
+    if (cold || (v->gap > v->opt->tolerance * v->f && light(v))) {
+        size_t steps = v->x->dim >= CHEAP * v->coarse.q ? FIRST_STEPS : FEW_STEPS;
+        TN_TRY(tnp_coarse_solve(&v->coarse, steps, 0, v->w, v->s));
         TN_TRY(settle(v));
         TN_TRY(look(v));
     }
@@ -368,15 +503,22 @@ done:
 static tn_status approach(solver *v, double tolerance, size_t *iteration, bool *there)
 {
     tn_status st = TN_OK;
-    double mark = v->gap;
+    double mark = v->gap, height = v->f;
     for (size_t round = 0; v->gap > tolerance * v->f && *iteration < v->opt->max_iterations; ++*iteration, ++round) {
         if (round > 0 && round % PATIENCE == 0) {
-            if (!(v->gap < mark / 2))
+            if (!(v->gap < mark / 2 || v->f < FALLING * height))
                 break; /* float has no digits left for this problem, or the pairs do not tell its shape */
             mark = v->gap;
+            height = v->f;
         }
         TN_TRY(tnp_progress(v->ctx, "training", *iteration, *iteration + USUAL_ITERATIONS));
+        if (!v->heavy && (round >= LIGHT || !light(v)) && heavy_bytes(v) <= tnp_budget_left(v->ctx))
+            TN_TRY(begin_heavy(v));
         TN_TRY(take_round(v));
+        if (v->heavy && free_intercepts(v) && v->gap <= tolerance * v->f) {
+            TN_TRY(settle(v));
+            TN_TRY(look(v));
+        }
     }
     *there = v->gap <= tolerance * v->f;
 done:
@@ -395,15 +537,6 @@ static tn_status certify(const solver *v, const tnp_softmax_claim *claim, double
     TN_TRY(tnp_certify_softmax(v->ctx, v->x, claim, f, gap));
 done:
     return st;
-}
-
-/* f of no weights at all. */
-static double nothing(const solver *v)
-{
-    double sum = 0;
-    for (size_t i = 0; i < v->x->rows; ++i)
-        sum += tnp_softmax_cost(v->rows.loss, i);
-    return sum * log((double)v->k);
 }
 
 tn_status tnp_softmax_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, const tnp_newton_options *options,

@@ -7,6 +7,7 @@
  * The scores are kept, so that a product costs N k exponentials and no pass over X. A bound of the minimum from the
  * softmax of the scores needs e = 0: what is left of e costs the bound in proportion, not in squares. */
 #include "learn/softmax/softmax_settle.h"
+#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -24,12 +25,12 @@ static void visit(const tnp_softmax_rows *r, const float *s, const double *z, do
             tnp_softmax_slope(r, range, s, r->z, sums);
             continue;
         }
-        for (size_t i = 0; i < range.count * r->k; ++i)
-            r->z[i] = (float)z[i % r->k];
-        tnp_softmax_curve(r, range, s, r->z);
         for (size_t i = 0; i < range.count; ++i)
             for (size_t j = 0; j < r->k; ++j)
-                sums[j] += (double)r->z[i * r->k + j];
+                r->z[i * r->k + j] = (float)z[j];
+        tnp_softmax_curve(r, range, s, r->z);
+        for (size_t i = 0; i < range.count; ++i)
+            tnp_simd_get()->add_to_double(r->z + i * r->k, sums, r->k);
     }
 }
 
@@ -92,8 +93,9 @@ static void move(const tnp_softmax_rows *rows, const double *d, float *s, float 
     size_t k = rows->k;
     for (size_t j = 0; j < k; ++j)
         intercept[j * stride] += (float)d[j];
-    for (size_t i = 0; i < rows->rows * k; ++i)
-        s[i] += (float)d[i % k];
+    for (size_t i = 0; i < rows->rows; ++i)
+        for (size_t j = 0; j < k; ++j)
+            s[i * k + j] += (float)d[j];
 }
 
 tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *intercept, size_t stride)

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The softmax where C is large: rows are nearly decided, the curvature differs from class to class, and a method that
+ * starts from one multiple of the identity needs hundreds of products. Against the optimum of Newton's method in long
+ * double, and against its own certificate. More columns than the subspace of the start has directions, so that it is not
+ * solved there. */
+#include "design_of.h"
+#include "learn/softmax/softmax.h"
+#include "learn/softmax/softmax_exact.h"
+
+enum { MOST_PRODUCTS = 100 };
+
+typedef struct problem {
+    setting s;
+    tnp_design *x;
+    double *cost;
+} problem;
+
+static problem problem_of(ref_kind kind, size_t n, size_t d, size_t classes)
+{
+    problem p = {.s = setting_of(kind, n, d, classes, TN_TASK_MULTICLASS, AS_F32)};
+    p.x = design_of(&p.s);
+    p.cost = ref_alloc(n * classes, sizeof *p.cost);
+    return p;
+}
+
+static void problem_free(problem *p)
+{
+    tnp_design_free(p->x);
+    setting_free(&p->s);
+    free(p->cost);
+}
+
+typedef struct answer {
+    double f, gap;
+    tnp_newton_info info;
+} answer;
+
+static answer solve(const problem *p, double cost, double tolerance, float *w)
+{
+    answer a = {0};
+    tnp_rows rows = tnp_design_rows(p->x);
+    tnp_softmax loss = {&p->s.y, (float)cost, NULL};
+    tnp_newton_options opt = {tolerance, 200, true, false, 5};
+    assert_fine(test_ctx, tnp_softmax_solve(test_ctx, &rows, &loss, &opt, w, &a.f, &a.gap, &a.info));
+    return a;
+}
+
+/* The optimum, and what rounding may move f by: a score is a sum of d + 1 products of float, added to once a round. */
+static double optimum(problem *p, double cost, const float *w, double *rounding)
+{
+    size_t k = p->s.p.k, m = k * (p->s.p.d + 1);
+    ref_real *best = ref_alloc(m, sizeof *best), *wide = ref_alloc(m, sizeof *wide);
+    for (size_t i = 0; i < p->s.p.n * k; ++i)
+        p->cost[i] = (double)(float)cost;
+    for (size_t i = 0; i < m; ++i)
+        wide[i] = (ref_real)w[i];
+    ref_smooth ref = {p->s.p.n, p->s.p.d, k, p->s.p.x, p->s.p.y, p->cost, REF_SOFTMAX, true, false};
+    double f = (double)ref_smooth_solve(&ref, best);
+    *rounding = (double)ref_smooth_rounding(&ref, wide, ((double)p->s.p.d + 3) * U * U); /* certified in double */
+    free(best);
+    free(wide);
+    return f;
+}
+
+static void check(problem *p, double cost, double tolerance, const float *w, const answer *a)
+{
+    double rounding, best = optimum(p, cost, w, &rounding);
+    if (!a->info.converged || a->info.products > MOST_PRODUCTS)
+        print_error("C %g: gap %.3g of f after %zu products\n", cost, a->gap / a->f, a->info.products);
+    assert_true(a->info.converged && a->info.products <= MOST_PRODUCTS);
+    assert_true(a->f >= best * (1 - 1e-9));
+    assert_true(a->f - best <= a->gap + rounding);
+    assert_true(a->gap <= tolerance * a->f);
+}
+
+/* More rows than columns, rectified, and fewer, with labels that say nothing. */
+static void large_costs_reach_the_optimum(void **state)
+{
+    (void)state;
+    const size_t shapes[][2] = {{150, 52}, {30, 60}};
+    const ref_kind kinds[] = {REF_NONNEG, REF_NOISE};
+    const double costs[] = {100, 1e4};
+    for (size_t z = 0; z < 2; ++z) {
+        problem p = problem_of(kinds[z], shapes[z][0], shapes[z][1], 3);
+        for (size_t c = 0; c < 2; ++c) {
+            float *w = ref_alloc(3 * (p.s.p.d + 1), sizeof *w);
+            answer a = solve(&p, costs[c], 1e-3, w);
+            check(&p, costs[c], 1e-3, w, &a);
+            free(w);
+        }
+        problem_free(&p);
+    }
+}
+
+/* Twenty classes of fifty rows and labels that say nothing. The route in double, whose steps are Newton's, ends at the
+ * same objective. */
+static void many_classes_end_where_newton_does(void **state)
+{
+    (void)state;
+    enum { K = 20, D = 90 };
+    problem p = problem_of(REF_NOISE, 1000, D, K);
+    tnp_rows rows = tnp_design_rows(p.x);
+    tnp_softmax loss = {&p.s.y, 30, NULL};
+    float *w = ref_alloc(K * (D + 1), sizeof *w), *other = ref_alloc(K * (D + 1), sizeof *other);
+    double f = INFINITY, gap = INFINITY;
+    size_t passes = 0;
+    answer a = solve(&p, 30, 1e-3, w);
+    assert_true(a.info.converged && a.info.products <= MOST_PRODUCTS);
+    assert_fine(test_ctx, tnp_softmax_exact(test_ctx, &rows, &loss, true, 1e-4, 1000, other, &f, &gap, &passes));
+    assert_true(gap <= 1e-4 * f && fabs(a.f - f) <= a.gap + gap);
+    free(w);
+    free(other);
+    problem_free(&p);
+}
+
+/* Along C from model to model: where a start from nothing ends, within the gaps of both. */
+static void a_path_ends_where_cold_starts_do(void **state)
+{
+    (void)state;
+    problem p = problem_of(REF_NONNEG, 150, 52, 3);
+    size_t m = 3 * (p.s.p.d + 1);
+    float *warm = ref_alloc(m, sizeof *warm);
+    for (double cost = 0.1; cost < 2e4; cost *= 10) {
+        float *cold = ref_alloc(m, sizeof *cold);
+        answer a = solve(&p, cost, 1e-4, warm), b = solve(&p, cost, 1e-4, cold);
+        assert_true(a.info.converged && b.info.converged);
+        assert_true(fabs(a.f - b.f) <= a.gap + b.gap);
+        free(cold);
+    }
+    free(warm);
+    problem_free(&p);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(large_costs_reach_the_optimum),
+        cmocka_unit_test(many_classes_end_where_newton_does),
+        cmocka_unit_test(a_path_ends_where_cold_starts_do),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
