@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """The section on costs: seconds of `tenon fit --method svm` against C, beside LIBLINEAR's two solvers and scikit-learn's
-LinearSVC, on rows that nothing separates and on real features where they are there; and `svm-cv` in fits at the C it chooses.
+LinearSVC, and of `--method logistic` beside scikit-learn's lbfgs, on rows that nothing separates and on real features where they
+are there; `svm-cv` and `logistic-cv` in fits at the C they choose; and a path of 45 values as the linear probe has it.
 
 tenon is timed as a whole process, with --gap 1e-3. A head of a hundred times smaller gap is the best known. Peers train some
 classes (cost_peers.py), and their time is scaled to all; LIBLINEAR at the loosest eps that is within 1e-3 of the best known.
+lbfgs is stopped from outside when it is within 1e-3 of the best known (linear_peers.py), and so tenon's logistic has the loosest
+gap that comes as close.
 """
 import json
 import os
@@ -24,6 +27,8 @@ GAP, REFERENCE_GAP, LIMIT, PEER_LIMIT, PEER_SECONDS = "1e-3", "1e-5", 300, 120, 
 LARGE = 4096  # columns from which on peers are asked at one C only, and svm-cv not at all: they take hours
 GRID = "0.1,0.3,1,3,10,30,100,300"
 PEERS = ("liblinear-s1", "liblinear-s2", "linearsvc")
+LOOSE_GAPS, CLOSE, LBFGS_SECONDS = ["1e-2", "3e-3", "1e-3"], 1e-3, 60
+PROBE, PROBE_SECONDS = {"full": "1e-6:1e5:45", "quick": "1e-3:1e2:6", "tiny": "0.1:1:3"}, 150
 
 
 def fit(program, paths, head, directory, *options):
@@ -55,11 +60,47 @@ def time_cost(program, paths, cost, peers, environment, directory):
     return entry
 
 
-def time_cv(program, paths, directory):
-    """svm-cv over eight values and five folds, beside one fit at the C that it chose, both as they are by default."""
+def time_lbfgs(paths, best, cost, environment, directory):
+    command = [sys.executable, HERE / "linear_peers.py", "lbfgs", *paths, str(best), str(LBFGS_SECONDS), cost]
+    output = measure(command, environment, directory, PEER_LIMIT + LBFGS_SECONDS)[2]
+    return {"lbfgs": output or {"seconds": None, "note": "stopped"}}
+
+
+def time_logistic(program, paths, cost, peers, environment, directory):
+    """As time_cost, at the loosest gap that is close to the best known."""
+    head, words = directory / "head.safetensors", ("--method", "logistic", "--C", cost, "--gap")
+    best = fit(program, paths, head, directory, *words, REFERENCE_GAP)[1]
+    entry = {"cost": cost, "seconds": None, "peers": {}}
+    for gap in LOOSE_GAPS if best else ():
+        seconds, output = fit(program, paths, head, directory, *words, gap)
+        if output and output["objective"] <= (1 + CLOSE) * best["objective"]:
+            entry |= {"seconds": seconds, "objective": output["objective"], "gap": output["gap"],
+                      "converged": output["converged"]}
+            break
+    if peers and best:
+        entry["peers"] = time_lbfgs(paths, best["objective"], cost, environment, directory)
+    report.print_entry(entry)
+    return entry
+
+
+def time_probe(program, paths, size, environment, directory):
+    """A path with a fifth of the rows held out to choose by, beside 45 fits by scikit-learn, each from the one before."""
+    import numpy as np
+    low, high, count = PROBE[size].split(":")
+    grid = np.geomspace(float(low), float(high), int(count))
+    seconds, output = fit(program, paths, directory / "probe.safetensors", directory, "--method", "logistic-cv", "--grid",
+                          PROBE[size], "--holdout", "0.2", "--gap", GAP)
+    command = [sys.executable, HERE / "linear_peers.py", "probe", *paths, ",".join(map(str, grid)), str(PROBE_SECONDS)]
+    peer = measure(command, environment, directory, PROBE_SECONDS + PEER_LIMIT)[2]
+    return {"seconds": seconds, "cost": output["C"] if output else None, "grid": PROBE[size],
+            "peer": peer or {"seconds": None, "note": "stopped"}}
+
+
+def time_cv(program, paths, directory, method):
+    """METHOD-cv over eight values and five folds, beside one fit at the C that it chose, both as they are by default."""
     head = directory / "cv.safetensors"
-    seconds, output = fit(program, paths, head, directory, "--method", "svm-cv", "--grid", GRID)
-    one = fit(program, paths, head, directory, "--method", "svm", "--C", str(output["C"]))[0] if output else None
+    seconds, output = fit(program, paths, head, directory, "--method", method + "-cv", "--grid", GRID)
+    one = fit(program, paths, head, directory, "--method", method, "--C", str(output["C"]))[0] if output else None
     return {"seconds": seconds, "fit": one, "cost": output["C"] if output else None}
 
 
@@ -69,10 +110,15 @@ def bench_set(program, name, paths, shape, size, environment, directory):
     peers = {"100"} if large else PEER_COSTS
     entries = [time_cost(program, paths, cost, cost in peers, environment, directory) for cost in COSTS[size]
                if not large or cost in PEER_COSTS]
-    cv = None if large else time_cv(program, paths, directory)
-    if cv:
-        report.print_cv(cv)
-    return {"name": name, "shape": shape, "entries": entries, "cv": cv}
+    print("  logistic", flush=True)
+    logistic = [time_logistic(program, paths, cost, cost in peers, environment, directory) for cost in COSTS[size]
+                if not large or cost in PEER_COSTS]
+    result = {"name": name, "shape": shape, "entries": entries, "logistic": logistic, "cv": {}, "probe": None}
+    if not large:
+        result["cv"] = {method: time_cv(program, paths, directory, method) for method in ("svm", "logistic")}
+        result["probe"] = time_probe(program, paths, size, environment, directory)
+        report.print_cv(result)
+    return result
 
 
 def real_sets():
@@ -94,4 +140,5 @@ def run(program, environment, directory, size):
     for shape in SHAPES[size]:
         paths = make_data(directory, shape, environment, OFFSET, NOISE)
         results.append(bench_set(program, "made", paths, shape, size, environment, directory))
-    return {"results": results, "seed": SEED, "gap": GAP, "grid": GRID, "limits": (PEER_SECONDS, PEER_LIMIT)}
+    return {"results": results, "seed": SEED, "gap": GAP, "grid": GRID, "limits": (PEER_SECONDS, PEER_LIMIT),
+            "loose": LOOSE_GAPS, "lbfgs": LBFGS_SECONDS, "probe": PROBE_SECONDS}

@@ -2,17 +2,21 @@
 """Other trainers of linear classifiers, timed in their own process. Prints one JSON object.
 
 Usage: linear_peers.py liblinear-s1|liblinear-s2 X.npy Y.npy REFERENCE.safetensors SECONDS
-       linear_peers.py lbfgs X.npy Y.npy LOSS SECONDS
+       linear_peers.py lbfgs X.npy Y.npy LOSS SECONDS [C]
+       linear_peers.py probe X.npy Y.npy GRID SECONDS
 
   liblinear  LIBLINEAR's train() by its C interface, sparse rows with a bias of 1, C = 1, one class against the rest at
              a time; nothing but train() is timed. -s 1 is dual coordinate descent, -s 2 a Newton method on the primal.
              Classes are trained until SECONDS are used up, and the time is scaled to all of them. eps is the loosest
              of EPSILONS whose objectives are in sum within 1e-3 of the best known: those of the reference head, or
              its own where they are lower.
-  lbfgs      scikit-learn LogisticRegression, multinomial, C = 1, from np.load, with L2 normalisation, until its loss
-             is within 1e-3 of LOSS, the best known; the loss is watched from outside, at every evaluation. float32 or
-             float64 input: what gives the faster evaluations. After SECONDS it is stopped, and the time to go
-             extrapolated.
+  lbfgs      scikit-learn LogisticRegression, multinomial, C = 1 or what is given, from np.load, with L2
+             normalisation, until its loss is within 1e-3 of LOSS, the best known; the loss is watched from outside, at
+             every evaluation. float32 or float64 input: what gives the faster evaluations. After SECONDS it is stopped,
+             and the time to go extrapolated.
+  probe      LogisticRegression for every C of GRID, numbers with commas between, ascending, each from the one before
+             (warm_start), tol as it is by default, max_iter 1000, on four fifths of the rows. After SECONDS it is
+             stopped, and the note says at which C: the time is then that of the first values only.
 """
 import ctypes
 import ctypes.util
@@ -146,7 +150,7 @@ def watched_fit(x, labels, enough):
     """Fits, and calls enough(trace) at each evaluation; trace: (seconds, loss) since the fit began, lowest so far."""
     from sklearn.linear_model import LogisticRegression, _logistic
     trace, start = [], time.perf_counter()
-    at_zero = len(labels) * np.log(labels.max() + 1)  # versions differ in how they scale the loss; the fit starts at 0
+    at_zero = COST * len(labels) * np.log(labels.max() + 1)  # versions differ in how they scale the loss; the fit starts at 0
 
     def minimize(fun, *words, **options):
         factor = []
@@ -194,7 +198,7 @@ def lbfgs(paths, target, budget):
     del x
     start = time.perf_counter()
     x = np.load(paths[0]).astype(dtype, copy=False)
-    x /= np.linalg.norm(x, axis=1, keepdims=True)
+    x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(dtype).tiny)
     ready = time.perf_counter() - start
     trace = watched_fit(x, labels, lambda trace: trace[-1][1] <= goal or trace[-1][0] > budget)
     seconds, loss = trace[-1]
@@ -210,10 +214,30 @@ def lbfgs(paths, target, budget):
     return {"seconds": ready + seconds, "note": note, "excess": float(loss / target - 1)}
 
 
-def main(name, features, labels, given, seconds):
-    paths, budget = (features, labels), float(seconds)
+def probe(paths, grid, budget):
+    import warnings
+    from sklearn.linear_model import LogisticRegression
+    warnings.simplefilter("ignore")
+    x, labels = linear_objective.unit_rows(paths[0]), np.load(paths[1])
+    train = np.arange(len(labels)) % 5 > 0
+    model, start, done = LogisticRegression(warm_start=True, max_iter=1000), time.perf_counter(), 0
+    for cost in grid:
+        model.C = cost
+        model.fit(x[train], labels[train])
+        done += 1
+        if time.perf_counter() - start > budget:
+            break
+    note = f"{done} of {len(grid)} values" + ("" if done == len(grid) else f", stopped at C {cost:.3g}")
+    return {"seconds": time.perf_counter() - start, "note": note, "values": done}
+
+
+def main(name, features, labels, given, seconds, cost="1"):
+    global COST
+    paths, budget, COST = (features, labels), float(seconds), float(cost)
     if name == "lbfgs":
         found = lbfgs(paths, float(given), budget)
+    elif name == "probe":
+        found = probe(paths, [float(word) for word in given.split(",")], budget)
     else:
         found = liblinear({"liblinear-s1": 1, "liblinear-s2": 2}[name], paths, given, budget)
     print(json.dumps(found | surroundings()))
@@ -221,4 +245,4 @@ def main(name, features, labels, given, seconds):
 
 if __name__ == "__main__":
     import sklearn.linear_model  # noqa: F401  before the clock starts
-    main(*sys.argv[1:6])
+    main(*sys.argv[1:7])

@@ -5,7 +5,7 @@
  *   svm, squared hinge                 Newton on the active rows, active.c; at a small C after coordinate descent
  *   the same with its rows in files    dual coordinate descent, svm_dual.c; with a free intercept Newton, newton.c
  *   svm, hinge                         dual coordinate descent (a free intercept is refused: no second derivative)
- *   logistic, multi-class              two levels, softmax.c
+ *   logistic, multi-class              L-BFGS with a subspace or with blocks of classes, softmax.c
  *   logistic, multi-label              Newton, a binary logistic model per class
  *
  * These work in float. What they hand out is certified in double (certify.c, certify_softmax.c); a column whose gap is
