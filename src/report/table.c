@@ -159,8 +159,9 @@ static void add_verdict_by(tnp_text *text, const tn_ranking *ranking, bool color
 {
     const tn_candidate *c = ranking->candidates[0];
     tnp_text_strong(text, color, c->name);
-    tnp_text_add(text, "%s %s %.3f", ranking->count == 1 ? ":" : " suits this task best:",
-                 figure_name(ranking->task, ranking->by), c->score);
+    tnp_text_add(text, "%s %s %.3f",
+                 ranking->count == 1 ? ":" : " suits this task best:", figure_name(ranking->task, ranking->by),
+                 c->score);
     if (!isnan(c->score_se))
         tnp_text_add(text, " ± %.3f", c->score_se);
     if (ranking->count > 1 && ranking->lead == 0) {
