@@ -69,8 +69,8 @@ typedef struct tn_candidate {
 /* Which candidate a figure speaks for, and how far that one is ahead of the first of the ranking by this figure: 0 when
  * it is the first itself. Of evidence: in nats per label. */
 typedef struct tn_opinion {
-    const char *by;    /* a word of option by; static */
-    const char *first; /* the name of a candidate of the same ranking */
+    const char *by;       /* a word of option by; static */
+    const char *first;    /* the name of a candidate of the same ranking */
     double score, other;  /* figures of that candidate and of the first of the ranking */
     double lead, lead_se; /* standard error of the difference over the same rows, mean AP: labels; NaN where none is */
 } tn_opinion;
