@@ -48,7 +48,7 @@ static void orthonormal_and_holds_the_means(void **state)
             tnp_rows rows = tnp_design_rows(x);
             if (way)
                 cut(x, 23, way == 1);
-            assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, rooms[z], &u, &rank));
+            assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, NULL, rooms[z], &u, &rank));
             assert_true(rank > 0 && rank <= rooms[z] && rank <= D);
             for (size_t a = 0; a < rank; ++a)
                 for (size_t b = a; b < rank; ++b) {
@@ -67,6 +67,33 @@ static void orthonormal_and_holds_the_means(void **state)
         }
 }
 
+/* Rows of weight 0 take no part, neither they nor their classes: a training without them is not to know them. */
+static void held_out_rows_were_in_the_class_space(void **state)
+{
+    (void)state;
+    enum { D = 30, CLASSES = 5, ROWS = 80 };
+    setting s = setting_of(REF_NONNEG, ROWS, D, CLASSES, TN_TASK_MULTICLASS, AS_F32);
+    tnp_design *x = design_of(&s);
+    tnp_rows rows = tnp_design_rows(x);
+    float weight[ROWS], *u = NULL, *other = NULL;
+    size_t rank = 0, again = 0;
+    for (size_t i = 0; i < ROWS; ++i)
+        weight[i] = i % 4 ? 1.0f : 0.0f;
+    assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, weight, CLASSES, &u, &rank));
+    for (size_t i = 0; i < ROWS; i += 4) {
+        uint32_t *cls = (uint32_t *)(uintptr_t)&s.y.cls[s.y.first[i]];
+        *cls = (*cls + 1) % CLASSES;
+        x->data[i * D] += 100;
+    }
+    assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, weight, CLASSES, &other, &again));
+    assert_int_equal(rank, again);
+    assert_memory_equal(u, other, rank * D * sizeof *u);
+    tnp_free(u);
+    tnp_free(other);
+    tnp_design_free(x);
+    setting_free(&s);
+}
+
 /* Two directions of five: no other two could leave less, by the eigenvalues of the products of the scaled means. */
 static void holds_the_most(void **state)
 {
@@ -79,7 +106,7 @@ static void holds_the_most(void **state)
     double left = 0, whole = 0, one;
     ref_real means[CLASSES * D] = {0}, products[CLASSES * CLASSES] = {0}, values[CLASSES], vectors[CLASSES * CLASSES];
     tnp_rows rows = tnp_design_rows(x);
-    assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, MOST, &u, &rank));
+    assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, NULL, MOST, &u, &rank));
     assert_int_equal(rank, MOST);
     for (size_t i = 0; i < s.p.n; ++i)
         for (size_t c = 0; c < CLASSES; ++c) {
@@ -115,6 +142,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orthonormal_and_holds_the_means),
+        cmocka_unit_test(held_out_rows_were_in_the_class_space),
         cmocka_unit_test(holds_the_most),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

@@ -4,6 +4,7 @@
  * trainings of its own. */
 #include "design_of.h"
 #include "learn/head/cross.h"
+#include "learn/head/folds.h"
 
 static tnp_cross *cross_of(const double *grid, size_t count, size_t folds)
 {
@@ -157,7 +158,7 @@ static void values_along_the_grid(void **state)
         e->options.loss = form & 1 ? TNP_SVM_HINGE : TNP_SVM_SQUARED_HINGE;
         if (form & 2)
             cut(e->x, 13, false);
-        assert_fine(test_ctx, tnp_svm_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores));
+        assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores));
         assert_int_equal(e->calls, 3 * FOLDS);
         for (size_t g = 0; g < 3; ++g) {
             side_by_side c = columns_of(&e->s, cross->grid[g], cross->grid[g], FOLDS, e->fold, NULL);
@@ -183,6 +184,44 @@ static void values_along_the_grid(void **state)
     }
 }
 
+/* One fold beside rows that are in none: its value is that of a training on all others, and rows in no fold have no
+ * score. */
+static void rows_of_no_fold_are_never_judged(void **state)
+{
+    (void)state;
+    for (int logistic = 0; logistic < 2; ++logistic) {
+        scene *e = scene_of(TN_TASK_MULTICLASS);
+        float scores[N * K];
+        tnp_training training;
+        for (size_t i = 0; i < N; ++i)
+            e->fold[i] = i % 3 == 0 ? 0 : i % 3 == 1 ? 1 : TNP_NO_FOLD;
+        e->linear.folds = 1;
+        e->linear.alpha = NULL;
+        e->linear.logistic = logistic;
+        assert_fine(test_ctx, tnp_linear_train(test_ctx, &e->linear, 0.2, e->w, &training));
+        assert_fine(test_ctx, tnp_linear_held_out(test_ctx, &e->linear, e->w, scores));
+        for (size_t i = 0; i < N; ++i)
+            for (size_t k = 0; k < K; ++k) {
+                double s = (double)e->w[k * (D + 1) + D];
+                for (size_t j = 0; j < D; ++j)
+                    s += (double)e->w[k * (D + 1) + j] * e->s.p.x[i * D + j];
+                assert_int_equal(isnan(scores[i * K + k]) != 0, e->fold[i] != 0);
+                if (e->fold[i] == 0)
+                    assert_near(scores[i * K + k], s, 1e-5); /* of a float product of D terms near 1 */
+            }
+        if (!logistic) {
+            side_by_side c = columns_of(&e->s, 0.2, 0.2, 1, e->fold, NULL);
+            double sum = 0, tolerance, want = literal_value(e, &c, 0, true, &tolerance);
+            for (size_t i = 0; i < N; i += 3)
+                for (size_t k = 0; k < K; ++k)
+                    sum += (e->s.p.y[i * K + k] > 0.5 ? 1 : -1) * (double)scores[i * K + k] / (N / 3 * K);
+            assert_true(fabs(sum - want) <= tolerance);
+            columns_free(&c);
+        }
+        scene_free(e);
+    }
+}
+
 /* Of equal values the smallest C, and its scores. */
 static tn_status always_one(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                             double *value)
@@ -203,10 +242,10 @@ static void ties_go_to_the_smallest_cost(void **state)
     scene *e = scene_of(TN_TASK_MULTICLASS);
     tnp_cross *cross = cross_of(grid, 2, FOLDS), *one = cross_of(grid, 1, FOLDS);
     float scores[N * K], want[N * K];
-    assert_fine(test_ctx, tnp_svm_cv(test_ctx, &e->linear, always_one, NULL, cross, e->w, scores));
+    assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, always_one, NULL, cross, e->w, scores));
     assert_int_equal(cross->best, 0);
     memset(e->alpha, 0, N * FOLDS * K * sizeof *e->alpha);
-    assert_fine(test_ctx, tnp_svm_cv(test_ctx, &e->linear, always_one, NULL, one, e->w, want));
+    assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, always_one, NULL, one, e->w, want));
     assert_memory_equal(scores, want, sizeof scores);
     tnp_cross_free(cross);
     tnp_cross_free(one);
@@ -226,14 +265,14 @@ static void faults(void **state)
         e->calls = 0;
         e->fail_at = call;
         assert_fails(test_ctx, TN_ERR_DATA, "the measure refuses",
-                     tnp_svm_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores));
+                     tnp_linear_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores));
         assert_int_equal(tnp_live_blocks(test_ctx), blocks);
     }
     e->fail_at = 0;
     for (;; ++k) {
         e->calls = 0;
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = tnp_svm_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores);
+        tn_status st = tnp_linear_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores);
         tnp_fail_allocation(test_ctx, 0);
         assert_int_equal(tnp_live_blocks(test_ctx), blocks);
         if (st == TN_OK)
@@ -250,6 +289,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(summaries_and_ties),
         cmocka_unit_test(values_along_the_grid),
+        cmocka_unit_test(rows_of_no_fold_are_never_judged),
         cmocka_unit_test(ties_go_to_the_smallest_cost),
         cmocka_unit_test(faults),
     };

@@ -187,7 +187,8 @@ static void folds_of_few_rows(void **state)
     }
 }
 
-/* NaN exactly where the rows outside the fold all have the class, or none has it. */
+/* NaN exactly where the rows outside the fold all have the class, or none has it, and in rows of no fold, which count as
+ * outside of all. */
 static void scores_of_unseen_classes(void **state)
 {
     (void)state;
@@ -200,7 +201,9 @@ static void scores_of_unseen_classes(void **state)
         for (size_t i = 0; i < N * K; ++i)
             y[i] = ref_below(&rng, 6) < (i % K == 0 ? 1u : i % K == 1 ? 5u : 3u);
         for (size_t i = 0; i < N; ++i)
-            fold[i] = (uint32_t)ref_below(&rng, FOLDS);
+            fold[i] = (uint32_t)ref_below(&rng, t < 10 ? FOLDS : FOLDS + 2);
+        for (size_t i = 0; i < N; ++i)
+            fold[i] = fold[i] > FOLDS ? TNP_NO_FOLD : fold[i];
         tn_labels *l = labels_of(y, N, K, TN_TASK_MULTILABEL);
         tnp_targets targets = targets_of(l);
         assert_fine(test_ctx, tnp_folds_hide(test_ctx, &targets, fold, FOLDS, scores));
@@ -211,10 +214,75 @@ static void scores_of_unseen_classes(void **state)
                     with += y[r * K + i % K] == 1;
                     ++rows;
                 }
-            assert_int_equal(isnan(scores[i]) != 0, with == 0 || with == rows);
+            assert_int_equal(isnan(scores[i]) != 0, fold[i / K] >= FOLDS || with == 0 || with == rows);
         }
         labels_done(l);
     }
+}
+
+/* Every class gives its share to a row, the whole too, and no class all its rows; seeded. */
+static void holdouts_are_shares_of_classes(void **state)
+{
+    (void)state;
+    const double shares[] = {0.2, 0.5, 0.03, 0.97};
+    for (size_t z = 0; z < 4; ++z)
+        for (size_t seed = 0; seed < 3; ++seed) {
+            enum { N = 311, K = 6 };
+            lists l = uneven(N, K);
+            uint32_t *fold = NULL, *again = NULL;
+            size_t held = 0, counted = 0, of_class[K] = {0}, all[K] = {0};
+            assert_fine(test_ctx, tnp_holdout_new(test_ctx, &l.y, TN_TASK_MULTICLASS, shares[z], seed, &fold, &held));
+            assert_fine(test_ctx, tnp_holdout_new(test_ctx, &l.y, TN_TASK_MULTICLASS, shares[z], seed, &again, &held));
+            assert_memory_equal(fold, again, N * sizeof *fold);
+            for (size_t i = 0; i < N; ++i) {
+                assert_true(fold[i] == 0 || fold[i] == TNP_NO_FOLD);
+                counted += fold[i] == 0;
+                of_class[l.cls[i]] += fold[i] == 0;
+                ++all[l.cls[i]];
+            }
+            assert_int_equal(counted, held);
+            assert_true(fabs((double)held - shares[z] * N) <= 0.5 + K); /* a class that keeps its last row lacks one */
+            for (size_t c = 0; c < K; ++c) {
+                assert_true(of_class[c] < all[c]);
+                assert_true(fabs((double)of_class[c] - shares[z] * (double)all[c]) <= 1 || of_class[c] + 1 == all[c]);
+            }
+            tnp_free(fold);
+            tnp_free(again);
+            lists_free(&l);
+        }
+}
+
+static void holdouts_that_cannot_be(void **state)
+{
+    (void)state;
+    double y[4] = {1, 2, 3, 4};
+    size_t held = 77;
+    uint32_t *fold = NULL;
+    lists l = uneven(30, 3);
+    for (size_t i = 0; i < 3; ++i)
+        l.cls[i] = (uint32_t)i; /* the first three rows: one of each class */
+    l.y.rows = 3;
+    assert_fails(test_ctx, TN_ERR_DATA, "option holdout 0.5: of 3 rows 0 can be held out",
+                 tnp_holdout_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 0.5, 0, &fold, &held));
+    l.y.rows = 30;
+    assert_fails(test_ctx, TN_ERR_DATA, "option holdout 0.01: of 30 rows 0 can be held out",
+                 tnp_holdout_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 0.01, 0, &fold, &held));
+    for (size_t k = 1; k < 5; ++k) {
+        tnp_fail_allocation(test_ctx, k);
+        assert_int_equal(tnp_holdout_new(test_ctx, &l.y, TN_TASK_MULTICLASS, 0.5, 0, &fold, &held), TN_ERR_MEMORY);
+        tnp_fail_allocation(test_ctx, 0);
+    }
+    lists_free(&l);
+    tn_labels *values = labels_of(y, 4, 1, TN_TASK_REGRESSION);
+    tnp_targets targets = targets_of(values);
+    assert_fails(test_ctx, TN_ERR_DATA, "of 4 rows 1 can be held out, expected at least 2",
+                 tnp_holdout_new(test_ctx, &targets, TN_TASK_REGRESSION, 0.25, 0, &fold, &held));
+    assert_null(fold);
+    assert_int_equal(held, 77);
+    assert_fine(test_ctx, tnp_holdout_new(test_ctx, &targets, TN_TASK_REGRESSION, 0.5, 0, &fold, &held));
+    assert_int_equal(held, 2);
+    tnp_free(fold);
+    labels_done(values);
 }
 
 int main(void)
@@ -226,6 +294,8 @@ int main(void)
         cmocka_unit_test(folds_that_cannot_be),
         cmocka_unit_test(folds_of_few_rows),
         cmocka_unit_test(scores_of_unseen_classes),
+        cmocka_unit_test(holdouts_are_shares_of_classes),
+        cmocka_unit_test(holdouts_that_cannot_be),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

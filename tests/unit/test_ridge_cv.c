@@ -9,6 +9,7 @@
 #include "ridge_of.h"
 #include "learn/ridge/loo.h"
 #include "learn/head/cross.h"
+#include "learn/head/folds.h"
 #include "ref_ridge.h"
 
 #include <math.h>
@@ -155,6 +156,33 @@ static void every_fold_and_lambda(void **state)
                 print_error("%zu x %zu, form %d: scores off by %g of %g\n", n, shapes[z][1], form, v.most, size);
             assert_true(v.most <= 8 * 300 * U * size);
             check_cross(&v, cross);
+            tnp_cross_free(cross);
+            setting_free(&s);
+        }
+}
+
+/* One fold beside rows that are in none, which train in every fold and are never shown to the measure. With one fold the
+ * smallest training was taken to have no rows. */
+static void rows_of_no_fold_always_train(void **state)
+{
+    (void)state;
+    const double grid[] = {0.1, 1, 100};
+    const size_t shapes[][2] = {{60, 6}, {24, 40}};
+    for (size_t z = 0; z < 2; ++z)
+        for (size_t folds = 1; folds < 3; ++folds) {
+            size_t n = shapes[z][0];
+            setting s = setting_of(REF_SIGNED, n, shapes[z][1], 3, TN_TASK_MULTICLASS, AS_F32);
+            uint32_t fold[60];
+            double value[3 * 2];
+            tnp_cross *cross = NULL;
+            for (size_t i = 0; i < n; ++i)
+                fold[i] = i % 4 < folds ? (uint32_t)(i % 4) : i % 2 ? TNP_NO_FOLD : (uint32_t)folds;
+            witness v = {.fold = fold, .folds = folds, .intercept = true, .grid = grid, .count = 3, .value = value};
+            assert_fine(test_ctx, run(&s, &v, false, &cross));
+            assert_true(v.most <= 8 * 300 * U);
+            assert_int_equal(v.calls, 3 * folds);
+            for (size_t g = 0; g < 3; ++g)
+                assert_true(isnan(cross->se[g]) == (folds == 1));
             tnp_cross_free(cross);
             setting_free(&s);
         }
@@ -308,11 +336,9 @@ static void leave_one_out_at_lambdas_of_their_own(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_fold_and_lambda),
-        cmocka_unit_test(ties_and_rare_classes),
-        cmocka_unit_test(faults),
-        cmocka_unit_test(statistics_less_a_part),
-        cmocka_unit_test(leave_one_out_at_lambdas_of_their_own),
+        cmocka_unit_test(every_fold_and_lambda),  cmocka_unit_test(rows_of_no_fold_always_train),
+        cmocka_unit_test(ties_and_rare_classes),  cmocka_unit_test(faults),
+        cmocka_unit_test(statistics_less_a_part), cmocka_unit_test(leave_one_out_at_lambdas_of_their_own),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

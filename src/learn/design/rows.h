@@ -96,7 +96,8 @@ typedef struct tnp_gram {
 typedef struct tnp_rows_ops {
     tn_status (*pass)(tn_ctx *ctx, void *self, const tnp_pass *pass);
     tn_status (*wide_pass)(tn_ctx *ctx, void *self, const tnp_wide_pass *pass);
-    /* s (N, k): scores of row i by w + model[i] k (D + 1), model[i] < models. Float. */
+    /* s (N, k): scores of row i by w + model[i] k (D + 1); rows whose model[i] is none of `models` are left as they are.
+     * Float. */
     tn_status (*scores_by)(tn_ctx *ctx, void *self, const uint32_t *model, size_t models, size_t k, const float *w,
                            float *s);
     /* a (width, width), upper triangle, or (width): width = D + constant. Double. */

@@ -16,5 +16,8 @@ tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, d
  * mean over its labels; NaN for a row that has no decision to go by. */
 void tnp_temperature_losses(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,
                             const float *scores, double temperature, double *loss);
+/* Mean negative log-likelihood of the same decisions at a temperature, in nats; NaN where there is no decision. */
+double tnp_log_loss(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,
+                    const double *weight, const float *scores, double temperature);
 
 #endif

@@ -26,14 +26,14 @@ typedef struct tnp_linear {
     bool gram; /* of the dual: by the products of rows, which the design then keeps for the next training */
     size_t seed;
     const float *row_weight;  /* task rows, or NULL */
-    const uint32_t *row_fold; /* task rows, or NULL: with it, one model per class and fold, trained without that fold */
+    const uint32_t *row_fold; /* task rows (head/folds.h), or NULL: with it, a model per class and fold, without it */
     size_t folds;             /* 1 without folds */
     float *alpha;             /* (rows, folds * classes), or NULL: multipliers kept from one C to the next */
 } tnp_linear;
 
 /* Trains at C into w (folds * classes, dim + 1), fold by fold, intercept last; w is also where the primal starts. */
 tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *linear, double cost, float *w, tnp_training *out);
-/* Scores (rows, classes) of every row by the models that were trained without its fold. */
+/* Scores (rows, classes) of every row by the models that were trained without its fold; NaN of rows in no fold. */
 tn_status tnp_linear_held_out(tn_ctx *ctx, const tnp_linear *linear, const float *w, float *scores);
 
 /* The values that were given, or the standard ones. Owned by the caller, free with tnp_free. */

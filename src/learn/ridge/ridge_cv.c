@@ -317,7 +317,7 @@ tn_status tnp_ridge_cv_wide(tn_ctx *ctx, tnp_design *design, const tnp_targets *
                   .measure = measure,
                   .arg = arg,
                   .cross = cross};
-    size_t least = y->rows - (y->rows + cross->folds - 1) / cross->folds; /* rows of the smallest training fold */
+    size_t least = y->rows - largest_fold(row_fold, y->rows, cross->folds); /* rows of the smallest training */
     job.dual = design->dim + 1 >= least;
     tnp_share whole = tnp_progress_now(ctx), folds;
     (void)tnp_progress_part(ctx, whole, 0, 0.2);
