@@ -8,7 +8,7 @@ _tenon() {
     fi
     case ${COMP_WORDS[1]}:$previous in
     rank:--task) words='auto multiclass multilabel regression' ;;
-    rank:--by) words='evidence loo nll knn' ;;
+    rank:--by) words='evidence loo nll knn cv' ;;
     rank:--signed) words='odd split' ;;
     rank:--nan) words='error drop zero' ;;
     rank:--optimizer) words='aitken mackay em newton' ;;

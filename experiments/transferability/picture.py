@@ -17,7 +17,7 @@ def panels(results):
             "kind": "points",
             "series": list(series(results, sets, lambda s: results.mean(results.regret, s, sets, "all"), "all"))}
     width = {"title": "random columns of networks", "x": "bias to width (Spearman, less that of the test)",
-             "y": "weighted Kendall τ", "kind": "points",
+             "y": "weighted Kendall τ", "kind": "points", "ticks": [-0.1, -0.05, 0, 0.05, 0.1],
              "series": list(series(results, sets, lambda s: results.mean(results.bias_to_width, s, sets), "columns"))}
     return {"about": "Made by experiments/transferability/run.", "panel": [4.2, 3.2], "between": 6, "right": 0.08,
             "rows": [[cost, width]]}

@@ -23,7 +23,7 @@
 
 const char *tnp_by_word(tnp_by by)
 {
-    static const char *const words[TNP_RANK_COUNT] = {"evidence", "loo", "nll", "knn"};
+    static const char *const words[TNP_RANK_COUNT] = {"evidence", "loo", "nll", "knn", "cv"};
     return words[by];
 }
 
@@ -32,8 +32,8 @@ tn_status tnp_check_by(tn_ctx *ctx, const tnp_selection *s)
     tnp_by by = (tnp_by)s->options->by;
     if (by == TNP_RANK_NLL && s->task->kind == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG,
-                        "option by nll: a regression has no log-loss; expected option by evidence, loo or knn");
-    if (by != TNP_RANK_EVIDENCE && !s->sample)
+                        "option by nll: a regression has no log-loss; expected option by evidence, loo, knn or cv");
+    if (by != TNP_RANK_EVIDENCE && by != TNP_RANK_CV && !s->sample)
         return tnp_fail(ctx, TN_ERR_DATA,
                         "option by %s: every class has one row: left out, its class is unseen; expected option by "
                         "evidence",
@@ -100,7 +100,7 @@ static void accuracy_units(const tnp_selection *s, const double *scores, tnp_uni
         for (size_t c = 1; c < y->classes; ++c)
             if (row[c] > row[best])
                 best = c;
-        u->value[i] = tnp_target(y, s->sample->rows[i], best);
+        u->value[i] = isnan(row[0]) ? (double)NAN : tnp_target(y, s->sample->rows[i], best); /* NaN: nobody judged it */
         u->weight[i] = s->sample->weight[i];
     }
 }
@@ -208,6 +208,39 @@ tn_status tnp_units_of_neighbours(tn_ctx *ctx, const tnp_selection *s, const tn_
     TN_TRY(tnp_units_of_quality(ctx, s, scores, u));
 done:
     tnp_free(scores);
+    return st;
+}
+
+/* Held-out scores of the sample's rows: of rows of the files, and of a regression's outputs as the labels have them. */
+static void copy_held_out(const tnp_selection *s, const float *scores, double *out)
+{
+    size_t k = s->task->y.classes;
+    for (size_t i = 0; i < s->sample->count; ++i)
+        for (size_t c = 0; c < k; ++c)
+            out[i * k + c] = (double)scores[s->task->rows[s->sample->rows[i]] * k + c] - s->task->offset[c];
+}
+
+tn_status tnp_units_of_folds(tn_ctx *ctx, const tnp_selection *given, const tn_features *const *features, size_t c,
+                             tnp_units *u)
+{
+    enum { FOLDS = 5 };
+    tn_status st = TN_OK;
+    const tnp_task *task = given->task;
+    tnp_selection s = *given;
+    tnp_sample *all = NULL;
+    tn_cv_result *cv = NULL;
+    double *scores = NULL;
+    TN_TRY(tnp_cv_candidate(ctx, features, task->labels, s.options, c, TNP_METHOD_EVIDENCE, FOLDS, &cv));
+    TN_TRY(tnp_sample_new(ctx, &task->y, task->kind, SIZE_MAX, 0, &all));
+    TN_TRY(tnp_sample_judged(ctx, &task->y, task->kind, &all));
+    s.sample = all;
+    TN_TRY(tnp_alloc_raw(ctx, all->count * task->y.classes, sizeof *scores, &scores));
+    copy_held_out(&s, tn_cv_scores(cv), scores);
+    TN_TRY(tnp_units_of_quality(ctx, &s, scores, u));
+done:
+    tnp_free(scores);
+    tnp_sample_free(all);
+    tn_cv_free(cv);
     return st;
 }
 

@@ -21,9 +21,10 @@ typedef enum tnp_by {
     TNP_RANK_LOO,      /* leave-one-out accuracy, mean AP or R^2 of the ridge at the shared lambda */
     TNP_RANK_NLL,      /* log-loss of the same scores at the temperature that suits them */
     TNP_RANK_KNN,      /* leave-one-out accuracy, mean AP or R^2 of the nearest rows */
+    TNP_RANK_CV,       /* five-fold accuracy, mean AP or R^2 of the ridge, everything chosen again without the fold */
     TNP_RANK_COUNT
 } tnp_by;
-#define TNP_RANK_WORDS "evidence|loo|nll|knn"
+#define TNP_RANK_WORDS "evidence|loo|nll|knn|cv"
 
 typedef struct tnp_rank_options {
     tnp_evidence_options evidence;

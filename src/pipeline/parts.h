@@ -202,6 +202,9 @@ tn_status tnp_units_of_loss(tn_ctx *ctx, const tnp_selection *selection, const d
 /* The same of the nearest rows. */
 tn_status tnp_units_of_neighbours(tn_ctx *ctx, const tnp_selection *selection, const tn_feed *const *feeds,
                                   size_t count, tnp_units *units);
+/* The same of candidate c by heads that were trained without the row's fold. */
+tn_status tnp_units_of_folds(tn_ctx *ctx, const tnp_selection *selection, const tn_features *const *features, size_t c,
+                             tnp_units *units);
 void tnp_units_destroy(tnp_units *units);
 /* Candidates, as they were measured, become best first by options->by, with their scores and the ranking's opinions.
  * units (candidates, TNP_RANK_COUNT). */

@@ -14,7 +14,7 @@
 #include <math.h>
 
 /* Where the parts of the whole end, by their usual seconds: progress is an estimate. */
-static const double SURVEY = 0.1, CHOICE = 0.7;
+static const double SURVEY = 0.1, CHOICE = 0.7, ALONE = 0.2; /* ALONE: candidates beside their folds */
 
 /* What both ways share: the task, its candidates, the leave-one-out sample. */
 typedef struct prepared {
@@ -107,6 +107,22 @@ static tn_status rank_all(tn_ctx *ctx, const tnp_selection *given, tnp_units *un
     return TN_OK;
 }
 
+/* Folds of every candidate. Each is a call of its own within this one. */
+static tn_status cross_validate(tn_ctx *ctx, const tnp_selection *selection, const tn_features *const *features,
+                                tnp_units *units)
+{
+    tn_status st = TN_OK;
+    tnp_share whole = tnp_progress_now(ctx);
+    size_t n = selection->candidates->count;
+    for (size_t c = 0; st == TN_OK && c < n; ++c) {
+        tnp_share part = tnp_progress_part(ctx, whole, (double)c / (double)n, (double)(c + 1) / (double)n);
+        tnp_share around = tnp_progress_within(ctx, part);
+        st = tnp_units_of_folds(ctx, selection, features, c, &units[c * TNP_RANK_COUNT + TNP_RANK_CV]);
+        (void)tnp_progress_within(ctx, around);
+    }
+    return st;
+}
+
 tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                    const tnp_rank_options *options, tn_ranking **out)
 {
@@ -126,10 +142,13 @@ tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count
     TN_TRY(tnp_candidates_survey(ctx, s.candidates, options->evidence.intercept ? TNP_FEED_FAR : INFINITY,
                                  TNP_FEED_LARGEST));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
-    (void)tnp_progress_part(ctx, whole, SURVEY, 1);
+    (void)tnp_progress_part(ctx, whole, SURVEY, options->by == TNP_RANK_CV ? SURVEY + ALONE : 1);
     TN_TRY(tnp_alloc(ctx, s.candidates->count * TNP_RANK_COUNT, sizeof *units, &units));
     unit_count = s.candidates->count * TNP_RANK_COUNT;
     TN_TRY(rank_all(ctx, &s.selection, units, ranking));
+    (void)tnp_progress_part(ctx, whole, SURVEY + ALONE, 1);
+    if (options->by == TNP_RANK_CV)
+        TN_TRY(cross_validate(ctx, &s.selection, features, units));
     TN_TRY(tnp_progress_end(ctx));
     TN_TRY(tnp_ranking_settle(ctx, &s.selection, units, ranking));
     ranking->seconds = tnp_seconds() - begin;

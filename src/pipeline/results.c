@@ -45,7 +45,9 @@ const tn_field *tnp_by_fields(size_t *count)
         {"by", TN_FIELD_CHOICE, offsetof(tnp_rank_options, by), 0, 0, TNP_RANK_WORDS,
          "what candidates are ordered by: log evidence; accuracy, mean AP or R2 of the rows of option loo by ridge "
          "models "
-         "without them; log-loss of the same scores; or accuracy, mean AP or R2 of those rows by their nearest others"},
+         "without them; log-loss of the same scores; the first by their nearest other rows; or the first of all rows "
+         "by "
+         "five-fold cross-validation of the ridge"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
@@ -142,7 +144,7 @@ tn_status tnp_check_rank(tn_ctx *ctx, const tnp_rank_options *options)
     fields = tnp_evidence_fields(&count);
     if (st == TN_OK)
         st = tnp_fields_check(ctx, fields, count, &options->evidence);
-    if (st == TN_OK && options->by != TNP_RANK_EVIDENCE && options->loo == 0)
+    if (st == TN_OK && options->by != TNP_RANK_EVIDENCE && options->by != TNP_RANK_CV && options->loo == 0)
         st = tnp_fail(ctx, TN_ERR_ARG, "option by %s needs leave-one-out rows, but option loo is 0",
                       tnp_by_word((tnp_by)options->by));
     return st;

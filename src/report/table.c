@@ -47,6 +47,8 @@ static const char *figure_name(tn_task task, const char *by)
         return "evidence";
     if (strcmp(by, "nll") == 0)
         return "LOO log-loss";
+    if (strcmp(by, "cv") == 0)
+        return task == TN_TASK_REGRESSION ? "CV r2" : task == TN_TASK_MULTILABEL ? "CV mean AP" : "CV accuracy";
     if (strcmp(by, "knn") != 0)
         return loo_name(task);
     return task == TN_TASK_REGRESSION ? "kNN r2" : task == TN_TASK_MULTILABEL ? "kNN mean AP" : "kNN accuracy";
@@ -55,7 +57,7 @@ static const char *figure_name(tn_task task, const char *by)
 /* The figure that ranks, where the table has no column for it anyway. */
 static bool has_score(const tn_ranking *ranking)
 {
-    return is_by(ranking, "nll") || is_by(ranking, "knn");
+    return ranking->by && !is_by(ranking, "evidence") && !is_by(ranking, "loo");
 }
 
 static void cell_score(tnp_table *table, const tn_candidate *c)

@@ -181,7 +181,7 @@ static const tn_opinion *opinion_of(const tn_ranking *r, const char *by)
 
 static void check_by(const scene *s, tnp_by by, double tolerance)
 {
-    static const char *const words[] = {"evidence", "loo", "nll", "knn"};
+    static const char *const words[] = {"evidence", "loo", "nll", "knn", "cv"};
     tn_ranking *r = ranked(s, by);
     double unit[REPS][N], mean[REPS], se[REPS], lead, lead_se;
     size_t n = 0, first = rep_of(r->candidates[0]->name), units = s->task == TN_TASK_MULTILABEL && by != TNP_RANK_NLL;
@@ -264,6 +264,37 @@ static void equal_figures_go_by_evidence_then_by_name(void **state)
     scene_free(&s);
 }
 
+/* Folds against tn_cv of one candidate alone, whose held-out scores are those of the heads (test_cv.c): quality over all
+ * rows together. Scores are float: 1e-6 of R^2. */
+static void folds_equal_a_cross_validation(void **state)
+{
+    (void)state;
+    for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_REGRESSION; ++task) {
+        scene s = scene_of(N, DA, DB, (tn_task)task, AS_F64);
+        tn_ranking *r = ranked(&s, TNP_RANK_CV);
+        assert_string_equal(r->by, "cv");
+        for (size_t rep = 0; rep < REPS; ++rep) {
+            tnp_cv_options opt;
+            tn_cv_result *cv = NULL;
+            double scores[N * K], unit[N], mean, se;
+            tnp_cv_options_default(&opt);
+            opt.fit.rank.loo = TNP_ALL;
+            opt.folds = 5;
+            opt.scores = true;
+            assert_fine(test_ctx,
+                        tnp_cv(test_ctx, (const tn_features *const *)&s.features[rep], 1, s.labels, &opt, &cv));
+            for (size_t i = 0; i < (size_t)N * K; ++i)
+                scores[i] = (double)tn_cv_scores(cv)[i];
+            mean_and_error(unit, NULL, quality(&s, scores, unit), &mean, &se);
+            assert_near_at(rep, candidate_of(r, rep)->score, mean, 1e-6);
+            tn_cv_free(cv);
+        }
+        assert_true(r->candidates[0]->score >= r->candidates[1]->score);
+        tn_ranking_free(r);
+        scene_free(&s);
+    }
+}
+
 static void refuse(const scene *s, tnp_by by, size_t loo, tn_status status, const char *part)
 {
     tnp_rank_options opt;
@@ -290,6 +321,7 @@ static void figures_that_do_not_exist_are_refused(void **state)
     refuse(&values, TNP_RANK_NLL, 2000, TN_ERR_ARG, "a regression has no log-loss");
     refuse(&single, TNP_RANK_LOO, 2000, TN_ERR_DATA, "every class has one row");
     refuse(&single, TNP_RANK_KNN, 2000, TN_ERR_DATA, "every class has one row");
+    refuse(&single, TNP_RANK_CV, 2000, TN_ERR_DATA, "every class has one row");
     scene_free(&classes);
     scene_free(&values);
     scene_free(&single);
@@ -299,7 +331,7 @@ static void every_allocation_may_fail(void **state)
 {
     (void)state;
     scene s = scene_of(30, 4, 5, TN_TASK_MULTICLASS, AS_F32);
-    for (int by = TNP_RANK_NLL; by <= TNP_RANK_KNN; ++by) {
+    for (int by = TNP_RANK_NLL; by < TNP_RANK_COUNT; ++by) {
         tnp_rank_options opt;
         size_t blocks = tnp_live_blocks(test_ctx);
         tnp_rank_options_default(&opt);
@@ -323,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(figures_equal_refits_without_the_row),
+        cmocka_unit_test(folds_equal_a_cross_validation),
         cmocka_unit_test(opinions_beside_the_evidence),
         cmocka_unit_test(equal_figures_go_by_evidence_then_by_name),
         cmocka_unit_test(figures_that_do_not_exist_are_refused),

@@ -4,7 +4,7 @@
 . "$HERE/lib.sh"
 ln -s "$DEMO" demo
 three="demo/darknet.train.npy demo/squeezenet.train.npy demo/mobilenetv1.train.npy"
-for by in evidence loo nll knn; do
+for by in evidence loo nll knn cv; do
     # shellcheck disable=SC2086
     "$TENON" rank $three --labels demo/labels.train.txt --normalize l2,zscore --by $by --json >r.json || exit
     echo "--by $by: $(grep -o '"name":"[^"]*"' r.json | cut -d'"' -f4 | tr '\n' ' ')"
