@@ -97,7 +97,8 @@ static const tn_field cv_fields[] = {
      "write scores of the held-out rows there, rows x classes in the order of the files, of the first repeat"},
     FORCE,
     {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
-     "the same representations of rows of no fold, which choose the best pass and, with --tune, C and eta"},
+     "the same representations of rows of no fold, by which methods that end in -cv choose, online ones the pass and, "
+     "with --tune, C and eta"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head in every fold; it must not know these rows"},
 };

@@ -18,15 +18,15 @@ extern "C" {
  * that name. Owned by the caller, free with tn_options_free before the context. */
 TN_API tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out);
 
-/* Objects as options of "fit", for the online methods. They are borrowed until the call returns; NULL takes back what
- * was set.
+/* Objects as options of "fit" and "cv". They are borrowed until the call returns; NULL takes back what was set.
  *   valid         features of rows to choose by, matched by name; the list is copied
  *   valid-labels  their labels. They are rewritten over the classes of the training labels (tn_labels_map): one that is
  * not
  *                 among them is TN_ERR_DATA. They then belong to the context of the call, and must be freed before it
  *   from          a head to go on from. The labels must have its classes first, in its order (tn_labels_join); classes
  * that
- *                 come after them begin at zero */
+ *                 come after them begin at zero; online methods only
+ *   groups, fold-file   of "cv": see tn_cv */
 TN_API tn_status tn_options_set_features(tn_ctx *ctx, tn_options *options, const char *name,
                                          const tn_features *const *features, size_t count);
 TN_API tn_status tn_options_set_labels(tn_ctx *ctx, tn_options *options, const char *name, tn_labels *labels);

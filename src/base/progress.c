@@ -33,10 +33,12 @@ static bool is_within(const tn_ctx *ctx)
 
 tnp_share tnp_progress_begin(tn_ctx *ctx)
 {
-    ctx->title[0] = '\0';
-    if (!is_within(ctx))
+    bool within = is_within(ctx);
+    if (!within) {
         ctx->share = 0;
-    enter(ctx, is_within(ctx) ? ctx->root : (tnp_share){0, 1});
+        ctx->title[0] = '\0';
+    }
+    enter(ctx, within ? ctx->root : (tnp_share){0, 1});
     return ctx->part;
 }
 

@@ -194,11 +194,13 @@ static tn_status run_all(tn_ctx *ctx, tnp_cv_job *job)
         tnp_cv_part_rows(job, j / r->folds, j % r->folds);
         snprintf(stage, sizeof stage, "fold %zu of %zu", j + 1, total);
         for (size_t m = 0; m < r->method_count; ++m) {
+            tnp_progress_title(ctx, stage);
             TN_TRY(tnp_progress_step(ctx, whole, stage, j * r->method_count + m, total * r->method_count));
             if (tnp_cv_is_of_use(job->labels, &job->fold))
                 TN_TRY(run_fold(ctx, job, m, &options[m], j));
         }
     }
+    tnp_progress_title(ctx, "");
 done:
     return st;
 }

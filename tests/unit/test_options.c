@@ -312,55 +312,6 @@ static void options_of_other_methods_are_told(void **state)
     tn_options_free(o);
 }
 
-/* But for the file of one fit; folds are those of the cross-validation, of use to every method. */
-static void cv_has_the_options_of_fit(void **state)
-{
-    (void)state;
-    tn_options *fit = options_new("fit"), *cv = options_new("cv");
-    for (size_t i = 0; i < tn_options_count(fit); ++i) {
-        const char *name = tn_options_field(fit, i)->name;
-        bool there = tn_options_text(cv, name) != NULL;
-        assert_int_equal(there, strcmp(name, "checkpoint") != 0);
-        if (there && strcmp(name, "folds") != 0) {
-            assert_string_equal(tn_options_text(cv, name), tn_options_text(fit, name));
-            assert_int_equal(tn_options_of_use(cv, name), tn_options_of_use(fit, name));
-        }
-    }
-    assert_null(tn_options_methods(cv, "folds"));
-    assert_true(tn_options_of_use(cv, "folds") && !tn_options_of_use(fit, "folds"));
-    assert_false(tn_options_of_use(cv, "C"));
-    set(cv, "against", "svm");
-    assert_true(tn_options_of_use(cv, "C") && tn_options_of_use(cv, "lambda") && !tn_options_of_use(cv, "tune"));
-    set(cv, "method", "pa");
-    assert_true(tn_options_of_use(cv, "tune") && !tn_options_of_use(cv, "lambda"));
-    tn_options_free(fit);
-    tn_options_free(cv);
-}
-
-/* What a method has no use for is at its default, the rest as it was: objects, words, numbers, texts. */
-static void options_for_a_method(void **state)
-{
-    (void)state;
-    tnp_fit_options o, got;
-    tn_labels labels = {.rows = 0};
-    const tn_features *const features[] = {NULL};
-    tnp_fit_options_default(&o);
-    o.lambda = lambda_of("2");
-    o.learn.cost = 7;
-    o.learn.folds = 3;
-    o.online.tune = true;
-    o.valid = (tnp_valid){features, 1, &labels};
-    o.rank.normalize = "root";
-    tnp_fit_options_for(&o, TNP_METHOD_SVM, &got);
-    assert_true(got.method == TNP_METHOD_SVM && got.learn.cost == 7 && got.learn.folds == 3 && !got.online.tune);
-    assert_true(got.valid.features == features && got.valid.count == 1 && got.valid.labels == &labels);
-    assert_true(got.lambda.word == TNP_LAMBDA_AUTO && strcmp(got.rank.normalize, "root") == 0);
-    tnp_fit_options_for(&o, TNP_METHOD_EVIDENCE, &got);
-    assert_true(got.lambda.value == 2 && got.learn.cost == 1 && got.learn.folds == 5 && !got.online.tune);
-    tnp_fit_options_for(&o, TNP_METHOD_SCW, &got);
-    assert_true(got.online.tune && got.valid.count == 1 && got.valid.labels == &labels && got.learn.cost == 7);
-}
-
 static tn_status fit_by_name(const scene *s, const tn_options *o, tn_head **head)
 {
     tn_fit_info *info = NULL;
@@ -525,8 +476,6 @@ int main(void)
         cmocka_unit_test(texts_and_lists_are_copied),
         cmocka_unit_test(words_stand_for_their_enumerators),
         cmocka_unit_test(options_of_other_methods_are_told),
-        cmocka_unit_test(cv_has_the_options_of_fit),
-        cmocka_unit_test(options_for_a_method),
         cmocka_unit_test(the_library_refuses_options_of_other_methods),
         cmocka_unit_test(by_name_and_by_struct_are_the_same),
         cmocka_unit_test(without_options_there_are_the_defaults),
