@@ -8,6 +8,7 @@ _tenon() {
     fi
     case ${COMP_WORDS[1]}:$previous in
     rank:--task) words='auto multiclass multilabel regression' ;;
+    rank:--by) words='evidence loo nll knn cv' ;;
     rank:--signed) words='odd split' ;;
     rank:--nan) words='error drop zero' ;;
     rank:--optimizer) words='aitken mackay em newton' ;;
@@ -65,7 +66,7 @@ _tenon() {
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
-        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;

@@ -62,7 +62,18 @@ typedef struct tn_candidate {
     double iterations_mean;
     double evidence_error; /* as tn_evidence.error */
     double seconds;
+    /* Of tn_rank: the figure that the ranking goes by, and its standard error over rows, NaN where it has none. */
+    double score, score_se;
 } tn_candidate;
+
+/* Which candidate a figure speaks for, and how far that one is ahead of the first of the ranking by this figure: 0 when
+ * it is the first itself. Of evidence: in nats per label. */
+typedef struct tn_opinion {
+    const char *by;       /* a word of option by; static */
+    const char *first;    /* the name of a candidate of the same ranking */
+    double score, other;  /* figures of that candidate and of the first of the ranking */
+    double lead, lead_se; /* standard error of the difference over the same rows, mean AP: labels; NaN where none is */
+} tn_opinion;
 
 /* Candidates in order. */
 typedef struct tn_ranking {
@@ -73,6 +84,12 @@ typedef struct tn_ranking {
     size_t count;
     tn_candidate **candidates; /* best first */
     double seconds;
+    /* Of tn_rank, else NULL and 0: the word of option by; lead of the first over the second by it; what all figures that
+     * were measured speak for, the one that ranks among them. */
+    const char *by;
+    double lead, lead_se;
+    size_t opinion_count;
+    tn_opinion *opinions;
 } tn_ranking;
 
 /* One trial of the search. */

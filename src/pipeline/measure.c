@@ -52,9 +52,9 @@ static bool accuracy(const tnp_task *task, const bool *judged, const size_t *row
     return true;
 }
 
-/* judged (classes), or NULL: all. */
+/* judged (classes), or NULL: all. each (classes), or NULL: average precisions, NaN where there is none. */
 static tn_status measure(tn_ctx *ctx, const tnp_task *task, const bool *judged, const size_t *rows, size_t count,
-                         const float *scores, double *value)
+                         const float *scores, double *value, double *each)
 {
     tn_status st = TN_OK;
     size_t k = task->y.classes;
@@ -62,7 +62,7 @@ static tn_status measure(tn_ctx *ctx, const tnp_task *task, const bool *judged, 
     bool *known = NULL;
     tn_metrics *metrics = NULL;
     tn_view view = {scores, count, k, k};
-    if (task->kind == TN_TASK_MULTICLASS && accuracy(task, judged, rows, count, scores, value))
+    if (task->kind == TN_TASK_MULTICLASS && !each && accuracy(task, judged, rows, count, scores, value))
         return TN_OK;
     TN_TRY(tnp_alloc(ctx, count, sizeof *known, &known));
     memset(known, true, count);
@@ -82,6 +82,8 @@ static tn_status measure(tn_ctx *ctx, const tnp_task *task, const bool *judged, 
              : labels.task == TN_TASK_MULTICLASS ? metrics->accuracy
              : labels.task == TN_TASK_MULTILABEL ? metrics->mean_ap
                                                  : metrics->r2;
+    for (size_t c = 0; each && c < k; ++c)
+        each[c] = metrics ? metrics->per_class[c].ap : (double)NAN;
 done:
     tn_metrics_free(metrics);
     tnp_picked_destroy(&picked);
@@ -100,14 +102,14 @@ static void count_positives(const tnp_targets *y, const size_t *rows, size_t cou
 /* As tnp_measure_rows where alone is false: a class is judged if the rows outside tell it from others. Else each of the
  * rows was left out by itself. */
 static tn_status measure_held_out(tn_ctx *ctx, const tnp_task *task, bool alone, const size_t *rows, size_t count,
-                                  const float *scores, double *value)
+                                  const float *scores, double *value, double *each)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &task->y;
     size_t k = y->classes, *all = NULL, *here = NULL;
     bool *judged = NULL;
     if (task->kind == TN_TASK_REGRESSION)
-        return measure(ctx, task, NULL, rows, count, scores, value);
+        return measure(ctx, task, NULL, rows, count, scores, value, each);
     TN_TRY(tnp_alloc(ctx, k, sizeof *all, &all));
     TN_TRY(tnp_alloc(ctx, k, sizeof *here, &here));
     TN_TRY(tnp_alloc(ctx, k, sizeof *judged, &judged));
@@ -118,7 +120,7 @@ static tn_status measure_held_out(tn_ctx *ctx, const tnp_task *task, bool alone,
         size_t negatives = alone ? tnp_min(y->rows - all[c], 1) : count - here[c];
         judged[c] = all[c] > positives && (task->kind == TN_TASK_MULTICLASS || y->rows - all[c] > negatives);
     }
-    TN_TRY(measure(ctx, task, judged, rows, count, scores, value));
+    TN_TRY(measure(ctx, task, judged, rows, count, scores, value, each));
 done:
     tnp_free(all);
     tnp_free(here);
@@ -128,19 +130,26 @@ done:
 
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
-    return measure_held_out(ctx, arg, false, rows, count, scores, value);
+    return measure_held_out(ctx, arg, false, rows, count, scores, value, NULL);
 }
 
 tn_status tnp_measure_valid(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                             double *value)
 {
-    return measure(ctx, arg, NULL, rows, count, scores, value);
+    return measure(ctx, arg, NULL, rows, count, scores, value, NULL);
 }
 
 tn_status tnp_measure_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
                                double *value)
 {
-    return measure_held_out(ctx, task, true, rows, count, scores, value);
+    return measure_held_out(ctx, task, true, rows, count, scores, value, NULL);
+}
+
+tn_status tnp_precisions_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count,
+                                  const float *scores, double *each)
+{
+    double mean;
+    return measure_held_out(ctx, task, true, rows, count, scores, &mean, each);
 }
 
 tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, float *scores)

@@ -41,6 +41,15 @@ tn_status tnp_candidates_new(tn_ctx *ctx, const tn_features *const *features, si
 tn_status tnp_candidates_survey(tn_ctx *ctx, tnp_candidates *candidates, double far, double limit);
 void tnp_candidates_free(tnp_candidates *candidates);
 
+/* A figure of a candidate as a mean of what single rows say, or single labels where it is a mean AP, so that two
+ * candidates can be compared unit by unit. weight sums to 1; a unit that cannot judge has weight 0. */
+typedef struct tnp_units {
+    size_t count;
+    double *value, *weight;
+    double mean;
+    bool labels; /* the units are labels */
+} tnp_units;
+
 /* Everything that the figures of a set need besides the set. */
 typedef struct tnp_selection {
     const tnp_task *task;
@@ -49,6 +58,7 @@ typedef struct tnp_selection {
     const tnp_rank_options *options;
     const tnp_sample *sample; /* NULL: no leave-one-out */
     bool loo_off;             /* it was not asked for */
+    tnp_units *units;         /* TNP_RANK_COUNT, zero, for the candidate that is measured next; NULL: not asked for */
 } tnp_selection;
 
 /* Evidence and leave-one-out of a set into *out (named by its members), its ridge problem and evidence to the caller
@@ -131,6 +141,9 @@ tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t co
                            double *value);
 tn_status tnp_measure_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
                                double *value);
+/* Average precisions (classes) of such rows, whose mean is that figure of a multi-label task; NaN where there is none. */
+tn_status tnp_precisions_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count,
+                                  const float *scores, double *each);
 /* Scores (count, classes) of rows that were left out one by one become NaN where the class has the same label in all
  * other rows. */
 tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, float *scores);
@@ -179,6 +192,26 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 
 /* Multi-class tasks: how many classes have one row; else 0. */
 tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count);
+
+/* ---- opinions.c: what a ranking goes by ---- */
+
+const char *tnp_by_word(tnp_by by);
+/* A figure that the rows cannot give: TN_ERR_ARG, TN_ERR_DATA. */
+tn_status tnp_check_by(tn_ctx *ctx, const tnp_selection *selection);
+/* Figures of scores (sample rows, classes) that were made without their rows: quality by task; log-loss. units of zeros
+ * first; free with tnp_units_destroy, also after a failure. */
+tn_status tnp_units_of_quality(tn_ctx *ctx, const tnp_selection *selection, const double *scores, tnp_units *units);
+tn_status tnp_units_of_loss(tn_ctx *ctx, const tnp_selection *selection, const double *scores, tnp_units *units);
+/* The same of the nearest rows. */
+tn_status tnp_units_of_neighbours(tn_ctx *ctx, const tnp_selection *selection, const tn_feed *const *feeds,
+                                  size_t count, tnp_units *units);
+/* The same of candidate c by heads that were trained without the row's fold. */
+tn_status tnp_units_of_folds(tn_ctx *ctx, const tnp_selection *selection, const tn_features *const *features, size_t c,
+                             tnp_units *units);
+void tnp_units_destroy(tnp_units *units);
+/* Candidates, as they were measured, become best first by options->by, with their scores and the ranking's opinions.
+ * units (candidates, TNP_RANK_COUNT). */
+tn_status tnp_ranking_settle(tn_ctx *ctx, const tnp_selection *selection, const tnp_units *units, tn_ranking *ranking);
 
 /* Results under construction. */
 tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out);

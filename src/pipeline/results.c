@@ -17,6 +17,7 @@ void tnp_rank_options_default(tnp_rank_options *options)
     options->nan = TN_NAN_ERROR;
     options->loo = 2000;
     options->seed = 0;
+    options->by = TNP_RANK_EVIDENCE;
 }
 
 const tn_field *tnp_rank_fields(size_t *count)
@@ -33,6 +34,20 @@ const tn_field *tnp_rank_fields(size_t *count)
         {"nan", TN_FIELD_CHOICE, offsetof(tnp_rank_options, nan), 0, 0, TN_NAN_WORDS, "rows that hold NaN or infinity"},
         {"loo", TN_FIELD_INT_OR_WORD, offsetof(tnp_rank_options, loo), 0, 1e15, "N|all|0",
          "rows of the leave-one-out sample, class-balanced and seeded; 0 switches it off"},
+    };
+    *count = sizeof fields / sizeof *fields;
+    return fields;
+}
+
+const tn_field *tnp_by_fields(size_t *count)
+{
+    static const tn_field fields[] = {
+        {"by", TN_FIELD_CHOICE, offsetof(tnp_rank_options, by), 0, 0, TNP_RANK_WORDS,
+         "what candidates are ordered by: log evidence; accuracy, mean AP or R2 of the rows of option loo by ridge "
+         "models "
+         "without them; log-loss of the same scores; the first by their nearest other rows; or the first of all rows "
+         "by "
+         "five-fold cross-validation of the ridge"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
@@ -114,6 +129,7 @@ void tn_ranking_free(tn_ranking *r)
     for (size_t i = 0; i < r->count; ++i)
         free_candidate(r->candidates[i]);
     tnp_free(r->candidates);
+    tnp_free(r->opinions);
     tnp_free(r);
 }
 
@@ -122,8 +138,16 @@ tn_status tnp_check_rank(tn_ctx *ctx, const tnp_rank_options *options)
     size_t count = 0;
     const tn_field *fields = tnp_rank_fields(&count);
     tn_status st = tnp_fields_check(ctx, fields, count, options);
+    fields = tnp_by_fields(&count);
+    if (st == TN_OK)
+        st = tnp_fields_check(ctx, fields, count, options);
     fields = tnp_evidence_fields(&count);
-    return st == TN_OK ? tnp_fields_check(ctx, fields, count, &options->evidence) : st;
+    if (st == TN_OK)
+        st = tnp_fields_check(ctx, fields, count, &options->evidence);
+    if (st == TN_OK && options->by != TNP_RANK_EVIDENCE && options->by != TNP_RANK_CV && options->loo == 0)
+        st = tnp_fail(ctx, TN_ERR_ARG, "option by %s needs leave-one-out rows, but option loo is 0",
+                      tnp_by_word((tnp_by)options->by));
+    return st;
 }
 
 /* Values of all tables within their bounds. */
@@ -180,7 +204,7 @@ tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tn
     for (size_t i = 0; i < candidates->count; ++i)
         c->dim += tn_feed_cols(candidates->feeds[i]);
     c->log_evidence = c->log_evidence_shared = c->gain_per_label = c->lambda_median = c->lambda_shared = NAN;
-    c->loo_accuracy = c->loo_se = c->loo_r2 = c->iterations_mean = NAN;
+    c->loo_accuracy = c->loo_se = c->loo_r2 = c->iterations_mean = c->score = c->score_se = NAN;
     return tnp_join_names(ctx, candidates, search->members, search->count, &c->name);
 }
 
