@@ -48,7 +48,7 @@ static void orthonormal_and_holds_the_means(void **state)
             tnp_rows rows = tnp_design_rows(x);
             if (way)
                 cut(x, 23, way == 1);
-            assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, rooms[z], &u, &rank));
+            assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, NULL, rooms[z], &u, &rank));
             assert_true(rank > 0 && rank <= rooms[z] && rank <= D);
             for (size_t a = 0; a < rank; ++a)
                 for (size_t b = a; b < rank; ++b) {
@@ -67,6 +67,31 @@ static void orthonormal_and_holds_the_means(void **state)
         }
 }
 
+/* A fold that is held out has weight 0: the space of as many directions as classes holds the means of the other rows,
+ * which it would not if the labels of the fold had gone into it. */
+static void labels_of_held_out_rows_stay_out_of_the_class_space(void **state)
+{
+    (void)state;
+    enum { N = 80, D = 30, CLASSES = 5 };
+    setting s = setting_of(REF_NONNEG, N, D, CLASSES, TN_TASK_MULTICLASS, AS_F32);
+    tnp_design *x = design_of(&s);
+    float *u = NULL, weight[N];
+    size_t rank = 0;
+    tnp_rows rows = tnp_design_rows(x);
+    for (size_t i = 0; i < N; ++i)
+        weight[i] = i % 3 == 0 ? 0 : 1;
+    assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, weight, CLASSES, &u, &rank));
+    for (size_t i = 0; i < N * CLASSES; ++i) /* for the reference they have no class */
+        s.p.y[i] *= (double)weight[i / CLASSES];
+    for (size_t c = 0; c < CLASSES; ++c) {
+        double whole, left = outside(&s, u, rank, c, &whole);
+        assert_true(whole > 0 && left <= 1e-12 * whole);
+    }
+    tnp_free(u);
+    tnp_design_free(x);
+    setting_free(&s);
+}
+
 /* Two directions of five: no other two could leave less, by the eigenvalues of the products of the scaled means. */
 static void holds_the_most(void **state)
 {
@@ -79,7 +104,7 @@ static void holds_the_most(void **state)
     double left = 0, whole = 0, one;
     ref_real means[CLASSES * D] = {0}, products[CLASSES * CLASSES] = {0}, values[CLASSES], vectors[CLASSES * CLASSES];
     tnp_rows rows = tnp_design_rows(x);
-    assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, MOST, &u, &rank));
+    assert_fine(test_ctx, tnp_class_space(test_ctx, &rows, &s.y, NULL, MOST, &u, &rank));
     assert_int_equal(rank, MOST);
     for (size_t i = 0; i < s.p.n; ++i)
         for (size_t c = 0; c < CLASSES; ++c) {
@@ -115,6 +140,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(orthonormal_and_holds_the_means),
+        cmocka_unit_test(labels_of_held_out_rows_stay_out_of_the_class_space),
         cmocka_unit_test(holds_the_most),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

@@ -48,7 +48,7 @@ tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool 
     tn_ctx *ctx = rows->ctx;
     *c = (tnp_coarse){
         .ctx = ctx, .rows = rows, .dim = x->dim, .k = rows->k, .bias = bias, .bias_penalised = bias && penalised};
-    TN_TRY(tnp_class_space(ctx, x, rows->loss->y, MOST_RANK, &c->u, &c->rank));
+    TN_TRY(tnp_class_space(ctx, x, rows->loss->y, rows->loss->row_weight, MOST_RANK, &c->u, &c->rank));
     c->q = c->rank + 1;
     float **wide[] = {&c->now, &c->moved, &c->g, &c->d, &c->r, &c->p, &c->hp, &c->m};
     for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i)
