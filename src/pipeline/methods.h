@@ -18,7 +18,9 @@ enum {
     TNP_USES_FOLDS = 16,
     TNP_USES_GRID = 32,
     TNP_USES_CALIBRATE = 64,
-    TNP_USES_ONLINE = 128
+    TNP_USES_ONLINE = 128,
+    TNP_USES_BUDGET = 256,
+    TNP_USES_THRESHOLD = 512
 };
 #define TNP_USES_SVM (TNP_USES_MARGIN | TNP_USES_SOLVER | TNP_USES_FOLDS | TNP_USES_CALIBRATE)
 #define TNP_USES_RULE (TNP_USES_COST | TNP_USES_ONLINE)
@@ -26,8 +28,11 @@ enum {
 /* name, word, family, trained by, goes by the evidence, cross-validates, rule of the online ones, options it has a use
  * for */
 #define TNP_METHODS(X)                                                                                                 \
-    X(EVIDENCE, "evidence", RIDGE, ridge, true, false, 0, TNP_USES_LAMBDA | TNP_USES_CALIBRATE)                        \
-    X(RIDGE_CV, "ridge-cv", RIDGE, ridge, true, true, 0, TNP_USES_FOLDS | TNP_USES_GRID | TNP_USES_CALIBRATE)          \
+    X(AUTO, "auto", AUTO, auto, true, false, 0,                                                                        \
+      TNP_USES_FOLDS | TNP_USES_CALIBRATE | TNP_USES_BUDGET | TNP_USES_THRESHOLD)                                      \
+    X(EVIDENCE, "evidence", RIDGE, ridge, true, false, 0, TNP_USES_LAMBDA | TNP_USES_CALIBRATE | TNP_USES_THRESHOLD)   \
+    X(RIDGE_CV, "ridge-cv", RIDGE, ridge, true, true, 0,                                                               \
+      TNP_USES_FOLDS | TNP_USES_GRID | TNP_USES_CALIBRATE | TNP_USES_THRESHOLD)                                        \
     X(SVM, "svm", LINEAR, linear, false, false, 0, TNP_USES_SVM | TNP_USES_COST)                                       \
     X(SVM_CV, "svm-cv", LINEAR, linear, false, true, 0, TNP_USES_SVM | TNP_USES_GRID)                                  \
     X(LOGISTIC, "logistic", LINEAR, linear, false, false, 0, (TNP_USES_SVM & ~TNP_USES_MARGIN) | TNP_USES_COST)        \
@@ -48,7 +53,7 @@ typedef enum tnp_method_name { TNP_METHODS(TNP_METHOD_NAME) TNP_METHOD_COUNT } t
 #define TNP_METHOD_WORD(name, word, ...) "|" word
 #define TNP_METHOD_WORDS (&("" TNP_METHODS(TNP_METHOD_WORD))[1])
 
-typedef enum tnp_family { TNP_FAMILY_RIDGE, TNP_FAMILY_LINEAR, TNP_FAMILY_ONLINE } tnp_family;
+typedef enum tnp_family { TNP_FAMILY_AUTO, TNP_FAMILY_RIDGE, TNP_FAMILY_LINEAR, TNP_FAMILY_ONLINE } tnp_family;
 
 typedef struct tnp_chosen tnp_chosen;
 
@@ -63,7 +68,7 @@ typedef struct tnp_method {
 /* By its name; by its place for the options, NULL behind the last. */
 const tnp_method *tnp_method_of(int name);
 const tnp_method_uses *tnp_method_at(size_t i);
-enum { TNP_FIT_USE_COUNT = 8 };
+enum { TNP_FIT_USE_COUNT = 10 };
 extern const tnp_use tnp_fit_uses[TNP_FIT_USE_COUNT];
 
 /* ---- the methods of a transfer ---- */

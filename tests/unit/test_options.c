@@ -149,7 +149,7 @@ static void what_is_refused_stays_as_it_was(void **state)
         {"fit", "grid", "1 2", "grid"},
         {"fit", "grid", "0x1", "grid"},
         {"fit", "grid", "1e400", "grid"},
-        {"fit", "method", "magic", "method: got magic, expected evidence|ridge-cv"},
+        {"fit", "method", "magic", "method: got magic, expected auto|evidence|ridge-cv"},
         {"fit", "tune", "maybe", "tune: got maybe, expected yes|no"},
         {"fit", "C", "1e31", "C: got 1e31"},
         {"fit", "valid", "a.npy", "valid: got one text, expected features"},
@@ -252,7 +252,7 @@ static void words_stand_for_their_enumerators(void **state)
 /* ---- options and methods ---- */
 
 #define ONLINE "perceptron|sgd|pa|pa2|cw|arow|nherd|scw|scw2"
-#define ALL "evidence|ridge-cv|svm|svm-cv|logistic|" ONLINE
+#define ALL "auto|evidence|ridge-cv|svm|svm-cv|logistic|" ONLINE
 
 static void options_of_other_methods_are_told(void **state)
 {
@@ -264,14 +264,18 @@ static void options_of_other_methods_are_told(void **state)
         {"C", "svm|logistic|" ONLINE, "svm, logistic, perceptron to scw2"},
         {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"},
         {"mean-cost|gap|max-passes", "svm|svm-cv|logistic", "svm, svm-cv, logistic"},
-        {"folds", "ridge-cv|svm|svm-cv|logistic", "ridge-cv, svm-cv, with option calibrate yes also svm, logistic"},
+        {"folds", "auto|ridge-cv|svm|svm-cv|logistic",
+         "auto, ridge-cv, svm-cv, with option calibrate yes also svm, logistic"},
         {"grid", "ridge-cv|svm-cv", "ridge-cv, svm-cv"},
-        {"calibrate", "evidence|ridge-cv|svm|svm-cv|logistic", "evidence, ridge-cv, svm, svm-cv, logistic"},
+        {"calibrate", "auto|evidence|ridge-cv|svm|svm-cv|logistic", "auto, evidence, ridge-cv, svm, svm-cv, logistic"},
         {"valid|valid-labels|from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint",
          ONLINE, "perceptron to scw2"},
+        {"budget", "auto", "auto"},
+        {"threshold", "auto|evidence|ridge-cv", "auto, evidence, ridge-cv"},
     };
-    static const char *const methods[] = {"evidence", "ridge-cv", "svm", "svm-cv", "logistic", "perceptron", "sgd",
-                                          "pa",       "pa2",      "cw",  "arow",   "nherd",    "scw",        "scw2"};
+    static const char *const methods[] = {"auto",     "evidence",   "ridge-cv", "svm", "svm-cv",
+                                          "logistic", "perceptron", "sgd",      "pa",  "pa2",
+                                          "cw",       "arow",       "nherd",    "scw", "scw2"};
     tn_options *o = options_new("fit");
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         set(o, "method", methods[m]);
@@ -315,7 +319,7 @@ static void the_library_refuses_options_of_other_methods(void **state)
     tn_options *o = options_new("fit");
     tn_head *head = NULL;
     assert_fine(test_ctx, tn_options_set_number(test_ctx, o, "C", 10));
-    assert_fails(test_ctx, TN_ERR_ARG, "C is for method svm, logistic, perceptron to scw2; got method evidence",
+    assert_fails(test_ctx, TN_ERR_ARG, "C is for method svm, logistic, perceptron to scw2; got method auto",
                  fit_by_name(&s, o, &head));
     set(o, "method", "svm");
     assert_fine(test_ctx, fit_by_name(&s, o, &head));
