@@ -80,7 +80,8 @@ static const tn_field fit_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     FORCE,
     {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
-     "the same representations of other rows, which choose the best pass and, with --tune, C and eta"},
+     "the same representations of other rows: methods that end in -cv choose by them, online ones the pass and, with "
+     "--tune, C and eta; the others report how well they do on them"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head; classes that it does not know are added"},
 };
@@ -203,6 +204,10 @@ const cli_command cli_commands[] = {
          "tenon fit f.npy --labels y.txt --method svm --C 0.1 --calibrate yes -o head.safetensors\n"
          "tenon fit f.npy --labels y.txt --method logistic --class-weight balanced -o head.safetensors\n"
          "tenon fit f.npy --labels y.txt --method ridge-cv --folds 10 --grid 0.1,1,10 -o head.safetensors\n"
+         "tenon fit f.npy --labels y.txt --method logistic-cv --holdout 0.2 -o head.safetensors\n"
+         "tenon fit f.npy --labels y.txt --method logistic-cv --grid 1e-6:1e5:45 --valid f=v.npy --valid-labels vy.txt "
+         "-o "
+         "head.safetensors\n"
          "tenon fit shards/ --labels y.txt --method pa --epochs 5 --checkpoint ck.safetensors -o head.safetensors\n"
          "tenon fit f.npy --labels y.txt --method arow --tune --valid f=v.npy --valid-labels vy.txt -o "
          "head.safetensors\n"
@@ -216,8 +221,9 @@ const cli_command cli_commands[] = {
          "  evidence -- ridge, its lambda by the evidence: no grid, no folds\n"
          "  ridge-cv -- ridge, its lambda by cross-validation over --grid, 2^-10 to 2^10 by default\n"
          "  svm -- support vector machines, one per class, against the rest, at --C\n"
-         "  svm-cv -- the same, C by cross-validation over --grid, 0.01 to 10 by default\n"
+         "  svm-cv -- the same, C by cross-validation over --grid\n"
          "  logistic -- multinomial logistic regression at --C; for multi-label one per class\n"
+         "  logistic-cv -- the same, C by cross-validation over --grid\n"
          "  perceptron, sgd, pa, pa2 -- online, first order: a few passes over rows that never need to fit memory\n"
          "  cw, arow, nherd, scw, scw2 -- online, second order: also a variance for every weight\n\n"
          "Method auto lets heads race on the same held-out rows: one row of every class at a time where classes have "
@@ -241,12 +247,23 @@ const cli_command cli_commands[] = {
          "leave-one-out scores (ridge) or to those of cross-validation (svm, logistic), never to scores of rows "
          "the model has seen; a logistic head that was not calibrated uses its scores as they are. Where classes have "
          "one row each no row can be left out, and the report says which figures there are none of.\n\n"
+         "Without --grid svm-cv and logistic-cv find their values of C from the size of the rows, 0.01 to 1000 for "
+         "rows of "
+         "length 1, and go on where the best is the last or the first of them. They walk up, each from the solution "
+         "before "
+         "it, and stop where the figure has clearly fallen. With --holdout, or --valid and --valid-labels, a method "
+         "that "
+         "ends in -cv chooses by those rows instead of folds, and other methods report how well they do on them. Rows "
+         "of "
+         "--holdout are trained on in the end, those of --valid never. The figure of a choice is the best of its grid: "
+         "on "
+         "new rows expect a little less.\n\n"
          "A multi-class evidence head takes the nearest class mean where no lambda is better than no features, as with "
          "one row per class; the report warns of it. With up to eight rows per class and --lambda auto its scores are "
          "the "
          "mean of the ridge's and the nearest class mean's; --lambda shared gives the ridge alone.\n\n"
          "Online methods visit the rows in a new random order each pass, sample by sample, and use the mean of the "
-         "weights after every sample unless told otherwise. With --valid the head is that of the best pass. A run "
+         "weights after every sample unless told otherwise. With --valid their head is that of the best pass. A run "
          "that was stopped goes on from its --checkpoint when the same command is given again, and ends with the "
          "same head. --from begins with the weights of a head, moved so that it decides at 0; averaging and variances "
          "begin "

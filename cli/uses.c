@@ -81,7 +81,9 @@ static bool without_named_map(const cli_app *app)
 
 static bool without_folds(const cli_app *app)
 {
-    return cli_is_one_of("svm|logistic", value_of(app, "method")) && !cli_has_value(app, "calibrate", "yes");
+    if (cli_is_one_of("svm|logistic", value_of(app, "method")))
+        return !cli_has_value(app, "calibrate", "yes");
+    return app->options.valid.count != 0 || !cli_has_value(app, "holdout", "0"); /* what chooses instead */
 }
 
 static bool without_ratio(const cli_app *app)
@@ -108,7 +110,8 @@ static int check_conditions(const cli_app *app)
         {"fit", "loo", without_loo, BY_EVIDENCE},
         {"fit|rank|transfer", "signed", without_named_map, "--transform " TN_MAP_WORDS},
         {"fit", "folds", without_folds,
-         "--method auto, ridge-cv, svm-cv, with --calibrate yes also svm, logistic; here nothing is cross-validated"},
+         "--method auto, ridge-cv, svm-cv, logistic-cv, with --calibrate yes also svm, logistic; here nothing is "
+         "cross-validated"},
         {"fit", "ratio", without_ratio, "--multiclass w-ovr"},
         {"fit", "patience", without_valid, "--valid REP... --valid-labels FILE"},
     };

@@ -10,7 +10,7 @@ import measure
 
 LAMBDAS = [2.0 ** i for i in range(-10, 11)]
 COSTS = [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10]
-METHODS = {"cv-ridge": ["--method", "ridge-cv"], "cv-svm": ["--method", "svm-cv"],
+METHODS = {"cv-ridge": ["--method", "ridge-cv"], "cv-svm": ["--method", "svm-cv", "--grid", ",".join(map(str, COSTS))],
            "logistic": ["--method", "logistic", "--C", "1"]}
 
 

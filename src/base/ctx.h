@@ -34,6 +34,7 @@ struct tn_ctx {
     double share; /* of the whole that is done, see progress.c */
     tnp_share part, stage_part;
     char stage[40];
+    char title[64];    /* told instead of stages; "": none */
     double stage_done; /* of the stage */
     tn_warning_fn warning;
     void *warning_user;

@@ -203,17 +203,48 @@ static tn_status set_real_or_word(tn_ctx *ctx, const tn_field *field, void *memb
 
 /* ---- lists of numbers ---- */
 
-tn_status tnp_reals_parse(tn_ctx *ctx, const tn_field *field, const char *text, tnp_reals *out, void **owned)
+enum { MOST_VALUES = 10000 }; /* of a range: more is a slip */
+
+/* LO:HI:COUNT, COUNT values from LO to HI, each the same multiple of the one before. *count is 0 when text is no such
+ * range. */
+static tn_status range_parse(tn_ctx *ctx, const tn_field *field, const char *text, double **out, size_t *count)
+{
+    double ends[3], *items = NULL;
+    const char *p = text;
+    bool fine = true;
+    *count = 0;
+    if (!strchr(text, ':'))
+        return TN_OK;
+    for (int i = 0; fine && i < 3; ++i) {
+        size_t length = strcspn(p, ":");
+        fine = parse_real(p, length, &ends[i]) && (p[length] == ':') == (i < 2);
+        p += length + (p[length] == ':');
+    }
+    if (!fine || !within(field, ends[0]) || !within(field, ends[1]) || !(ends[0] > 0 && ends[0] < ends[1]) ||
+        !(ends[2] >= 2 && ends[2] <= MOST_VALUES && ends[2] == floor(ends[2])))
+        return tnp_fail(ctx, TN_ERR_ARG,
+                        "option %s: got '%.40s', expected LO:HI:COUNT with 0 < LO < HI and 2 to %d values", field->name,
+                        text, MOST_VALUES);
+    size_t n = (size_t)ends[2];
+    tn_status st = tnp_alloc(ctx, n, sizeof *items, &items);
+    for (size_t i = 0; st == TN_OK && i < n; ++i) {
+        double t = (double)i / (double)(n - 1);
+        items[i] = i + 1 == n ? ends[1] : i == 0 ? ends[0] : exp(log(ends[0]) * (1 - t) + log(ends[1]) * t);
+    }
+    *out = items;
+    *count = st == TN_OK ? n : 0;
+    return st;
+}
+
+static tn_status list_parse(tn_ctx *ctx, const tn_field *field, const char *text, double **out, size_t *count)
 {
     char low[40], high[40];
-    size_t count = 1;
     double *items = NULL;
-    for (const char *p = text; p && *p; ++p)
-        count += *p == ',';
-    if (!text || !*text)
-        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got nothing, expected a value", field->name);
-    tn_status st = tnp_alloc(ctx, count, sizeof *items, &items);
-    for (size_t i = 0; st == TN_OK && i < count; ++i) {
+    *count = 1;
+    for (const char *p = text; *p; ++p)
+        *count += *p == ',';
+    tn_status st = tnp_alloc(ctx, *count, sizeof *items, &items);
+    for (size_t i = 0; st == TN_OK && i < *count; ++i) {
         size_t length = strcspn(text, ",");
         if (!parse_real(text, length, &items[i]) || !within(field, items[i]))
             st = tnp_fail(ctx, TN_ERR_ARG, "option %s: got '%.*s', expected numbers from %s to %s joined by commas",
@@ -221,6 +252,19 @@ tn_status tnp_reals_parse(tn_ctx *ctx, const tn_field *field, const char *text, 
                           bound_text(field->hi, high, sizeof high));
         text += length + (text[length] == ',');
     }
+    *out = items;
+    return st;
+}
+
+tn_status tnp_reals_parse(tn_ctx *ctx, const tn_field *field, const char *text, tnp_reals *out, void **owned)
+{
+    size_t count = 0;
+    double *items = NULL;
+    if (!text || !*text)
+        return tnp_fail(ctx, TN_ERR_ARG, "option %s: got nothing, expected a value", field->name);
+    tn_status st = range_parse(ctx, field, text, &items, &count);
+    if (st == TN_OK && count == 0)
+        st = list_parse(ctx, field, text, &items, &count);
     if (st == TN_OK) {
         *out = (tnp_reals){items, count};
         *owned = items;

@@ -29,6 +29,7 @@ static void enter(tn_ctx *ctx, tnp_share part)
 tnp_share tnp_progress_begin(tn_ctx *ctx)
 {
     ctx->share = 0;
+    ctx->title[0] = '\0';
     enter(ctx, (tnp_share){0, 1});
     return ctx->part;
 }
@@ -47,6 +48,11 @@ tnp_share tnp_progress_part(tn_ctx *ctx, tnp_share whole, double from, double to
 
 /* ---- telling ---- */
 
+void tnp_progress_title(tn_ctx *ctx, const char *title)
+{
+    snprintf(ctx->title, sizeof ctx->title, "%s", title);
+}
+
 void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user)
 {
     ctx->progress = fn;
@@ -60,7 +66,7 @@ static tn_status tell(tn_ctx *ctx, const char *stage, double share)
     share = share < 1 ? share : 1;
     ctx->share = share > ctx->share ? share : ctx->share;
     if (ctx->progress)
-        ctx->progress(ctx->progress_user, stage, ctx->share);
+        ctx->progress(ctx->progress_user, ctx->title[0] ? ctx->title : stage, ctx->share);
     return tnp_cancelled(ctx);
 }
 

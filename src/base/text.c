@@ -176,6 +176,10 @@ void tnp_text_raw(tnp_text *text, const char *string)
 void tnp_text_quote(tnp_text *text, const char *string)
 {
     char piece[8];
+    if (!string) {
+        tnp_text_add(text, "null");
+        return;
+    }
     tnp_text_bytes(text, "\"", 1);
     for (size_t n; (n = tn_json_char(string, piece)) != 0; string += n)
         tnp_text_bytes(text, piece, strlen(piece));

@@ -28,7 +28,8 @@ void tnp_text_add_list(tnp_text *text, const char *format, va_list args) __attri
 void tnp_text_bytes(tnp_text *text, const char *bytes, size_t count);
 /* As it is. */
 void tnp_text_raw(tnp_text *text, const char *string);
-/* A JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD: the output is always valid JSON. */
+/* A JSON string with its quotes, null for none. Bytes that are not UTF-8 become U+FFFD: what is written is always valid
+ * JSON. */
 void tnp_text_quote(tnp_text *text, const char *string);
 /* A JSON list of such strings. */
 void tnp_text_quotes(tnp_text *text, const char *const *strings, size_t count);

@@ -11,7 +11,7 @@ typedef enum tnp_svm_loss { TNP_SVM_SQUARED_HINGE, TNP_SVM_HINGE } tnp_svm_loss;
 typedef enum tnp_class_weight { TNP_WEIGHT_NONE, TNP_WEIGHT_BALANCED } tnp_class_weight;
 typedef enum tnp_calibrate { TNP_CALIBRATE_AUTO, TNP_CALIBRATE_YES, TNP_CALIBRATE_NO } tnp_calibrate;
 
-/* Options of svm, svm-cv, ridge-cv and logistic; C and the weights of classes and rows also of the online methods. */
+/* Options of svm, logistic and the methods that end in -cv; C and the weights of classes and rows also of the online methods. */
 typedef struct tnp_learn_options {
     double cost;               /* C of 1/2 |w|^2 + C sum loss; 1, as LIBLINEAR and scikit-learn */
     int loss;                  /* tnp_svm_loss; squared hinge: smooth, and the default of LIBLINEAR */
@@ -22,8 +22,9 @@ typedef struct tnp_learn_options {
     double gap;                /* stop when the certified distance from the optimum is below this part of it; 1e-4 */
     size_t max_passes;         /* over the rows (steps of logistic); 1000: only the hinge at a large C comes near */
     size_t folds;              /* of a cross-validation; 5, as in the evidence paper */
-    tnp_reals grid;            /* values tried by a cross-validation; none: the paper's */
-    int calibrate;             /* tnp_calibrate; auto: where held-out scores are there anyway */
+    double holdout;            /* share of the rows to choose or to judge by instead; 0: none */
+    tnp_reals grid; /* values tried by a cross-validation; none: found from the rows, of lambda the paper's */
+    int calibrate;  /* tnp_calibrate; auto: where held-out scores are there anyway */
 } tnp_learn_options;
 
 void tnp_learn_options_default(tnp_learn_options *options);

@@ -2,9 +2,9 @@
  *
  * tn_map_learn: data sets to the map of an additive kernel, one call a step.
  *
- *   count the entries of all sets -> scale -> B, what can be told apart of the basis on them     learn/map/map_moments.c
- *   a set: rows through the map with W = B -> one machine per class -> A' += V'V''              learn/linear, learn/map
- *   A = B A' B' -> P, singular values -> W                                                       learn/map/map_learn.c
+ *   count the entries of all sets -> scale -> B, what can be told apart of the basis on them    learn/map/map_moments.c
+ *   a set: rows through the map with W = B -> one machine per class -> A' += V'V''             learn/linear, learn/map
+ *   A = B A' B' -> P, singular values -> W                                                      learn/map/map_learn.c
  *
  * The features of a set, functions x columns wide, are read block by block for the products of rows and once more for
  * the weights where the machines go by these products, which is nearly always; they are never whole in memory then. */

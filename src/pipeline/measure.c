@@ -127,6 +127,12 @@ tn_status tnp_measure_each(tn_ctx *ctx, const tnp_task *task, const size_t *rows
     return measure_held_out(ctx, task, false, rows, count, scores, &all, each);
 }
 
+tn_status tnp_measure_valid(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
+                            double *value)
+{
+    return measure(ctx, arg, NULL, rows, count, scores, value, NULL);
+}
+
 tn_status tnp_measure_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
                                double *value)
 {
@@ -179,6 +185,10 @@ tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
     const tnp_task *task = c->selection->task;
     tn_fit_info *info = c->info;
     bool cv = tnp_method_of(c->options->method)->cross_validates;
+    if (cv && c->options->learn.holdout > 0) {
+        info->folds = 1;
+        return TN_OK;
+    }
     tn_status st = tnp_folds_for(ctx, &task->y, task->kind, c->options->learn.folds, &info->folds);
     if (st != TN_OK)
         return st;
@@ -191,9 +201,42 @@ tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
     return info->folds == 0 ? tnp_say_no_probabilities(ctx, c, 0) : TN_OK;
 }
 
-void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross)
+tn_status tnp_make_folds(tn_ctx *ctx, const tnp_chosen *c, uint32_t **out)
+{
+    const tnp_task *task = c->selection->task;
+    size_t seed = c->options->rank.seed, folds = c->info->folds;
+    if (folds > 1)
+        return tnp_folds_new(ctx, &task->y, task->kind, folds, seed, out);
+    return tnp_holdout_new(ctx, &task->y, task->kind, c->options->learn.holdout, seed, out, &c->info->validation_rows);
+}
+
+void tnp_keep_validation(tn_fit_info *info, const char *by, tn_task task, size_t rows)
+{
+    double p = info->validation_value;
+    info->validation = by;
+    info->validation_metric = tnp_metric_name(task);
+    info->validation_rows = rows;
+    if (task == TN_TASK_MULTICLASS && isnan(info->validation_se)) /* a share of rows that are right */
+        info->validation_se = sqrt(p * (1 - p) / (double)rows);
+}
+
+/* The figure of rows that are no folds is that of the best value. */
+static void keep_best(const tnp_chosen *c, const tnp_cross *cross, size_t rows)
 {
     tn_fit_info *info = c->info;
+    info->validation_value = cross->best < cross->count ? cross->mean[cross->best] : (double)NAN;
+    info->validation_se = cross->best < cross->count ? cross->se[cross->best] : (double)NAN;
+    tnp_keep_validation(info, c->options->valid.count > 0 ? "valid" : "holdout", c->selection->task->kind, rows);
+}
+
+void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross, size_t rows)
+{
+    tn_fit_info *info = c->info;
+    if (rows > 0)
+        keep_best(c, cross, rows);
+    info->grid_skipped = cross->skipped;
+    info->grid_added = cross->added;
+    info->grid_found = c->options->learn.grid.count == 0 && cross->capacity > cross->planned;
     info->grid_count = cross->count;
     info->grid_best = cross->best;
     info->grid = cross->grid;
@@ -201,7 +244,8 @@ void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross)
     info->grid_se = cross->se;
     info->grid_metric = tnp_metric_name(c->selection->task->kind);
     if (cross->best == SIZE_MAX)
-        info->grid_note = "no fold holds a class that the rows outside it tell from others";
+        info->grid_note = rows > 0 ? "no row that was held out can judge"
+                                   : "no fold holds a class that the rows outside it tell from others";
     cross->grid = cross->mean = cross->se = NULL; /* the info's now */
 }
 

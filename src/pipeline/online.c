@@ -197,11 +197,7 @@ static tn_status open_validation(tn_ctx *ctx, online_job *job)
     const tnp_chosen *c = job->chosen;
     const tnp_valid *valid = &c->options->valid;
     size_t k = c->labels->classes;
-    TN_TRY(tn_rows_agree(ctx, valid->features, valid->count, valid->labels));
-    if (valid->labels->task != c->selection->task->kind)
-        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: %s labels, but those of the training rows are %s", valid->labels->path,
-                        tn_task_name(valid->labels->task), tn_task_name(c->selection->task->kind)));
-    TN_TRY(tn_labels_map(ctx, valid->labels, (const char *const *)c->labels->names, k));
+    TN_TRY(tnp_valid_check(ctx, valid, c->labels));
     TN_TRY(tn_scorer_new(ctx, job->probe, valid->features, valid->count, (tn_nan_policy)c->options->rank.nan,
                          &job->scorer));
     size_t rows = valid->labels->task == TN_TASK_MULTILABEL ? tn_scorer_rows(job->scorer) : BLOCK;

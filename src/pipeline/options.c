@@ -26,7 +26,7 @@ static const tn_field *object_fields(size_t *count)
 {
     static const tn_field fields[] = {
         {"valid", TN_FIELD_FEATURES, offsetof(tnp_valid, features), 0, 0, "features",
-         "the same representations of other rows, to choose the pass and, with tune, C and eta by"},
+         "the same representations of other rows, to choose and to judge by"},
         {"valid-labels", TN_FIELD_LABELS, offsetof(tnp_valid, labels), 0, 0, "labels", "the labels of valid"},
         {"from", TN_FIELD_HEAD, offsetof(tnp_fit_options, from) - offsetof(tnp_fit_options, valid), 0, 0, "a head",
          "go on from this head, whose classes come first in the labels"},

@@ -29,7 +29,7 @@ typedef struct tnp_rank_options {
 void tnp_rank_options_default(tnp_rank_options *options);
 const tn_field *tnp_rank_fields(size_t *count);
 
-/* Rows to choose by, for the online methods. Sources are matched by name. labels are rewritten over the classes of the
+/* Rows to choose and to judge by. Sources are matched by name. labels are rewritten over the classes of the
  * training labels (tn_labels_map): one that is not among them is TN_ERR_DATA. They then belong to the context of the
  * call, and must be freed before it. */
 typedef struct tnp_valid {
@@ -56,7 +56,7 @@ typedef struct tnp_fit_options {
     tnp_real_or_word threshold; /* multi-label: a tnp_threshold_rule, with FIXED the number; auto */
     tnp_learn_options learn;
     tnp_online_options online;
-    tnp_valid valid; /* online methods: borrowed until return; of 0 representations: none */
+    tnp_valid valid; /* borrowed until return; of 0 representations: none */
     /* Online methods: a head to go on from, borrowed until return; NULL: from zero. The labels must have its classes
      * first, in its order (tn_labels_join); classes that come after them begin at zero. */
     const tn_head *from;

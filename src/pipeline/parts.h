@@ -118,11 +118,16 @@ struct tnp_chosen {
     double begin;       /* seconds, when the call began */
 };
 
+/* A fit on the rows at hand (pipeline.c): tnp_fit without its checks, figures of validation rows, and beginning and end
+ * of its progress. */
+tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                       const tnp_fit_options *options, tn_fit_info **info, tn_head **head);
+
 /* Method auto: the best of the others by rows that were held out; race_auto.c. */
 tn_status tnp_train_auto(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods evidence and ridge-cv: the ridge head of the set, lambda by rule or by cross-validation. */
 tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
-/* Methods svm, svm-cv and logistic. */
+/* Methods svm, svm-cv, logistic and logistic-cv. */
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods perceptron to scw2. */
 tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
@@ -143,12 +148,30 @@ tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *row
 const char *tnp_metric_name(tn_task task);
 /* Whether a multi-label head is to have the thresholds of the largest F1. */
 bool tnp_wants_f1(const tnp_chosen *chosen);
-/* The number of folds that the rows allow, into info->folds, and what is to be said of it. */
+/* The number of folds that the rows allow, into info->folds, and what is to be said of it; a method that chooses by a
+ * hold-out has one. Then the folds themselves, the caller's, free with tnp_free. */
 tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *chosen);
+tn_status tnp_make_folds(tn_ctx *ctx, const tnp_chosen *chosen, uint32_t **out);
+
+/* ---- validation rows (validate.c) ---- */
+
+/* Rows and task of option valid agree with each other and with the training labels, whose classes its labels get. */
+tn_status tnp_valid_check(tn_ctx *ctx, const tnp_valid *valid, const tn_labels *labels);
+/* Those of its rows that can judge, as a task; TN_ERR_DATA where there is none. Free with tnp_task_free. */
+tn_status tnp_valid_open(tn_ctx *ctx, const tnp_chosen *chosen, tnp_task **out);
+/* Scores (task rows, classes) of them by a head, less the offsets of the task. */
+tn_status tnp_valid_scores(tn_ctx *ctx, const tnp_valid *valid, const tnp_task *task, const tn_head *head,
+                           float *scores);
+/* A tnp_measure_fn; arg is their tnp_task: every row of it was out of the training. */
+tn_status tnp_measure_valid(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
+                            double *value);
+/* What the figure info->validation_value is and by how many rows; its standard error where there is one. */
+void tnp_keep_validation(tn_fit_info *info, const char *by, tn_task task, size_t rows);
+
 /* A temperature of 0, where one was to be fitted: TN_ERR_DATA when the user insists, else a note. */
 tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *chosen, double temperature);
-/* Moves the grid and its figures into the info. */
-void tnp_keep_cross(const tnp_chosen *chosen, tnp_cross *cross);
+/* Moves the grid and its figures into the info. rows: those that judged, where they are no folds; else 0. */
+void tnp_keep_cross(const tnp_chosen *chosen, tnp_cross *cross, size_t rows);
 /* Options and the table that tells of them. */
 typedef struct tnp_option_table {
     const tn_field *(*fields)(size_t *count);

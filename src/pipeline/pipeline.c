@@ -295,8 +295,8 @@ static tn_status fix_threshold(tn_ctx *ctx, const tnp_fit_options *o, tn_fit_inf
     return st;
 }
 
-tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
-                  const tnp_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
+tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                       const tnp_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
 {
     tn_status st = TN_OK;
     prepared s = {0};
@@ -308,8 +308,7 @@ tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count,
     tn_head *head = NULL;
     const tn_feed **feeds = NULL;
     double begin = tnp_seconds(), choice = 0;
-    tnp_share whole = tnp_progress_begin(ctx);
-    TN_TRY(tnp_check_fit(ctx, options));
+    tnp_share whole = tnp_progress_now(ctx);
     (void)tnp_progress_part(ctx, whole, 0, SURVEY);
     TN_TRY(prepare(ctx, features, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
                    options->from != NULL, &s));
@@ -331,10 +330,8 @@ tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count,
     TN_TRY(tnp_method_of(options->method)->train(ctx, &chosen, &head));
     TN_TRY(fix_threshold(ctx, options, info, head));
     TN_TRY(tnp_head_check(ctx, head));
-    TN_TRY(tnp_progress_end(ctx));
     TN_TRY(tnp_fit_info_steps(ctx, s.candidates, search, info));
     tnp_ranking_sort(info->ranking);
-    info->seconds = info->ranking->seconds = tnp_seconds() - begin;
     *info_out = info;
     *head_out = head;
     info = NULL;

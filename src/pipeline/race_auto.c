@@ -39,6 +39,8 @@ tn_status tnp_train_entry(tn_ctx *ctx, const tnp_chosen *c, const tnp_course *co
     chosen.options = &options;
     options.method = entry->who->method;
     options.threshold.word = TNP_THRESHOLD_NONE;
+    options.learn.holdout = 0;
+    options.valid = (tnp_valid){NULL, 0, NULL}; /* judge the head when it is there */
     entry->who->settle(course, entry, &options);
     forget_training(c->info);
     c->info->method = tnp_method_of(options.method)->uses.word;

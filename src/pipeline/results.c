@@ -152,15 +152,15 @@ static tn_status check_fields(tn_ctx *ctx, const tnp_fit_options *options)
 static tn_status check_online(tn_ctx *ctx, const tnp_fit_options *options)
 {
     const tnp_online_options *online = &options->online;
-    const char *asked = options->valid.count > 0 ? "valid"
-                        : options->from          ? "from"
-                        : online->tune           ? "tune"
-                        : *online->checkpoint    ? "checkpoint"
-                                                 : NULL;
+    const char *asked = options->from ? "from" : online->tune ? "tune" : *online->checkpoint ? "checkpoint" : NULL;
     if (asked && tnp_method_of(options->method)->uses.family != TNP_FAMILY_ONLINE)
         return tnp_fail(ctx, TN_ERR_ARG, "option %s is for the online methods, perceptron to scw2", asked);
     if ((options->valid.count > 0) != (options->valid.labels != NULL))
         return tnp_fail(ctx, TN_ERR_ARG, "option valid and option valid-labels go together, got one of them");
+    if (options->valid.count > 0 && options->learn.holdout > 0)
+        return tnp_fail(ctx, TN_ERR_ARG, "option valid and option holdout: got both, expected one of them");
+    if (options->learn.holdout >= 1)
+        return tnp_fail(ctx, TN_ERR_ARG, "option holdout: got 1, expected a share below it: some rows must train");
     if (online->average && online->no_average)
         return tnp_fail(ctx, TN_ERR_ARG, "option average and option no-average: got both, expected one of them");
     return TN_OK;
@@ -203,6 +203,7 @@ tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates,
     TN_TRY(tnp_ranking_new(ctx, task, candidates, &info->ranking));
     info->classes = task->y.classes;
     info->cost = info->objective = info->gap = info->eta = NAN;
+    info->validation_value = info->validation_se = NAN;
     info->converged = true;
     info->method = tnp_method_of(options->method)->uses.word;
     *out = info;

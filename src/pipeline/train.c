@@ -101,129 +101,7 @@ static void finish_bias(const tnp_task *task, tn_head *head)
         head->bias[c] = (float)(task->constant[c] ? constant_value(task, c) : (double)head->bias[c] + task->offset[c]);
 }
 
-/* ---- lambda ---- */
-
-/* Infinite where no row can be left out: nothing then speaks for less. */
-static tn_status loo_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, double *lambda)
-{
-    tnp_loo *loo = NULL;
-    *lambda = INFINITY;
-    if (!c->selection->sample)
-        return TN_OK;
-    tn_status st = tnp_loo_of_set(ctx, c->selection, ridge, c->members, c->count, &loo);
-    if (st == TN_OK)
-        st = tnp_loo_lambda(ctx, loo, ridge->spectrum, lambda);
-    tnp_loo_free(loo);
-    return st;
-}
-
-/* A class of many that gains nothing by itself must still be told from the others, which have weights: it takes the
- * lambda that is best for all of them, and where there is none such the others' weights are not to be compared either.
- * */
-static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
-{
-    double shared = tnp_shared_or_null(e);
-    if (task->kind != TN_TASK_MULTICLASS || e->null_classes == 0)
-        return e->lambda[k];
-    return isfinite(shared) && isfinite(e->lambda[k]) ? e->lambda[k] : shared;
-}
-
-/* lambda (classes) by the rule the options name. */
-static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
-{
-    static const char *const words[] = {
-        [TNP_LAMBDA_AUTO] = "auto", [TNP_LAMBDA_SHARED] = "shared", [TNP_LAMBDA_PER_CLASS] = "per-class",
-        [TNP_LAMBDA_GCV] = "gcv",   [TNP_LAMBDA_LOO] = "loo",       [TNP_LAMBDA_FIXED] = "fixed"};
-    const tnp_task *task = c->selection->task;
-    double one = c->options->lambda.value;
-    tnp_lambda_rule rule = (tnp_lambda_rule)c->options->lambda.word;
-    tn_status st = TN_OK;
-    if (rule == TNP_LAMBDA_AUTO)
-        rule = task->kind == TN_TASK_MULTICLASS ? TNP_LAMBDA_SHARED : TNP_LAMBDA_PER_CLASS;
-    if (rule == TNP_LAMBDA_SHARED)
-        one = tnp_shared_or_null(evidence);
-    if (st == TN_OK && rule == TNP_LAMBDA_GCV)
-        st = tnp_gcv_lambda(ctx, ridge->spectrum, ridge->rows, ridge->intercept, task->constant, &one);
-    if (st == TN_OK && rule == TNP_LAMBDA_LOO)
-        st = loo_lambda(ctx, c, ridge, &one);
-    for (size_t k = 0; st == TN_OK && k < ridge->classes; ++k)
-        c->info->lambda[k] = task->constant[k]              ? INFINITY
-                             : rule == TNP_LAMBDA_PER_CLASS ? own_lambda(task, evidence, k)
-                                                            : one;
-    c->info->lambda_rule = words[rule];
-    return st;
-}
-
-/* One lambda by cross-validated quality; *found: some fold could judge. */
-static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, bool *found)
-{
-    tn_status st = TN_OK;
-    const tnp_task *task = c->selection->task;
-    const tnp_learn_options *learn = &c->options->learn;
-    double standard[21], *grid = NULL;
-    size_t count = 0;
-    uint32_t *fold = NULL;
-    tnp_cross *cross = NULL;
-    tnp_design *design = NULL;
-    for (int i = 0; i < 21; ++i)
-        standard[i] = ldexp(1, i - 10); /* the paper's: 2^-10 .. 2^10 */
-    TN_TRY(tnp_grid_new(ctx, &learn->grid, standard, 21, &grid, &count));
-    TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, c->info->folds, c->options->rank.seed, &fold));
-    TN_TRY(tnp_cross_new(ctx, grid, count, c->info->folds, &cross));
-    TN_TRY(tnp_design_new(ctx, c->feeds, c->count, 0, &design));
-    TN_TRY(tnp_ridge_cv_wide(ctx, design, &task->y, c->options->rank.evidence.intercept,
-                             ridge->wide ? ridge->mean : NULL, fold, tnp_measure_rows, (void *)(uintptr_t)task, cross));
-    *found = cross->best < cross->count;
-    for (size_t k = 0; *found && k < task->y.classes; ++k)
-        c->info->lambda[k] = task->constant[k] ? INFINITY : cross->grid[cross->best];
-    c->info->lambda_rule = "cv";
-    tnp_keep_cross(c, cross);
-done:
-    tnp_free(grid);
-    tnp_free(fold);
-    tnp_cross_free(cross);
-    tnp_design_free(design);
-    return st;
-}
-
-/* ---- the head ---- */
-
-/* lambda (classes) into the info; what the folds cannot tell the evidence must. */
-static tn_status choose_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
-{
-    tn_status st = TN_OK;
-    bool found = false;
-    TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
-    if (tnp_method_of(c->options->method)->cross_validates) {
-        TN_TRY(tnp_plan_folds(ctx, c));
-        if (c->info->folds > 0) {
-            tnp_share whole = tnp_progress_now(ctx);
-            (void)tnp_progress_part(ctx, whole, 0, 0.8);
-            TN_TRY(lambda_by_cv(ctx, c, ridge, &found));
-            (void)tnp_progress_part(ctx, whole, 0.8, 1);
-        }
-    }
-    if (!found)
-        TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));
-done:
-    return st;
-}
-
-/* The class means that the head takes and their share in it: all where lambda is infinite, half where the user left the
- * rule to us and classes have few rows. */
-static tn_status choose_means(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_class_means **means)
-{
-    tn_status st = TN_OK;
-    bool ours = c->options->method == TNP_METHOD_EVIDENCE && c->options->lambda.word == TNP_LAMBDA_AUTO;
-    TN_TRY(tnp_means_of_null(ctx, c->selection, c->feeds, c->count, ridge, c->info->lambda, means));
-    c->info->class_means = *means ? 1 : 0;
-    if (ours && !*means)
-        TN_TRY(tnp_means_of_few(ctx, c->selection, c->feeds, c->count, ridge, c->info->lambda, means));
-    if (*means && c->info->class_means == 0)
-        c->info->class_means = TNP_HALF;
-done:
-    return st;
-}
+/* ---- weights at a lambda ---- */
 
 /* weight and bias of the head become a mean of what they are and of the class means'. */
 static tn_status mix_means(tn_ctx *ctx, const tnp_class_means *means, double share, tn_head *head)
@@ -240,31 +118,6 @@ static tn_status mix_means(tn_ctx *ctx, const tnp_class_means *means, double sha
 done:
     tnp_free(weight);
     tnp_free(bias);
-    return st;
-}
-
-/* Temperature and thresholds from leave-one-out scores of the head itself. */
-static tn_status settle_by_loo(tn_ctx *ctx, const tnp_chosen *c, const double *wide, bool calibrate, tn_head *head)
-{
-    tn_status st = TN_OK;
-    float *scores = NULL;
-    const tnp_sample *sample = c->selection->sample;
-    size_t size = sample->count * head->classes;
-    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
-    for (size_t i = 0; i < size; ++i)
-        scores[i] = (float)wide[i];
-    TN_TRY(tnp_hide_left_out(ctx, c->selection->task, sample->rows, sample->count, scores));
-    if (calibrate)
-        TN_TRY(tnp_temperature_fit(ctx, &c->selection->task->y, head->task, head->threshold, sample->rows,
-                                   sample->count, sample->weight, scores, &head->temperature));
-    if (tnp_wants_f1(c)) {
-        TN_TRY(tnp_head_add_thresholds(ctx, head));
-        TN_TRY(tnp_f1_thresholds(ctx, &c->selection->task->y, sample->rows, sample->count, scores, head->threshold,
-                                 head->thresholds));
-        c->info->threshold_rule = "f1";
-    }
-done:
-    tnp_free(scores);
     return st;
 }
 
@@ -321,6 +174,229 @@ done:
     return st;
 }
 
+/* Weights and intercepts at info->lambda, mixed with class means where there are some. */
+static tn_status fill_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_class_means *means,
+                            tn_head *head)
+{
+    tn_status st = TN_OK;
+    tnp_ridge centred = *ridge;
+    if (!ridge->intercept &&
+        !means) /* class means without an intercept are directions from zero: they have no centre */
+        TN_TRY(centre_without_intercept(ctx, c, head));
+    centred.centre = ridge->intercept ? NULL : head->centre;
+    TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
+    if (ridge->intercept && !means && rounds_bias(ridge, head->bias))
+        TN_TRY(centre_all(ctx, c, ridge, head));
+    if (means)
+        TN_TRY(mix_means(ctx, means, c->info->class_means, head));
+    finish_bias(c->selection->task, head);
+done:
+    return st;
+}
+
+/* ---- lambda ---- */
+
+/* Infinite where no row can be left out: nothing then speaks for less. */
+static tn_status loo_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, double *lambda)
+{
+    tnp_loo *loo = NULL;
+    *lambda = INFINITY;
+    if (!c->selection->sample)
+        return TN_OK;
+    tn_status st = tnp_loo_of_set(ctx, c->selection, ridge, c->members, c->count, &loo);
+    if (st == TN_OK)
+        st = tnp_loo_lambda(ctx, loo, ridge->spectrum, lambda);
+    tnp_loo_free(loo);
+    return st;
+}
+
+/* A class of many that gains nothing by itself must still be told from the others, which have weights: it takes the
+ * lambda that is best for all of them, and where there is none such the others' weights are not to be compared either.
+ * */
+static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
+{
+    double shared = tnp_shared_or_null(e);
+    if (task->kind != TN_TASK_MULTICLASS || e->null_classes == 0)
+        return e->lambda[k];
+    return isfinite(shared) && isfinite(e->lambda[k]) ? e->lambda[k] : shared;
+}
+
+/* lambda (classes) by the rule the options name. */
+static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
+{
+    static const char *const words[] = {
+        [TNP_LAMBDA_AUTO] = "auto", [TNP_LAMBDA_SHARED] = "shared", [TNP_LAMBDA_PER_CLASS] = "per-class",
+        [TNP_LAMBDA_GCV] = "gcv",   [TNP_LAMBDA_LOO] = "loo",       [TNP_LAMBDA_FIXED] = "fixed"};
+    const tnp_task *task = c->selection->task;
+    double one = c->options->lambda.value;
+    tnp_lambda_rule rule = (tnp_lambda_rule)c->options->lambda.word;
+    tn_status st = TN_OK;
+    if (rule == TNP_LAMBDA_AUTO)
+        rule = task->kind == TN_TASK_MULTICLASS ? TNP_LAMBDA_SHARED : TNP_LAMBDA_PER_CLASS;
+    if (rule == TNP_LAMBDA_SHARED)
+        one = tnp_shared_or_null(evidence);
+    if (st == TN_OK && rule == TNP_LAMBDA_GCV)
+        st = tnp_gcv_lambda(ctx, ridge->spectrum, ridge->rows, ridge->intercept, task->constant, &one);
+    if (st == TN_OK && rule == TNP_LAMBDA_LOO)
+        st = loo_lambda(ctx, c, ridge, &one);
+    for (size_t k = 0; st == TN_OK && k < ridge->classes; ++k)
+        c->info->lambda[k] = task->constant[k]              ? INFINITY
+                             : rule == TNP_LAMBDA_PER_CLASS ? own_lambda(task, evidence, k)
+                                                            : one;
+    c->info->lambda_rule = words[rule];
+    return st;
+}
+
+/* One lambda for all classes that have one. */
+static void set_lambda(const tnp_chosen *c, double one)
+{
+    const tnp_task *task = c->selection->task;
+    for (size_t k = 0; k < task->y.classes; ++k)
+        c->info->lambda[k] = task->constant[k] ? INFINITY : one;
+}
+
+/* Qualities of the grid by folds or a hold-out. */
+static tn_status judge_by_folds(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_cross *cross)
+{
+    tn_status st = TN_OK;
+    const tnp_task *task = c->selection->task;
+    uint32_t *fold = NULL;
+    tnp_design *design = NULL;
+    TN_TRY(tnp_make_folds(ctx, c, &fold));
+    TN_TRY(tnp_design_new(ctx, c->feeds, c->count, 0, &design));
+    TN_TRY(tnp_ridge_cv_wide(ctx, design, &task->y, c->options->rank.evidence.intercept,
+                             ridge->wide ? ridge->mean : NULL, fold, tnp_measure_rows, (void *)(uintptr_t)task, cross));
+done:
+    tnp_free(fold);
+    tnp_design_free(design);
+    return st;
+}
+
+/* By the rows of option valid: the head of all rows at every lambda. */
+static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_task *valid,
+                                tnp_cross *cross)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    float *scores = NULL;
+    size_t *rows = NULL, n = valid->y.rows;
+    tnp_share whole = tnp_progress_now(ctx);
+    TN_TRY(tnp_alloc_raw(ctx, n * valid->y.classes, sizeof *scores, &scores));
+    TN_TRY(tnp_alloc_raw(ctx, n, sizeof *rows, &rows));
+    for (size_t i = 0; i < n; ++i)
+        rows[i] = i;
+    for (size_t g = 0; g < cross->count; ++g) {
+        TN_TRY(tnp_progress_step(ctx, whole, "validation", g, cross->count));
+        set_lambda(c, cross->grid[g]);
+        TN_TRY(tnp_begin_head(ctx, c, &head));
+        TN_TRY(fill_ridge(ctx, c, ridge, NULL, head));
+        TN_TRY(tnp_valid_scores(ctx, &c->options->valid, valid, head, scores));
+        TN_TRY(tnp_measure_valid(ctx, (void *)(uintptr_t)valid, rows, n, scores, &cross->value[g]));
+        tn_head_free(head);
+        head = NULL;
+    }
+    tnp_cross_finish(cross, true);
+done:
+    tn_head_free(head);
+    tnp_free(scores);
+    tnp_free(rows);
+    return st;
+}
+
+/* One lambda by the quality on rows that are held out; *found: some could judge. */
+static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, bool *found)
+{
+    tn_status st = TN_OK;
+    double standard[21], *grid = NULL;
+    size_t count = 0;
+    tnp_cross *cross = NULL;
+    tnp_task *valid = NULL;
+    for (int i = 0; i < 21; ++i)
+        standard[i] = ldexp(1, i - 10); /* the paper's: 2^-10 .. 2^10 */
+    TN_TRY(tnp_grid_new(ctx, &c->options->learn.grid, standard, 21, &grid, &count));
+    TN_TRY(tnp_cross_new(ctx, grid, count, tnp_max(c->info->folds, 1), &cross));
+    if (c->options->valid.count > 0) {
+        TN_TRY(tnp_valid_open(ctx, c, &valid));
+        TN_TRY(judge_by_valid(ctx, c, ridge, valid, cross));
+    } else {
+        TN_TRY(judge_by_folds(ctx, c, ridge, cross));
+    }
+    *found = cross->best < cross->count;
+    if (*found)
+        set_lambda(c, cross->grid[cross->best]);
+    c->info->lambda_rule = "cv";
+    tnp_keep_cross(c, cross, valid ? valid->y.rows : c->info->validation_rows);
+done:
+    tnp_free(grid);
+    tnp_cross_free(cross);
+    tnp_task_free(valid);
+    return st;
+}
+
+/* lambda (classes) into the info; what the folds cannot tell the evidence must. */
+static tn_status choose_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
+{
+    tn_status st = TN_OK;
+    bool found = false;
+    TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
+    if (tnp_method_of(c->options->method)->cross_validates) {
+        bool valid = c->options->valid.count > 0;
+        if (!valid)
+            TN_TRY(tnp_plan_folds(ctx, c));
+        if (valid || c->info->folds > 0) {
+            tnp_share whole = tnp_progress_now(ctx);
+            (void)tnp_progress_part(ctx, whole, 0, 0.8);
+            TN_TRY(lambda_by_cv(ctx, c, ridge, &found));
+            (void)tnp_progress_part(ctx, whole, 0.8, 1);
+        }
+    }
+    if (!found)
+        TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));
+done:
+    return st;
+}
+
+/* The class means that the head takes and their share in it: all where lambda is infinite, half where the user left the
+ * rule to us and classes have few rows. */
+static tn_status choose_means(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_class_means **means)
+{
+    tn_status st = TN_OK;
+    bool ours = c->options->method == TNP_METHOD_EVIDENCE && c->options->lambda.word == TNP_LAMBDA_AUTO;
+    TN_TRY(tnp_means_of_null(ctx, c->selection, c->feeds, c->count, ridge, c->info->lambda, means));
+    c->info->class_means = *means ? 1 : 0;
+    if (ours && !*means)
+        TN_TRY(tnp_means_of_few(ctx, c->selection, c->feeds, c->count, ridge, c->info->lambda, means));
+    if (*means && c->info->class_means == 0)
+        c->info->class_means = TNP_HALF;
+done:
+    return st;
+}
+
+/* Temperature and thresholds from leave-one-out scores of the head itself. */
+static tn_status settle_by_loo(tn_ctx *ctx, const tnp_chosen *c, const double *wide, bool calibrate, tn_head *head)
+{
+    tn_status st = TN_OK;
+    float *scores = NULL;
+    const tnp_sample *sample = c->selection->sample;
+    size_t size = sample->count * head->classes;
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
+    for (size_t i = 0; i < size; ++i)
+        scores[i] = (float)wide[i];
+    TN_TRY(tnp_hide_left_out(ctx, c->selection->task, sample->rows, sample->count, scores));
+    if (calibrate)
+        TN_TRY(tnp_temperature_fit(ctx, &c->selection->task->y, head->task, head->threshold, sample->rows,
+                                   sample->count, sample->weight, scores, &head->temperature));
+    if (tnp_wants_f1(c)) {
+        TN_TRY(tnp_head_add_thresholds(ctx, head));
+        TN_TRY(tnp_f1_thresholds(ctx, &c->selection->task->y, sample->rows, sample->count, scores, head->threshold,
+                                 head->thresholds));
+        c->info->threshold_rule = "f1";
+    }
+done:
+    tnp_free(scores);
+    return st;
+}
+
 /* Leave-one-out of the head that is saved, and its temperature. The figures of the chosen set are at the shared lambda:
  * another one, or class means, have figures of their own. */
 static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_class_means *means,
@@ -350,23 +426,13 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     tn_head *head = NULL;
     tnp_class_means *means = NULL;
     const tnp_ridge *ridge = c->ridge;
-    tnp_ridge centred = *ridge;
     TN_TRY(choose_lambda(ctx, c, ridge, c->evidence));
     TN_TRY(choose_means(ctx, c, ridge, &means));
     TN_TRY(tnp_begin_head(ctx, c, &head));
     TN_TRY(tnp_head_add_ridge(ctx, head));
-    if (!ridge->intercept &&
-        !means) /* class means without an intercept are directions from zero: they have no centre */
-        TN_TRY(centre_without_intercept(ctx, c, head));
-    centred.centre = ridge->intercept ? NULL : head->centre;
-    TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
-    if (ridge->intercept && !means && rounds_bias(ridge, head->bias))
-        TN_TRY(centre_all(ctx, c, ridge, head));
-    if (means)
-        TN_TRY(mix_means(ctx, means, c->info->class_means, head));
+    TN_TRY(fill_ridge(ctx, c, ridge, means, head));
     TN_TRY(tnp_ridge_precisions(ctx, ridge, c->info->lambda, head->alpha, head->beta));
     memcpy(head->lambda, c->info->lambda, ridge->classes * sizeof *head->lambda);
-    finish_bias(c->selection->task, head);
     TN_TRY(judge_head(ctx, c, ridge, means, head));
     c->info->temperature = head->temperature;
     *out = head;

@@ -481,30 +481,24 @@ static tn_status run(tn_ctx *ctx, request *job)
     return st == TN_OK ? still_there(ctx, job->features, low, high) : st;
 }
 
+static tn_status read_part(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start, size_t count,
+                           size_t col0, size_t cols, sink out)
+{
+    request job = {
+        .features = features, .index = index, .start = start, .count = count, .col0 = col0, .cols = cols, .out = out};
+    return run(ctx, &job);
+}
+
 tn_status tn_features_read(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start, size_t count,
                            size_t col0, size_t cols, float *out)
 {
-    request job = {.features = features,
-                   .index = index,
-                   .start = start,
-                   .count = count,
-                   .col0 = col0,
-                   .cols = cols,
-                   .out = {.narrow = out}};
-    return run(ctx, &job);
+    return read_part(ctx, features, index, start, count, col0, cols, (sink){.narrow = out});
 }
 
 tn_status tn_features_read_wide(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start,
                                 size_t count, size_t col0, size_t cols, double *out)
 {
-    request job = {.features = features,
-                   .index = index,
-                   .start = start,
-                   .count = count,
-                   .col0 = col0,
-                   .cols = cols,
-                   .out = {.wide = out}};
-    return run(ctx, &job);
+    return read_part(ctx, features, index, start, count, col0, cols, (sink){.wide = out});
 }
 
 tn_status tnp_features_read_then(tn_ctx *ctx, const tn_features *features, const size_t *index, size_t start,

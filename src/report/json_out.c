@@ -138,7 +138,25 @@ static void add_grid(tnp_text *text, const tn_fit_info *info)
         tnp_text_value(text, "se", info->grid_se[g]);
         tnp_text_add(text, ",\"best\":%s}", g == info->grid_best ? "true" : "false");
     }
-    tnp_text_add(text, "],\"folds\":%zu}", info->folds);
+    tnp_text_add(text, "],\"folds\":%zu", info->folds);
+    if (!info->lambda)
+        tnp_text_add(text, ",\"found\":%s,\"skipped\":%zu,\"added\":%zu", info->grid_found ? "true" : "false",
+                     info->grid_skipped, info->grid_added);
+    tnp_text_add(text, "}");
+}
+
+/* How good the head is on rows that it was not trained on, or that the choice was made by. */
+static void add_validation(tnp_text *text, const tn_fit_info *info)
+{
+    if (!info->validation)
+        return;
+    tnp_text_add(text, ",\"validation\":{\"by\":");
+    tnp_text_quote(text, info->validation);
+    add_count(text, "rows", info->validation_rows);
+    add_string(text, "metric", info->validation_metric);
+    tnp_text_value(text, "value", info->validation_value);
+    tnp_text_value(text, "se", info->validation_se);
+    tnp_text_add(text, "}");
 }
 
 /* What few rows leave without a figure, and why; nothing where all is there. */
@@ -191,14 +209,11 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
     add_figures(&text, info->chosen);
     add_lambda(&text, info);
     tnp_text_value(&text, "seconds", info->seconds);
-    tnp_text_add(&text, ",\"model\":");
-    if (model)
-        tnp_text_quote(&text, model);
-    else
-        tnp_text_add(&text, "null");
+    add_string(&text, "model", model);
     add_string(&text, "method", info->method);
     add_training(&text, info);
     add_grid(&text, info);
+    add_validation(&text, info);
     if (info->epoch_count != 0)
         add_epochs(&text, info);
     tnp_text_value(&text, "temperature", info->temperature > 0 ? info->temperature : (double)NAN);

@@ -178,7 +178,7 @@ static void add_grid(tnp_text *text, const tn_fit_info *info, bool color)
     tnp_table table;
     tnp_table_init(&table, text->ctx, "rrl");
     tnp_table_cell(&table, "%s", grid_name(info));
-    tnp_table_cell(&table, "cross-validated %s", info->grid_metric);
+    tnp_table_cell(&table, "%s %s", info->validation ? "validation" : "cross-validated", info->grid_metric);
     tnp_table_cell(&table, "best");
     for (size_t g = 0; g < info->grid_count; ++g) {
         tnp_table_cell(&table, "%.4g", info->grid[g]);
@@ -306,6 +306,22 @@ static void add_loo(tnp_text *text, const tn_fit_info *info)
         tnp_text_add(text, "LOO accuracy  - (%s)\n", info->loo_note);
 }
 
+static void add_validation(tnp_text *text, const tn_fit_info *info)
+{
+    bool held = info->validation && strcmp(info->validation, "holdout") == 0;
+    if (!info->validation)
+        return;
+    tnp_text_add(text, "validation    %s ", info->validation_metric);
+    if (isnan(info->validation_value))
+        tnp_text_add(text, "-");
+    else if (isnan(info->validation_se))
+        tnp_text_add(text, "%.4f", info->validation_value);
+    else
+        tnp_text_add(text, "%.4f ± %.4f", info->validation_value, info->validation_se);
+    tnp_text_add(text, " on %zu rows %s\n", info->validation_rows,
+                 held ? "held out; the head is then trained on all" : "that the head is not trained on");
+}
+
 static void add_choice(tnp_text *text, const tn_fit_info *info, const char *model, bool color)
 {
     const tn_candidate *c = info->chosen;
@@ -321,6 +337,7 @@ static void add_choice(tnp_text *text, const tn_fit_info *info, const char *mode
     const tn_tried *tried = tnp_race_chosen(info);
     tnp_text_add(text, "method        %s%s\n", tried ? "auto: " : "", tried ? tried->method : info->method);
     add_training(text, info);
+    add_validation(text, info);
     add_loo(text, info);
     if (info->temperature > 0)
         tnp_text_add(text, "probabilities yes, temperature %.4g\n", info->temperature);
@@ -393,12 +410,18 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
                      "Warning: the training did not reach the option gap that was asked for in %zu passes. "
                      "option max-passes allows more.\n",
                      info->passes);
+    if (info->grid_skipped > 0)
+        tnp_text_add(text, "The path along C stopped: from there on it was clearly worse. %zu values were not tried.\n",
+                     info->grid_skipped);
+    if (info->grid_added > 0)
+        tnp_text_add(text, "The path along C went on for %zu values beyond its grid: the best was at the end.\n",
+                     info->grid_added);
     if (info->grid_note && (info->grid_count == 0 || best >= info->grid_count))
         tnp_text_add(text, "Warning: cross-validation could choose nothing (%s); %s.\n", info->grid_note,
                      info->lambda ? "lambda is that of the evidence" : "C is the one that was given");
     else if (info->grid_note)
         tnp_text_add(text, "Cross-validation has %zu folds: %s.\n", info->folds, info->grid_note);
-    if (info->grid_count > 1 && (best == 0 || best == info->grid_count - 1))
+    if (info->grid_count > 1 && (best == 0 || (best == info->grid_count - 1 && info->grid_skipped == 0)))
         tnp_text_add(text, "The best %s is the %s that was tried: a wider option grid may find a better one.\n",
                      grid_name(info), best == 0 ? "smallest" : "largest");
 }

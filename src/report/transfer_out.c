@@ -77,10 +77,7 @@ tn_status tn_transfer_json(tn_ctx *ctx, const tn_transfer_info *info, const char
                  info->source_columns, info->classes);
     tnp_text_value(&text, "seconds", info->seconds);
     tnp_text_add(&text, ",\"model\":");
-    if (model)
-        tnp_text_quote(&text, model);
-    else
-        tnp_text_add(&text, "null");
+    tnp_text_quote(&text, model);
     tnp_text_add(&text, "}");
     return tnp_text_take(&text, out);
 }

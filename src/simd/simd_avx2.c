@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels for AVX2 with FMA and half-precision conversion: four doubles a register, so the eight lanes of a
- * tridiagonal solve are solved as two halves. An empty table elsewhere. */
+ * Kernels for AVX2 with FMA and half-precision conversion: four doubles per register, so the eight lanes of a
+ * tridiagonal solve are solved as two halves. An empty table elsewhere. What AVX-512 has in the same words is in
+ * simd_loops.h. */
 #include "simd/simd.h"
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
+#include "simd/simd_loops.h"
 #include "simd/simd_pairs.h"
-#include <immintrin.h>
-#include <math.h>
+#include "simd/simd_table.h"
 
 static void half_to_float(const uint16_t *in, float *out, size_t n)
 {
@@ -18,337 +19,6 @@ static void half_to_float(const uint16_t *in, float *out, size_t n)
         _mm256_storeu_ps(out + i, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i *)(const void *)(in + i))));
     for (; i < n; ++i)
         out[i] = _mm_cvtss_f32(_mm_cvtph_ps(_mm_cvtsi32_si128(in[i])));
-}
-
-static double add_up(__m256d x)
-{
-    __m128d pair = _mm_add_pd(_mm256_castpd256_pd128(x), _mm256_extractf128_pd(x, 1));
-    return _mm_cvtsd_f64(_mm_add_sd(pair, _mm_unpackhi_pd(pair, pair)));
-}
-
-static __m256d low_half(__m256 x)
-{
-    return _mm256_cvtps_pd(_mm256_castps256_ps128(x));
-}
-
-static __m256d high_half(__m256 x)
-{
-    return _mm256_cvtps_pd(_mm256_extractf128_ps(x, 1));
-}
-
-static __m256 magnitude(__m256 x)
-{
-    return _mm256_andnot_ps(_mm256_set1_ps(-0.0f), x);
-}
-
-static double sum_squares(const float *x, size_t n)
-{
-    __m256d a = _mm256_setzero_pd(), b = _mm256_setzero_pd();
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256 v = _mm256_loadu_ps(x + i);
-        __m256d lo = low_half(v), hi = high_half(v);
-        a = _mm256_fmadd_pd(lo, lo, a);
-        b = _mm256_fmadd_pd(hi, hi, b);
-    }
-    double sum = add_up(_mm256_add_pd(a, b));
-    for (; i < n; ++i)
-        sum += (double)x[i] * (double)x[i];
-    return sum;
-}
-
-static double sum_abs(const float *x, size_t n)
-{
-    __m256d a = _mm256_setzero_pd(), b = _mm256_setzero_pd();
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256 v = magnitude(_mm256_loadu_ps(x + i));
-        a = _mm256_add_pd(a, low_half(v));
-        b = _mm256_add_pd(b, high_half(v));
-    }
-    double sum = add_up(_mm256_add_pd(a, b));
-    for (; i < n; ++i)
-        sum += fabs((double)x[i]);
-    return sum;
-}
-
-static void add_to_double(const float *x, double *acc, size_t n)
-{
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256 v = _mm256_loadu_ps(x + i);
-        _mm256_storeu_pd(acc + i, _mm256_add_pd(_mm256_loadu_pd(acc + i), low_half(v)));
-        _mm256_storeu_pd(acc + i + 4, _mm256_add_pd(_mm256_loadu_pd(acc + i + 4), high_half(v)));
-    }
-    for (; i < n; ++i)
-        acc[i] += (double)x[i];
-}
-
-static void shift_scale(const float *x, const float *shift, float scale, float *y, size_t n)
-{
-    const __m256 factor = _mm256_set1_ps(scale);
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256 v = _mm256_sub_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(shift + i));
-        _mm256_storeu_ps(y + i, _mm256_mul_ps(v, factor));
-    }
-    for (; i < n; ++i)
-        y[i] = (x[i] - shift[i]) * scale;
-}
-
-static void scale(const float *x, float factor, float *y, size_t n)
-{
-    const __m256 wide = _mm256_set1_ps(factor);
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_loadu_ps(x + i), wide));
-    for (; i < n; ++i)
-        y[i] = x[i] * factor;
-}
-
-static void scale_root(const float *x, float factor, float *y, size_t n)
-{
-    const __m256 wide = _mm256_set1_ps(factor), flag = _mm256_set1_ps(-0.0f);
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256 v = _mm256_loadu_ps(x + i), root = _mm256_sqrt_ps(magnitude(v));
-        _mm256_storeu_ps(y + i, _mm256_mul_ps(_mm256_or_ps(root, _mm256_and_ps(flag, v)), wide));
-    }
-    for (; i < n; ++i)
-        y[i] = copysignf(sqrtf(fabsf(x[i])), x[i]) * factor;
-}
-
-static double add_lanes(__m256 x)
-{
-    return add_up(_mm256_add_pd(low_half(x), high_half(x)));
-}
-
-static double dot(const float *x, const float *y, size_t n)
-{
-    __m256 a = _mm256_setzero_ps(), b = _mm256_setzero_ps();
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        a = _mm256_fmadd_ps(_mm256_loadu_ps(x + i), _mm256_loadu_ps(y + i), a);
-        b = _mm256_fmadd_ps(_mm256_loadu_ps(x + i + 8), _mm256_loadu_ps(y + i + 8), b);
-    }
-    double sum = add_lanes(_mm256_add_ps(a, b));
-    for (; i < n; ++i)
-        sum += (double)x[i] * (double)y[i];
-    return sum;
-}
-
-static double weighted_squares(const float *x, const float *w, size_t n)
-{
-    __m256 a = _mm256_setzero_ps(), b = _mm256_setzero_ps();
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        __m256 u = _mm256_loadu_ps(x + i), v = _mm256_loadu_ps(x + i + 8);
-        a = _mm256_fmadd_ps(_mm256_mul_ps(u, u), _mm256_loadu_ps(w + i), a);
-        b = _mm256_fmadd_ps(_mm256_mul_ps(v, v), _mm256_loadu_ps(w + i + 8), b);
-    }
-    double sum = add_lanes(_mm256_add_ps(a, b));
-    for (; i < n; ++i)
-        sum += (double)x[i] * (double)x[i] * (double)w[i];
-    return sum;
-}
-
-static void add_scaled(float a, const float *x, float *y, size_t n)
-{
-    const __m256 factor = _mm256_set1_ps(a);
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(y + i, _mm256_fmadd_ps(factor, _mm256_loadu_ps(x + i), _mm256_loadu_ps(y + i)));
-    for (; i < n; ++i)
-        y[i] += a * x[i];
-}
-
-static void confident_move(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n)
-{
-    const __m256 va = _mm256_set1_ps(a), vb = _mm256_set1_ps(b), vlate = _mm256_set1_ps(late), one = _mm256_set1_ps(1);
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256 v = _mm256_loadu_ps(x + i), s = _mm256_loadu_ps(sigma + i);
-        __m256 sx = _mm256_mul_ps(s, v), d = _mm256_mul_ps(va, sx);
-        _mm256_storeu_ps(mu + i, _mm256_add_ps(_mm256_loadu_ps(mu + i), d));
-        if (u)
-            _mm256_storeu_ps(u + i, _mm256_fmadd_ps(vlate, d, _mm256_loadu_ps(u + i)));
-        _mm256_storeu_ps(sigma + i, _mm256_div_ps(s, _mm256_fmadd_ps(_mm256_mul_ps(vb, sx), v, one)));
-    }
-    for (; i < n; ++i) {
-        float sx = sigma[i] * x[i], d = a * sx;
-        mu[i] += d;
-        if (u)
-            u[i] += late * d;
-        sigma[i] /= 1 + b * sx * x[i];
-    }
-}
-
-/* The comparison is false for NaN. */
-static bool all_within(const float *x, size_t n, float most)
-{
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        if (_mm256_movemask_ps(_mm256_cmp_ps(magnitude(_mm256_loadu_ps(x + i)), _mm256_set1_ps(most), _CMP_LE_OQ)) !=
-            0xff)
-            return false;
-    for (; i < n; ++i)
-        if (!(fabsf(x[i]) <= most))
-            return false;
-    return true;
-}
-
-/* exp of x <= 0: 2^k exp(r) with |r| <= ln 2 / 2; Taylor's polynomial of degree 7 leaves 5e-9. */
-static __m256 exp_below(__m256 x)
-{
-    x = _mm256_max_ps(x, _mm256_set1_ps(-87));
-    __m256 k =
-        _mm256_round_ps(_mm256_mul_ps(x, _mm256_set1_ps(1.44269504f)), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
-    __m256 r = _mm256_fnmadd_ps(k, _mm256_set1_ps(0x1.62e43p-1f), x);
-    r = _mm256_fnmadd_ps(k, _mm256_set1_ps(-0x1.05c610p-29f), r);
-    __m256 e = _mm256_set1_ps(1.0f / 5040);
-    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 720));
-    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 120));
-    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 24));
-    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1.0f / 6));
-    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(0.5f));
-    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1));
-    e = _mm256_fmadd_ps(e, r, _mm256_set1_ps(1));
-    __m256i power = _mm256_slli_epi32(_mm256_add_epi32(_mm256_cvtps_epi32(k), _mm256_set1_epi32(127)), 23);
-    return _mm256_mul_ps(e, _mm256_castsi256_ps(power));
-}
-
-static float largest(const float *s, size_t n)
-{
-    __m256 wide = _mm256_set1_ps(s[0]);
-    float lanes[8];
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8)
-        wide = _mm256_max_ps(wide, _mm256_loadu_ps(s + i));
-    _mm256_storeu_ps(lanes, wide);
-    float most = lanes[0];
-    for (size_t l = 1; l < 8; ++l)
-        most = lanes[l] > most ? lanes[l] : most;
-    for (; i < n; ++i)
-        most = s[i] > most ? s[i] : most;
-    return most;
-}
-
-static double softmax(const float *s, float *p, size_t n)
-{
-    float most = largest(s, n), rest[8];
-    const __m256 shift = _mm256_set1_ps(most);
-    __m256d a = _mm256_setzero_pd(), b = _mm256_setzero_pd();
-    size_t i = 0;
-    for (; i + 8 <= n; i += 8) {
-        __m256 e = exp_below(_mm256_sub_ps(_mm256_loadu_ps(s + i), shift));
-        _mm256_storeu_ps(p + i, e);
-        a = _mm256_add_pd(a, low_half(e));
-        b = _mm256_add_pd(b, high_half(e));
-    }
-    double sum = add_up(_mm256_add_pd(a, b));
-    for (size_t l = 0; l < 8; ++l)
-        rest[l] = i + l < n ? s[i + l] : most;
-    _mm256_storeu_ps(rest, exp_below(_mm256_sub_ps(_mm256_loadu_ps(rest), shift)));
-    for (size_t l = 0; i + l < n; ++l) {
-        p[i + l] = rest[l];
-        sum += (double)rest[l];
-    }
-    float scale = (float)(1 / sum);
-    for (i = 0; i + 8 <= n; i += 8)
-        _mm256_storeu_ps(p + i, _mm256_mul_ps(_mm256_loadu_ps(p + i), _mm256_set1_ps(scale)));
-    for (; i < n; ++i)
-        p[i] *= scale;
-    return (double)most + log(sum);
-}
-
-static void moments(const float *p, const float *z, size_t n, double *out)
-{
-    __m256d a = _mm256_setzero_pd(), b = _mm256_setzero_pd();
-    size_t i = 0;
-    for (; i + 4 <= n; i += 4) {
-        __m256d x = _mm256_cvtps_pd(_mm_loadu_ps(z + i)),
-                first = _mm256_mul_pd(_mm256_cvtps_pd(_mm_loadu_ps(p + i)), x);
-        a = _mm256_add_pd(a, first);
-        b = _mm256_fmadd_pd(first, x, b);
-    }
-    out[0] = add_up(a);
-    out[1] = add_up(b);
-    for (; i < n; ++i) {
-        double first = (double)p[i] * (double)z[i];
-        out[0] += first;
-        out[1] += first * (double)z[i];
-    }
-}
-
-/* One half of the lanes; the recurrences are in simd_scalar.c. */
-static void solve_half(size_t n, const double *diag, const double *off, const double *lambda, const double *h,
-                       double *u, double *pivot, double *out_hu, double *out_uu, double *out_utu)
-{
-    const __m256d one = _mm256_set1_pd(1), shift = _mm256_loadu_pd(lambda);
-    __m256d inverse = _mm256_setzero_pd(), g = _mm256_setzero_pd(), hu = _mm256_setzero_pd();
-    for (size_t i = 0; i < n; ++i) {
-        __m256d e = _mm256_set1_pd(i ? off[i - 1] : 0), ratio = _mm256_mul_pd(e, inverse);
-        g = _mm256_fnmadd_pd(ratio, g, _mm256_loadu_pd(h + i * TNP_LANES));
-        inverse = _mm256_div_pd(one, _mm256_fnmadd_pd(e, ratio, _mm256_add_pd(_mm256_set1_pd(diag[i]), shift)));
-        hu = _mm256_fmadd_pd(_mm256_mul_pd(g, g), inverse, hu);
-        _mm256_storeu_pd(u + i * TNP_LANES, g);
-        _mm256_storeu_pd(pivot + i * TNP_LANES, inverse);
-    }
-    __m256d next = _mm256_setzero_pd(), uu = _mm256_setzero_pd(), utu = _mm256_setzero_pd();
-    for (size_t i = n; i-- > 0;) {
-        __m256d e = _mm256_set1_pd(i + 1 < n ? off[i] : 0), cross = _mm256_mul_pd(e, next);
-        __m256d value = _mm256_sub_pd(_mm256_loadu_pd(u + i * TNP_LANES), cross);
-        value = _mm256_mul_pd(value, _mm256_loadu_pd(pivot + i * TNP_LANES));
-        uu = _mm256_fmadd_pd(value, value, uu);
-        cross = _mm256_fmadd_pd(_mm256_set1_pd(diag[i]), value, _mm256_add_pd(cross, cross));
-        utu = _mm256_fmadd_pd(value, cross, utu);
-        _mm256_storeu_pd(u + i * TNP_LANES, value);
-        next = value;
-    }
-    _mm256_storeu_pd(out_hu, hu);
-    _mm256_storeu_pd(out_uu, uu);
-    _mm256_storeu_pd(out_utu, utu);
-}
-
-static void tri_solve(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
-                      double *pivot, tnp_tri_out *out)
-{
-    for (int half = 0; half < TNP_LANES; half += 4)
-        solve_half(n, diag, off, lambda + half, h + half, u + half, pivot + half, out->hu + half, out->uu + half,
-                   out->utu + half);
-}
-
-static void known_half(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
-                       double *u, double *out_hu, double *out_uu, double *out_utu)
-{
-    __m256d g = _mm256_setzero_pd(), hu = _mm256_setzero_pd();
-    for (size_t i = 0; i < n; ++i) {
-        __m256d ratio = _mm256_set1_pd(i ? off[i - 1] * inverse[i - 1] : 0);
-        g = _mm256_fnmadd_pd(ratio, g, _mm256_loadu_pd(h + i * TNP_LANES));
-        hu = _mm256_fmadd_pd(_mm256_mul_pd(g, g), _mm256_set1_pd(inverse[i]), hu);
-        _mm256_storeu_pd(u + i * TNP_LANES, g);
-    }
-    __m256d next = _mm256_setzero_pd(), uu = _mm256_setzero_pd(), utu = _mm256_setzero_pd();
-    for (size_t i = n; i-- > 0;) {
-        __m256d cross = _mm256_mul_pd(_mm256_set1_pd(i + 1 < n ? off[i] : 0), next);
-        __m256d value = _mm256_sub_pd(_mm256_loadu_pd(u + i * TNP_LANES), cross);
-        value = _mm256_mul_pd(value, _mm256_set1_pd(inverse[i]));
-        uu = _mm256_fmadd_pd(value, value, uu);
-        cross = _mm256_fmadd_pd(_mm256_set1_pd(diag[i]), value, _mm256_add_pd(cross, cross));
-        utu = _mm256_fmadd_pd(value, cross, utu);
-        _mm256_storeu_pd(u + i * TNP_LANES, value);
-        next = value;
-    }
-    _mm256_storeu_pd(out_hu, hu);
-    _mm256_storeu_pd(out_uu, uu);
-    _mm256_storeu_pd(out_utu, utu);
-}
-
-static void tri_solve_known(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
-                            double *u, tnp_tri_out *out)
-{
-    for (int half = 0; half < TNP_LANES; half += 4)
-        known_half(n, diag, off, inverse, h + half, u + half, out->hu + half, out->uu + half, out->utu + half);
 }
 
 /* The lowest code among the lanes that hold the least distance. */
@@ -434,20 +104,6 @@ static size_t find_weights(const tnp_knots *knots, __m256 v, uint32_t *begin, fl
     return (size_t)__builtin_popcount((unsigned)none);
 }
 
-/* The first `count` of eight lanes. */
-static __m256i first_lanes(size_t count)
-{
-    static const int32_t edge[16] = {-1, -1, -1, -1, -1, -1, -1, -1};
-    return _mm256_loadu_si256((const __m256i *)(const void *)(edge + 8 - count));
-}
-
-/* Eight values of one entry: a low + b high. */
-static __m256 between(const float *low, size_t pad, float a, float b)
-{
-    return _mm256_fmadd_ps(_mm256_set1_ps(b), _mm256_loadu_ps(low + pad),
-                           _mm256_mul_ps(_mm256_set1_ps(a), _mm256_loadu_ps(low)));
-}
-
 /* Entries [0, count) of a tile. The last eight values of an entry are written whole, since the next entry covers what
  * is too much; where that would go beyond `end` they are masked. */
 static float *map_tile(const tnp_knots *knots, const uint32_t *begin, const float *a, const float *b, size_t count,
@@ -462,8 +118,7 @@ static float *map_tile(const tnp_knots *knots, const uint32_t *begin, const floa
             _mm256_storeu_ps(out + k, between(knots->rows + begin[i] + k, pad, a[i], b[i]));
     for (; i < count; ++i, out += rank)
         for (size_t k = 0; k < pad; k += 8)
-            _mm256_maskstore_ps(out + k, first_lanes(rank - k < 8 ? rank - k : 8),
-                                between(knots->rows + begin[i] + k, pad, a[i], b[i]));
+            _mm256_maskstore_ps(out + k, lanes_of(rank - k), between(knots->rows + begin[i] + k, pad, a[i], b[i]));
     return out;
 }
 
@@ -478,7 +133,7 @@ static size_t map_entries(const tnp_knots *knots, const float *x, float factor, 
     size_t outside = 0;
     for (size_t j = 0; j < n; j += step) {
         size_t count = n - j < step ? n - j : step, values = count * parts * knots->rank;
-        __m256 v = _mm256_mul_ps(_mm256_maskload_ps(x + j, first_lanes(count)), _mm256_set1_ps(factor));
+        __m256 v = _mm256_mul_ps(_mm256_maskload_ps(x + j, lanes_of(count)), _mm256_set1_ps(factor));
         if (knots->zero && _mm256_movemask_ps(_mm256_cmp_ps(v, zero, _CMP_NEQ_UQ)) == 0) {
             for (size_t k = 0; k < values; ++k)
                 out[k] = 0;
@@ -527,37 +182,7 @@ static void outer_add(const float *a, const uint16_t *place, size_t n, size_t ra
 
 const tnp_simd *tnp_simd_avx2(void)
 {
-    static const tnp_simd table = {
-        .name = "avx2",
-        .half_to_float = half_to_float,
-        .sum_squares = sum_squares,
-        .sum_abs = sum_abs,
-        .add_to_double = add_to_double,
-        .shift_scale = shift_scale,
-        .scale = scale,
-        .scale_root = scale_root,
-        .dot = dot,
-        .weighted_squares = weighted_squares,
-        .add_scaled = add_scaled,
-        .confident_move = confident_move,
-        .all_within = all_within,
-        .softmax = softmax,
-        .moments = moments,
-        .tri_solve = tri_solve,
-        .tri_solve_known = tri_solve_known,
-        .nearest = nearest,
-        .map_entries = map_entries,
-        .outer_add = outer_add,
-        .tile_products = tile_products,
-        .centred_products = centred_products,
-        .greedy_gains = greedy_gains,
-        .descend = descend,
-        .largest_size = largest_size,
-        .round_steps = round_steps,
-        .pair_products = pair_products,
-        .highest_floor = highest_floor,
-        .may_reach = may_reach,
-    };
+    static const tnp_simd table = TNP_SIMD_TABLE("avx2", pair_products);
     return &table;
 }
 #else

@@ -1,20 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels for AVX-512: eight doubles a register, so the eight lanes of a tridiagonal solve are one register each.
- * Compiled with -mavx512f; an empty table elsewhere. Tails fall to masked operations, never to reads beyond n. */
+ * Kernels for AVX-512: eight doubles per register, so the eight lanes of a tridiagonal solve are one register each.
+ * Compiled with -mavx512f; an empty table elsewhere. What AVX2 has in the same words is in simd_loops.h. */
 #include "simd/simd.h"
 
 #if defined(__AVX512F__)
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
+#include "simd/simd_loops.h"
 #include "simd/simd_pairs.h"
-#include <immintrin.h>
-#include <math.h>
-
-static __mmask16 tail_mask(size_t left)
-{
-    return (__mmask16)((1u << left) - 1u);
-}
+#include "simd/simd_table.h"
 
 static void half_to_float(const uint16_t *in, float *out, size_t n)
 {
@@ -25,275 +20,8 @@ static void half_to_float(const uint16_t *in, float *out, size_t n)
         uint16_t rest[16] = {0};
         for (size_t j = i; j < n; ++j)
             rest[j - i] = in[j];
-        __m512 value = _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)rest));
-        _mm512_mask_storeu_ps(out + i, tail_mask(n - i), value);
+        store_some(out + i, n - i, _mm512_cvtph_ps(_mm256_loadu_si256((const __m256i *)(const void *)rest)));
     }
-}
-
-static __m512d low_half(__m512 x)
-{
-    return _mm512_cvtps_pd(_mm512_castps512_ps256(x));
-}
-
-static __m512d high_half(__m512 x)
-{
-    return _mm512_cvtps_pd(_mm256_castpd_ps(_mm512_extractf64x4_pd(_mm512_castps_pd(x), 1)));
-}
-
-static double sum_squares(const float *x, size_t n)
-{
-    __m512d a = _mm512_setzero_pd(), b = _mm512_setzero_pd();
-    for (size_t i = 0; i < n; i += 16) {
-        __m512 v = n - i >= 16 ? _mm512_loadu_ps(x + i) : _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
-        __m512d lo = low_half(v), hi = high_half(v);
-        a = _mm512_fmadd_pd(lo, lo, a);
-        b = _mm512_fmadd_pd(hi, hi, b);
-    }
-    return _mm512_reduce_add_pd(_mm512_add_pd(a, b));
-}
-
-static double sum_abs(const float *x, size_t n)
-{
-    __m512d a = _mm512_setzero_pd(), b = _mm512_setzero_pd();
-    for (size_t i = 0; i < n; i += 16) {
-        __m512 v = n - i >= 16 ? _mm512_loadu_ps(x + i) : _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
-        v = _mm512_abs_ps(v);
-        a = _mm512_add_pd(a, low_half(v));
-        b = _mm512_add_pd(b, high_half(v));
-    }
-    return _mm512_reduce_add_pd(_mm512_add_pd(a, b));
-}
-
-static void add_to_double(const float *x, double *acc, size_t n)
-{
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        __m512 v = _mm512_loadu_ps(x + i);
-        _mm512_storeu_pd(acc + i, _mm512_add_pd(_mm512_loadu_pd(acc + i), low_half(v)));
-        _mm512_storeu_pd(acc + i + 8, _mm512_add_pd(_mm512_loadu_pd(acc + i + 8), high_half(v)));
-    }
-    for (; i < n; ++i)
-        acc[i] += (double)x[i];
-}
-
-static void shift_scale(const float *x, const float *shift, float scale, float *y, size_t n)
-{
-    const __m512 factor = _mm512_set1_ps(scale);
-    size_t i = 0;
-    for (; i + 16 <= n; i += 16) {
-        __m512 v = _mm512_sub_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(shift + i));
-        _mm512_storeu_ps(y + i, _mm512_mul_ps(v, factor));
-    }
-    for (; i < n; ++i)
-        y[i] = (x[i] - shift[i]) * scale;
-}
-
-static void scale(const float *x, float factor, float *y, size_t n)
-{
-    const __m512 wide = _mm512_set1_ps(factor);
-    for (size_t i = 0; i < n; i += 16) {
-        __mmask16 m = n - i >= 16 ? 0xffff : tail_mask(n - i);
-        _mm512_mask_storeu_ps(y + i, m, _mm512_mul_ps(_mm512_maskz_loadu_ps(m, x + i), wide));
-    }
-}
-
-static void scale_root(const float *x, float factor, float *y, size_t n)
-{
-    const __m512 wide = _mm512_set1_ps(factor), flag = _mm512_set1_ps(-0.0f);
-    for (size_t i = 0; i < n; i += 16) {
-        __mmask16 m = n - i >= 16 ? 0xffff : tail_mask(n - i);
-        __m512 v = _mm512_maskz_loadu_ps(m, x + i), root = _mm512_sqrt_ps(_mm512_andnot_ps(flag, v));
-        _mm512_mask_storeu_ps(y + i, m, _mm512_mul_ps(_mm512_or_ps(root, _mm512_and_ps(flag, v)), wide));
-    }
-}
-
-static double add_lanes(__m512 x)
-{
-    return _mm512_reduce_add_pd(_mm512_add_pd(low_half(x), high_half(x)));
-}
-
-static double dot(const float *x, const float *y, size_t n)
-{
-    __m512 a = _mm512_setzero_ps(), b = _mm512_setzero_ps();
-    size_t i = 0;
-    for (; i + 32 <= n; i += 32) {
-        a = _mm512_fmadd_ps(_mm512_loadu_ps(x + i), _mm512_loadu_ps(y + i), a);
-        b = _mm512_fmadd_ps(_mm512_loadu_ps(x + i + 16), _mm512_loadu_ps(y + i + 16), b);
-    }
-    double sum = add_lanes(_mm512_add_ps(a, b));
-    for (; i < n; ++i)
-        sum += (double)x[i] * (double)y[i];
-    return sum;
-}
-
-static double weighted_squares(const float *x, const float *w, size_t n)
-{
-    __m512 a = _mm512_setzero_ps(), b = _mm512_setzero_ps();
-    size_t i = 0;
-    for (; i + 32 <= n; i += 32) {
-        __m512 u = _mm512_loadu_ps(x + i), v = _mm512_loadu_ps(x + i + 16);
-        a = _mm512_fmadd_ps(_mm512_mul_ps(u, u), _mm512_loadu_ps(w + i), a);
-        b = _mm512_fmadd_ps(_mm512_mul_ps(v, v), _mm512_loadu_ps(w + i + 16), b);
-    }
-    double sum = add_lanes(_mm512_add_ps(a, b));
-    for (; i < n; ++i)
-        sum += (double)x[i] * (double)x[i] * (double)w[i];
-    return sum;
-}
-
-static void add_scaled(float a, const float *x, float *y, size_t n)
-{
-    const __m512 factor = _mm512_set1_ps(a);
-    for (size_t i = 0; i < n; i += 16) {
-        __mmask16 m = n - i >= 16 ? 0xffff : tail_mask(n - i);
-        __m512 v = _mm512_maskz_loadu_ps(m, x + i);
-        _mm512_mask_storeu_ps(y + i, m, _mm512_fmadd_ps(factor, v, _mm512_maskz_loadu_ps(m, y + i)));
-    }
-}
-
-static void confident_move(const float *x, float a, float b, float late, float *mu, float *u, float *sigma, size_t n)
-{
-    const __m512 va = _mm512_set1_ps(a), vb = _mm512_set1_ps(b), vlate = _mm512_set1_ps(late), one = _mm512_set1_ps(1);
-    for (size_t i = 0; i < n; i += 16) {
-        __mmask16 m = n - i >= 16 ? 0xffff : tail_mask(n - i);
-        __m512 v = _mm512_maskz_loadu_ps(m, x + i), s = _mm512_maskz_loadu_ps(m, sigma + i);
-        __m512 sx = _mm512_mul_ps(s, v), d = _mm512_mul_ps(va, sx);
-        _mm512_mask_storeu_ps(mu + i, m, _mm512_add_ps(_mm512_maskz_loadu_ps(m, mu + i), d));
-        if (u)
-            _mm512_mask_storeu_ps(u + i, m, _mm512_fmadd_ps(vlate, d, _mm512_maskz_loadu_ps(m, u + i)));
-        _mm512_mask_storeu_ps(sigma + i, m, _mm512_div_ps(s, _mm512_fmadd_ps(_mm512_mul_ps(vb, sx), v, one)));
-    }
-}
-
-/* The comparison is false for NaN. */
-static bool all_within(const float *x, size_t n, float most)
-{
-    for (size_t i = 0; i < n; i += 16) {
-        __m512 v = n - i >= 16 ? _mm512_loadu_ps(x + i) : _mm512_maskz_loadu_ps(tail_mask(n - i), x + i);
-        if (_mm512_cmp_ps_mask(_mm512_abs_ps(v), _mm512_set1_ps(most), _CMP_LE_OQ) != 0xffff)
-            return false;
-    }
-    return true;
-}
-
-/* exp of x <= 0: 2^k exp(r) with |r| <= ln 2 / 2; Taylor's polynomial of degree 7 leaves 5e-9. */
-static __m512 exp_below(__m512 x)
-{
-    x = _mm512_max_ps(x, _mm512_set1_ps(-87));
-    __m512 k = _mm512_cvtepi32_ps(_mm512_cvtps_epi32(_mm512_mul_ps(x, _mm512_set1_ps(1.44269504f))));
-    __m512 r = _mm512_fnmadd_ps(k, _mm512_set1_ps(0x1.62e43p-1f), x);
-    r = _mm512_fnmadd_ps(k, _mm512_set1_ps(-0x1.05c610p-29f), r);
-    __m512 e = _mm512_set1_ps(1.0f / 5040);
-    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1.0f / 720));
-    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1.0f / 120));
-    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1.0f / 24));
-    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1.0f / 6));
-    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(0.5f));
-    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1));
-    e = _mm512_fmadd_ps(e, r, _mm512_set1_ps(1));
-    return _mm512_scalef_ps(e, k);
-}
-
-static __mmask16 lanes_of(size_t left)
-{
-    return left >= 16 ? (__mmask16)0xffff : tail_mask(left);
-}
-
-static double softmax(const float *s, float *p, size_t n)
-{
-    __m512 wide = _mm512_set1_ps(s[0]);
-    for (size_t i = 0; i < n; i += 16)
-        wide = _mm512_max_ps(wide, _mm512_mask_loadu_ps(wide, lanes_of(n - i), s + i));
-    float most = _mm512_reduce_max_ps(wide);
-    const __m512 shift = _mm512_set1_ps(most);
-    __m512d a = _mm512_setzero_pd(), b = _mm512_setzero_pd();
-    for (size_t i = 0; i < n; i += 16) {
-        __mmask16 mask = lanes_of(n - i);
-        __m512 e = _mm512_maskz_mov_ps(mask, exp_below(_mm512_sub_ps(_mm512_maskz_loadu_ps(mask, s + i), shift)));
-        _mm512_mask_storeu_ps(p + i, mask, e);
-        a = _mm512_add_pd(a, low_half(e));
-        b = _mm512_add_pd(b, high_half(e));
-    }
-    double sum = _mm512_reduce_add_pd(_mm512_add_pd(a, b));
-    const __m512 scale = _mm512_set1_ps((float)(1 / sum));
-    for (size_t i = 0; i < n; i += 16) {
-        __mmask16 mask = lanes_of(n - i);
-        _mm512_mask_storeu_ps(p + i, mask, _mm512_mul_ps(_mm512_maskz_loadu_ps(mask, p + i), scale));
-    }
-    return (double)most + log(sum);
-}
-
-static void moments(const float *p, const float *z, size_t n, double *out)
-{
-    __m512d a = _mm512_setzero_pd(), b = a, c = a, d = a;
-    for (size_t i = 0; i < n; i += 16) {
-        __m512 weight = _mm512_maskz_loadu_ps(lanes_of(n - i), p + i),
-               x = _mm512_maskz_loadu_ps(lanes_of(n - i), z + i);
-        __m512d low = _mm512_mul_pd(low_half(weight), low_half(x)),
-                high = _mm512_mul_pd(high_half(weight), high_half(x));
-        a = _mm512_add_pd(a, low);
-        b = _mm512_add_pd(b, high);
-        c = _mm512_fmadd_pd(low, low_half(x), c);
-        d = _mm512_fmadd_pd(high, high_half(x), d);
-    }
-    out[0] = _mm512_reduce_add_pd(_mm512_add_pd(a, b));
-    out[1] = _mm512_reduce_add_pd(_mm512_add_pd(c, d));
-}
-
-/* The recurrences are in simd_scalar.c. The division's latency bounds the way down; the way back is free of it. */
-static void tri_solve(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,
-                      double *pivot, tnp_tri_out *out)
-{
-    const __m512d one = _mm512_set1_pd(1), shift = _mm512_loadu_pd(lambda);
-    __m512d inverse = _mm512_setzero_pd(), g = _mm512_setzero_pd(), hu = _mm512_setzero_pd();
-    for (size_t i = 0; i < n; ++i) {
-        __m512d e = _mm512_set1_pd(i ? off[i - 1] : 0), ratio = _mm512_mul_pd(e, inverse);
-        g = _mm512_fnmadd_pd(ratio, g, _mm512_loadu_pd(h + i * TNP_LANES));
-        inverse = _mm512_div_pd(one, _mm512_fnmadd_pd(e, ratio, _mm512_add_pd(_mm512_set1_pd(diag[i]), shift)));
-        hu = _mm512_fmadd_pd(_mm512_mul_pd(g, g), inverse, hu);
-        _mm512_storeu_pd(u + i * TNP_LANES, g);
-        _mm512_storeu_pd(pivot + i * TNP_LANES, inverse);
-    }
-    __m512d next = _mm512_setzero_pd(), uu = _mm512_setzero_pd(), utu = _mm512_setzero_pd();
-    for (size_t i = n; i-- > 0;) {
-        __m512d e = _mm512_set1_pd(i + 1 < n ? off[i] : 0), cross = _mm512_mul_pd(e, next);
-        __m512d value = _mm512_sub_pd(_mm512_loadu_pd(u + i * TNP_LANES), cross);
-        value = _mm512_mul_pd(value, _mm512_loadu_pd(pivot + i * TNP_LANES));
-        uu = _mm512_fmadd_pd(value, value, uu);
-        cross = _mm512_fmadd_pd(_mm512_set1_pd(diag[i]), value, _mm512_add_pd(cross, cross));
-        utu = _mm512_fmadd_pd(value, cross, utu);
-        _mm512_storeu_pd(u + i * TNP_LANES, value);
-        next = value;
-    }
-    _mm512_storeu_pd(out->hu, hu);
-    _mm512_storeu_pd(out->uu, uu);
-    _mm512_storeu_pd(out->utu, utu);
-}
-
-static void tri_solve_known(size_t n, const double *diag, const double *off, const double *inverse, const double *h,
-                            double *u, tnp_tri_out *out)
-{
-    __m512d g = _mm512_setzero_pd(), hu = _mm512_setzero_pd();
-    for (size_t i = 0; i < n; ++i) {
-        __m512d ratio = _mm512_set1_pd(i ? off[i - 1] * inverse[i - 1] : 0);
-        g = _mm512_fnmadd_pd(ratio, g, _mm512_loadu_pd(h + i * TNP_LANES));
-        hu = _mm512_fmadd_pd(_mm512_mul_pd(g, g), _mm512_set1_pd(inverse[i]), hu);
-        _mm512_storeu_pd(u + i * TNP_LANES, g);
-    }
-    __m512d next = _mm512_setzero_pd(), uu = _mm512_setzero_pd(), utu = _mm512_setzero_pd();
-    for (size_t i = n; i-- > 0;) {
-        __m512d cross = _mm512_mul_pd(_mm512_set1_pd(i + 1 < n ? off[i] : 0), next);
-        __m512d value = _mm512_sub_pd(_mm512_loadu_pd(u + i * TNP_LANES), cross);
-        value = _mm512_mul_pd(value, _mm512_set1_pd(inverse[i]));
-        uu = _mm512_fmadd_pd(value, value, uu);
-        cross = _mm512_fmadd_pd(_mm512_set1_pd(diag[i]), value, _mm512_add_pd(cross, cross));
-        utu = _mm512_fmadd_pd(value, cross, utu);
-        _mm512_storeu_pd(u + i * TNP_LANES, value);
-        next = value;
-    }
-    _mm512_storeu_pd(out->hu, hu);
-    _mm512_storeu_pd(out->uu, uu);
-    _mm512_storeu_pd(out->utu, utu);
 }
 
 /* Four rows at a time, so that a centroid's values are loaded once for them; of a lane the first of equals stays, and
@@ -370,13 +98,6 @@ static size_t find_weights(const tnp_knots *knots, __m512 v, uint32_t *begin, fl
     _mm512_storeu_ps(a, _mm512_xor_ps(_mm512_sub_ps(one, place), sign));
     _mm512_storeu_ps(b, _mm512_xor_ps(place, sign));
     return (size_t)__builtin_popcount(none);
-}
-
-/* Eight values of one entry: a low + b high. */
-static __m256 between(const float *low, size_t pad, float a, float b)
-{
-    return _mm256_fmadd_ps(_mm256_set1_ps(b), _mm256_loadu_ps(low + pad),
-                           _mm256_mul_ps(_mm256_set1_ps(a), _mm256_loadu_ps(low)));
 }
 
 /* Entries [0, count) of a tile. The last eight values of an entry are written whole, since the next entry covers what
@@ -464,28 +185,15 @@ static void outer_add(const float *a, const uint16_t *place, size_t n, size_t ra
         outer_one(a + i * rank, rank, b, tile + (size_t)place[i] * TNP_PANEL);
 }
 
-/* A table; what differs is its name and who multiplies pairs. */
-#define TABLE(title, products)                                                                                         \
-    {                                                                                                                  \
-        .name = title, .pair_products = products, .half_to_float = half_to_float, .sum_squares = sum_squares,          \
-        .sum_abs = sum_abs, .add_to_double = add_to_double, .shift_scale = shift_scale, .scale = scale,                \
-        .scale_root = scale_root, .dot = dot, .weighted_squares = weighted_squares, .add_scaled = add_scaled,          \
-        .confident_move = confident_move, .all_within = all_within, .softmax = softmax, .moments = moments,            \
-        .tri_solve = tri_solve, .tri_solve_known = tri_solve_known, .nearest = nearest, .map_entries = map_entries,    \
-        .outer_add = outer_add, .tile_products = tile_products, .centred_products = centred_products,                  \
-        .greedy_gains = greedy_gains, .descend = descend, .largest_size = largest_size, .round_steps = round_steps,    \
-        .highest_floor = highest_floor, .may_reach = may_reach,                                                        \
-    }
-
 const tnp_simd *tnp_simd_avx512(void)
 {
-    static const tnp_simd table = TABLE("avx512", pair_products);
+    static const tnp_simd table = TNP_SIMD_TABLE("avx512", pair_products);
     return &table;
 }
 
 const tnp_simd *tnp_simd_vnni(void)
 {
-    static const tnp_simd table = TABLE("avx512 vnni", tnp_pair_products_vnni);
+    static const tnp_simd table = TNP_SIMD_TABLE("avx512 vnni", tnp_pair_products_vnni);
     return &table;
 }
 #else

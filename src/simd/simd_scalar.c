@@ -4,6 +4,7 @@
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
 #include "simd/simd_pairs.h"
+#include "simd/simd_table.h"
 
 #include <math.h>
 #include <string.h>
@@ -257,36 +258,6 @@ static void outer_add(const float *a, const uint16_t *place, size_t n, size_t ra
 
 const tnp_simd *tnp_simd_scalar(void)
 {
-    static const tnp_simd table = {
-        .name = "scalar",
-        .half_to_float = half_to_float,
-        .sum_squares = sum_squares,
-        .sum_abs = sum_abs,
-        .add_to_double = add_to_double,
-        .shift_scale = shift_scale,
-        .scale = scale,
-        .scale_root = scale_root,
-        .dot = dot,
-        .weighted_squares = weighted_squares,
-        .add_scaled = add_scaled,
-        .confident_move = confident_move,
-        .all_within = all_within,
-        .softmax = softmax,
-        .moments = moments,
-        .tri_solve = tri_solve,
-        .tri_solve_known = tri_solve_known,
-        .nearest = nearest,
-        .map_entries = map_entries,
-        .outer_add = outer_add,
-        .tile_products = tile_products,
-        .centred_products = centred_products,
-        .greedy_gains = greedy_gains,
-        .descend = descend,
-        .largest_size = largest_size,
-        .round_steps = round_steps,
-        .pair_products = pair_products,
-        .highest_floor = highest_floor,
-        .may_reach = may_reach,
-    };
+    static const tnp_simd table = TNP_SIMD_TABLE("scalar", pair_products);
     return &table;
 }

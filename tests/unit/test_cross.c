@@ -158,7 +158,7 @@ static void values_along_the_grid(void **state)
         e->options.loss = form & 1 ? TNP_SVM_HINGE : TNP_SVM_SQUARED_HINGE;
         if (form & 2)
             cut(e->x, 13, false);
-        assert_fine(test_ctx, tnp_svm_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores));
+        assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores));
         assert_int_equal(e->calls, 3 * FOLDS);
         for (size_t g = 0; g < 3; ++g) {
             side_by_side c = columns_of(&e->s, cross->grid[g], cross->grid[g], FOLDS, e->fold, NULL);
@@ -242,10 +242,10 @@ static void ties_go_to_the_smallest_cost(void **state)
     scene *e = scene_of(TN_TASK_MULTICLASS);
     tnp_cross *cross = cross_of(grid, 2, FOLDS), *one = cross_of(grid, 1, FOLDS);
     float scores[N * K], want[N * K];
-    assert_fine(test_ctx, tnp_svm_cv(test_ctx, &e->linear, always_one, NULL, cross, e->w, scores));
+    assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, always_one, NULL, cross, e->w, scores));
     assert_int_equal(cross->best, 0);
     memset(e->alpha, 0, N * FOLDS * K * sizeof *e->alpha);
-    assert_fine(test_ctx, tnp_svm_cv(test_ctx, &e->linear, always_one, NULL, one, e->w, want));
+    assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, always_one, NULL, one, e->w, want));
     assert_memory_equal(scores, want, sizeof scores);
     tnp_cross_free(cross);
     tnp_cross_free(one);
@@ -265,14 +265,14 @@ static void faults(void **state)
         e->calls = 0;
         e->fail_at = call;
         assert_fails(test_ctx, TN_ERR_DATA, "the measure refuses",
-                     tnp_svm_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores));
+                     tnp_linear_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores));
         assert_int_equal(tnp_live_blocks(test_ctx), blocks);
     }
     e->fail_at = 0;
     for (;; ++k) {
         e->calls = 0;
         tnp_fail_allocation(test_ctx, k);
-        tn_status st = tnp_svm_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores);
+        tn_status st = tnp_linear_cv(test_ctx, &e->linear, mean_margin, e, cross, e->w, scores);
         tnp_fail_allocation(test_ctx, 0);
         assert_int_equal(tnp_live_blocks(test_ctx), blocks);
         if (st == TN_OK)

@@ -105,6 +105,10 @@ static void numbers_are_numbers(void **state)
     assert_true(number(o, "lambda") == 0.1);
     assert_fine(test_ctx, tn_options_set_numbers(test_ctx, o, "grid", (const double[]){0.1, 1, 1e-5}, 3));
     assert_string_equal(tn_options_text(o, "grid"), "0.1,1,1e-05");
+    set(o, "grid", "0.01:100:5"); /* ends as they were given, the others rounded */
+    assert_string_equal(tn_options_text(o, "grid"), "0.01,0.1,1,10,100");
+    set(o, "grid", "1e-6:1e5:2");
+    assert_string_equal(tn_options_text(o, "grid"), "1e-06,100000");
     assert_fine(test_ctx, tn_options_set_number(test_ctx, o, "C", 1.0 / 3));
     assert_true(number(o, "C") == 1.0 / 3);
     set(t, "k", "loo");
@@ -149,6 +153,8 @@ static void what_is_refused_stays_as_it_was(void **state)
         {"fit", "grid", "1 2", "grid"},
         {"fit", "grid", "0x1", "grid"},
         {"fit", "grid", "1e400", "grid"},
+        {"fit", "holdout", "-0.1", "holdout: got -0.1"},
+        {"fit", "holdout", "1.5", "holdout: got 1.5"},
         {"fit", "method", "magic", "method: got magic, expected auto|evidence|ridge-cv"},
         {"fit", "tune", "maybe", "tune: got maybe, expected yes|no"},
         {"fit", "C", "1e31", "C: got 1e31"},
@@ -177,6 +183,21 @@ static void what_is_refused_stays_as_it_was(void **state)
     assert_fails(test_ctx, TN_ERR_ARG, "got yes or no", tn_options_set_flag(test_ctx, o, "method", true));
     assert_fails(test_ctx, TN_ERR_ARG, "got an object", tn_options_set_head(test_ctx, o, "C", NULL));
     assert_fails(test_ctx, TN_ERR_ARG, "got 'fits'", tn_options_new(test_ctx, "fits", &o));
+    tn_options_free(o);
+}
+
+static void ranges_that_are_none(void **state)
+{
+    (void)state;
+    const char *const texts[] = {"1:2",     "1:2:3:4",   "2:1:3", "1:1:3",    "0:1:3",   "1:2:1",
+                                 "1:2:2.5", "1:2:10001", "1:2:",  "1:1e31:3", "1:2:3,4", ":2:3"};
+    tn_options *o = options_new("fit");
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; ++i) {
+        char want[120];
+        tnp_format(want, sizeof want, "grid: got '%s', expected LO:HI:COUNT with 0 < LO < HI and 2 to 10000 values",
+                   texts[i]);
+        assert_fails(test_ctx, TN_ERR_ARG, want, tn_options_set(test_ctx, o, "grid", texts[i]));
+    }
     tn_options_free(o);
 }
 
@@ -252,7 +273,7 @@ static void words_stand_for_their_enumerators(void **state)
 /* ---- options and methods ---- */
 
 #define ONLINE "perceptron|sgd|pa|pa2|cw|arow|nherd|scw|scw2"
-#define ALL "auto|evidence|ridge-cv|svm|svm-cv|logistic|" ONLINE
+#define ALL "auto|evidence|ridge-cv|svm|svm-cv|logistic|logistic-cv|" ONLINE
 
 static void options_of_other_methods_are_told(void **state)
 {
@@ -263,19 +284,20 @@ static void options_of_other_methods_are_told(void **state)
         {"lambda", "evidence", "evidence"},
         {"C", "svm|logistic|" ONLINE, "svm, logistic, perceptron to scw2"},
         {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"},
-        {"mean-cost|gap|max-passes", "svm|svm-cv|logistic", "svm, svm-cv, logistic"},
-        {"folds", "auto|ridge-cv|svm|svm-cv|logistic",
-         "auto, ridge-cv, svm-cv, with option calibrate yes also svm, logistic"},
-        {"grid", "ridge-cv|svm-cv", "ridge-cv, svm-cv"},
-        {"calibrate", "auto|evidence|ridge-cv|svm|svm-cv|logistic", "auto, evidence, ridge-cv, svm, svm-cv, logistic"},
-        {"valid|valid-labels|from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint",
-         ONLINE, "perceptron to scw2"},
+        {"mean-cost|gap|max-passes", "svm|svm-cv|logistic|logistic-cv", "svm, svm-cv, logistic, logistic-cv"},
+        {"folds", "auto|ridge-cv|svm|svm-cv|logistic|logistic-cv",
+         "auto, ridge-cv, svm-cv, logistic-cv, with option calibrate yes also svm, logistic"},
+        {"grid", "ridge-cv|svm-cv|logistic-cv", "ridge-cv, svm-cv, logistic-cv"},
+        {"calibrate|holdout", "auto|evidence|ridge-cv|svm|svm-cv|logistic|logistic-cv",
+         "auto, evidence, ridge-cv, svm, svm-cv, logistic, logistic-cv"},
         {"budget", "auto", "auto"},
         {"threshold", "auto|evidence|ridge-cv", "auto, evidence, ridge-cv"},
+        {"from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint", ONLINE,
+         "perceptron to scw2"},
     };
-    static const char *const methods[] = {"auto",     "evidence",   "ridge-cv", "svm", "svm-cv",
-                                          "logistic", "perceptron", "sgd",      "pa",  "pa2",
-                                          "cw",       "arow",       "nherd",    "scw", "scw2"};
+    static const char *const methods[] = {"auto",        "evidence",   "ridge-cv", "svm", "svm-cv", "logistic",
+                                          "logistic-cv", "perceptron", "sgd",      "pa",  "pa2",    "cw",
+                                          "arow",        "nherd",      "scw",      "scw2"};
     tn_options *o = options_new("fit");
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         set(o, "method", methods[m]);
@@ -325,7 +347,7 @@ static void the_library_refuses_options_of_other_methods(void **state)
     assert_fine(test_ctx, fit_by_name(&s, o, &head));
     tn_head_free(head);
     assert_fine(test_ctx, tn_options_set_features(test_ctx, o, "valid", (const tn_features *const *)s.features, REPS));
-    assert_fails(test_ctx, TN_ERR_ARG, "valid is for method perceptron to scw2", fit_by_name(&s, o, &head));
+    assert_fails(test_ctx, TN_ERR_ARG, "option valid and option valid-labels go together", fit_by_name(&s, o, &head));
     assert_fine(test_ctx, tn_options_set_features(test_ctx, o, "valid", NULL, 0));
     assert_fine(test_ctx, fit_by_name(&s, o, &head));
     tn_head_free(head);
@@ -536,6 +558,7 @@ int main(void)
         cmocka_unit_test(a_default_can_be_set),
         cmocka_unit_test(numbers_are_numbers),
         cmocka_unit_test(what_is_refused_stays_as_it_was),
+        cmocka_unit_test(ranges_that_are_none),
         cmocka_unit_test(texts_and_lists_are_copied),
         cmocka_unit_test(words_stand_for_their_enumerators),
         cmocka_unit_test(options_of_other_methods_are_told),

@@ -203,6 +203,16 @@ tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, d
     return TN_OK;
 }
 
+double tnp_log_loss(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,
+                    const double *weight, const float *scores, double temperature)
+{
+    const calibration c = {y, task, threshold, rows, count, weight, scores, 0, 0};
+    double mean, typical;
+    bool right;
+    size_t n = survey(&c, &mean, &typical, &right);
+    return n > 0 ? at(&c, 1 / temperature).value / ((double)n * typical) : (double)NAN;
+}
+
 double tn_head_temperature(const tn_head *head)
 {
     return head->temperature;

@@ -12,5 +12,8 @@
  * (count), or NULL. 0 where no decision is left to go by: then there are no probabilities. */
 tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, double threshold, const size_t *rows,
                               size_t count, const double *weight, const float *scores, double *temperature);
+/* Mean negative log-likelihood of the same decisions at a temperature, in nats; NaN where there is no decision. */
+double tnp_log_loss(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,
+                    const double *weight, const float *scores, double temperature);
 
 #endif

@@ -51,9 +51,13 @@ const tn_field *tnp_learn_fields(size_t *count)
          "stop svm and logistic when they are certainly this close to the optimum, relatively"},
         {"max-passes", TN_FIELD_INT, offsetof(tnp_learn_options, max_passes), 1, 1e9, "N",
          "most passes over the rows, or steps of logistic"},
-        {"folds", TN_FIELD_INT, offsetof(tnp_learn_options, folds), 2, 1e6, "N", "folds of svm-cv and ridge-cv"},
-        {"grid", TN_FIELD_REALS, offsetof(tnp_learn_options, grid), 1e-30, 1e30, "X,X,...",
-         "values of C or lambda that svm-cv or ridge-cv tries"},
+        {"folds", TN_FIELD_INT, offsetof(tnp_learn_options, folds), 2, 1e6, "N",
+         "folds of the methods that end in -cv"},
+        {"holdout", TN_FIELD_REAL, offsetof(tnp_learn_options, holdout), 0, 1, "F",
+         "keep this share of the rows, of every class, from training: methods that end in -cv choose by it instead of "
+         "folds, others report how well they do on it; the head is then trained on all rows; 0: none"},
+        {"grid", TN_FIELD_REALS, offsetof(tnp_learn_options, grid), 1e-30, 1e30, "X,X,...|LO:HI:COUNT",
+         "values of C or lambda that are tried; LO:HI:COUNT is that many, each the same multiple of the one before"},
         {"calibrate", TN_FIELD_CHOICE, offsetof(tnp_learn_options, calibrate), 0, 0, "auto|yes|no",
          "fit a temperature to held-out scores for predict option proba; auto where they are there anyway"},
     };

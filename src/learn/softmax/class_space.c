@@ -6,8 +6,7 @@
  *
  * A class is one group, or several when there are fewer classes than directions are wanted; more than MOST_GROUPS
  * classes share. Sums cost no matrix product, where the leading directions of X'X cost two with as many columns as
- * directions; and of the same rank they hold far more of what tells classes apart. Rows of weight 0 are those of a fold
- * that is held out: with them in the sums the directions would know their labels, and a model that stops soon too. Double throughout: the directions
+ * directions; and of the same rank they hold far more of what tells classes apart. Double throughout: the directions
  * are orthonormal to float's last digit although B B' squares their scale. */
 #include "learn/softmax/class_space.h"
 #include "algebra/blas.h"
@@ -27,13 +26,13 @@ static size_t group_count(size_t classes, size_t most)
 size_t tnp_class_space_bytes(size_t rows, size_t dim, size_t classes, size_t most)
 {
     size_t groups = group_count(classes, most), rank = tnp_min(most, dim);
-    return 8 * (groups + 1) * (dim + 3 * groups + 16) + 12 * rank * dim + 8 * (rows + classes) +
+    return 8 * groups * (dim + 3 * groups + 16) + 8 * dim + 12 * rank * dim + 8 * (rows + classes) +
            64; /* LAPACK takes 2 groups^2 */
 }
 
-/* b (groups + 1, dim): the last are rows that take no part. */
-static tn_status sum_groups(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y, const float *weight, size_t groups,
-                            double *b)
+/* b (groups + 1, dim), the last for rows that take no part. */
+static tn_status sum_groups(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y, const float *row_weight,
+                            size_t groups, double *b)
 {
     tn_status st = TN_OK;
     size_t *group = NULL, *size = NULL, *seen = NULL, each = tnp_max(1, groups / y->classes);
@@ -42,8 +41,8 @@ static tn_status sum_groups(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y
     TN_TRY(tnp_alloc(ctx, y->classes, sizeof *seen, &seen));
     for (size_t i = 0; i < x->rows; ++i) {
         size_t c = y->cls[y->first[i]];
-        bool counts = !weight || weight[i] > 0;
-        group[i] = counts ? (c + y->classes * (seen[c]++ % each)) % groups : groups;
+        bool out = row_weight && row_weight[i] == 0;
+        group[i] = out ? groups : (c + y->classes * (seen[c]++ % each)) % groups;
         ++size[group[i]];
     }
     TN_TRY(x->ops->cross(ctx, x->self, group, groups + 1, b));
@@ -57,7 +56,7 @@ done:
     return st;
 }
 
-tn_status tnp_class_space(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y, const float *weight, size_t most,
+tn_status tnp_class_space(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y, const float *row_weight, size_t most,
                           float **out, size_t *rank)
 {
     tn_status st = TN_OK;
@@ -67,7 +66,7 @@ tn_status tnp_class_space(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y, 
     TN_TRY(tnp_alloc(ctx, (groups + 1) * dim, sizeof *b, &b));
     TN_TRY(tnp_alloc(ctx, groups * groups, sizeof *products, &products));
     TN_TRY(tnp_alloc(ctx, groups, sizeof *values, &values));
-    TN_TRY(sum_groups(ctx, x, y, weight, groups, b));
+    TN_TRY(sum_groups(ctx, x, y, row_weight, groups, b));
     TN_TRY(tnp_dsyrk_rows(ctx, groups, dim, b, dim, 0, products));
     TN_TRY(tnp_eigen(ctx, groups, products, values));
     while (r < tnp_min(groups, tnp_min(most, dim)) && values[groups - 1 - r] > LEAST * values[groups - 1])

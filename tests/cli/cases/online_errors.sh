@@ -9,7 +9,11 @@ fit --method pa --average --no-average
 fit --method pa --tune
 fit --method perceptron --tune $valid
 fit --method svm --tune $valid
-fit --method svm $valid
+fit --method pa --holdout 0.2
+fit --method svm-cv --holdout 0.2 $valid
+fit --method svm-cv --holdout 1
+fit --method svm-cv --holdout 0.2 --folds 3
+fit --method svm-cv --folds 3 $valid
 fit --method svm --checkpoint c.ckpt
 fit --method pa --valid darknet.test.npy
 fit --method pa --valid-labels labels.test.txt

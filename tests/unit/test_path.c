@@ -1,0 +1,430 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The path along C: its decisions about held-out rows against cold solutions of scikit-learn, the grid that is found against
+ * the formula, and the rule by which the path ends or goes on, on curves that are made up. */
+#include "design_of.h"
+#include "fixtures/learners/sklearn_path.h"
+#include "learn/head/calibrate.h"
+#include "learn/head/cross.h"
+#include "learn/head/folds.h"
+
+enum { N = PATH_ROWS, D = PATH_COLS, K = PATH_CLASSES };
+
+typedef struct scene {
+    setting s;
+    tnp_task *task;
+    tnp_design *x;
+    tnp_learn_options options;
+    uint32_t fold[N];
+    float alpha[N * PATH_FOLDS * K], w[PATH_FOLDS * K * (D + 1)], scores[N * K];
+    tnp_linear linear;
+    size_t calls;
+    const double *curve; /* (values of the grid, folds), by which the measure goes */
+    double rise;         /* without a curve: what the measure gains with every C */
+} scene;
+
+/* The rows of the fixture, in two representations as a setting has them. */
+static scene *scene_of(tn_task kind, bool logistic)
+{
+    scene *e = ref_alloc(1, sizeof *e);
+    double *half = ref_alloc(N * D, sizeof *half);
+    e->s.p = (ref_problem){N, D, K, ref_alloc(N * D, sizeof(double)), ref_alloc(N * K, sizeof(double))};
+    for (size_t i = 0; i < N * D; ++i)
+        e->s.p.x[i] = path_x[i] / 64.0;
+    for (size_t i = 0; i < N; ++i) {
+        e->s.p.y[i * K + path_y[i]] = 1;
+        e->fold[i] = (uint32_t)(i * 7 % 4);
+        e->fold[i] = e->fold[i] < PATH_FOLDS ? e->fold[i] : TNP_NO_FOLD;
+    }
+    for (size_t f = 0; f < 2; ++f) {
+        size_t from = f ? D / 2 : 0, cols = f ? D - D / 2 : D / 2;
+        for (size_t i = 0; i < N; ++i)
+            memcpy(half + i * cols, e->s.p.x + i * D + from, cols * sizeof *half);
+        e->s.features[f] = array_of(f ? "b" : "a", half, N, cols, AS_F32);
+        e->s.feed[f] = feed_of(e->s.features[f], TN_NORM_NONE);
+    }
+    e->s.labels = labels_of(e->s.p.y, N, K, kind);
+    e->s.y = targets_of(e->s.labels);
+    free(half);
+    assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)e->s.features, 2, e->s.labels,
+                                       TN_NAN_ERROR, true, &e->task));
+    e->x = design_of(&e->s);
+    tnp_learn_options_default(&e->options);
+    e->options.gap = 1e-9;
+    e->options.max_passes = 20000;
+    e->linear = (tnp_linear){.rows = tnp_design_rows(e->x),
+                             .design = e->x,
+                             .task = e->task,
+                             .options = &e->options,
+                             .logistic = logistic,
+                             .bias = true,
+                             .row_fold = e->fold,
+                             .folds = PATH_FOLDS,
+                             .alpha = logistic ? NULL : e->alpha};
+    return e;
+}
+
+/* One whose models need not be good: the measure does not look at them. */
+static scene *made_up(void)
+{
+    scene *e = scene_of(TN_TASK_MULTILABEL, false);
+    e->options.gap = 1;
+    e->options.max_passes = 1;
+    return e;
+}
+
+static void scene_free(scene *e)
+{
+    tnp_task_free(e->task);
+    tnp_design_free(e->x);
+    setting_free(&e->s);
+    free(e);
+}
+
+static tn_status walk(scene *e, tnp_measure_fn measure, tnp_cross *cross)
+{
+    e->calls = 0;
+    return tnp_linear_cv(test_ctx, &e->linear, measure, e, cross, e->w, e->scores);
+}
+
+static size_t decide(const float *s)
+{
+    size_t best = 0;
+    for (size_t c = 1; c < K; ++c)
+        best = s[c] > s[best] ? c : best;
+    return best;
+}
+
+/* ---- against cold solutions ---- */
+
+/* Every decision is the fixture's; the value is the share of right ones. */
+static tn_status compare(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
+{
+    scene *e = arg;
+    size_t g = e->calls / PATH_FOLDS, f = e->calls % PATH_FOLDS, right = 0;
+    const unsigned char *want = path_class + ((e->linear.logistic ? PATH_COSTS : 0) + g) * N;
+    (void)ctx;
+    for (size_t i = 0; i < count; ++i) {
+        size_t got = decide(scores + i * K);
+        assert_int_equal(e->fold[rows[i]], f);
+        if (got != want[rows[i]])
+            print_error("C %g, row %zu: got class %zu, want %d\n", path_grid[g], rows[i], got, want[rows[i]]);
+        assert_int_equal(got, want[rows[i]]);
+        right += got == path_y[rows[i]];
+    }
+    *value = (double)right / (double)count;
+    ++e->calls;
+    return TN_OK;
+}
+
+static void decisions_of_cold_solutions(void **state)
+{
+    (void)state;
+    for (int logistic = 0; logistic < 2; ++logistic) {
+        scene *e = scene_of(TN_TASK_MULTICLASS, logistic);
+        tnp_cross *cross = NULL;
+        size_t best = 0;
+        assert_fine(test_ctx, tnp_cross_new(test_ctx, path_grid, PATH_COSTS, PATH_FOLDS, &cross));
+        assert_fine(test_ctx, tnp_cross_want_loss(test_ctx, cross));
+        assert_fine(test_ctx, walk(e, compare, cross));
+        assert_int_equal(e->calls, cross->count * PATH_FOLDS);
+        assert_true(cross->count >= 3);
+        for (size_t g = 1; g < cross->count; ++g)
+            best = cross->mean[g] > cross->mean[best] ? g : best;
+        assert_int_equal(cross->best, best);
+        const unsigned char *want = path_class + ((logistic ? PATH_COSTS : 0) + best) * N;
+        for (size_t i = 0; i < N; ++i) /* the scores are those of the best C, and so are the weights */
+            if (e->fold[i] < PATH_FOLDS) {
+                double s = (double)e->w[e->fold[i] * K * (D + 1) + D];
+                for (size_t j = 0; j < D; ++j)
+                    s += (double)e->w[e->fold[i] * K * (D + 1) + j] * e->s.p.x[i * D + j];
+                assert_int_equal(decide(e->scores + i * K), want[i]);
+                assert_true(fabs(s - (double)e->scores[i * K]) <= 64 * U * (1 + fabs(s)));
+            } else {
+                assert_true(isnan(e->scores[i * K]));
+            }
+        tnp_cross_free(cross);
+        scene_free(e);
+    }
+}
+
+/* Log-loss of the scores at the best C by a literal loop, at a temperature that no other beats. */
+static void log_loss_of_the_held_out_rows(void **state)
+{
+    (void)state;
+    for (int logistic = 0; logistic < 2; ++logistic) {
+        scene *e = scene_of(TN_TASK_MULTICLASS, logistic);
+        tnp_cross *cross = NULL;
+        assert_fine(test_ctx, tnp_cross_new(test_ctx, path_grid, PATH_COSTS, PATH_FOLDS, &cross));
+        assert_fine(test_ctx, tnp_cross_want_loss(test_ctx, cross));
+        assert_fine(test_ctx, walk(e, compare, cross));
+        double loss[3] = {0}, t = cross->temperature[cross->best], rows = 0;
+        for (size_t i = 0; i < N; ++i) {
+            const float *s = e->scores + i * K;
+            for (size_t way = 0; way < 3 && e->fold[i] < PATH_FOLDS; ++way) {
+                double at = t * (way == 0 ? 1 : way == 1 ? 1.01 : 0.99), total = 0;
+                for (size_t c = 0; c < K; ++c)
+                    total += exp((double)s[c] / at);
+                loss[way] += log(total) - (double)s[path_y[i]] / at;
+            }
+            rows += e->fold[i] < PATH_FOLDS;
+        }
+        assert_near(cross->log_loss[cross->best], loss[0] / rows, 1e-9);
+        assert_true(loss[0] <= loss[1] && loss[0] <= loss[2]);
+        tnp_cross_free(cross);
+        scene_free(e);
+    }
+}
+
+/* ---- the grid ---- */
+
+/* Mean |x - mean|^2, or |x|^2. */
+static double spread_of(const scene *e, bool centred)
+{
+    double sum = 0;
+    for (size_t j = 0; j < D; ++j) {
+        double mean = 0;
+        for (size_t i = 0; i < N; ++i)
+            mean += centred ? e->s.p.x[i * D + j] / N : 0;
+        for (size_t i = 0; i < N; ++i)
+            sum += (e->s.p.x[i * D + j] - mean) * (e->s.p.x[i * D + j] - mean) / N;
+    }
+    return sum;
+}
+
+/* Eleven rungs of 1 and 3 times a power of ten, the first the largest with C s^2 <= 0.01; C of weighted rows, and the mean
+ * cost, are made up for. */
+static void a_grid_goes_by_the_size_of_the_rows(void **state)
+{
+    (void)state;
+    const double ladder[] = {1e-5, 3e-5, 1e-4, 3e-4, 0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1,  3,
+                             10,   30,   100,  300,  1000,  3000,  1e4,  3e4,  1e5, 3e5, 1e6};
+    float weight[N];
+    for (size_t i = 0; i < N; ++i)
+        weight[i] = 100.0f + (i % 2 ? 50.0f : -50.0f);
+    for (int form = 0; form < 6; ++form) {
+        scene *e = scene_of(TN_TASK_MULTICLASS, form & 1);
+        tnp_cross *c = NULL;
+        e->linear.bias = form != 1;
+        e->linear.row_weight = form == 2 || form == 4 ? weight : NULL;
+        e->options.mean_cost = form >= 3;
+        double scale = spread_of(e, form != 1) * (e->linear.row_weight ? 100 : 1) / (form >= 3 ? N : 1);
+        size_t first = 0;
+        while (ladder[first + 1] * scale <= 0.01)
+            ++first;
+        assert_fine(test_ctx, tnp_cross_found(test_ctx, &e->linear, PATH_FOLDS, &c));
+        assert_near(c->scale, scale, 1e-6 * scale);
+        assert_int_equal(c->count, 11);
+        assert_int_equal(c->planned, 11);
+        for (size_t g = 0; g < 11; ++g)
+            assert_near(c->grid[g], ladder[first + g], 1e-14 * ladder[first + g]);
+        tnp_cross_free(c);
+        scene_free(e);
+    }
+}
+
+/* ---- where the path ends ---- */
+
+/* As the curve says. */
+static tn_status follow(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
+{
+    scene *e = arg;
+    (void)ctx;
+    (void)rows;
+    (void)count;
+    (void)scores;
+    *value = e->curve ? e->curve[e->calls] : e->rise * (double)(e->calls / e->linear.folds);
+    ++e->calls;
+    return TN_OK;
+}
+
+enum { LONGEST = 9 };
+
+static void the_path_ends_where_it_has_clearly_fallen(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *name;
+        double ratio, scale;
+        double mean[LONGEST]; /* of the values; the folds are a little above, at, and a little below it */
+        double noise;         /* how much, with signs that change from value to value */
+        size_t count, tried, best;
+    } cases[] = {
+        {"two clearly worse values over a factor of ten", 3.2, 100, {0.5, 0.6, 0.7, 0.6, 0.5, 0.4}, 0.01, 6, 5, 2},
+        {"one worse value, then the best again", 3.2, 100, {0.5, 0.7, 0.6, 0.7, 0.6, 0.5, 0.4}, 0.01, 7, 6, 1},
+        {"less than a standard error", 3.2, 100, {0.5, 0.7, 0.699, 0.698, 0.697}, 0.1, 5, 5, 1},
+        {"two worse values, but close together",
+         1.5,
+         100,
+         {0.7, 0.6, 0.5, 0.4, 0.3, 0.2, 0.1, 0.05, 0.01},
+         0.01,
+         9,
+         7,
+         0},
+        {"far apart, but one value only", 100, 100, {0.5, 0.7, 0.1}, 0.01, 3, 3, 1},
+        {"a fall before anything was learned", 3.2, 1e-9, {0.7, 0.5, 0.4, 0.3, 0.8}, 0.01, 5, 5, 4},
+        {"level", 3.2, 100, {0.5, 0.5, 0.5, 0.5, 0.5}, 0, 5, 5, 0},
+    };
+    for (size_t z = 0; z < sizeof cases / sizeof *cases; ++z) {
+        scene *e = made_up();
+        double grid[LONGEST], curve[LONGEST * PATH_FOLDS];
+        tnp_cross *c = NULL;
+        for (size_t g = 0; g < cases[z].count; ++g) {
+            grid[g] = 0.01 * pow(cases[z].ratio, (double)g);
+            for (size_t f = 0; f < PATH_FOLDS; ++f)
+                curve[g * PATH_FOLDS + f] = cases[z].mean[g] + ((double)f - 1) * (g % 2 ? 1 : -1) * cases[z].noise;
+        }
+        e->curve = curve;
+        assert_fine(test_ctx, tnp_cross_new(test_ctx, grid, cases[z].count, PATH_FOLDS, &c));
+        c->scale = cases[z].scale;
+        assert_fine(test_ctx, walk(e, follow, c));
+        if (c->count != cases[z].tried || c->best != cases[z].best)
+            print_error("%s: tried %zu, best %zu\n", cases[z].name, c->count, c->best);
+        assert_int_equal(c->count, cases[z].tried);
+        assert_int_equal(c->best, cases[z].best);
+        assert_int_equal(c->skipped, cases[z].count - cases[z].tried);
+        assert_int_equal(c->added, 0);
+        tnp_cross_free(c);
+        scene_free(e);
+    }
+}
+
+/* A grid that was found goes on up to C s^2 = 10^6 and down to 10^-6 as long as its end is the best; one that was given never
+ * does. */
+static void a_found_grid_goes_on_past_its_ends(void **state)
+{
+    (void)state;
+    for (int form = 0; form < 3; ++form) {
+        scene *e = made_up();
+        tnp_cross *c = NULL;
+        e->rise = form == 1 ? -1 : 1;
+        if (form < 2)
+            assert_fine(test_ctx, tnp_cross_found(test_ctx, &e->linear, PATH_FOLDS, &c));
+        else
+            assert_fine(test_ctx, tnp_cross_new(test_ctx, path_grid, PATH_COSTS, PATH_FOLDS, &c));
+        double first = c->grid[0];
+        assert_fine(test_ctx, walk(e, follow, c));
+        for (size_t g = 1; g < c->count; ++g)
+            assert_true(c->grid[g] > 2.9 * c->grid[g - 1] && c->grid[g] < 10.1 * c->grid[g - 1]);
+        if (form == 0) {
+            assert_int_equal(c->best, c->count - 1);
+            assert_int_equal(c->added, c->count - 11);
+            assert_true(c->grid[c->best] * c->scale <= 1e6 && 3.4 * c->grid[c->best] * c->scale > 1e6);
+        } else if (form == 1) { /* ever worse: it ends at once where it may, then tries below the first, in vain */
+            assert_true(c->skipped > 0 && c->added == 1);
+            assert_int_equal(c->best, 1);
+            assert_true(c->grid[1] == first && c->mean[0] < c->mean[1]);
+        } else {
+            assert_int_equal(c->count, PATH_COSTS);
+            assert_int_equal(c->added, 0);
+        }
+        tnp_cross_free(c);
+        scene_free(e);
+    }
+}
+
+/* The smaller C the better. */
+static tn_status small_is_better(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
+                                 double *value)
+{
+    scene *e = arg;
+    size_t g = e->calls++ / PATH_FOLDS;
+    (void)ctx;
+    (void)rows;
+    (void)count;
+    (void)scores;
+    *value = e->rise > 0 && g >= (size_t)e->rise ? (double)g : -(double)g;
+    return TN_OK;
+}
+
+static void a_found_grid_goes_on_below(void **state)
+{
+    (void)state;
+    scene *e = made_up();
+    tnp_cross *c = NULL;
+    assert_fine(test_ctx, tnp_cross_found(test_ctx, &e->linear, PATH_FOLDS, &c));
+    assert_fine(test_ctx, tnp_cross_want_loss(test_ctx, c));
+    double first = c->grid[0];
+    size_t up = 0;
+    while (c->grid[up] * c->scale < 1) /* where the walk upwards may end, and does: all are worse than the first */
+        ++up;
+    e->rise = (double)up + 1;
+    assert_fine(test_ctx, walk(e, small_is_better, c));
+    assert_int_equal(c->best, 0);
+    assert_int_equal(c->skipped, 11 - up - 1);
+    assert_true(c->grid[c->added] == first);
+    assert_int_equal(c->count, up + 1 + c->added);
+    assert_true(c->grid[0] * c->scale >= 1e-6 && c->grid[0] * c->scale < 3.4e-6);
+    for (size_t g = 1; g < c->count; ++g)
+        assert_true(c->grid[g] > c->grid[g - 1]);
+    tnp_cross_free(c);
+    scene_free(e);
+}
+
+/* ---- one fold ---- */
+
+/* A hold-out has the standard error of its rows, right or wrong. */
+static void a_holdout_has_an_error(void **state)
+{
+    (void)state;
+    scene *e = scene_of(TN_TASK_MULTICLASS, false);
+    tnp_cross *c = NULL;
+    for (size_t i = 0; i < N; ++i)
+        e->fold[i] = e->fold[i] == 0 ? 0 : TNP_NO_FOLD;
+    e->linear.folds = 1;
+    e->curve = path_grid;
+    assert_fine(test_ctx, tnp_cross_new(test_ctx, path_grid, 2, 1, &c));
+    assert_fine(test_ctx, walk(e, follow, c));
+    assert_int_equal(c->count, 2);
+    assert_int_equal(c->best, 1);
+    double right = 0, n = 0;
+    for (size_t i = 0; i < N; ++i)
+        if (e->fold[i] == 0) {
+            right += decide(e->scores + i * K) == path_y[i];
+            n += 1;
+        }
+    assert_near(c->se[1], sqrt(right / n * (1 - right / n) / (n - 1)), 1e-12);
+    tnp_cross_free(c);
+    scene_free(e);
+}
+
+static void faults(void **state)
+{
+    (void)state;
+    scene *e = scene_of(TN_TASK_MULTICLASS, true);
+    size_t blocks = tnp_live_blocks(test_ctx), k = 1;
+    tn_status st = TN_ERR_MEMORY;
+    for (; st != TN_OK; ++k) {
+        tnp_cross *c = NULL;
+        e->curve = path_grid;
+        tnp_fail_allocation(test_ctx, k);
+        st = tnp_cross_found(test_ctx, &e->linear, PATH_FOLDS, &c);
+        if (st == TN_OK)
+            st = tnp_cross_want_loss(test_ctx, c);
+        if (st == TN_OK) {
+            c->count = c->planned = c->capacity = 1;
+            st = walk(e, follow, c);
+        }
+        tnp_fail_allocation(test_ctx, 0);
+        tnp_cross_free(c);
+        assert_int_equal(tnp_live_blocks(test_ctx), blocks);
+        assert_true(st == TN_OK || st == TN_ERR_MEMORY);
+    }
+    assert_true(k > 15);
+    scene_free(e);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(decisions_of_cold_solutions),
+        cmocka_unit_test(log_loss_of_the_held_out_rows),
+        cmocka_unit_test(a_grid_goes_by_the_size_of_the_rows),
+        cmocka_unit_test(the_path_ends_where_it_has_clearly_fallen),
+        cmocka_unit_test(a_found_grid_goes_on_past_its_ends),
+        cmocka_unit_test(a_found_grid_goes_on_below),
+        cmocka_unit_test(a_holdout_has_an_error),
+        cmocka_unit_test(faults),
+    };
+    return cmocka_run_group_tests(tests, files_setup, files_teardown);
+}
