@@ -15,9 +15,9 @@
  *
  *   s = mean_m (s_m - threshold_m) / T_m,      T_m the temperature of the held-out scores s_m
  *
- * which is a linear head again, and the head is this mean of log-odds unless one alone is better by more than BEHIND
- * standard errors. The quality is accuracy: log loss, which was the other choice, finds as good a head where there are
- * many rows, and a worse one where there are few. */
+ * with those that do trail but lower the log loss of the mean. That is a linear head again, and it is the head unless one
+ * alone is better by more than BEHIND standard errors. The quality is accuracy: log loss, which was the other choice,
+ * finds as good a head where there are many rows, and a worse one where there are few. */
 #include "pipeline/race.h"
 #include "base/text.h"
 #include "learn/head/folds.h"
@@ -337,20 +337,10 @@ done:
     return st;
 }
 
-/* The mean of the log-odds of the members that are still in the race, as one more entry. */
-static tn_status enter_blend(tn_ctx *ctx, tnp_race *race)
+/* The mean of the log-odds of the members, and what it gets. */
+static tn_status mix(tn_ctx *ctx, const tnp_race *race, tnp_entry *b)
 {
-    tn_status st = TN_OK;
-    tnp_entry *b = NULL;
     size_t size = race->course->task->y.rows * race->course->task->y.classes;
-    for (size_t i = 0; i < race->count; ++i)
-        if (race->entries[i].who->blends && !race->entries[i].note && race->entries[i].temperature > 0)
-            race->members[race->member_count++] = i;
-    if (race->member_count < 2) {
-        race->member_count = 0;
-        return TN_OK;
-    }
-    TN_TRY(enter(ctx, race, &blend, &b));
     for (size_t i = 0; i < size; ++i)
         b->scores[i] = 0;
     for (size_t m = 0; m < race->member_count; ++m) {
@@ -359,7 +349,50 @@ static tn_status enter_blend(tn_ctx *ctx, tnp_race *race)
             b->scores[i] +=
                 (float)(((double)e->scores[i] - e->who->threshold) / (e->temperature * (double)race->member_count));
     }
-    TN_TRY(judge(ctx, race, b));
+    return judge(ctx, race, b);
+}
+
+/* Whoever trails but was judged by all rows that judged the blend joins it where that lowers its log loss, and its
+ * accuracy by no more than chance: heads that err about other rows help each other. */
+static tn_status admit(tn_ctx *ctx, tnp_race *race, tnp_entry *b)
+{
+    tn_status st = TN_OK;
+    size_t others = race->count - 1;
+    for (size_t i = 0; i < others; ++i) {
+        const tnp_entry *e = &race->entries[i];
+        double mean = b->mean, loss = b->log_loss;
+        if (!e->who->blends || !e->note || e->judged != b->judged || !(e->temperature > 0))
+            continue;
+        race->members[race->member_count++] = i;
+        TN_TRY(mix(ctx, race, b));
+        if (b->log_loss < loss && b->mean > mean - b->se / 2)
+            continue;
+        --race->member_count;
+        TN_TRY(mix(ctx, race, b));
+    }
+done:
+    return st;
+}
+
+/* The blend of those that are still in the race as one more entry, where it has two members or more. */
+static tn_status enter_blend(tn_ctx *ctx, tnp_race *race)
+{
+    tn_status st = TN_OK;
+    tnp_entry *b = NULL;
+    for (size_t i = 0; i < race->count; ++i)
+        if (race->entries[i].who->blends && !race->entries[i].note && race->entries[i].temperature > 0)
+            race->members[race->member_count++] = i;
+    if (race->member_count == 0)
+        return TN_OK;
+    TN_TRY(enter(ctx, race, &blend, &b));
+    TN_TRY(mix(ctx, race, b));
+    TN_TRY(admit(ctx, race, b));
+    if (race->member_count < 2) {
+        tnp_free(b->scores);
+        tnp_free(b->unit);
+        --race->count;
+        race->member_count = 0;
+    }
 done:
     return st;
 }

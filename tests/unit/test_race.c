@@ -421,6 +421,20 @@ static void every_task_has_its_race(void **state)
     data_free(&s);
 }
 
+/* Of 12,000 rows some 6000 race, a fifth of them judge, and the head has seen all. */
+static void many_rows_race_on_a_sample(void **state)
+{
+    (void)state;
+    data s = data_of(4000, 6, 3, 0.7, TN_TASK_MULTICLASS, 4);
+    tnp_fit_options opt = options_for(TNP_METHOD_AUTO);
+    fitted f = fit(&s, &opt);
+    const tn_tried *chosen = chosen_of(f.info);
+    assert_true(chosen->rows >= 1000 && chosen->rows <= 2001);
+    assert_near(accuracy(&s, f.head, s.n * s.k), chosen->mean, 4 * chosen->se);
+    fitted_free(&f);
+    data_free(&s);
+}
+
 /* Of two representations one is noise: the evidence takes the other, and the race is run with all and with it alone. */
 static void other_sets_race_where_the_winner_is_no_ridge(void **state)
 {
@@ -530,6 +544,7 @@ int main(void)
         cmocka_unit_test(auto_is_not_below_the_evidence_by_more_than_a_standard_error),
         cmocka_unit_test(one_row_per_class_leaves_no_race),
         cmocka_unit_test(every_task_has_its_race),
+        cmocka_unit_test(many_rows_race_on_a_sample),
         cmocka_unit_test(other_sets_race_where_the_winner_is_no_ridge),
         cmocka_unit_test(a_budget_that_is_used_up_leaves_the_head_of_the_evidence),
         cmocka_unit_test(an_interrupt_keeps_the_best_so_far_with_a_budget_and_nothing_without),
