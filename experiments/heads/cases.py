@@ -11,8 +11,8 @@ from common import call, test_score
 
 AUTO, ALL = "auto", 0  # ALL: rows per class
 COSTS = {"svm": ("0.1", "0.3", "1", "3", "10"), "logistic": ("1", "3", "10", "30", "100")}
-NAMED = {"evidence": ("evidence", []), "ridge-cv": ("ridge-cv", []), "svm-cv": ("svm-cv", []),
-         "logistic-cv": ("logistic-cv", []), "pa": ("pa", []), "arow": ("arow", []), "scw": ("scw", []),
+NAMED = {"evidence": ("evidence", []), "ridge-cv": ("ridge-cv", []), "pa": ("pa", []), "arow": ("arow", []),
+         "scw": ("scw", []),
          **{f"{method}, C = {cost}": (method, ["--C", cost]) for method, costs in COSTS.items() for cost in costs}}
 
 
