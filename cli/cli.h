@@ -28,7 +28,8 @@ enum {
 typedef struct cli_options {
     bool help, json, quiet, progress, no_color;
     size_t threads, seed, mem;
-    const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive;
+    const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive, *groups,
+        *fold_file;
     tn_words valid, target, features, data;
     int task, format, normalize, nan;
     size_t top;
@@ -137,6 +138,7 @@ const char *cli_users_of(const cli_command *command, const tn_options *library, 
 
 int cmd_rank(cli_app *app);
 int cmd_fit(cli_app *app);
+int cmd_cv(cli_app *app);
 int cmd_transfer(cli_app *app);
 int cmd_predict(cli_app *app);
 int cmd_eval(cli_app *app);
@@ -225,6 +227,19 @@ typedef struct cli_sources {
 /* Owned by the caller, also after a failure: free with cli_sources_close. */
 int cli_sources_open(cli_app *app, const tn_words *words, cli_sources *out);
 void cli_sources_close(cli_sources *sources);
+
+/* Everything that is opened for a fit (cmd_fit.c); objects among its options are set. */
+typedef struct cli_fit_inputs {
+    cli_features features, valid_features;
+    tn_labels *labels, *valid_labels;
+    tn_head *from;
+} cli_fit_inputs;
+
+/* Refuses a line without --labels, or with half of a validation set. */
+int cli_check_valid(const cli_app *app);
+/* The caller's also after a failure: close with cli_fit_close. */
+int cli_fit_open(cli_app *app, cli_fit_inputs *in);
+void cli_fit_close(cli_fit_inputs *in);
 
 /* Labels with the names that --classes gives them; owned by the caller. */
 int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out);

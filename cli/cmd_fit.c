@@ -3,19 +3,18 @@
  * tenon fit: chooses representations, trains a head, saves it. */
 #include "cli.h"
 
-/* Everything that is opened for a fit. */
-typedef struct inputs {
-    cli_features features, valid_features;
-    tn_labels *labels, *valid_labels;
-    tn_head *from;
-} inputs;
-
-static int check_line(const cli_app *app)
+int cli_check_valid(const cli_app *app)
 {
     const cli_options *options = &app->options;
     int code = cli_need_labels(app);
     if (code == 0 && (options->valid.count != 0) != (options->valid_labels != NULL))
         code = cli_fail(app, EXIT_USAGE, "--valid REP... and --valid-labels FILE go together, got one of them");
+    return code;
+}
+
+static int check_line(const cli_app *app)
+{
+    int code = cli_check_valid(app);
     if (code == 0)
         code = cli_need_output(app);
     const char *checkpoint = tn_options_text(app->library, "checkpoint");
@@ -36,7 +35,7 @@ static int check_task(const cli_app *app, const tn_labels *labels)
     return EXIT_FINE;
 }
 
-static int open_validation(cli_app *app, inputs *in)
+static int open_validation(cli_app *app, cli_fit_inputs *in)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
@@ -49,7 +48,7 @@ done:
     return code;
 }
 
-static int open_all(cli_app *app, inputs *in)
+int cli_fit_open(cli_app *app, cli_fit_inputs *in)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
@@ -73,7 +72,7 @@ done:
     return code;
 }
 
-static void close_all(inputs *in)
+void cli_fit_close(cli_fit_inputs *in)
 {
     tn_head_free(in->from);
     tn_labels_free(in->labels);
@@ -86,12 +85,12 @@ int cmd_fit(cli_app *app)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
-    inputs in = {.labels = NULL};
+    cli_fit_inputs in = {.labels = NULL};
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     char *text = NULL;
     CLI_TRY(check_line(app));
-    CLI_TRY(open_all(app, &in));
+    CLI_TRY(cli_fit_open(app, &in));
     CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_features_view(&in.features), in.features.count, in.labels, app->library,
                                   &info, &head)));
     CLI_TRY(cli_check(app, options->json ? tn_fit_json(app->ctx, info, options->output, &text)
@@ -107,6 +106,6 @@ done:
     tn_text_free(text);
     tn_head_free(head);
     tn_fit_info_free(info);
-    close_all(&in);
+    cli_fit_close(&in);
     return code;
 }

@@ -85,6 +85,22 @@ static const tn_field fit_fields[] = {
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head; classes that it does not know are added"},
 };
+static const tn_field cv_fields[] = {
+    LABELS,
+    CLASSES,
+    TASK,
+    {"groups", TN_FIELD_TEXT, AT(groups), 0, 0, "FILE",
+     "a group per row (patient, scene, video), as labels are given: its rows are never on both sides of a fold"},
+    {"fold-file", TN_FIELD_TEXT, AT(fold_file), 0, 0, "FILE",
+     "the fold of every row instead, as labels are given; rows without one always train and are never judged"},
+    {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy",
+     "write scores of the held-out rows there, rows x classes in the order of the files, of the first repeat"},
+    FORCE,
+    {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
+     "the same representations of rows of no fold, which choose the best pass and, with --tune, C and eta"},
+    {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
+    {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head in every fold; it must not know these rows"},
+};
 #define CLASS(help)                                                                                                    \
     {                                                                                                                  \
         "class", TN_FIELD_TEXT, AT(positive), 0, 0, "NAME", help                                                       \
@@ -148,6 +164,7 @@ static const tn_field help_fields[] = {
 #define COMMON LIST("Common options", common_fields)
 static const cli_table rank_tables[] = {COMMON, LIST("Options", rank_fields), END};
 static const cli_table fit_tables[] = {COMMON, LIST("Options", fit_fields), END};
+static const cli_table cv_tables[] = {COMMON, LIST("Options", cv_fields), END};
 static const cli_table transfer_tables[] = {COMMON, LIST("Options", transfer_fields), END};
 static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), END};
 static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), END};
@@ -273,6 +290,33 @@ const cli_command cli_commands[] = {
      .tables = fit_tables,
      .library = "fit",
      .run = cmd_fit},
+    {.name = "cv",
+     .summary = "cross-validates a method with everything that fit does, or two of them against each other",
+     .arguments = "REP... --labels FILE [options]",
+     .examples = "tenon cv *.train.npy --labels labels.train.txt\n"
+                 "tenon cv f.npy --labels y.txt --method svm-cv --against evidence --repeats 5\n"
+                 "tenon cv f.npy --labels y.txt --method logistic --C 10 --groups patients.txt --json\n"
+                 "tenon cv dino.npy clip.npy --labels y.txt --select forward --folds 10 --scores held_out.npy\n"
+                 "tenon cv f.npy --labels y.txt --method pa --fold-file folds.txt",
+     .details =
+         "For every fold everything that tenon fit does with the same options is done again without the fold's rows: "
+         "the choice among representations, transforms and normalisations, the choice of lambda and C, the "
+         "calibration. The head is then measured by the rows of the fold, in the metrics of tenon eval. --folds is "
+         "the number of these folds; what fit calls --folds is --inner-folds here.\n\n"
+         "Folds are dealt class by class, by --seed; --repeats deals anew. A row whose class no row outside its fold "
+         "has is not judged, and a fold where nothing can be judged has no figure.\n\n"
+         "The standard error is s sqrt(1/J + judged/trained) of J figures with standard deviation s: folds share their "
+         "training rows, and the usual s/sqrt(J) is too small (Nadeau and Bengio 2003). --against fits a second "
+         "method to the same folds; the difference is tested by t with that error and J - 1 degrees of freedom. An "
+         "option that only one of the two has a use for goes to that one.\n\n"
+         "--scores holds scores of every row by the head that was trained without its fold, rows that are never judged "
+         "as NaN. They are those of the first repeat: the mean over repeats would be the scores of several heads "
+         "together, better than any of them.",
+     .min_args = 1,
+     .max_args = SIZE_MAX,
+     .tables = cv_tables,
+     .library = "cv",
+     .run = cmd_cv},
     {.name = "transfer",
      .summary = "learns from few rows with the help of other people's classifiers",
      .arguments = "--target REP... --labels FILE --source REP_OR_HEAD... -o HEAD [options]",

@@ -82,7 +82,7 @@ enum { OUTPUTS = 5 };
 static size_t outputs_of(const cli_app *app, named out[OUTPUTS])
 {
     const cli_options *o = &app->options;
-    bool scores = o->scores && app->command->run == cmd_predict; /* eval reads them */
+    bool scores = o->scores && app->command->run != cmd_eval; /* which reads them */
     const named all[OUTPUTS] = {{"-o ", o->output},
                                 {"--checkpoint ", path_of(app, "checkpoint")},
                                 {"--scores ", scores ? o->scores : NULL},
@@ -130,7 +130,7 @@ static bool is_transform(const identity *file, const char *list, named *found)
 static bool find_input(const cli_app *app, const identity *file, named *found)
 {
     const cli_options *o = &app->options;
-    bool scores = app->command->run != cmd_predict;
+    bool scores = app->command->run == cmd_eval;
     const char *weights = path_of(app, "sample-weight"), *transform = path_of(app, "transform");
     const struct {
         const char *option;
@@ -145,6 +145,8 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
                  {"--sample-weight ", &weights, 1},
                  {"--target ", o->target.items, o->target.count},
                  {"--source ", o->features.items, o->features.count},
+                 {"--groups ", &o->groups, 1},
+                 {"--fold-file ", &o->fold_file, 1},
                  {"--data ", o->data.items, o->data.count},
                  {"--scores ", &o->scores, scores ? 1 : 0}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)

@@ -55,7 +55,8 @@ static bool without_evidence(const cli_app *app)
 {
     size_t candidates =
         app->arg_count * count_words(value_of(app, "transform")) * count_words(value_of(app, "normalize"));
-    return !tn_method_needs_evidence(value_of(app, "method")) &&
+    const char *against = value_of(app, "against");
+    return !tn_method_needs_evidence(value_of(app, "method")) && !(against && tn_method_needs_evidence(against)) &&
            (candidates < 2 || cli_has_value(app, "select", "all") || app->options.from);
 }
 
@@ -106,14 +107,14 @@ static int check_conditions(const cli_app *app)
         bool (*pointless)(const cli_app *app);
         const char *needs;
     } conditions[] = {
-        {"fit", "optimizer|tolerance|max-iterations|start", without_evidence, BY_EVIDENCE},
-        {"fit", "loo", without_loo, BY_EVIDENCE},
-        {"fit|rank|transfer", "signed", without_named_map, "--transform " TN_MAP_WORDS},
+        {"fit|cv", "optimizer|tolerance|max-iterations|start", without_evidence, BY_EVIDENCE},
+        {"fit|cv", "loo", without_loo, BY_EVIDENCE},
+        {"fit|cv|rank|transfer", "signed", without_named_map, "--transform " TN_MAP_WORDS},
         {"fit", "folds", without_folds,
          "--method auto, ridge-cv, svm-cv, logistic-cv, with --calibrate yes also svm, logistic; here nothing is "
          "cross-validated"},
-        {"fit", "ratio", without_ratio, "--multiclass w-ovr"},
-        {"fit", "patience", without_valid, "--valid REP... --valid-labels FILE"},
+        {"fit|cv", "ratio", without_ratio, "--multiclass w-ovr"},
+        {"fit|cv", "patience", without_valid, "--valid REP... --valid-labels FILE"},
     };
     for (size_t i = 0; i < app->given_count; ++i)
         for (size_t c = 0; c < sizeof conditions / sizeof *conditions; ++c)

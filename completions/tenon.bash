@@ -3,7 +3,7 @@ _tenon() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=''
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'rank fit transfer predict eval pq kernel info doctor help completion --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'rank fit cv transfer predict eval pq kernel info doctor help completion --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]}:$previous in
@@ -26,6 +26,21 @@ _tenon() {
     fit:--nan) words='error drop zero' ;;
     fit:--optimizer) words='aitken mackay em newton' ;;
     fit:--intercept) words='yes no' ;;
+    cv:--task) words='auto multiclass multilabel regression' ;;
+    cv:--against) words='none auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
+    cv:--method) words='auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
+    cv:--select) words='best greedy forward exhaustive all' ;;
+    cv:--loss) words='squared-hinge hinge' ;;
+    cv:--mean-cost) words='yes no' ;;
+    cv:--class-weight) words='none balanced' ;;
+    cv:--penalise-bias) words='yes no' ;;
+    cv:--calibrate) words='auto yes no' ;;
+    cv:--multiclass) words='mul u-ovr e-ovr w-ovr' ;;
+    cv:--shuffle) words='yes no' ;;
+    cv:--signed) words='odd split' ;;
+    cv:--nan) words='error drop zero' ;;
+    cv:--optimizer) words='aitken mackay em newton' ;;
+    cv:--intercept) words='yes no' ;;
     transfer:--task) words='auto multiclass multilabel regression' ;;
     transfer:--method) words='auto greedytl none average rls forward l1-logistic elastic-net multikt-l2 multikt-l1 dam' ;;
     transfer:--features) words='yes no' ;;
@@ -43,7 +58,7 @@ _tenon() {
     kernel:--nan) words='error drop zero' ;;
     info:--task) words='auto multiclass multilabel regression' ;;
     help:--format) words='text markdown man' ;;
-    help:help) words='rank fit transfer predict eval pq kernel info doctor help completion' ;;
+    help:help) words='rank fit cv transfer predict eval pq kernel info doctor help completion' ;;
     pq:pq) words='train apply' ;;
     kernel:kernel) words='learn apply compare show' ;;
     completion:completion) words='bash zsh' ;;
@@ -52,6 +67,7 @@ _tenon() {
         case ${COMP_WORDS[1]} in
         rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --force --nan' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --nan' ;;

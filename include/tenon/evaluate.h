@@ -79,6 +79,43 @@ TN_API void tn_metrics_free(tn_metrics *metrics);
 TN_API tn_status tn_probability_metrics_compute(tn_ctx *ctx, tn_view probabilities, const tn_labels *labels,
                                                 double *nll, double *ece);
 
+/* ---- cross-validation: made by tn_cv (tenon/pipeline.h), printed by tenon/report.h ---- */
+
+/* Figures of one or two methods by models that have not seen the rows they are judged by: every fold of every repeat
+ * has one, the folds of the first repeat first. What is asked for is borrowed while the object lives. Metrics go by the
+ * names that eval has in JSON: accuracy, top5_accuracy, mean_class_accuracy, mean_ap, mean_ap_voc07, mean_auc,
+ * balanced_accuracy, r2, mse, nll, ece. */
+typedef struct tn_cv_result tn_cv_result;
+
+/* NULL is legal. */
+TN_API void tn_cv_free(tn_cv_result *result);
+TN_API size_t tn_cv_folds(const tn_cv_result *result);
+TN_API size_t tn_cv_repeats(const tn_cv_result *result);
+TN_API size_t tn_cv_rows(const tn_cv_result *result); /* of the files */
+TN_API size_t tn_cv_classes(const tn_cv_result *result);
+/* Word of method 0, and of 1 where two were compared; NULL behind the last. */
+TN_API const char *tn_cv_method(const tn_cv_result *result, size_t method);
+/* Metric 0 is what the task goes by: accuracy, mean_ap or r2; behind it all others that exist, then NULL. */
+TN_API const char *tn_cv_metric(const tn_cv_result *result, size_t i);
+/* folds * repeats figures, NaN for a fold that has none; NULL for a method or metric that is none. */
+TN_API const double *tn_cv_values(const tn_cv_result *result, size_t method, const char *metric);
+/* Mean over the folds that have a figure, and its standard error, which knows that folds share their training rows:
+ * se^2 = s^2 (1/J + rows judged / rows trained on), J figures of variance s^2 (Nadeau and Bengio 2003). False where no
+ * fold has one. */
+TN_API bool tn_cv_mean(const tn_cv_result *result, size_t method, const char *metric, double *mean, double *se);
+/* Method 0 less method 1, fold by fold: the mean, its standard error by the same rule, and the p of a two-sided t-test
+ * with J - 1 degrees of freedom. False without a second method or a figure. */
+TN_API bool tn_cv_compare(const tn_cv_result *result, const char *metric, double *difference, double *se, double *p);
+/* Names of the set that was chosen without the fold, joined by " + "; NULL where nothing could be learned. */
+TN_API const char *tn_cv_selected(const tn_cv_result *result, size_t method, size_t fold);
+TN_API double tn_cv_seconds(const tn_cv_result *result, size_t method);
+/* (rows): fold of every row of the files in this repeat, UINT32_MAX for one that is never judged. */
+TN_API const uint32_t *tn_cv_fold_of(const tn_cv_result *result, size_t repeat);
+/* (rows, classes): scores of every row of the files by the head of method 0 that was trained without the row's fold, in
+ * the first repeat: a mean over repeats would be the scores of several heads together, better than any of them. NaN
+ * in rows that are never judged. NULL unless option scores was set. */
+TN_API const float *tn_cv_scores(const tn_cv_result *result);
+
 #ifdef __cplusplus
 }
 #endif

@@ -6,13 +6,14 @@
 #ifndef TENON_PIPELINE_H
 #define TENON_PIPELINE_H
 
+#include "tenon/evaluate.h"
 #include "tenon/transfer.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-/* Options of a call, with its defaults: "rank", "fit", "transfer", "kernel" (tn_map_learn), "pq" (tn_pq_fit) or
+/* Options of a call, with its defaults: "rank", "fit", "cv", "transfer", "kernel" (tn_map_learn), "pq" (tn_pq_fit) or
  * "evidence" (tn_moments_evidence); which ones they are is told by tn_options_field, and by the help of the command of
  * that name. Owned by the caller, free with tn_options_free before the context. */
 TN_API tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out);
@@ -48,6 +49,20 @@ TN_API void tn_ranking_free(tn_ranking *ranking);
 TN_API tn_status tn_fit(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                         const tn_options *options, tn_fit_info **info, tn_head **head);
 TN_API void tn_fit_info_free(tn_fit_info *info);
+
+/* Cross-validation of everything that tn_fit does with the same options: for every fold of every repeat candidates are
+ * chosen and a head is trained again without its rows, then measured by them. options: of "cv", those of "fit" and
+ *   folds, repeats  how the rows are dealt: class by class, seeded
+ *   groups          labels of one class per row: rows of one class of theirs are never on both sides of a fold
+ *   fold-file       labels again: the fold of every row instead; rows without a label always train, and are never judged
+ *   against         a second method, on the same folds; an option that one of the two has a use for goes to that one
+ *   inner-folds     what is called folds in "fit"
+ *   scores          keep the scores of held-out rows: rows x classes floats
+ * A row whose class no row outside its fold has is not judged. features, labels and the objects among the options are
+ * borrowed until return. Owned by the caller, free with tn_cv_free. Cost: folds * repeats times that of tn_fit, memory
+ * that of one. Failures as tn_fit; TN_ERR_DATA where no fold can judge anything, as with one row per class. */
+TN_API tn_status tn_cv(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                       const tn_options *options, tn_cv_result **out);
 
 /* ---- online learning, chunk by chunk: tenon/learn.h ---- */
 

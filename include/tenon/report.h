@@ -22,6 +22,8 @@ TN_API tn_status tn_map_picture_save(tn_ctx *ctx, const tn_map *map, const char 
 TN_API tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out);
 TN_API tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, char **out);
 TN_API tn_status tn_transfer_json(tn_ctx *ctx, const tn_transfer_info *info, const char *model, char **out);
+/* scores: the file that held-out scores were written to, or NULL. */
+TN_API tn_status tn_cv_json(tn_ctx *ctx, const tn_cv_result *result, const char *scores, char **out);
 TN_API tn_status tn_metrics_json(tn_ctx *ctx, const tn_metrics *metrics, const char *const *class_names, char **out);
 
 /* A kernel that was learned, and one as it is; kernel, name: what its file is called. */
@@ -34,6 +36,7 @@ TN_API tn_status tn_ranking_table(tn_ctx *ctx, const tn_ranking *ranking, bool c
 TN_API tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, bool color, char **out);
 TN_API tn_status tn_transfer_table(tn_ctx *ctx, const tn_transfer_info *info, const char *model, bool color,
                                    char **out);
+TN_API tn_status tn_cv_table(tn_ctx *ctx, const tn_cv_result *result, const char *scores, bool color, char **out);
 TN_API tn_status tn_metrics_table(tn_ctx *ctx, const tn_metrics *metrics, const char *const *class_names,
                                   bool per_class, bool color, char **out);
 

@@ -43,6 +43,9 @@ typedef struct tnp_share {
 tnp_share tnp_progress_begin(tn_ctx *ctx);
 /* It is done. */
 tn_status tnp_progress_end(tn_ctx *ctx);
+/* Calls that begin from now on are a part of another call: theirs is that part of its work. Returns what was so before,
+ * {0, 0} for none around, to be given back when they are done, also after a failure. */
+tnp_share tnp_progress_within(tn_ctx *ctx, tnp_share part);
 /* The part that we are in. */
 tnp_share tnp_progress_now(const tn_ctx *ctx);
 /* What is told from now on goes by this name, whatever the stages are called: "" takes it back. */

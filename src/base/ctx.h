@@ -33,6 +33,7 @@ struct tn_ctx {
     void *progress_user;
     double share; /* of the whole that is done, see progress.c */
     tnp_share part, stage_part;
+    tnp_share root; /* of a call within a call; {0, 0}: there is none around */
     char stage[40];
     char title[64];    /* told instead of stages; "": none */
     double stage_done; /* of the stage */

@@ -68,26 +68,36 @@ static tn_status name_methods(tn_ctx *ctx, const tnp_options_kind *kind, unsigne
     return tnp_text_take(&text, out);
 }
 
-static tn_status find_use(tn_ctx *ctx, const tnp_options_kind *kind, option *o)
+static const tnp_use *use_of(const tnp_options_kind *kind, const char *name)
 {
-    for (size_t i = 0; i < kind->use_count; ++i) {
-        const tnp_use *use = &kind->uses[i];
-        if (tnp_find_choice(use->options, o->field->name) < 0)
-            continue;
-        o->use = use->bit;
-        return use->text ? tnp_strdup(ctx, use->text, &o->methods) : name_methods(ctx, kind, use->bit, &o->methods);
-    }
-    return TN_OK;
+    for (size_t i = 0; i < kind->use_count; ++i)
+        if (tnp_find_choice(kind->uses[i].options, name) >= 0)
+            return &kind->uses[i];
+    return NULL;
 }
 
+static tn_status find_use(tn_ctx *ctx, const tnp_options_kind *kind, option *o)
+{
+    const tnp_use *use = use_of(kind, o->field->name);
+    if (!use)
+        return TN_OK;
+    o->use = use->bit;
+    return use->text ? tnp_strdup(ctx, use->text, &o->methods) : name_methods(ctx, kind, use->bit, &o->methods);
+}
+
+/* Whether the method that an option names has a use for another; before: words that stand before the methods. */
+static bool method_uses(const tn_options *options, const option *method, size_t before, unsigned use)
+{
+    int index = 0;
+    memcpy(&index, method->member, sizeof index);
+    return (size_t)index >= before && (options->kind->method((size_t)index - before)->uses & use) != 0;
+}
+
+/* Of use to one of the methods that the call compares, or to its only one. */
 static bool is_of_use(const tn_options *options, const option *o)
 {
-    const option *method = o->use ? find(options, "method") : NULL;
-    int index = 0;
-    if (!method)
-        return true;
-    memcpy(&index, method->member, sizeof index);
-    return (options->kind->method((size_t)index)->uses & o->use) != 0;
+    const option *method = o->use ? find(options, "method") : NULL, *against = find(options, "against");
+    return !method || method_uses(options, method, 0, o->use) || (against && method_uses(options, against, 1, o->use));
 }
 
 /* ---- the object ---- */
@@ -98,6 +108,12 @@ static tn_field alone(const option *o)
     tn_field field = *o->field;
     field.offset = 0;
     return field;
+}
+
+static bool is_left_out(const tn_options *options, const char *name)
+{
+    const char *without = options->kind->without;
+    return find(options, name) || (without && tnp_find_choice(without, name) >= 0);
 }
 
 tn_status tnp_options_new(tn_ctx *ctx, const tnp_options_kind *kind, tn_options **out)
@@ -115,13 +131,16 @@ tn_status tnp_options_new(tn_ctx *ctx, const tnp_options_kind *kind, tn_options 
     for (const tnp_options_table *t = kind->tables; t->title; ++t) {
         const tn_field *fields = t->fields(&count);
         for (size_t i = 0; i < count; ++i) {
+            if (is_left_out(o, fields[i].name))
+                continue;
             option *item = &o->items[o->count++];
             item->field = &fields[i];
             item->title = t->title;
             item->member = (char *)o->values + t->offset + fields[i].offset;
             const tn_field value = alone(item);
             TN_TRY(tnp_field_value(ctx, &value, item->member, &item->text));
-            TN_TRY(find_use(ctx, kind, item));
+            if ((size_t)(t - kind->tables) >= kind->own)
+                TN_TRY(find_use(ctx, kind, item));
         }
     }
     *out = o;
@@ -211,6 +230,8 @@ static size_t member_size(tn_field_kind kind)
         return sizeof(tnp_real_or_word);
     case TN_FIELD_REALS:
         return sizeof(tnp_reals);
+    case TN_FIELD_FEATURES:
+        return sizeof(tnp_objects);
     default:
         return sizeof(size_t);
     }
@@ -352,4 +373,18 @@ tn_status tnp_options_read(tn_ctx *ctx, const tn_options *options, const tnp_opt
     }
     memcpy(values, options->values, kind->size);
     return TN_OK;
+}
+
+void tnp_options_reset(const tnp_options_kind *kind, size_t method, const void *defaults, void *values)
+{
+    size_t count = 0;
+    for (const tnp_options_table *t = kind->tables; t->title; ++t) {
+        const tn_field *fields = t->fields(&count);
+        for (size_t i = 0; i < count; ++i) {
+            const tnp_use *use = use_of(kind, fields[i].name);
+            size_t at = t->offset + fields[i].offset;
+            if (use && !(kind->method(method)->uses & use->bit))
+                memcpy((char *)values + at, (const char *)defaults + at, member_size(fields[i].kind));
+        }
+    }
 }

@@ -15,7 +15,7 @@ typedef struct tnp_options_table {
     size_t offset;
 } tnp_options_table;
 
-/* A word of the option `method`: its family, and the options that it has a use for (bits of tnp_use). */
+/* A word of the option `method`, and of `against`, where "none" stands before them: its family, and the options that it has a use for (bits of tnp_use). */
 typedef struct tnp_method_uses {
     const char *word;
     int family;
@@ -37,6 +37,10 @@ typedef struct tnp_options_kind {
     const tnp_use *uses;
     size_t use_count;
     const tnp_method_uses *(*method)(size_t i); /* NULL behind the last; no function: all options are for every call */
+    /* Fields of the tables that are no options of this call, joined by |; NULL: none. Of two fields with one name the
+     * first is the option: a call can have another's tables behind its own. */
+    const char *without;
+    size_t own; /* tables, the first ones, whose options are for every method */
 } tnp_options_kind;
 
 /* An object of this kind with its defaults. Owned by the caller, free with tn_options_free. */
@@ -45,6 +49,9 @@ tn_status tnp_options_new(tn_ctx *ctx, const tnp_options_kind *kind, tn_options 
  * from the options. TN_ERR_ARG for options of another kind, and for one that was set though the method has no use for
  * it. */
 tn_status tnp_options_read(tn_ctx *ctx, const tn_options *options, const tnp_options_kind *kind, void *values);
+/* Values of options that the method (its place in the table) has no use for become those of `defaults`; both are of
+ * this kind. */
+void tnp_options_reset(const tnp_options_kind *kind, size_t method, const void *defaults, void *values);
 /* Objects of the caller for a field of the kind: its member is a pointer, that of TN_FIELD_FEATURES a tnp_objects,
  * whose list is copied. None, or one that is NULL, takes back what was set. */
 typedef struct tnp_objects {

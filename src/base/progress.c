@@ -26,12 +26,25 @@ static void enter(tn_ctx *ctx, tnp_share part)
     ctx->stage[0] = '\0';
 }
 
+static bool is_within(const tn_ctx *ctx)
+{
+    return ctx->root.to > 0;
+}
+
 tnp_share tnp_progress_begin(tn_ctx *ctx)
 {
-    ctx->share = 0;
     ctx->title[0] = '\0';
-    enter(ctx, (tnp_share){0, 1});
+    if (!is_within(ctx))
+        ctx->share = 0;
+    enter(ctx, is_within(ctx) ? ctx->root : (tnp_share){0, 1});
     return ctx->part;
+}
+
+tnp_share tnp_progress_within(tn_ctx *ctx, tnp_share part)
+{
+    tnp_share before = ctx->root;
+    ctx->root = part;
+    return before;
 }
 
 tnp_share tnp_progress_now(const tn_ctx *ctx)
@@ -98,5 +111,5 @@ tn_status tnp_progress_step(tn_ctx *ctx, tnp_share whole, const char *stage, siz
 
 tn_status tnp_progress_end(tn_ctx *ctx)
 {
-    return tell(ctx, "done", 1);
+    return is_within(ctx) ? tell(ctx, ctx->stage, ctx->root.to) : tell(ctx, "done", 1);
 }

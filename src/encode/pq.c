@@ -51,7 +51,7 @@ static void defaults(void *values)
 }
 
 static const tnp_options_table tables[] = {{"Training", tnp_pq_fields, 0}, {NULL, NULL, 0}};
-const tnp_options_kind tnp_pq_kind = {"pq", sizeof(tnp_pq_options), defaults, tables, NULL, 0, NULL};
+const tnp_options_kind tnp_pq_kind = {"pq", sizeof(tnp_pq_options), defaults, tables, NULL, 0, NULL, NULL, 0};
 
 /* ---- the object ---- */
 

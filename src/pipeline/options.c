@@ -17,6 +17,7 @@
     }
 DEFAULTS(rank)
 DEFAULTS(fit)
+DEFAULTS(cv)
 DEFAULTS(transfer)
 DEFAULTS(map)
 
@@ -51,6 +52,18 @@ static const tnp_options_table fit_tables[] = {
     {COMMON, tnp_seed_fields, offsetof(tnp_fit_options, rank.seed)},
     {NULL, NULL, 0},
 };
+#define IN_FIT(member) (offsetof(tnp_cv_options, fit) + offsetof(tnp_fit_options, member))
+static const tnp_options_table cv_tables[] = {
+    {"Cross-validation", tnp_cv_fields, 0},
+    {"Choice and training", tnp_fit_fields, offsetof(tnp_cv_options, fit)},
+    {"Methods other than evidence", tnp_learn_fields, IN_FIT(learn)},
+    {"Online methods", tnp_online_fields, IN_FIT(online)},
+    {CANDIDATES, tnp_rank_fields, IN_FIT(rank)},
+    {EVIDENCE, tnp_evidence_fields, IN_FIT(rank.evidence)},
+    {"Options", object_fields, IN_FIT(valid)},
+    {COMMON, tnp_seed_fields, IN_FIT(rank.seed)},
+    {NULL, NULL, 0},
+};
 static const tnp_options_table transfer_tables[] = {{"Transfer", tnp_transfer_fields, 0}, {NULL, NULL, 0}};
 static const tnp_options_table map_tables[] = {
     {"Learning", tnp_map_fields, 0},
@@ -58,22 +71,40 @@ static const tnp_options_table map_tables[] = {
     {NULL, NULL, 0},
 };
 
-static const tnp_options_kind rank_kind = {"rank", sizeof(tnp_rank_options), rank_defaults, rank_tables, NULL, 0, NULL};
-static const tnp_options_kind fit_kind = {"fit",        sizeof(tnp_fit_options), fit_defaults, fit_tables,
-                                          tnp_fit_uses, TNP_FIT_USE_COUNT,       tnp_method_at};
-static const tnp_options_kind transfer_kind = {
-    "transfer",        sizeof(tnp_transfer_options), transfer_defaults,     transfer_tables,
-    tnp_transfer_uses, TNP_TRANSFER_USE_COUNT,       tnp_transfer_method_at};
-static const tnp_options_kind map_kind = {"kernel", sizeof(tnp_map_options), map_defaults, map_tables, NULL, 0, NULL};
+static const tnp_options_kind rank_kind = {
+    "rank", sizeof(tnp_rank_options), rank_defaults, rank_tables, NULL, 0, NULL, NULL, 0};
+static const tnp_options_kind fit_kind = {
+    "fit", sizeof(tnp_fit_options), fit_defaults, fit_tables, tnp_fit_uses, TNP_FIT_USE_COUNT, tnp_method_at, NULL, 0};
+static const tnp_options_kind cv_kind = {"cv",
+                                         sizeof(tnp_cv_options),
+                                         cv_defaults,
+                                         cv_tables,
+                                         tnp_fit_uses,
+                                         TNP_FIT_USE_COUNT,
+                                         tnp_method_at,
+                                         "checkpoint" /* a file of one fit */,
+                                         1};
+static const tnp_options_kind transfer_kind = {"transfer",
+                                               sizeof(tnp_transfer_options),
+                                               transfer_defaults,
+                                               transfer_tables,
+                                               tnp_transfer_uses,
+                                               TNP_TRANSFER_USE_COUNT,
+                                               tnp_transfer_method_at,
+                                               NULL,
+                                               0};
+static const tnp_options_kind map_kind = {
+    "kernel", sizeof(tnp_map_options), map_defaults, map_tables, NULL, 0, NULL, NULL, 0};
 
 tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out)
 {
-    static const tnp_options_kind *const kinds[] = {&rank_kind, &fit_kind,    &transfer_kind,
+    static const tnp_options_kind *const kinds[] = {&rank_kind, &fit_kind,    &cv_kind,          &transfer_kind,
                                                     &map_kind,  &tnp_pq_kind, &tnp_evidence_kind};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
         if (strcmp(kinds[i]->name, call) == 0)
             return tnp_options_new(ctx, kinds[i], out);
-    return tnp_fail(ctx, TN_ERR_ARG, "options: got '%s', expected rank, fit, transfer, kernel, pq or evidence", call);
+    return tnp_fail(ctx, TN_ERR_ARG, "options: got '%s', expected rank, fit, cv, transfer, kernel, pq or evidence",
+                    call);
 }
 
 tn_status tn_options_set_features(tn_ctx *ctx, tn_options *options, const char *name,
@@ -110,6 +141,23 @@ tn_status tn_fit(tn_ctx *ctx, const tn_features *const *features, size_t count, 
     tnp_fit_options values;
     tn_status st = tnp_options_read(ctx, options, &fit_kind, &values);
     return st == TN_OK ? tnp_fit(ctx, features, count, labels, &values, info, head) : st;
+}
+
+void tnp_fit_options_for(const tnp_fit_options *options, int method, tnp_fit_options *out)
+{
+    tnp_fit_options defaults;
+    tnp_fit_options_default(&defaults);
+    *out = *options;
+    out->method = method;
+    tnp_options_reset(&fit_kind, (size_t)method, &defaults, out);
+}
+
+tn_status tn_cv(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                const tn_options *options, tn_cv_result **out)
+{
+    tnp_cv_options values;
+    tn_status st = tnp_options_read(ctx, options, &cv_kind, &values);
+    return st == TN_OK ? tnp_cv(ctx, features, count, labels, &values, out) : st;
 }
 
 tn_status tn_online_new(tn_ctx *ctx, const tn_options *options, tn_task task, const char *const *names, size_t count,

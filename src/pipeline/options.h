@@ -69,6 +69,31 @@ tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count
 tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                   const tnp_fit_options *options, tn_fit_info **info, tn_head **head);
 
+/* Options of a method as if those that it has no use for had not been set. */
+void tnp_fit_options_for(const tnp_fit_options *options, int method, tnp_fit_options *out);
+
+typedef struct tnp_cv_options {
+    tnp_fit_options fit; /* of every fold; learn.folds is inner_folds where that is set */
+    size_t folds;        /* 5, as everywhere */
+    size_t repeats;      /* 1 */
+    size_t inner_folds;  /* of methods that choose by folds of their own; 0: as fit has them */
+    int against;         /* 1 + the tnp_method_name of a second method; 0: none */
+    bool scores;         /* keep scores of held-out rows; no: they are rows x classes floats */
+    /* Both borrowed until return, multi-class labels of the same rows, or NULL: the class of a row is its group, its
+     * fold. */
+    const tn_labels *groups, *fold_file;
+} tnp_cv_options;
+#define TNP_AGAINST_WORDS "none" TNP_METHODS(TNP_METHOD_WORD)
+
+void tnp_cv_options_default(tnp_cv_options *options);
+const tn_field *tnp_cv_fields(size_t *count);
+tn_status tnp_cv(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                 const tnp_cv_options *options, tn_cv_result **out);
+/* Of one candidate of a ranking, number c in the order of tnp_candidates_new, by a method; held-out scores are kept. It
+ * is a part of the call around it as tnp_progress_within says. */
+tn_status tnp_cv_candidate(tn_ctx *ctx, const tn_features *const *features, const tn_labels *labels,
+                           const tnp_rank_options *rank, size_t c, int method, size_t folds, tn_cv_result **out);
+
 typedef struct tnp_transfer_options {
     int method;    /* tnp_transfer_name; auto: the paper's winner is not always the best */
     double lambda; /* of greedytl; 0: one class against the rest: 1, the paper's; classes that are compared: by LOO */

@@ -477,4 +477,5 @@ static void defaults(void *values)
 }
 
 static const tnp_options_table tables[] = {{"Evidence", tnp_evidence_fields, 0}, {NULL, NULL, 0}};
-const tnp_options_kind tnp_evidence_kind = {"evidence", sizeof(tnp_evidence_options), defaults, tables, NULL, 0, NULL};
+const tnp_options_kind tnp_evidence_kind = {
+    "evidence", sizeof(tnp_evidence_options), defaults, tables, NULL, 0, NULL, NULL, 0};

@@ -4,25 +4,14 @@
  * a call by name must give the same bytes as the call with a filled struct. */
 #include "scene_of.h"
 #include "encode/pq.h"
+#include "options_by_name.h"
 #include "options_of.h"
 #include "tenon/store.h"
 
 #include <math.h>
 
-static const char *const calls[] = {"rank", "fit", "transfer", "kernel", "pq", "evidence"};
+static const char *const calls[] = {"rank", "fit", "transfer", "kernel", "pq", "evidence", "cv"};
 enum { CALLS = sizeof calls / sizeof *calls };
-
-static tn_options *options_new(const char *call)
-{
-    tn_options *o = NULL;
-    assert_fine(test_ctx, tn_options_new(test_ctx, call, &o));
-    return o;
-}
-
-static void set(tn_options *o, const char *name, const char *text)
-{
-    assert_fine(test_ctx, tn_options_set(test_ctx, o, name, text));
-}
 
 static double number(const tn_options *o, const char *name)
 {
@@ -36,7 +25,7 @@ static double number(const tn_options *o, const char *name)
 static void every_call_lists_its_options(void **state)
 {
     (void)state;
-    static const char *const some[CALLS] = {"loo", "patience", "delta", "basis", "centroids", "tolerance"};
+    static const char *const some[CALLS] = {"loo", "patience", "delta", "basis", "centroids", "tolerance", "against"};
     for (size_t c = 0; c < CALLS; ++c) {
         tn_options *o = options_new(calls[c]);
         bool found = false;
@@ -325,6 +314,57 @@ static void options_of_other_methods_are_told(void **state)
     tn_options_free(o);
 }
 
+/* But for the file of one fit; folds are those of the cross-validation, of use to every method. */
+static void cv_has_the_options_of_fit(void **state)
+{
+    (void)state;
+    tn_options *fit = options_new("fit"), *cv = options_new("cv");
+    for (size_t i = 0; i < tn_options_count(fit); ++i) {
+        const char *name = tn_options_field(fit, i)->name;
+        bool there = tn_options_text(cv, name) != NULL;
+        assert_int_equal(there, strcmp(name, "checkpoint") != 0);
+        if (there && strcmp(name, "folds") != 0) {
+            assert_string_equal(tn_options_text(cv, name), tn_options_text(fit, name));
+            assert_int_equal(tn_options_of_use(cv, name), tn_options_of_use(fit, name));
+        }
+    }
+    set(fit, "method", "evidence");
+    set(cv, "method", "evidence");
+    assert_null(tn_options_methods(cv, "folds"));
+    assert_true(tn_options_of_use(cv, "folds") && !tn_options_of_use(fit, "folds"));
+    assert_false(tn_options_of_use(cv, "C"));
+    set(cv, "against", "svm");
+    assert_true(tn_options_of_use(cv, "C") && tn_options_of_use(cv, "lambda") && !tn_options_of_use(cv, "tune"));
+    set(cv, "method", "pa");
+    assert_true(tn_options_of_use(cv, "tune") && !tn_options_of_use(cv, "lambda"));
+    tn_options_free(fit);
+    tn_options_free(cv);
+}
+
+/* What a method has no use for is at its default, the rest as it was: objects, words, numbers, texts. */
+static void options_for_a_method(void **state)
+{
+    (void)state;
+    tnp_fit_options o, got;
+    tn_labels labels = {.rows = 0};
+    const tn_features *const features[] = {NULL};
+    tnp_fit_options_default(&o);
+    o.lambda = lambda_of("2");
+    o.learn.cost = 7;
+    o.learn.folds = 3;
+    o.online.tune = true;
+    o.valid = (tnp_valid){features, 1, &labels};
+    o.rank.normalize = "root";
+    tnp_fit_options_for(&o, TNP_METHOD_SVM, &got);
+    assert_true(got.method == TNP_METHOD_SVM && got.learn.cost == 7 && got.learn.folds == 3 && !got.online.tune);
+    assert_true(got.valid.features == features && got.valid.count == 1 && got.valid.labels == &labels);
+    assert_true(got.lambda.word == TNP_LAMBDA_AUTO && strcmp(got.rank.normalize, "root") == 0);
+    tnp_fit_options_for(&o, TNP_METHOD_EVIDENCE, &got);
+    assert_true(got.lambda.value == 2 && got.learn.cost == 1 && got.learn.folds == 5 && !got.online.tune);
+    tnp_fit_options_for(&o, TNP_METHOD_SCW, &got);
+    assert_true(got.online.tune && got.valid.count == 1 && got.valid.labels == &labels && got.learn.cost == 7);
+}
+
 static tn_status fit_by_name(const scene *s, const tn_options *o, tn_head **head)
 {
     tn_fit_info *info = NULL;
@@ -477,79 +517,6 @@ static void head_keeps_long_lists(void **state)
     scene_free(&s);
 }
 
-static void memory_that_is_refused(void **state)
-{
-    (void)state;
-    tn_status st = TN_ERR_MEMORY;
-    for (size_t k = 1; st != TN_OK; ++k) {
-        tn_options *o = NULL;
-        size_t before = tnp_live_blocks(test_ctx);
-        tnp_fail_allocation(test_ctx, k);
-        st = tn_options_new(test_ctx, "fit", &o);
-        for (int i = 0; st == TN_OK && i < 2; ++i)
-            st = tn_options_set(test_ctx, o, "normalize", i ? "l1" : "root,l2");
-        if (st == TN_OK)
-            st = tn_options_set(test_ctx, o, "grid", "1,2,3");
-        if (st == TN_OK)
-            st = tn_options_set_number(test_ctx, o, "lambda", 3);
-        if (st == TN_OK)
-            st = tn_options_set_head(test_ctx, o, "from", NULL);
-        tnp_fail_allocation(test_ctx, 0);
-        assert_true(st == TN_OK || st == TN_ERR_MEMORY);
-        if (o && st != TN_OK) { /* whatever was done is whole */
-            assert_true(tn_options_text(o, "normalize")[0] != 0);
-            assert_fine(test_ctx, tn_options_set(test_ctx, o, "normalize", "none"));
-        }
-        tn_options_free(o);
-        assert_int_equal(tnp_live_blocks(test_ctx), before);
-    }
-}
-
-static void the_other_calls_take_options(void **state)
-{
-    (void)state;
-    scene s = scene_of(40, 4, 5, TN_TASK_MULTICLASS, AS_F32);
-    tn_options *o = options_new("pq");
-    tn_pq *pq = NULL;
-    assert_fine(test_ctx, tn_options_set_number(test_ctx, o, "sub", 3));
-    assert_fine(test_ctx, tn_pq_fit(test_ctx, s.features[0], o, NULL, &pq));
-    assert_int_equal(tn_pq_sub(pq), 3);
-    tn_pq_free(pq);
-    tn_options_free(o);
-    o = options_new("evidence");
-    tn_moments *moments = NULL;
-    tn_evidence *a = NULL, *b = NULL;
-    assert_fine(test_ctx, tn_moments_gather(test_ctx, s.features[0], s.labels, TN_NORM_NONE, TN_NAN_ERROR, &moments));
-    set(o, "intercept", "no");
-    assert_fine(test_ctx, tn_moments_evidence(test_ctx, moments, o, &a));
-    assert_fine(test_ctx, tn_moments_evidence(test_ctx, moments, NULL, &b));
-    assert_true(a->log_evidence != b->log_evidence);
-    tn_evidence_free(a);
-    tn_evidence_free(b);
-    tn_moments_free(moments);
-    tn_options_free(o);
-    o = options_new("kernel");
-    tn_map *map = NULL;
-    const tn_map_data data = {s.features[1], s.labels};
-    assert_fine(test_ctx, tn_options_set_number(test_ctx, o, "rank", 2));
-    assert_fine(test_ctx, tn_map_learn(test_ctx, &data, 1, o, NULL, &map));
-    assert_int_equal(tn_map_width(map), 2);
-    tn_map_free(map);
-    tn_options_free(o);
-    o = options_new("transfer");
-    tn_transfer_info *info = NULL;
-    tn_head *head = NULL;
-    const tn_source source = {"b", s.features[1], NULL};
-    set(o, "method", "rls");
-    assert_fine(test_ctx, tn_transfer(test_ctx, (const tn_features *const *)s.features, 1, s.labels, &source, 1, o,
-                                      &info, &head));
-    assert_string_equal(info->method, "rls");
-    tn_transfer_info_free(info);
-    tn_head_free(head);
-    tn_options_free(o);
-    scene_free(&s);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -562,13 +529,13 @@ int main(void)
         cmocka_unit_test(texts_and_lists_are_copied),
         cmocka_unit_test(words_stand_for_their_enumerators),
         cmocka_unit_test(options_of_other_methods_are_told),
+        cmocka_unit_test(cv_has_the_options_of_fit),
+        cmocka_unit_test(options_for_a_method),
         cmocka_unit_test(the_library_refuses_options_of_other_methods),
         cmocka_unit_test(by_name_and_by_struct_are_the_same),
         cmocka_unit_test(without_options_there_are_the_defaults),
         cmocka_unit_test(objects_reach_the_call),
         cmocka_unit_test(head_keeps_long_lists),
-        cmocka_unit_test(memory_that_is_refused),
-        cmocka_unit_test(the_other_calls_take_options),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

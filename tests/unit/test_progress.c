@@ -66,6 +66,47 @@ static void shares_of_rank_and_fit_never_fall(void **state)
     scene_free(&s);
 }
 
+/* Fits within folds begin and end as calls do: nobody outside may see it. And a ranking within another call. */
+static void shares_of_cv_never_fall(void **state)
+{
+    (void)state;
+    static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_SVM_CV, TNP_METHOD_AROW};
+    scene s = scene_of(40, 6, 8, TN_TASK_MULTICLASS, AS_F32);
+    const tn_features *const *features = (const tn_features *const *)s.features;
+    record r = {0};
+    tn_ctx_set_progress(test_ctx, take_down, &r);
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
+        tnp_cv_options opt;
+        tn_cv_result *result = NULL;
+        tnp_cv_options_default(&opt);
+        opt.fit.method = methods[m];
+        opt.against = 1 + TNP_METHOD_PA;
+        opt.repeats = 2;
+        r = (record){0};
+        assert_fine(test_ctx, tnp_cv(test_ctx, features, REPS, s.labels, &opt, &result));
+        check("cv", &r, 40);
+        tn_cv_free(result);
+    }
+    tnp_rank_options rank;
+    tnp_rank_options_default(&rank);
+    r = (record){0};
+    tnp_share whole = tnp_progress_begin(test_ctx);
+    for (size_t c = 0; c < 2; ++c) {
+        assert_fine(test_ctx, tnp_progress_step(test_ctx, whole, "candidate", c, 2));
+        tnp_share around = tnp_progress_within(test_ctx, tnp_progress_now(test_ctx));
+        tn_cv_result *result = NULL;
+        assert_fine(test_ctx,
+                    tnp_cv_candidate(test_ctx, features, s.labels, &rank, c, TNP_METHOD_EVIDENCE, 5, &result));
+        tn_cv_free(result);
+        (void)tnp_progress_within(test_ctx, around);
+        assert_near(r.last, 0.5 * (double)(c + 1), 1e-12);
+    }
+    assert_fine(test_ctx, tnp_progress_end(test_ctx));
+    check("candidates", &r, 10);
+    tn_ctx_set_progress(test_ctx, NULL, NULL);
+    scene_free(&s);
+}
+
 static void shares_of_transfer_never_fall(void **state)
 {
     (void)state;
@@ -158,6 +199,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(stages_and_steps_share_the_whole),
         cmocka_unit_test(shares_of_rank_and_fit_never_fall),
+        cmocka_unit_test(shares_of_cv_never_fall),
         cmocka_unit_test(shares_of_transfer_never_fall),
         cmocka_unit_test(shares_of_kernel_and_pq_never_fall),
     };
