@@ -112,6 +112,20 @@ typedef struct tn_trial {
     size_t epochs; /* passes done when it was best */
 } tn_trial;
 
+/* One method in the race of method auto. The library makes these: the struct grows at its end. */
+typedef struct tn_tried {
+    char *method;    /* its word, with what it was raced with: "logistic", "ridge-cv" */
+    char *set;       /* the candidates that it was raced with, joined by " + " */
+    double cost;     /* C, or NaN */
+    double lambda;   /* or NaN */
+    double mean, se; /* of the metric over rows that it was not trained with */
+    double log_loss; /* per such row, multi-class; else NaN */
+    double seconds;
+    size_t rows; /* that judged it */
+    bool chosen;
+    const char *note; /* why it went no further; NULL: it went to the end. Static text */
+} tn_tried;
+
 /* How a head was found. */
 typedef struct tn_fit_info {
     tn_ranking *ranking; /* the single candidates */
@@ -152,6 +166,13 @@ typedef struct tn_fit_info {
     const char *validation, *validation_metric;
     size_t validation_rows;
     double validation_value, validation_se;
+    /* Method auto: who raced, in the order of the race; 0 and NULL for other methods. */
+    size_t tried_count;
+    tn_tried **tried;
+    const char *tried_metric;   /* "accuracy", "mean_ap" or "r2" */
+    const char *tried_note;     /* why there was no race, or what ended it; NULL: all is as it should be */
+    bool interrupted;           /* option budget was given and the call was cancelled: the head is the best so far */
+    const char *threshold_rule; /* multi-label: "f1" or "fixed" where the head has a threshold per class; else NULL */
 } tn_fit_info;
 
 #ifdef __cplusplus

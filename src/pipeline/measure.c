@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *metric_name(tn_task task)
+const char *tnp_metric_name(tn_task task)
 {
     return task == TN_TASK_MULTICLASS ? "accuracy" : task == TN_TASK_MULTILABEL ? "mean_ap" : "r2";
 }
@@ -52,7 +52,17 @@ static bool accuracy(const tnp_task *task, const bool *judged, const size_t *row
     return true;
 }
 
-/* judged (classes), or NULL: all. each (classes), or NULL: average precisions, NaN where there is none. */
+/* The figure of each class, NaN where it has none. */
+static void tell_each(const tnp_task *task, const bool *judged, const tn_metrics *metrics, double *each)
+{
+    for (size_t c = 0; c < task->y.classes; ++c)
+        each[c] = !metrics || (judged && !judged[c]) ? (double)NAN
+                  : task->kind == TN_TASK_MULTICLASS ? metrics->per_class[c].accuracy
+                  : task->kind == TN_TASK_MULTILABEL ? metrics->per_class[c].ap
+                                                     : metrics->per_class[c].r2;
+}
+
+/* judged (classes), or NULL: all; each (classes), or NULL. */
 static tn_status measure(tn_ctx *ctx, const tnp_task *task, const bool *judged, const size_t *rows, size_t count,
                          const float *scores, double *value, double *each)
 {
@@ -82,8 +92,8 @@ static tn_status measure(tn_ctx *ctx, const tnp_task *task, const bool *judged, 
              : labels.task == TN_TASK_MULTICLASS ? metrics->accuracy
              : labels.task == TN_TASK_MULTILABEL ? metrics->mean_ap
                                                  : metrics->r2;
-    for (size_t c = 0; each && c < k; ++c)
-        each[c] = metrics ? metrics->per_class[c].ap : (double)NAN;
+    if (each)
+        tell_each(task, judged, metrics, each);
 done:
     tn_metrics_free(metrics);
     tnp_picked_destroy(&picked);
@@ -131,6 +141,13 @@ done:
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
     return measure_held_out(ctx, arg, false, rows, count, scores, value, NULL);
+}
+
+tn_status tnp_measure_each(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
+                           double *each)
+{
+    double all;
+    return measure_held_out(ctx, task, false, rows, count, scores, &all, each);
 }
 
 tn_status tnp_measure_valid(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
@@ -186,6 +203,13 @@ tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count)
     return TN_OK;
 }
 
+bool tnp_wants_f1(const tnp_chosen *c)
+{
+    int rule = c->options->threshold.word;
+    bool f1 = rule == TNP_THRESHOLD_F1 || (rule == TNP_THRESHOLD_AUTO && c->options->method == TNP_METHOD_AUTO);
+    return f1 && c->selection->task->kind == TN_TASK_MULTILABEL;
+}
+
 tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
 {
     const tnp_task *task = c->selection->task;
@@ -220,7 +244,7 @@ void tnp_keep_validation(tn_fit_info *info, const char *by, tn_task task, size_t
 {
     double p = info->validation_value;
     info->validation = by;
-    info->validation_metric = metric_name(task);
+    info->validation_metric = tnp_metric_name(task);
     info->validation_rows = rows;
     if (task == TN_TASK_MULTICLASS && isnan(info->validation_se)) /* a share of rows that are right */
         info->validation_se = sqrt(p * (1 - p) / (double)rows);
@@ -248,7 +272,7 @@ void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross, size_t rows)
     info->grid = cross->grid;
     info->grid_mean = cross->mean;
     info->grid_se = cross->se;
-    info->grid_metric = metric_name(c->selection->task->kind);
+    info->grid_metric = tnp_metric_name(c->selection->task->kind);
     if (cross->best == SIZE_MAX)
         info->grid_note = rows > 0 ? "no row that was held out can judge"
                                    : "no fold holds a class that the rows outside it tell from others";

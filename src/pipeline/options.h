@@ -51,11 +51,22 @@ typedef struct tnp_valid {
     tn_labels *labels;
 } tnp_valid;
 
+/* Where a multi-label class begins, in the order of TNP_THRESHOLD_WORDS. */
+typedef enum tnp_threshold_rule {
+    TNP_THRESHOLD_AUTO, /* f1 with method auto, none with others */
+    TNP_THRESHOLD_F1,   /* per class, where held-out scores have the largest F1 */
+    TNP_THRESHOLD_NONE, /* the method's own, one for all classes: 0.5 for 0/1 targets, 0 for margins */
+    TNP_THRESHOLD_FIXED /* a number for all classes */
+} tnp_threshold_rule;
+#define TNP_THRESHOLD_WORDS "auto|f1|none|X"
+
 typedef struct tnp_fit_options {
     tnp_rank_options rank;
-    int method;              /* tnp_method_name; evidence: no grid, no folds */
-    int select;              /* tnp_search_kind, by evidence; greedy: as good as exhaustive in the paper's Table 3 */
-    tnp_real_or_word lambda; /* of method evidence: a tnp_lambda_rule, with FIXED the number; auto */
+    int method;                 /* tnp_method_name; auto: no head suits all features, and rows that are held out tell */
+    int select;                 /* tnp_search_kind, by evidence; greedy: as good as exhaustive in the paper's Table 3 */
+    tnp_real_or_word lambda;    /* of method evidence: a tnp_lambda_rule, with FIXED the number; auto */
+    double budget;              /* of method auto, in seconds; 0: none, it ends when nothing is left to be gained */
+    tnp_real_or_word threshold; /* multi-label: a tnp_threshold_rule, with FIXED the number; auto */
     tnp_learn_options learn;
     tnp_online_options online;
     tnp_valid valid; /* borrowed until return; of 0 representations: none */

@@ -168,12 +168,18 @@ static bool is_ridge(const tnp_fit_options *options)
     return tnp_method_of(options->method)->evidence;
 }
 
+/* Whether a method has nothing but C, or a grid of lambda, to meet rows of any size with. */
+static bool goes_by_length(int method)
+{
+    return method != TNP_METHOD_EVIDENCE && method != TNP_METHOD_AUTO;
+}
+
 /* Rows far from zero and brought to one length differ by next to nothing: a cost C or a grid of lambda that goes by
  * that length leaves no weights, and every row gets the most frequent class. The evidence finds its lambda at any size.
  * */
 static void warn_of_constant_rows(tn_ctx *ctx, const tnp_fit_options *o, const tnp_candidates *candidates)
 {
-    for (size_t c = 0; c < candidates->count && o->method != TNP_METHOD_EVIDENCE; ++c) {
+    for (size_t c = 0; c < candidates->count && goes_by_length(o->method); ++c) {
         const tn_feed *feed = candidates->feeds[c];
         if (feed->normalize != TN_NORM_NONE && feed->spread < 1 / TNP_FEED_FAR)
             tnp_warn(
@@ -298,6 +304,26 @@ static tn_status check_outputs(tn_ctx *ctx, const tnp_task *task, const tn_label
     return TN_OK;
 }
 
+static tn_status check_threshold(tn_ctx *ctx, const tnp_fit_options *o, const tnp_task *task)
+{
+    if (o->threshold.word == TNP_THRESHOLD_AUTO || task->kind == TN_TASK_MULTILABEL)
+        return TN_OK;
+    return tnp_fail(ctx, TN_ERR_ARG, "option threshold is for multi-label tasks, but the task is %s",
+                    tn_task_name(task->kind));
+}
+
+/* A threshold that was given, for every class. */
+static tn_status fix_threshold(tn_ctx *ctx, const tnp_fit_options *o, tn_fit_info *info, tn_head *head)
+{
+    if (o->threshold.word != TNP_THRESHOLD_FIXED)
+        return TN_OK;
+    tn_status st = tnp_head_add_thresholds(ctx, head);
+    for (size_t k = 0; st == TN_OK && k < head->classes; ++k)
+        head->thresholds[k] = o->threshold.value;
+    info->threshold_rule = "fixed";
+    return st;
+}
+
 tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                        const tnp_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
 {
@@ -310,7 +336,7 @@ tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t c
     tn_evidence *evidence = NULL;
     tn_head *head = NULL;
     const tn_feed **feeds = NULL;
-    double choice = 0;
+    double begin = tnp_seconds(), choice = 0;
     tnp_share whole = tnp_progress_now(ctx);
     (void)tnp_progress_part(ctx, whole, 0, SURVEY);
     TN_TRY(prepare(ctx, features, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
@@ -318,6 +344,7 @@ tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t c
     TN_TRY(survey(ctx, options, &s));
     warn_of_constant_rows(ctx, options, s.candidates);
     TN_TRY(check_outputs(ctx, s.task, labels));
+    TN_TRY(check_threshold(ctx, options, s.task));
     TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
                             options, &info));
     if (!s.sample && !s.selection.loo_off && needs_evidence(options, s.candidates->count))
@@ -328,8 +355,9 @@ tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t c
     TN_TRY(tnp_pick_feeds(ctx, s.candidates, search->members, search->count, &feeds));
     (void)tnp_progress_part(ctx, whole, choice, 1);
     const tnp_chosen chosen = {&s.selection, labels,   options, search->members, search->count, feeds,
-                               ridge,        evidence, info};
+                               ridge,        evidence, info,    search,          begin};
     TN_TRY(tnp_method_of(options->method)->train(ctx, &chosen, &head));
+    TN_TRY(fix_threshold(ctx, options, info, head));
     TN_TRY(tnp_head_check(ctx, head));
     TN_TRY(tnp_fit_info_steps(ctx, s.candidates, search, info));
     tnp_ranking_sort(info->ranking);

@@ -5,6 +5,7 @@
 #include "pipeline/parts.h"
 #include "learn/head/calibrate.h"
 #include "learn/head/folds.h"
+#include "learn/head/thresholds.h"
 #include "base/text.h"
 #include "transform/feed.h"
 
@@ -365,8 +366,8 @@ done:
     return st;
 }
 
-/* Temperature from leave-one-out scores of the head itself. */
-static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const double *wide, tn_head *head)
+/* Temperature and thresholds from leave-one-out scores of the head itself. */
+static tn_status settle_by_loo(tn_ctx *ctx, const tnp_chosen *c, const double *wide, bool calibrate, tn_head *head)
 {
     tn_status st = TN_OK;
     float *scores = NULL;
@@ -376,8 +377,15 @@ static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const double 
     for (size_t i = 0; i < size; ++i)
         scores[i] = (float)wide[i];
     TN_TRY(tnp_hide_left_out(ctx, c->selection->task, sample->rows, sample->count, scores));
-    TN_TRY(tnp_temperature_fit(ctx, &c->selection->task->y, head->task, head->threshold, sample->rows, sample->count,
-                               sample->weight, scores, &head->temperature));
+    if (calibrate)
+        TN_TRY(tnp_temperature_fit(ctx, &c->selection->task->y, head->task, head->threshold, sample->rows,
+                                   sample->count, sample->weight, scores, &head->temperature));
+    if (tnp_wants_f1(c)) {
+        TN_TRY(tnp_head_add_thresholds(ctx, head));
+        TN_TRY(tnp_f1_thresholds(ctx, &c->selection->task->y, sample->rows, sample->count, scores, head->threshold,
+                                 head->thresholds));
+        c->info->threshold_rule = "f1";
+    }
 done:
     tnp_free(scores);
     return st;
@@ -396,8 +404,8 @@ static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
         const tnp_left_out l = {c->selection, c->feeds, c->count, ridge, c->info->lambda, means, c->info->class_means};
         TN_TRY(tnp_left_out_scores(ctx, &l, c->selection->sample, wide));
         TN_TRY(tnp_judge_left_out(ctx, c->selection, wide, c->info->chosen));
-        if (calibrate)
-            TN_TRY(loo_temperature(ctx, c, wide, head));
+        if (head->task != TN_TASK_REGRESSION)
+            TN_TRY(settle_by_loo(ctx, c, wide, calibrate, head));
     }
     if (calibrate && !c->selection->loo_off)
         TN_TRY(tnp_say_no_probabilities(ctx, c, head->temperature));

@@ -2,7 +2,7 @@
  *
  * Results as one JSON object in the keys of docs/cli.md, contract keys first, ours after. NaN and infinity are
  * null: for "lambda" null says that the class has no weights, elsewhere that the figure does not exist. */
-#include "base/text.h"
+#include "report/race_out.h"
 #include "tenon/report.h"
 
 #include <math.h>
@@ -246,6 +246,10 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
         add_epochs(&text, info);
     tnp_text_value(&text, "temperature", info->temperature > 0 ? info->temperature : (double)NAN);
     add_notes(&text, info);
+    if (info->threshold_rule)
+        add_string(&text, "threshold_rule", info->threshold_rule);
+    if (info->tried_metric)
+        tnp_race_json(&text, info);
     add_count(&text, "dim", info->chosen->dim);
     add_ranking(&text, info->ranking);
     tnp_text_add(&text, "}");

@@ -2,7 +2,7 @@
  *
  * Rankings and fits for people: a table, then the verdict in sentences. Gains are in nats per label against the
  * model without features, so that 0 means "tells nothing" whatever the task. */
-#include "report/cells.h"
+#include "report/race_out.h"
 #include "tenon/report.h"
 
 #include <math.h>
@@ -406,7 +406,8 @@ static void add_choice(tnp_text *text, const tn_fit_info *info, const char *mode
     if (has_evidence(info))
         tnp_text_add(text, "log evidence  %.2f (%.4f nats per label over no features)\n", c->log_evidence,
                      c->gain_per_label);
-    tnp_text_add(text, "method        %s\n", info->method);
+    const tn_tried *tried = tnp_race_chosen(info);
+    tnp_text_add(text, "method        %s%s\n", tried ? "auto: " : "", tried ? tried->method : info->method);
     add_training(text, info);
     add_validation(text, info);
     add_loo(text, info);
@@ -414,6 +415,8 @@ static void add_choice(tnp_text *text, const tn_fit_info *info, const char *mode
         tnp_text_add(text, "probabilities yes, temperature %.4g\n", info->temperature);
     else if (info->temperature_note)
         tnp_text_add(text, "probabilities no (%s)\n", info->temperature_note);
+    if (info->threshold_rule)
+        tnp_text_add(text, "thresholds    per class (%s)\n", info->threshold_rule);
     if (model)
         tnp_text_add(text, "model         %s\n", model);
     tnp_text_add(text, "seconds       %.2f\n", info->seconds);
@@ -503,6 +506,8 @@ tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, 
     tnp_text_init_shown(&text, ctx);
     if (has_evidence(info))
         add_steps(&text, info, color);
+    if (info->tried_count != 0)
+        tnp_race_table(&text, info, color);
     if (info->grid_count != 0)
         add_grid(&text, info, color);
     if (info->trial_count != 0)
@@ -513,6 +518,7 @@ tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, 
     tnp_text_add(&text, "\n");
     add_fit_verdict(&text, info);
     add_training_remarks(&text, info);
+    tnp_race_remarks(&text, info);
     add_remarks(&text, info->ranking, info->chosen);
     return tnp_text_take(&text, out);
 }

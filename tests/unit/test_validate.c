@@ -181,6 +181,7 @@ static void what_cannot_be_validated(void **state)
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     tnp_fit_options_default(&o);
+    o.method = TNP_METHOD_EVIDENCE;
     o.rank.normalize = "none";
     o.valid = (tnp_valid){&given, 1, v.labels};
     o.learn.holdout = 0.1;
