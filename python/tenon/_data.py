@@ -33,11 +33,13 @@ def word_index(parameter: str, word: str, words: Sequence[str]) -> int:
 
 
 def as_array(x: Any) -> np.ndarray:
-    """An array of what has one: NumPy's own, __array__, DLPack (CPU), a torch tensor that records gradients."""
+    """An array of what has one: NumPy's own, __array__, DLPack (CPU), a torch tensor that records gradients. Only
+    bfloat16, which NumPy has not, is copied, to single precision."""
     if isinstance(x, np.ndarray):
         return x
     if callable(getattr(x, "detach", None)):
         x = x.detach()
+        x = x.float() if str(x.dtype) == "torch.bfloat16" else x
     if not hasattr(x, "__array__") and hasattr(x, "__dlpack__"):
         return np.from_dlpack(x)
     return np.asarray(x)

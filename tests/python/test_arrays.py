@@ -89,6 +89,20 @@ def test_tensors_of_others(wrap):
     assert tenon.evidence(wrap(x), wrap(y)).log_evidence == tenon.evidence(x, y).log_evidence
 
 
+def test_bfloat16_becomes_single_precision():
+    class Brief(Tensor):
+        def detach(self):
+            other = Brief(self.x, False)
+            other.dtype = "torch.bfloat16"
+            return other
+
+        def float(self):
+            return Tensor(self.x.astype(np.float32), False)
+
+    x, y = small_problem()
+    assert (scores(Brief(x), y) == scores(x.astype(np.float32), y)).all()
+
+
 def test_nothing_is_copied():
     """The library reads the array where it lies: a fit needs no second one. Gram blocks and the like are far smaller."""
     import tracemalloc

@@ -5,6 +5,8 @@ import importlib
 import pathlib
 import pkgutil
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -13,7 +15,7 @@ from conftest import DEMO, ROOT, small_problem
 import tenon
 
 MODULES = ["tenon." + m.name for m in pkgutil.iter_modules(tenon.__path__)]
-PAGES = ["python/README.md", "docs/python.md"]
+PAGES = ["README.md", "python/README.md", "docs/python.md"]
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -56,6 +58,12 @@ def test_pages(page, tmp_path, monkeypatch):
     for text in blocks(ROOT / page):
         exec(compile(text, page, "exec"), names)
     assert names
+
+
+def test_examples(tmp_path):
+    for example in sorted((ROOT / "examples").glob("*.py")):
+        done = subprocess.run([sys.executable, example, DEMO, tmp_path], capture_output=True, text=True, check=False)
+        assert done.returncode == 0 and "accuracy 0." in done.stdout, done.stderr
 
 
 def test_pages_name_every_estimator():
