@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Optional, Union
 
 import numpy as np
-from sklearn.base import ClassifierMixin, RegressorMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -40,7 +40,7 @@ def checked_x(estimator: Any, x: Any, reset: bool) -> Any:
     return parts
 
 
-class HeadEstimator(Tagged):
+class HeadEstimator(BaseEstimator):
     """Base of everything that trains a head."""
 
     head_: Head
@@ -133,7 +133,7 @@ def _has_probabilities(self: Any) -> bool:
     return True
 
 
-class HeadClassifier(ClassifierMixin, HeadEstimator):
+class HeadClassifier(Tagged, ClassifierMixin, HeadEstimator):
     """Base of the classifiers."""
 
     class_weight: Any
@@ -272,7 +272,7 @@ class HeadClassifier(ClassifierMixin, HeadEstimator):
             return np.log(self.predict_proba(X))
 
 
-class HeadRegressor(RegressorMixin, HeadEstimator):
+class HeadRegressor(Tagged, RegressorMixin, HeadEstimator):
     """Base of the regressors."""
 
     def _tags_of(self) -> dict[str, Any]:

@@ -7,7 +7,6 @@ import inspect
 from typing import Any
 
 try:
-    from sklearn.base import BaseEstimator
     from sklearn.utils import validation
 except ImportError as error:
     raise ImportError("the estimators of tenon need scikit-learn; tenon.rank, evidence, load and Moments do not") \
@@ -31,8 +30,9 @@ def validate(estimator: Any, finite: bool = False, **keywords: Any) -> Any:
     return checker(estimator, **keywords) if checker else estimator._validate_data(**keywords)
 
 
-class Tagged(BaseEstimator):
-    """Tags by the names of scikit-learn before 1.6, in `_tags_of`, for both interfaces."""
+class Tagged:
+    """Tags by the names of scikit-learn before 1.6, in `_tags_of`, for both interfaces. The first base of a class: the
+    mixins of scikit-learn make the parts that tags are written into."""
 
     def _tags_of(self) -> dict[str, Any]:
         return {}
@@ -41,7 +41,7 @@ class Tagged(BaseEstimator):
         return self._tags_of()
 
     def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
+        tags = super().__sklearn_tags__()  # type: ignore[misc]
         apply_tags(tags, self._tags_of())
         return tags
 

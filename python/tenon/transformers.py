@@ -7,7 +7,7 @@ import os
 from typing import Any, Optional, Union
 
 import numpy as np
-from sklearn.base import TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ._base import checked_x, seed_of
@@ -50,7 +50,7 @@ class _Stored:
             s.call(f"tn_{self.kind}_save", self.value, None if command is None else command.encode(), os.fsencode(path))
 
 
-class AdditiveKernelMap(TransformerMixin, Tagged):
+class AdditiveKernelMap(Tagged, TransformerMixin, BaseEstimator):
     """The explicit map of an additive kernel: a linear model on its output is a kernel machine.
 
     Every entry becomes one value ("hellinger"), seven ("chi2", "intersection", "js") or `rank` ("learned"), after rows
@@ -242,7 +242,7 @@ def read_prepared(s: Session, features: Any, rows: int, normalize: str, nan: str
     return tuple(np.ctypeslib.as_array(ctypes.cast(p, ctypes.POINTER(ctypes.c_double)), (cols,)).copy() for p in pair)
 
 
-class ProductQuantizer(TransformerMixin, Tagged):
+class ProductQuantizer(Tagged, TransformerMixin, BaseEstimator):
     """Codes of one byte for every `sub` columns.
 
     Parameters
@@ -389,7 +389,7 @@ class ProductQuantizer(TransformerMixin, Tagged):
         return out
 
 
-class RepresentationSelector(TransformerMixin, Tagged):
+class RepresentationSelector(Tagged, TransformerMixin, BaseEstimator):
     """Chooses representations by evidence; gives their columns, prepared and side by side.
 
     Parameters
