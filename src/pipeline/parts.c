@@ -83,9 +83,10 @@ done:
     return st;
 }
 
-/* Of the head with the shared lambda, which is that of the class means where there is none. */
-static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, const tnp_ridge *ridge,
-                             const tn_evidence *evidence, const size_t *members, size_t count, tn_candidate *out)
+/* Of the head with the shared lambda, which is that of the class means where there is none. The ridge keeps the scores,
+ * for that head will be judged by them. */
+static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, tnp_ridge *ridge, const tn_evidence *evidence,
+                             const size_t *members, size_t count, tn_candidate *out)
 {
     tn_status st = TN_OK;
     const tn_feed **feeds = NULL;
@@ -101,6 +102,12 @@ static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, const 
     const tnp_left_out l = {selection, feeds, count, ridge, lambda, means, means ? 1 : 0};
     TN_TRY(tnp_left_out_scores(ctx, &l, selection->sample, scores));
     TN_TRY(tnp_judge_left_out(ctx, selection, scores, out));
+    if (!means) {
+        ridge->left_out = scores;
+        ridge->left_out_lambda = lambda;
+        ridge->left_out_sample = selection->sample;
+        scores = lambda = NULL;
+    }
 done:
     tnp_class_means_free(means);
     tnp_free(feeds);
