@@ -6,8 +6,8 @@ NAMES = {"tenon-evidence": "EvidenceClassifier().fit", "ridge-cv": "RidgeClassif
          "tenon-svm": "LinearSVMClassifier(C=1).fit", "linear-svc": "LinearSVC(C=1).fit",
          "tenon-logistic-1": "LogisticClassifier(C=1).fit", "lbfgs-1": "LogisticRegression(C=1).fit",
          "tenon-logistic-100": "LogisticClassifier(C=100).fit", "lbfgs-100": "LogisticRegression(C=100).fit",
-         "tenon-online": "OnlineClassifier().partial_fit", "passive-aggressive": "PassiveAggressiveClassifier.partial_fit",
-         "sgd": "SGDClassifier.partial_fit"}
+         "tenon-online": "OnlineClassifier().partial_fit",
+         "passive-aggressive": "PassiveAggressiveClassifier.partial_fit", "sgd": "SGDClassifier.partial_fit"}
 OVERHEAD, MEMORY, SMALL_MS = 1.05, 1.1, 0.2
 
 

@@ -2,6 +2,7 @@
 """What all classifiers and regressors share: checked input, options, the head, and its predictions."""
 from __future__ import annotations
 
+import ctypes
 import os
 from collections.abc import Mapping
 from typing import Any, Optional, Union
@@ -70,7 +71,7 @@ class HeadEstimator(BaseEstimator):
             features = FeatureList(s, parts_of(x, self.name))
             labels = targets.labels(s, weights)
             options = self._options(s)
-            info, head = _two(s, "tn_fit", features.handles, features.count, labels, options.handle)
+            info, head = make_two(s, "tn_fit", features.handles, features.count, labels, options.handle)
             s.keep(info, "tn_fit_info_free")
             self.head_ = Head(head)
             self.fit_info_ = s.json("tn_fit_json", info, None)
@@ -116,10 +117,8 @@ class HeadEstimator(BaseEstimator):
         return self.head_.task == "multiclass" and len(self.head_.class_names) == 2
 
 
-def _two(s: Session, name: str, *arguments: Any) -> tuple[Any, Any]:
+def make_two(s: Session, name: str, *arguments: Any) -> tuple[Any, Any]:
     """Two objects that a long call makes."""
-    import ctypes
-
     first, second = ctypes.c_void_p(), ctypes.c_void_p()
     s.call(name, *arguments, ctypes.byref(first), ctypes.byref(second), long=True)
     return first, second
@@ -174,7 +173,8 @@ class HeadClassifier(Tagged, ClassifierMixin, HeadEstimator):
         if self.class_weight is None or isinstance(self.class_weight, str):
             return weights
         if not isinstance(self.class_weight, Mapping):
-            raise ArgumentError(f"parameter class_weight: got {self.class_weight!r}, expected None, 'balanced' or a dict")
+            raise ArgumentError(f"parameter class_weight: got {self.class_weight!r}, expected None, 'balanced' or a "
+                                "dict")
         if targets.task != "multiclass":
             raise ArgumentError("parameter class_weight: a dict is for one class per row; expected None or 'balanced'")
         per_class = np.array([float(self.class_weight.get(c, 1)) for c in targets.classes.tolist()])

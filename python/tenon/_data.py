@@ -20,7 +20,8 @@ NAN = ("error", "drop", "zero")
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,17})")
 
 # tn_dtype by NumPy's kind and size; 1 is bfloat16, which NumPy has not.
-_DTYPES = {"f2": 0, "f4": 2, "f8": 3, "i1": 4, "u1": 5, "i2": 6, "u2": 7, "i4": 8, "u4": 9, "i8": 10, "u8": 11, "b1": 12}
+_DTYPES = {"f2": 0, "f4": 2, "f8": 3, "i1": 4, "u1": 5, "i2": 6, "u2": 7, "i4": 8, "u4": 9, "i8": 10, "u8": 11,
+           "b1": 12}
 _DTYPE_NAMES = ("float16", "bfloat16", "float32", "float64", "int8", "uint8", "int16", "uint16", "int32", "uint32",
                 "int64", "uint64", "bool")
 

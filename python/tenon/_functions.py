@@ -11,7 +11,7 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from ._data import NAN, NORMALIZE, FeatureList, Features, Targets, labels_of, parts_of, word_index
-from ._errors import DataError, FormatError
+from ._errors import DataError, FormatError, ShapeError
 from ._head import Head
 from ._library import Machine, lib
 from ._options import Options
@@ -99,8 +99,6 @@ def evidence(x: Any, y: Any, *, task: str = "auto", normalize: str = "l2", featu
 def _check_rows(features: FeatureList, labels: ctypes.c_void_p) -> None:
     rows = lib.tn_labels_rows(labels)
     if rows != features.rows:
-        from ._errors import ShapeError
-
         raise ShapeError(f"{features.names[0]}: {features.rows} rows, but y has {rows}")
 
 

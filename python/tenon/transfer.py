@@ -8,7 +8,7 @@ from typing import Any, Optional
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import HeadClassifier, _two, checked_x
+from ._base import HeadClassifier, make_two, checked_x
 from ._data import FeatureList, as_array, as_matrix, has_parts, parts_of
 from ._errors import ArgumentError
 from ._head import Head, source_list
@@ -152,7 +152,8 @@ class GreedyTransferClassifier(HeadClassifier):
             given, count, kept = source_list(s, sources)
             options = Options(s, "transfer")
             options.set_all(self._option_values())
-            info, head = _two(s, "tn_transfer", features.handles, features.count, labels, given, count, options.handle)
+            info, head = make_two(s, "tn_transfer", features.handles, features.count, labels, given, count,
+                                  options.handle)
             s.keep(info, "tn_transfer_info_free")
             self.head_ = Head(head)
             self.fit_info_ = s.json("tn_transfer_json", info, None)

@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from ._base import checked_x, seed_of
+from ._base import checked_x, make_two, seed_of
 from ._compat import Tagged, validate
 from ._data import (NAN, NORMALIZE, FeatureList, Features, Targets, as_array, has_parts, needs_array, task_of,
                     word_index)
@@ -482,9 +482,7 @@ class RepresentationSelector(Tagged, TransformerMixin, BaseEstimator):
             options.set_all({"method": "evidence", "select": self.select, "feature_map": self.feature_map,
                              "signed": self.signed, "normalize": self.normalize, "nan": self.nan, "calibrate": "no",
                              "random_state": seed_of(self.random_state)})
-            info, head = ctypes.c_void_p(), ctypes.c_void_p()
-            s.call("tn_fit", features.handles, features.count, targets.labels(s), options.handle, ctypes.byref(info),
-                   ctypes.byref(head), long=True)
+            info, head = make_two(s, "tn_fit", features.handles, features.count, targets.labels(s), options.handle)
             s.keep(info, "tn_fit_info_free")
             s.keep(head, "tn_head_free")
             told = s.json("tn_fit_json", info, None)

@@ -76,7 +76,8 @@ def test_every_status_has_a_class():
 
 def test_messages_name_parameters_as_python_does():
     assert _errors.in_python("option class-weight: got x") == "parameter class_weight: got x"
-    assert _errors.in_python("option lambda: got -1; option transform") == "parameter lam: got -1; parameter feature_map"
+    told = _errors.in_python("option lambda: got -1; option transform")
+    assert told == "parameter lam: got -1; parameter feature_map"
 
 
 def test_a_missing_file_is_file_not_found(tmp_path):

@@ -142,8 +142,8 @@ def test_transfer(program, tmp_path):
     old = LogisticClassifier(name="few").fit(X[known], Y[known])
     old.save(tmp_path / "old.safetensors")
     program("transfer", "--target", tmp_path / "few.npy", "--labels", tmp_path / "few.txt", "--source",
-            tmp_path / "old.safetensors", tmp_path / "guess.npy", "-o", tmp_path / "a.safetensors", "--quiet", "--method",
-            "rls")
+            tmp_path / "old.safetensors", tmp_path / "guess.npy", "-o", tmp_path / "a.safetensors", "--quiet",
+            "--method", "rls")
     model = GreedyTransferClassifier({"old": old, "guess": guess[few]}, method="rls", name="few").fit(X[few], Y[few])
     model.save(tmp_path / "b.safetensors")
     assert parts(tmp_path / "a.safetensors") == parts(tmp_path / "b.safetensors")
@@ -153,8 +153,8 @@ def test_transfer(program, tmp_path):
 
 
 def test_kernels(program, tmp_path):
-    program("kernel", "learn", "--data", TRAIN["darknet"], LABELS, "-o", tmp_path / "k.safetensors", "--quiet", "--rank",
-            "3")
+    program("kernel", "learn", "--data", TRAIN["darknet"], LABELS, "-o", tmp_path / "k.safetensors", "--quiet",
+            "--rank", "3")
     program("kernel", "apply", tmp_path / "k.safetensors", TEST["darknet"], "-o", tmp_path / "learned.npy", "--quiet")
     program("kernel", "apply", "chi2", TEST["darknet"], "-o", tmp_path / "chi2.npy", "--quiet")
     learned = AdditiveKernelMap("learned", rank=3).fit(X, Y)
