@@ -125,7 +125,7 @@ def make_two(s: Session, name: str, *arguments: Any) -> tuple[Any, Any]:
 
 
 def _has_probabilities(self: Any) -> bool:
-    if "head_" not in vars(self) and getattr(self, "_online", None) is None:
+    if not hasattr(self, "head_"):
         return bool(self._promises_probabilities())
     if not self.head_.temperature > 0:
         raise AttributeError(f"this {type(self).__name__} has no probabilities: its head was not calibrated")

@@ -139,6 +139,18 @@ class OnlineClassifier(HeadClassifier):
         self.memory = memory
         self.verbose = verbose
 
+    @property
+    def head_(self) -> Head:  # type: ignore[override]
+        """That of fit; after partial_fit the head as of now, which is made when it is asked for."""
+        learner = getattr(self, "_online", None)
+        if learner is None and "_head" not in vars(self):
+            raise AttributeError("this OnlineClassifier is not fitted yet")
+        return self._head if learner is None else learner.head
+
+    @head_.setter
+    def head_(self, head: Head) -> None:
+        self._head = head
+
     def _promises_probabilities(self) -> bool:
         return False
 
@@ -195,7 +207,6 @@ class OnlineClassifier(HeadClassifier):
                 self._expected = None
             learner.update(s, features, targets.labels(s, weights))
             self._online = learner
-        self.head_ = learner.head
         return self
 
     def _known_classes(self, y: Any, classes: Optional[Any]) -> Optional[np.ndarray]:
@@ -211,8 +222,8 @@ class OnlineClassifier(HeadClassifier):
 
     def _begin(self, s: Session, task: str) -> _Learner:
         options = self._options(s)
-        if "head_" in vars(self):
-            s.call("tn_options_set_head", options.handle, b"from", self.head_._handle.value)
+        if "_head" in vars(self):
+            s.call("tn_options_set_head", options.handle, b"from", self._head._handle.value)
         names = texts(class_names(self.classes_.tolist()))
         return _Learner(s.make("tn_online_new", options.handle, TASKS.index(task), names, len(names)))
 
@@ -270,7 +281,7 @@ class OnlineClassifier(HeadClassifier):
         head = learner.head
         rep = head.representations[0]
         out = cls(head.method, normalize=rep.normalize, feature_map=rep.feature_map, name=rep.name)
-        out._online, out.head_, out.classes_ = learner, head, head.classes_
+        out._online, out.classes_ = learner, head.classes_
         out.n_features_in_ = sum(r.dim for r in head.representations)
         out._label_dtype = np.dtype(np.int64) if head.task == "multilabel" else None
         return out
