@@ -5,6 +5,7 @@
 #   make demo       the whole way on data/demo, ends with one sentence
 #   make test       every test that needs a few minutes; make test-all adds clang, sanitizers, valgrind, fuzzing
 #   make torture    MINUTES=1 of kills, full disks, failing calls and changing files; finds nothing, or tells how to repeat it
+#   make python     the Python package, into build/venv
 #   make bench      the benchmarks      make docs      manual, completions and docs/cli.md from the option tables
 #   make install    PREFIX=/usr/local, DESTDIR= honoured; make uninstall removes it
 #   make format     clang-format over our C files
@@ -43,6 +44,10 @@ bench: all
 	@tools/install_deps.sh bench
 	@bench/run $(BUILD)/tenon
 
+python:
+	@tools/install_deps.sh build
+	@env -u MAKEFLAGS -u MFLAGS -u MAKELEVEL tools/make_python.sh $(BUILD)
+
 docs: all
 	@tools/make_docs.sh $(BUILD)/tenon
 
@@ -59,4 +64,4 @@ format:
 clean:
 	@rm -rf $(BUILD) build-*
 
-.PHONY: all demo test test-all torture bench docs install uninstall format clean
+.PHONY: all demo test test-all torture bench python docs install uninstall format clean

@@ -22,15 +22,18 @@ import linear_report
 import measure
 import online
 import online_report
+import python
+import python_report
 import report
 import transfer
 import transfer_report
 
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report), "cost": (cost, cost_report),
             "online": (online, online_report), "transfer": (transfer, transfer_report),
-            "kernel": (kernel, kernel_report)}
+            "kernel": (kernel, kernel_report), "python": (python, python_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = "usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel]... [--quick | --tiny] [--into FOLDER]"
+USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|python]... [--quick | --tiny] "
+         "[--into FOLDER]")
 
 
 def parse(arguments):

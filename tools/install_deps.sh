@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Looks whether what a level needs is there; only if something is missing, installs it with apt-get.
-# Usage: install_deps.sh build|test|full|bench       full is for make test-all
+# Usage: install_deps.sh build|test|full|bench|python       full is for make test-all, python for the tests of the package
 #
 # Packages are those of Debian 12. Each is paired with the cheapest question that shows it is there.
 set -eu
@@ -29,7 +29,7 @@ need zlib1g-dev has_library zlib
 need libjansson-dev has_library jansson
 case $level in
 build) ;;
-test | full | bench)
+test | full | bench | python)
     need libcmocka-dev has_library cmocka
     need liblinear-dev test -f /usr/include/linear.h
     need libvlfeat-dev test -f /usr/include/vl/homkermap.h
@@ -38,7 +38,7 @@ test | full | bench)
     need abigail-tools has_program abidiff
     ;;
 *)
-    echo "install_deps.sh: unknown level '$level', expected build, test, full or bench" >&2
+    echo "install_deps.sh: unknown level '$level', expected build, test, full, bench or python" >&2
     exit 2
     ;;
 esac
@@ -53,6 +53,17 @@ if [ "$level" = bench ]; then
     need python3-scipy has_python scipy
     need python3-sklearn has_python sklearn
     need python3-matplotlib has_python matplotlib # pictures of experiments/
+fi
+if [ "$level" = python ]; then
+    need python3-numpy has_python numpy
+    need python3-sklearn has_python sklearn
+    need python3-pandas has_python pandas
+    need python3-matplotlib has_python matplotlib
+    need python3-tqdm has_python tqdm
+    need python3-pytest has_python pytest
+    need mypy has_python mypy
+    need python3-pip has_python pip
+    need python3-venv has_python ensurepip
 fi
 
 [ -n "$missing" ] || exit 0

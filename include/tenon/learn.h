@@ -106,9 +106,9 @@ TN_API tn_status tn_online_add_classes(tn_ctx *ctx, tn_online *online, const cha
 
 /* Multiclass e-ovr and w-ovr only, and before the first chunk: the next `rows` rows that take part have positives[c] of
  * class c. These schemes show a class as many negatives as it has positives, or a multiple, drawn from all rows: which
- * ones cannot be drawn without these numbers. Rows that take part are those with a label and, with nan drop, without
- * NaN. After those rows, or in place of what is left of them, it is called again: that is the next pass. TN_ERR_ARG
- * when positives[c] > rows. */
+ * ones cannot be drawn without these numbers. Rows that take part are those with a label, of no weight 0 and, with nan
+ * drop, without NaN. After those rows, or in place of what is left of them, it is called again: that is the next pass.
+ * TN_ERR_ARG when positives[c] > rows. */
 TN_API tn_status tn_online_expect(tn_ctx *ctx, tn_online *online, size_t rows, const size_t *positives);
 
 /* Rows that were learned; updates of weights and scores on the wrong side, one per row (multiclass mul) or per row and

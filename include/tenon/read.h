@@ -183,7 +183,7 @@ TN_API tn_status tn_labels_from_features(tn_ctx *ctx, const tn_features *feature
 /* Identifiers of the rows (rows, copied; NULL: none), which tn_rows_agree compares. */
 TN_API tn_status tn_labels_set_ids(tn_ctx *ctx, tn_labels *labels, const char *const *ids);
 /* How much each row counts in tn_fit and tn_rank: numbers from 0 up for the rows that take part, of which others need
- * none. From memory, copied (NULL: no weights), or from a representation of one column. TN_ERR_SHAPE when they are not
+ * none. A row of weight 0 is left out, as if it had no label. From memory, copied (NULL: no weights), or from a representation of one column. TN_ERR_SHAPE when they are not
  * one per row. */
 TN_API tn_status tn_labels_set_weights(tn_ctx *ctx, tn_labels *labels, const double *weights, size_t count);
 TN_API tn_status tn_labels_open_weights(tn_ctx *ctx, tn_labels *labels, const char *rep);

@@ -20,6 +20,7 @@ TN_API tn_status tn_map_picture_save(tn_ctx *ctx, const tn_map *map, const char 
 
 /* One JSON object in the keys of the command-line contract, no newline at the end; NaN and infinity as null. */
 TN_API tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out);
+TN_API tn_status tn_evidence_json(tn_ctx *ctx, const tn_evidence *evidence, char **out);
 TN_API tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, char **out);
 TN_API tn_status tn_transfer_json(tn_ctx *ctx, const tn_transfer_info *info, const char *model, char **out);
 /* scores: the file that held-out scores were written to, or NULL. */

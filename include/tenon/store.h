@@ -31,6 +31,9 @@ TN_API tn_status tn_head_from_bytes(tn_ctx *ctx, const void *bytes, size_t size,
 TN_API tn_status tn_online_save(tn_ctx *ctx, const tn_online *online, const char *command, const char *path);
 /* Owned by the caller, free with tn_online_free. */
 TN_API tn_status tn_online_load(tn_ctx *ctx, const char *path, tn_online **out);
+TN_API tn_status tn_online_to_bytes(tn_ctx *ctx, const tn_online *online, const char *command, void **bytes,
+                                    size_t *size);
+TN_API tn_status tn_online_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_online **out);
 
 /* Statistics as .safetensors: gram, shift, sum, xty, ysum, yy, exact to the last bit. Failures as for heads. */
 TN_API tn_status tn_moments_save(tn_ctx *ctx, const tn_moments *moments, const char *path);

@@ -194,3 +194,15 @@ done:
     tnp_loo_free(loo);
     return st;
 }
+
+tn_status tnp_left_out_again(tn_ctx *ctx, const tnp_left_out *l, const tnp_sample *sample, double *out)
+{
+    const tnp_ridge *r = l->ridge;
+    bool same = l->share == 0 && r->left_out && r->left_out_sample == sample;
+    for (size_t k = 0; same && k < r->classes; ++k)
+        same = r->left_out_lambda[k] == l->lambda[k];
+    if (!same)
+        return tnp_left_out_scores(ctx, l, sample, out);
+    memcpy(out, r->left_out, sample->count * r->classes * sizeof *out);
+    return TN_OK;
+}

@@ -42,12 +42,45 @@ double tnp_shared_or_null(const tn_evidence *e)
     return e->log_evidence_shared - e->log_null > least * labels ? e->lambda_shared : INFINITY;
 }
 
-static double largest_share(const tnp_class_means *means, size_t rows)
+/* 1 where the largest score of row i of the sample is that of its class. */
+static double is_right(const tnp_targets *y, size_t row, const double *scores)
 {
-    size_t most = 0;
-    for (size_t k = 0; k < means->classes; ++k)
-        most = tnp_max(most, means->sizes[k]);
-    return (double)most / (double)rows;
+    size_t best = 0;
+    for (size_t k = 1; k < y->classes; ++k)
+        best = scores[k] > scores[best] ? k : best;
+    return y->cls[y->first[row]] == best ? 1 : 0;
+}
+
+static double weight_of(const tnp_targets *y, size_t row)
+{
+    return y->weight ? y->weight[row] : 1;
+}
+
+/* Of the largest class in the weights of all rows. share (classes) is scratch. */
+static double largest_share(const tnp_targets *y, double *share)
+{
+    double most = 0, all = 0;
+    for (size_t k = 0; k < y->classes; ++k)
+        share[k] = 0;
+    for (size_t i = 0; i < y->rows; ++i) {
+        share[y->cls[y->first[i]]] += weight_of(y, i);
+        all += weight_of(y, i);
+    }
+    for (size_t k = 0; k < y->classes; ++k)
+        most = share[k] > most ? share[k] : most;
+    return most / all;
+}
+
+/* Share of the sample's weights whose rows are right; sample->weight undoes that the sample is balanced. */
+static double right_share(const tnp_sample *sample, const tnp_targets *y, const double *scores)
+{
+    double right = 0, all = 0;
+    for (size_t i = 0; i < sample->count; ++i) {
+        double w = sample->weight[i] * weight_of(y, sample->rows[i]);
+        right += w * is_right(y, sample->rows[i], scores + i * y->classes);
+        all += w;
+    }
+    return y->weight ? right / all : right; /* without weights of rows those of the sample sum to 1 */
 }
 
 /* Rows to leave out, whatever --loo says; NULL where no row can be judged. */
@@ -65,19 +98,19 @@ static tn_status is_useless(tn_ctx *ctx, const tnp_left_out *l, bool *useless)
     tn_status st = TN_OK;
     const tnp_task *task = l->selection->task;
     tnp_sample *sample = NULL;
-    double *scores = NULL;
-    tnp_loo_result result;
+    double *scores = NULL, *share = NULL;
     TN_TRY(judges(ctx, l->selection, &sample));
     *useless = false;
     if (sample) {
         TN_TRY(tnp_alloc_raw(ctx, sample->count * task->y.classes, sizeof *scores, &scores));
+        TN_TRY(tnp_alloc(ctx, task->y.classes, sizeof *share, &share));
         TN_TRY(tnp_left_out_scores(ctx, l, sample, scores));
-        tnp_loo_judge(sample, &task->y, task->kind, scores, &result);
-        *useless = result.accuracy < largest_share(l->means, task->y.rows);
+        *useless = right_share(sample, &task->y, scores) < largest_share(&task->y, share);
     }
 done:
     tnp_sample_free(sample);
     tnp_free(scores);
+    tnp_free(share);
     return st;
 }
 
@@ -101,15 +134,6 @@ tn_status tnp_means_of_null(tn_ctx *ctx, const tnp_selection *selection, const t
 done:
     tnp_class_means_free(means);
     return st;
-}
-
-/* 1 where the largest score of row i of the sample is that of its class. */
-static double is_right(const tnp_targets *y, size_t row, const double *scores)
-{
-    size_t best = 0;
-    for (size_t k = 1; k < y->classes; ++k)
-        best = scores[k] > scores[best] ? k : best;
-    return y->cls[y->first[row]] == best ? 1 : 0;
 }
 
 /* Whether rows that are left out speak for the ridge alone: it is right more often than the mean of both by more than

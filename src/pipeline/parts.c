@@ -84,9 +84,9 @@ done:
 }
 
 /* Of the head with the shared lambda, which is that of the class means where there is none; and what else the ranking
- * asks of the rows that are left out. */
-static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, const tnp_ridge *ridge,
-                             const tn_evidence *evidence, const size_t *members, size_t count, tn_candidate *out)
+ * asks of the rows that are left out. The ridge keeps the scores, for that head will be judged by them. */
+static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, tnp_ridge *ridge, const tn_evidence *evidence,
+                             const size_t *members, size_t count, tn_candidate *out)
 {
     tn_status st = TN_OK;
     const tn_feed **feeds = NULL;
@@ -108,6 +108,12 @@ static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, const 
         TN_TRY(tnp_units_of_loss(ctx, selection, scores, &selection->units[TNP_RANK_NLL]));
     if (selection->units && selection->options->by == TNP_RANK_KNN)
         TN_TRY(tnp_units_of_neighbours(ctx, selection, feeds, count, &selection->units[TNP_RANK_KNN]));
+    if (!means) {
+        ridge->left_out = scores;
+        ridge->left_out_lambda = lambda;
+        ridge->left_out_sample = selection->sample;
+        scores = lambda = NULL;
+    }
 done:
     tnp_class_means_free(means);
     tnp_free(feeds);

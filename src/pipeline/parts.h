@@ -96,6 +96,9 @@ tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *left_out, const ui
                              double *out);
 /* Scores (sample rows, classes) of the sample's rows by models without them. */
 tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_sample *sample, double *out);
+/* The same, by the scores that the ridge problem keeps where they are of these models: rotating the rows of the sample
+ * is most of the work. */
+tn_status tnp_left_out_again(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_sample *sample, double *out);
 /* The class means to take instead of the ridge where lambda is infinite, or beyond all eigenvalues, for all of many
  * classes; *out is NULL where it is not, or where they are of no use either. Then every lambda is infinite. Free with
  * tnp_class_means_free. */

@@ -402,7 +402,7 @@ static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
     if (c->selection->sample) {
         TN_TRY(tnp_alloc_raw(ctx, c->selection->sample->count * head->classes, sizeof *wide, &wide));
         const tnp_left_out l = {c->selection, c->feeds, c->count, ridge, c->info->lambda, means, c->info->class_means};
-        TN_TRY(tnp_left_out_scores(ctx, &l, c->selection->sample, wide));
+        TN_TRY(tnp_left_out_again(ctx, &l, c->selection->sample, wide));
         TN_TRY(tnp_judge_left_out(ctx, c->selection, wide, c->info->chosen));
         if (head->task != TN_TASK_REGRESSION)
             TN_TRY(settle_by_loo(ctx, c, wide, calibrate, head));

@@ -105,6 +105,47 @@ tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out)
     return tnp_text_take(&text, out);
 }
 
+static void add_states(tnp_text *text, const tn_evidence *e)
+{
+    static const char *const words[] = {
+        [TN_CLASS_FITTED] = "fitted", [TN_CLASS_NULL] = "null", [TN_CLASS_DEGENERATE] = "degenerate"};
+    tnp_text_add(text, ",\"state\":[");
+    for (size_t k = 0; k < e->classes; ++k)
+        tnp_text_add(text, "%s\"%s\"", k ? "," : "", words[e->state[k]]);
+    tnp_text_add(text, "]");
+}
+
+tn_status tn_evidence_json(tn_ctx *ctx, const tn_evidence *e, char **out)
+{
+    tnp_text text;
+    tnp_text_init(&text, ctx);
+    tnp_text_add(&text, "{\"rows\":%zu", e->rows);
+    add_count(&text, "dim", e->dim);
+    add_count(&text, "classes", e->classes);
+    add_count(&text, "rank", e->rank);
+    tnp_text_value(&text, "log_evidence", e->log_evidence);
+    tnp_text_value(&text, "log_evidence_shared", e->log_evidence_shared);
+    tnp_text_value(&text, "null_log_evidence", e->log_null);
+    tnp_text_value(&text, "gain_per_label", e->gain_per_label);
+    tnp_text_value(&text, "lambda_median", e->lambda_median);
+    tnp_text_value(&text, "lambda_shared", e->lambda_shared);
+    add_count(&text, "iterations_max", e->iterations_max);
+    tnp_text_value(&text, "iterations_mean", e->iterations_mean);
+    add_count(&text, "null_classes", e->null_classes);
+    add_count(&text, "degenerate_classes", e->degenerate_classes);
+    add_count(&text, "unbounded_classes", e->unbounded_classes);
+    tnp_text_value(&text, "log_evidence_error", e->error);
+    tnp_text_add(&text, ",\"converged\":%s", e->converged ? "true" : "false");
+    tnp_text_numbers(&text, "lambda", e->lambda, e->classes);
+    tnp_text_numbers(&text, "alpha", e->alpha, e->classes);
+    tnp_text_numbers(&text, "beta", e->beta, e->classes);
+    tnp_text_numbers(&text, "log_class", e->log_class, e->classes);
+    tnp_text_numbers(&text, "log_class_null", e->log_class_null, e->classes);
+    add_states(&text, e);
+    tnp_text_add(&text, "}");
+    return tnp_text_take(&text, out);
+}
+
 static void add_steps(tnp_text *text, const tn_fit_info *info)
 {
     tnp_text_add(text, ",\"steps\":[");

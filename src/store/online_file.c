@@ -28,6 +28,7 @@ typedef struct numbers {
     float *parts[PARTS]; /* (classes, dim + 1): mu, u, sigma; NULL where the rule has none */
 } numbers;
 
+static const char in_memory[] = "online learner in memory";
 static const double exact = 9007199254740992; /* 2^53 */
 
 static void split(uint64_t value, double *halves)
@@ -127,7 +128,7 @@ static void take_numbers(const tn_online *o, numbers *n)
         take_draws(o->negatives, n);
 }
 
-tn_status tn_online_save(tn_ctx *ctx, const tn_online *o, const char *command, const char *path)
+static tn_status put(tn_ctx *ctx, const tn_online *o, const char *command, const tnp_store_to *to)
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
@@ -136,12 +137,21 @@ tn_status tn_online_save(tn_ctx *ctx, const tn_online *o, const char *command, c
     TN_TRY(tn_online_head(ctx, o, &head));
     TN_TRY(numbers_alloc(ctx, o, &n));
     take_numbers(o, &n);
-    TN_TRY(tnp_head_save_with(ctx, head, tensors, list_tensors(o->learner, &n, tensors), command,
-                              &(tnp_store_to){path, NULL, NULL}));
+    TN_TRY(tnp_head_save_with(ctx, head, tensors, list_tensors(o->learner, &n, tensors), command, to));
 done:
     tn_head_free(head);
     numbers_free(&n);
     return st;
+}
+
+tn_status tn_online_save(tn_ctx *ctx, const tn_online *o, const char *command, const char *path)
+{
+    return put(ctx, o, command, &(tnp_store_to){path, NULL, NULL});
+}
+
+tn_status tn_online_to_bytes(tn_ctx *ctx, const tn_online *o, const char *command, void **bytes, size_t *size)
+{
+    return put(ctx, o, command, &(tnp_store_to){in_memory, bytes, size});
 }
 
 /* ---- reading ---- */
@@ -239,14 +249,15 @@ done:
     return st;
 }
 
-tn_status tn_online_load(tn_ctx *ctx, const char *path, tn_online **out)
+/* bytes NULL: of the file. */
+static tn_status get(tn_ctx *ctx, const char *path, const tnp_bytes *bytes, tn_online **out)
 {
     tn_status st = TN_OK;
     tnp_safetensors *file = NULL;
     tn_online *o = NULL;
     numbers n = {.expected = NULL};
     tnp_tensor tensors[TENSORS];
-    TN_TRY(tnp_safetensors_load(ctx, path, &file));
+    TN_TRY(tnp_safetensors_parse(ctx, path, bytes, &file));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *o, &o));
     TN_TRY(begin(ctx, file, o, &n));
     size_t count = list_tensors(o->learner, &n, tensors);
@@ -260,4 +271,14 @@ done:
     tn_online_free(o);
     numbers_free(&n);
     return st;
+}
+
+tn_status tn_online_load(tn_ctx *ctx, const char *path, tn_online **out)
+{
+    return get(ctx, path, NULL, out);
+}
+
+tn_status tn_online_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_online **out)
+{
+    return get(ctx, name ? name : in_memory, &(tnp_bytes){bytes, size}, out);
 }

@@ -499,7 +499,7 @@ static void weights_of_rows_that_take_part(void **state)
     setting s = setting_of(REF_SIGNED, 12, 6, 3, TN_TASK_MULTICLASS, AS_F32);
     double weight[12];
     for (size_t i = 0; i < 12; ++i)
-        weight[i] = (double)i / 2;
+        weight[i] = (double)(i + 1) / 2;
     tn_labels_forget(s.labels, 3);
     tn_labels_forget(s.labels, 8);
     weight[8] = NAN;

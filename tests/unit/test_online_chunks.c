@@ -159,7 +159,7 @@ static void any_chunking_of_labels_with_weights(void **state)
     (void)state;
     float weights[ROWS];
     for (size_t i = 0; i < ROWS; ++i)
-        weights[i] = (float)(i * 7 % 5) / 4;
+        weights[i] = (float)(i * 7 % 5 + 1) / 4;
     check_all(TN_TASK_MULTILABEL, true, "root", weights);
 }
 

@@ -273,6 +273,58 @@ static void rows_of_weight_zero_leave(void **state)
     scene_free(&t);
 }
 
+/* The same to the bit for every method that visits rows one by one: a row that is not there has no turn. */
+static void rows_of_weight_zero_have_no_turn(void **state)
+{
+    (void)state;
+    static const int others[] = {TNP_METHOD_SVM, TNP_METHOD_LOGISTIC, TNP_METHOD_PA};
+    double weight[60];
+    scene s = scene_of(60, 6, 9, TN_TASK_MULTICLASS, AS_F64), t = scene_of(60, 6, 9, TN_TASK_MULTICLASS, AS_F64);
+    for (size_t i = 0; i < 60; ++i) {
+        weight[i] = i % 5 ? 1 + (double)(i % 3) : 0;
+        t.labels->known[i] = weight[i] > 0;
+    }
+    for (size_t m = 0; m < sizeof others / sizeof *others; ++m) {
+        fitted a = fit_with(&s, others[m], TNP_WEIGHT_NONE, weight),
+               b = fit_with(&t, others[m], TNP_WEIGHT_NONE, weight);
+        assert_memory_equal(tn_head_weight(a.head), tn_head_weight(b.head), K * tn_head_dim(a.head) * sizeof(float));
+        fitted_free(&a);
+        fitted_free(&b);
+    }
+    scene_free(&s);
+    scene_free(&t);
+}
+
+/* Weights by which only the first class matters: lambda is infinite, and naming that class is right for all that counts.
+ * Class means, right for most rows, are not taken. */
+static void class_means_are_judged_by_the_weights(void **state)
+{
+    (void)state;
+    enum { N = 60, D = 2 };
+    double x[N * D], weight[N];
+    int64_t y[N];
+    ref_rng rng = ref_rng_of(5);
+    for (size_t i = 0; i < N; ++i) {
+        y[i] = (int64_t)(i % 2);
+        weight[i] = i % 2 ? 1e-4 : 1000;
+        for (size_t j = 0; j < D; ++j)
+            x[i * D + j] = ref_normal(&rng) + (i % 2 ? 0.5 : -0.5);
+    }
+    tn_features *features = features_of("x", x, N, D, AS_F64);
+    tn_labels *labels = NULL;
+    assert_fine(test_ctx, tn_labels_from_numbers(test_ctx, y, N, NULL, 2, &labels));
+    tn_fit_info *info = NULL;
+    tn_head *head = NULL;
+    assert_fine(test_ctx, tn_labels_set_weights(test_ctx, labels, weight, N));
+    assert_fine(test_ctx, tn_fit(test_ctx, (const tn_features *const *)&features, 1, labels, NULL, &info, &head));
+    assert_true(info->class_means == 0);
+    assert_true(tn_head_bias(head)[0] > tn_head_bias(head)[1]);
+    tn_fit_info_free(info);
+    tn_head_free(head);
+    tn_labels_free(labels);
+    tn_features_close(features);
+}
+
 static void weights_that_least_squares_cannot_have(void **state)
 {
     (void)state;
@@ -290,7 +342,7 @@ static void weights_that_least_squares_cannot_have(void **state)
     }
     opt.learn.class_weight = TNP_WEIGHT_NONE;
     assert_fine(test_ctx, tn_labels_set_weights(test_ctx, s.labels, none, 40));
-    assert_fails(test_ctx, TN_ERR_DATA, "0 labelled rows", fit(&s, &opt, &info, &head));
+    assert_fails(test_ctx, TN_ERR_DATA, "no labelled rows of a weight above 0", fit(&s, &opt, &info, &head));
     scene_free(&s);
     scene_free(&r);
 }
@@ -331,6 +383,8 @@ int main(void)
         cmocka_unit_test(weighted_leave_one_out_equals_refits),
         cmocka_unit_test(balanced_classes_are_the_weights_they_say),
         cmocka_unit_test(rows_of_weight_zero_leave),
+        cmocka_unit_test(rows_of_weight_zero_have_no_turn),
+        cmocka_unit_test(class_means_are_judged_by_the_weights),
         cmocka_unit_test(weights_that_least_squares_cannot_have),
         cmocka_unit_test(a_ranking_goes_by_the_weights_of_the_labels),
     };

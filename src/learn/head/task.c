@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-/* keep[i]: labelled and, when bad rows are dropped, finite in every representation. */
+/* keep[i]: labelled, not of weight 0 and, when bad rows are dropped, finite in every representation. */
 static tn_status choose_rows(tn_ctx *ctx, tnp_task *task, const tn_features *const *features, size_t count,
                              const tn_labels *labels, tn_nan_policy nan)
 {
@@ -15,7 +15,8 @@ static tn_status choose_rows(tn_ctx *ctx, tnp_task *task, const tn_features *con
     TN_TRY(tnp_alloc(ctx, labels->rows, sizeof *keep, &keep));
     TN_TRY(tnp_alloc(ctx, labels->rows, sizeof *task->rows, &task->rows));
     for (size_t i = 0; i < labels->rows; ++i) /* a multi-class row without a class says nothing, known or not */
-        keep[i] = labels->known[i] && (labels->task != TN_TASK_MULTICLASS || labels->first[i + 1] > labels->first[i]);
+        keep[i] = labels->known[i] && (labels->task != TN_TASK_MULTICLASS || labels->first[i + 1] > labels->first[i]) &&
+                  !(labels->weights && labels->weights[i] == 0);
     for (size_t s = 0; nan == TN_NAN_DROP && s < count; ++s)
         TN_TRY(tn_rows_finite(ctx, features[s], keep));
     for (size_t i = 0; i < labels->rows; ++i)
@@ -108,7 +109,8 @@ static tn_status task_new(tn_ctx *ctx, const tn_features *const *features, size_
     task->y.classes = labels->classes;
     TN_TRY(choose_rows(ctx, task, features, count, labels, nan));
     if (task->y.rows == 0 && !may_be_empty)
-        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: no labelled rows to learn from", labels->path));
+        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: no labelled rows%s to learn from", labels->path,
+                        labels->weights ? " of a weight above 0" : ""));
     TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *task->constant, &task->constant));
     TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *task->offset, &task->offset));
     if (labels->task == TN_TASK_REGRESSION)

@@ -81,6 +81,8 @@ void tnp_ridge_free(tnp_ridge *r)
     tnp_free(r->root);
     tnp_free(r->mean);
     tnp_free(r->ymean);
+    tnp_free(r->left_out);
+    tnp_free(r->left_out_lambda);
     tnp_free(r);
 }
 

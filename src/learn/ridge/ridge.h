@@ -17,6 +17,10 @@ typedef struct tnp_ridge {
     double *mean;         /* (dim) of the features, zeros without intercept; NULL by rows, which are then read again */
     double *ymean;        /* (classes), zeros without intercept */
     const double *centre; /* (dim), borrowed, or NULL: what is taken off the columns when weights are applied */
+    /* What a set was judged by, for the head that is made of it: leave-one-out scores (rows of the sample, classes) at
+     * these lambdas (classes). NULL: none. */
+    double *left_out, *left_out_lambda;
+    const struct tnp_sample *left_out_sample; /* borrowed */
 } tnp_ridge;
 
 /* From statistics, on the columns `parts`: the primal. */
