@@ -50,6 +50,24 @@ typedef struct tnp_descent {
     double *next, *move;        /* (count), (rows): from w to next, and A (next - w) */
 } tnp_descent;
 
+/* Loops of dense descriptors (simd_patches.h). A cell is eight values for a pixel, one for each eighth of a circle; cells
+ * of a column of pixels lie together, `length` floats from those of the next column. */
+typedef struct tnp_patch_loops {
+    /* Cells (n, 8) of a column of pixels between two others: the length of the gradient, shared between the two
+     * directions next to its angle. Along x it is half (behind - before); along y half the difference of the
+     * neighbours, the whole one at the ends. */
+    void (*orient)(const float *before, const float *column, const float *behind, float half, size_t n, float *out);
+    /* out (n, count, 4, 8): for every pixel, patch g and bin b the sum over t of weights[b, t] times the cell in column
+     * first[b] + g step + t. Up to 7 pixels behind the n-th are read. */
+    void (*across)(const float *cells, size_t length, const float *weights, size_t taps, const size_t *first,
+                   size_t step, size_t count, size_t n, float *out);
+    /* The sum over t of weights[t] rows[t], rows (count, 32), written `stride` apart. */
+    void (*down)(const float *const *rows, const float *weights, size_t taps, size_t count, size_t stride, float *out);
+    /* x (128) over its length, cut at `most`, of length `factor` then; zero when it was `least` long or less. *sum: of
+     * the values. */
+    void (*unit)(float *x, float least, float most, float factor, float *sum);
+} tnp_patch_loops;
+
 typedef struct tnp_simd {
     const char *name;
     /* IEEE half precision to single, n values. */
@@ -120,6 +138,7 @@ typedef struct tnp_simd {
      * numbers; returns how many. */
     float (*highest_floor)(const tnp_score_bounds *bounds, size_t n);
     size_t (*may_reach)(const tnp_score_bounds *bounds, float level, size_t n, uint32_t *out);
+    const tnp_patch_loops *patches;
 } tnp_simd;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

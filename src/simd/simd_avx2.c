@@ -8,6 +8,7 @@
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
 #include "simd/simd_pairs.h"
+#include "simd/simd_patches.h"
 #include <immintrin.h>
 #include <math.h>
 
@@ -557,6 +558,7 @@ const tnp_simd *tnp_simd_avx2(void)
         .pair_products = pair_products,
         .highest_floor = highest_floor,
         .may_reach = may_reach,
+        .patches = &patch_loops,
     };
     return &table;
 }

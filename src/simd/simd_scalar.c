@@ -4,6 +4,7 @@
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
 #include "simd/simd_pairs.h"
+#include "simd/simd_patches.h"
 
 #include <math.h>
 #include <string.h>
@@ -287,6 +288,7 @@ const tnp_simd *tnp_simd_scalar(void)
         .pair_products = pair_products,
         .highest_floor = highest_floor,
         .may_reach = may_reach,
+        .patches = &patch_loops,
     };
     return &table;
 }
