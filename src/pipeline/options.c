@@ -3,7 +3,7 @@
  * Which options every call has, and the calls that take them by name: the values are checked against the method, then
  * read by member from there on. */
 #include "pipeline/options.h"
-#include "describe/describe.h"
+#include "encode/encoder.h"
 #include "encode/pq.h"
 #include "pipeline/methods.h"
 #include "pipeline/online.h"
@@ -69,13 +69,14 @@ static const tnp_options_kind map_kind = {"kernel", sizeof(tnp_map_options), map
 
 tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out)
 {
-    static const tnp_options_kind *const kinds[] = {&rank_kind,   &fit_kind,          &transfer_kind,    &map_kind,
-                                                    &tnp_pq_kind, &tnp_evidence_kind, &tnp_describe_kind};
+    static const tnp_options_kind *const kinds[] = {
+        &rank_kind,   &fit_kind,          &transfer_kind,     &map_kind,
+        &tnp_pq_kind, &tnp_evidence_kind, &tnp_describe_kind, &tnp_encoder_kind_of_options};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
         if (strcmp(kinds[i]->name, call) == 0)
             return tnp_options_new(ctx, kinds[i], out);
     return tnp_fail(ctx, TN_ERR_ARG,
-                    "options: got '%s', expected rank, fit, transfer, kernel, pq, evidence or describe", call);
+                    "options: got '%s', expected rank, fit, transfer, kernel, pq, evidence, describe or encoder", call);
 }
 
 tn_status tn_options_set_features(tn_ctx *ctx, tn_options *options, const char *name,

@@ -68,6 +68,18 @@ typedef struct tnp_patch_loops {
     void (*unit)(float *x, float least, float most, float factor, float *sum);
 } tnp_patch_loops;
 
+/* Loops around mixtures and vocabularies (simd_mixture.h). */
+typedef struct tnp_mixture_loops {
+    /* Which of n > 0 values are at most `below` less than the highest, ascending; returns how many. */
+    size_t (*near)(const float *x, size_t n, float below, uint32_t *which);
+    /* The first of the highest. */
+    uint32_t (*highest)(const float *x, size_t n);
+    /* sum (x - m)^2 inverse. */
+    float (*distance)(const float *x, const float *m, const float *inverse, size_t n);
+    /* first += q (x - m), second += q (x - m)^2. */
+    void (*add)(const float *x, const float *m, float q, size_t n, float *first, float *second);
+} tnp_mixture_loops;
+
 typedef struct tnp_simd {
     const char *name;
     /* IEEE half precision to single, n values. */
@@ -139,6 +151,7 @@ typedef struct tnp_simd {
     float (*highest_floor)(const tnp_score_bounds *bounds, size_t n);
     size_t (*may_reach)(const tnp_score_bounds *bounds, float level, size_t n, uint32_t *out);
     const tnp_patch_loops *patches;
+    const tnp_mixture_loops *mixtures;
 } tnp_simd;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

@@ -8,7 +8,7 @@
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
 #include "simd/simd_pairs.h"
-#include "simd/simd_patches.h"
+#include "simd/simd_mixture.h"
 #include <immintrin.h>
 #include <math.h>
 
@@ -559,6 +559,7 @@ const tnp_simd *tnp_simd_avx2(void)
         .highest_floor = highest_floor,
         .may_reach = may_reach,
         .patches = &patch_loops,
+        .mixtures = &mixture_loops,
     };
     return &table;
 }

@@ -8,7 +8,7 @@
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
 #include "simd/simd_pairs.h"
-#include "simd/simd_patches.h"
+#include "simd/simd_mixture.h"
 #include <immintrin.h>
 #include <math.h>
 
@@ -475,7 +475,7 @@ static void outer_add(const float *a, const uint16_t *place, size_t n, size_t ra
         .tri_solve = tri_solve, .tri_solve_known = tri_solve_known, .nearest = nearest, .map_entries = map_entries,    \
         .outer_add = outer_add, .tile_products = tile_products, .centred_products = centred_products,                  \
         .greedy_gains = greedy_gains, .descend = descend, .largest_size = largest_size, .round_steps = round_steps,    \
-        .highest_floor = highest_floor, .may_reach = may_reach, .patches = &patch_loops,                               \
+        .highest_floor = highest_floor, .may_reach = may_reach, .patches = &patch_loops, .mixtures = &mixture_loops,   \
     }
 
 const tnp_simd *tnp_simd_avx512(void)

@@ -4,7 +4,7 @@
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
 #include "simd/simd_pairs.h"
-#include "simd/simd_patches.h"
+#include "simd/simd_mixture.h"
 
 #include <math.h>
 #include <string.h>
@@ -289,6 +289,7 @@ const tnp_simd *tnp_simd_scalar(void)
         .highest_floor = highest_floor,
         .may_reach = may_reach,
         .patches = &patch_loops,
+        .mixtures = &mixture_loops,
     };
     return &table;
 }
