@@ -94,7 +94,7 @@ TN_API size_t tn_features_rows(const tn_features *features);
 TN_API size_t tn_features_cols(const tn_features *features);
 TN_API tn_dtype tn_features_dtype(const tn_features *features);
 /* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "tsv", "shards",
- * "array", "producer". */
+ * "array", "producer", "pictures". */
 TN_API const char *tn_features_format(const tn_features *features);
 /* Names of the rows, if they have some (CSV column named id, npz member ids, tn_features_set_ids), else NULL. */
 TN_API const char *const *tn_features_ids(const tn_features *features);
@@ -125,6 +125,9 @@ TN_API tn_status tn_bags_new(tn_ctx *ctx, const size_t *offsets, size_t count, c
 /* From [NAME=]file.npz with members offsets (whole numbers), descriptors, and optionally positions and ids (one per
  * bag). */
 TN_API tn_status tn_bags_open(tn_ctx *ctx, const char *rep, tn_bags **out);
+/* From a representation of descriptors and one of offsets (one column of whole numbers); offsets NULL: a .npy of shape
+ * (bags, descriptors, values), bags of equal size. TN_ERR_SHAPE, and as of files. */
+TN_API tn_status tn_bags_open_arrays(tn_ctx *ctx, const char *descriptors, const char *offsets, tn_bags **out);
 /* NULL is legal. */
 TN_API void tn_bags_free(tn_bags *bags);
 
@@ -177,6 +180,9 @@ TN_API size_t tn_pictures_count(const tn_pictures *pictures);
 /* Borrowed while the pictures live; ids are paths as the list has them: within the folder, in the text, as given. */
 TN_API const char *tn_pictures_path(const tn_pictures *pictures, size_t i);
 TN_API const char *const *tn_pictures_ids(const tn_pictures *pictures);
+/* Decodes every picture once and forgets those that are broken, each told as a warning; *dropped, unless NULL: how many.
+ * TN_ERR_DATA when none is left. */
+TN_API tn_status tn_pictures_drop_broken(tn_ctx *ctx, tn_pictures *pictures, size_t *dropped);
 /* Do folders or lines give labels? Those, with the ids; owned by the caller. TN_ERR_DATA when there are none. */
 TN_API bool tn_pictures_labelled(const tn_pictures *pictures);
 TN_API tn_status tn_pictures_labels(tn_ctx *ctx, const tn_pictures *pictures, tn_labels **out);
@@ -231,6 +237,9 @@ TN_API void tn_labels_forget(tn_labels *labels, size_t row);
 
 /* Borrowed while the labels live and are not changed. */
 TN_API tn_task tn_labels_task(const tn_labels *labels); /* never TN_TASK_AUTO */
+/* Labels as a text of them: one line per row, names joined by |, -1 for unlabelled. Free with tn_text_free. TN_ERR_ARG
+ * for a regression, TN_ERR_DATA for a name that such a text cannot hold. */
+TN_API tn_status tn_labels_text(tn_ctx *ctx, const tn_labels *labels, char **out);
 TN_API size_t tn_labels_rows(const tn_labels *labels);
 TN_API size_t tn_labels_classes(const tn_labels *labels); /* or outputs of a regression */
 /* Of files they are sorted: as numbers when all are whole numbers, else by bytes. */

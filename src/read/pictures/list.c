@@ -336,3 +336,34 @@ done:
     tnp_free(bytes);
     return st;
 }
+
+tn_status tn_pictures_drop_broken(tn_ctx *ctx, tn_pictures *pictures, size_t *dropped)
+{
+    tn_status st = TN_OK;
+    size_t some = 4 * tn_ctx_threads(ctx), count = pictures->count;
+    tn_picture **decoded = NULL;
+    bool *keep = NULL;
+    tnp_picture_options options;
+    tnp_picture_options_default(&options);
+    options.on_error = TNP_ON_ERROR_SKIP;
+    TN_TRY(tnp_alloc(ctx, some, sizeof(tn_picture *), &decoded));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *keep, &keep));
+    for (size_t start = 0; start < count; start += some) {
+        size_t n = tnp_min(some, count - start);
+        TN_TRY(tnp_progress(ctx, "check", start, count));
+        TN_TRY(tnp_pictures_decode(ctx, pictures, start, n, &options, decoded));
+        for (size_t i = 0; i < n; ++i) {
+            keep[start + i] = decoded[i] != NULL;
+            tn_picture_free(decoded[i]);
+        }
+    }
+    tnp_pictures_keep(pictures, keep);
+    if (pictures->count == 0)
+        TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: all of its %zu pictures are broken", pictures->origin, count));
+    if (dropped)
+        *dropped = count - pictures->count;
+done:
+    tnp_free(decoded);
+    tnp_free(keep);
+    return st;
+}
