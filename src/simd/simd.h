@@ -70,7 +70,7 @@ typedef struct tnp_patch_loops {
 
 /* Loops around mixtures and vocabularies (simd_mixture.h). */
 typedef struct tnp_mixture_loops {
-    /* Which of n > 0 values are at most `below` less than the highest, ascending; returns how many. */
+    /* Which of n > 0 values are at most `below` less than the highest, in an order that n decides; returns how many. */
     size_t (*near)(const float *x, size_t n, float below, uint32_t *which);
     /* The first of the highest. */
     uint32_t (*highest)(const float *x, size_t n);

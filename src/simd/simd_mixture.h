@@ -7,37 +7,35 @@
 
 #include "simd/simd_patches.h"
 
-static float highest_of(const float *x, size_t n)
+enum { ROW_LANES = 32 };
+
+/* The highest of every lane, places l, l + 32, .. of the first n - n mod 32; and of all n values. */
+static float highest_lanes(const float *x, size_t n, float best[ROW_LANES])
 {
-    enum { LANES = 32 };
-    float best[LANES], most = -HUGE_VALF;
+    float most = -HUGE_VALF;
     size_t i = 0;
-    for (size_t l = 0; l < LANES; ++l)
+    for (size_t l = 0; l < ROW_LANES; ++l)
         best[l] = -HUGE_VALF;
-    for (; i + LANES <= n; i += LANES)
-        for (size_t l = 0; l < LANES; ++l)
+    for (; i + ROW_LANES <= n; i += ROW_LANES)
+        for (size_t l = 0; l < ROW_LANES; ++l)
             best[l] = x[i + l] > best[l] ? x[i + l] : best[l];
-    for (size_t l = 0; l < LANES; ++l)
+    for (size_t l = 0; l < ROW_LANES; ++l)
         most = best[l] > most ? best[l] : most;
     for (; i < n; ++i)
         most = x[i] > most ? x[i] : most;
     return most;
 }
 
-/* Sixteen at a time are asked whether there is any: few are. */
+/* Only lanes whose highest is near are looked through: few are. */
 static size_t mixture_near(const float *x, size_t n, float below, uint32_t *which)
 {
-    float level = highest_of(x, n) - below;
-    size_t found = 0, i = 0;
-    for (; i + 16 <= n; i += 16) {
-        uint32_t any = 0;
-        for (size_t l = 0; l < 16; ++l)
-            any |= x[i + l] >= level;
-        for (size_t l = 0; any && l < 16; ++l)
-            if (x[i + l] >= level)
-                which[found++] = (uint32_t)(i + l);
-    }
-    for (; i < n; ++i)
+    float best[ROW_LANES], level = highest_lanes(x, n, best) - below;
+    size_t found = 0, whole = n - n % ROW_LANES;
+    for (size_t l = 0; l < ROW_LANES; ++l)
+        for (size_t i = l; best[l] >= level && i < whole; i += ROW_LANES)
+            if (x[i] >= level)
+                which[found++] = (uint32_t)i;
+    for (size_t i = whole; i < n; ++i)
         if (x[i] >= level)
             which[found++] = (uint32_t)i;
     return found;
@@ -45,18 +43,15 @@ static size_t mixture_near(const float *x, size_t n, float below, uint32_t *whic
 
 static uint32_t mixture_highest(const float *x, size_t n)
 {
-    float most = highest_of(x, n);
-    size_t i = 0;
-    for (; i + 16 < n; i += 16) {
-        uint32_t any = 0;
-        for (size_t l = 0; l < 16; ++l)
-            any |= x[i + l] == most;
-        if (any)
-            break;
-    }
-    while (i + 1 < n && x[i] != most)
-        ++i;
-    return (uint32_t)i;
+    float best[ROW_LANES], most = highest_lanes(x, n, best);
+    size_t whole = n - n % ROW_LANES, first = n - 1;
+    for (size_t i = n; i-- > whole;)
+        first = x[i] == most ? i : first;
+    for (size_t l = 0; l < ROW_LANES; ++l)
+        for (size_t i = l; best[l] == most && i < whole && i < first; i += ROW_LANES)
+            if (x[i] == most)
+                first = i;
+    return (uint32_t)first;
 }
 
 static float mixture_distance(const float *x, const float *m, const float *inverse, size_t n)
