@@ -296,7 +296,7 @@ static tn_status learn_words(tn_ctx *ctx, training *t, size_t iterations, tnp_wo
     for (size_t i = 0;; ++i) {
         tnp_words_sums_clear(&t->e->words, sums);
         TN_TRY(pass(ctx, t, false, "words", add_words, sums));
-        t->info.finished = before - sums->objective <= TOLERANCE * before;
+        t->info.finished = isfinite(before) && before - sums->objective <= TOLERANCE * before;
         t->info.objective = sums->objective / (double)sums->rows;
         t->info.iterations = i;
         if (i == iterations || t->info.finished)
