@@ -30,8 +30,9 @@ typedef struct cli_options {
     size_t threads, seed, mem;
     const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive, *groups,
         *fold_file;
-    tn_words valid, target, features, data;
-    int task, format, normalize, nan;
+    const char *bags, *offsets, *labels_out;
+    tn_words valid, target, features, data, encoders;
+    int task, format, normalize, nan, on_error;
     size_t top;
     bool per_class, proba, force;
 } cli_options;
@@ -86,6 +87,7 @@ struct cli_app {
     bool color;       /* on standard output */
     char **warnings;  /* of the library, told so far: result.c */
     size_t warning_count;
+    tn_pictures *pictures; /* IMAGES that were opened last, which labels come from where none are named */
 };
 
 /* The first failure ends a function: `code` is its exit status, `done` frees. */
@@ -142,6 +144,8 @@ int cmd_cv(cli_app *app);
 int cmd_transfer(cli_app *app);
 int cmd_predict(cli_app *app);
 int cmd_eval(cli_app *app);
+int cmd_encoder(cli_app *app);
+int cmd_extract(cli_app *app);
 int cmd_pq(cli_app *app);
 int cmd_kernel(cli_app *app);
 int cmd_info(cli_app *app);

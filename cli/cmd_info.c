@@ -44,6 +44,8 @@ static int one_file(cli_app *app, FILE *out, const char *path)
 {
     if (cli_calls_itself(path, "tenon-head"))
         return info_head(app, out, path);
+    if (cli_calls_itself(path, "tenon-encoder"))
+        return info_encoder(app, out, path);
     if (cli_calls_itself(path, "tenon-pq"))
         return info_pq(app, out, path);
     if (cli_calls_itself(path, "tenon-kernel"))

@@ -72,7 +72,30 @@ static const tn_field common_fields[] = {
         "force", TN_FIELD_FLAG, AT(force), 0, 0, NULL, "let an output overwrite an input"                              \
     }
 
-static const tn_field rank_fields[] = {LABELS, CLASSES, TASK};
+#define ENCODER                                                                                                        \
+    {                                                                                                                  \
+        "encoder", TN_FIELD_WORDS, AT(encoders), 0, 0, "ENC...",                                                       \
+            "take pictures (IMAGES) in the place of representations, encoded by these; labels come with them"          \
+    }
+#define ON_ERROR                                                                                                       \
+    {                                                                                                                  \
+        "on-error", TN_FIELD_CHOICE, AT(on_error), 0, 0, "stop|skip",                                                  \
+            "a picture that is broken: end the work, or leave it out and say so"                                       \
+    }
+#define BAGS                                                                                                           \
+    {"bags",                                                                                                           \
+     TN_FIELD_TEXT,                                                                                                    \
+     AT(bags),                                                                                                         \
+     0,                                                                                                                \
+     0,                                                                                                                \
+     "FILE",                                                                                                           \
+     "descriptors in the place of IMAGES: .npz, .npy (N, T, D), or .npy with --offsets"},                              \
+    {                                                                                                                  \
+        "offsets", TN_FIELD_TEXT, AT(offsets), 0, 0, "FILE.npy",                                                       \
+            "where the bags of --bags begin: one number more than bags"                                                \
+    }
+
+static const tn_field rank_fields[] = {LABELS, CLASSES, TASK, ENCODER, ON_ERROR};
 static const tn_field fit_fields[] = {
     LABELS,
     CLASSES,
@@ -84,6 +107,8 @@ static const tn_field fit_fields[] = {
      "--tune, C and eta; the others report how well they do on them"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head; classes that it does not know are added"},
+    ENCODER,
+    ON_ERROR,
 };
 static const tn_field cv_fields[] = {
     LABELS,
@@ -128,6 +153,8 @@ static const tn_field predict_fields[] = {
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "write all scores there, rows x classes"},
     FORCE,
     NAN_POLICY,
+    ENCODER,
+    ON_ERROR,
 };
 static const tn_field eval_fields[] = {
     LABELS,
@@ -139,6 +166,23 @@ static const tn_field eval_fields[] = {
     {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL, "those scores are probabilities: nll and ece too"},
     {"per-class", TN_FIELD_FLAG, AT(per_class), 0, 0, NULL, "print a line per class too; --json always has them"},
     NAN_POLICY,
+    ENCODER,
+    ON_ERROR,
+};
+static const tn_field encoder_fields[] = {
+    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "ENC", "the encoder to write, .safetensors"},
+    FORCE,
+    BAGS,
+};
+static const tn_field extract_fields[] = {
+    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE.npy", "the vectors to write; a folder for several encoders"},
+    FORCE,
+    {"encoder", TN_FIELD_WORDS, AT(encoders), 0, 0, "ENC...",
+     "what makes vectors: [NAME=]FILE, one file of vectors each"},
+    {"labels-out", TN_FIELD_TEXT, AT(labels_out), 0, 0, "FILE.txt",
+     "write the labels that come with the pictures there"},
+    ON_ERROR,
+    BAGS,
 };
 static const tn_field pq_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the quantiser or the codes to write, .safetensors"},
@@ -169,12 +213,19 @@ static const cli_table cv_tables[] = {COMMON, LIST("Options", cv_fields), END};
 static const cli_table transfer_tables[] = {COMMON, LIST("Options", transfer_fields), END};
 static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), END};
 static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), END};
+static const cli_table encoder_tables[] = {COMMON, LIST("Options", encoder_fields), END};
+static const cli_table extract_tables[] = {COMMON, LIST("Options", extract_fields), END};
 static const cli_table pq_tables[] = {COMMON, LIST("Options", pq_fields), END};
 static const cli_table kernel_tables[] = {COMMON, LIST("Options", kernel_fields), END};
 static const cli_table info_tables[] = {COMMON, LIST("Options", info_fields), END};
 static const cli_table plain_tables[] = {COMMON, END};
 static const cli_table help_tables[] = {COMMON, LIST("Options", help_fields), END};
 
+static const cli_use encoder_uses[] = {{"output|force|bags|offsets|pixels|side|largest|on-error|descriptor|step|sides|"
+                                        "contrast|kind|words|pca|whiten|pyramid|"
+                                        "places|norm|neighbours|sample|iterations|floor",
+                                        "train", "train"},
+                                       {NULL, NULL, NULL}};
 static const cli_use pq_uses[] = {{"sub|centroids|sample|iterations", "train", "train"}, {NULL, NULL, NULL}};
 static const cli_use kernel_uses[] = {
     {"data|classes|task|rank|rate|power|scale|basis|C|gap|max-passes", "learn", "learn"},
@@ -397,6 +448,42 @@ const cli_command cli_commands[] = {
      .max_args = SIZE_MAX,
      .tables = eval_tables,
      .run = cmd_eval},
+    {.name = "encoder",
+     .summary = "learns what turns pictures, or any bags of descriptors, into vectors",
+     .arguments = "train IMAGES -o ENC | info ENC... [options]",
+     .examples = "tenon encoder train photos/ -o fisher.safetensors\n"
+                 "tenon encoder train photos/ -o llc.safetensors --descriptor csift --kind llc --pyramid 1x1,2x2,3x1\n"
+                 "tenon encoder train --bags tokens.npy -o vlad.safetensors --kind vlad --words 32 --pca 128\n"
+                 "tenon encoder info fisher.safetensors",
+     .details = "IMAGES is a folder with a sub-folder per class, a folder of pictures, a text file of lines path or "
+                "path TAB label|label with paths relative to it, or paths of pictures (JPEG, PNG).\n\n"
+                "Every picture is shrunk to --pixels, its patches of all --sides on a grid of --step are described by "
+                "--descriptor, and a sample of these descriptors teaches a PCA and then the words: k-means for vlad, "
+                "bovw and llc, a mixture of Gaussians for fisher. The file holds everything that is needed to encode "
+                "other pictures the same way.\n\n"
+                "--bags takes descriptors that come from elsewhere: patch tokens of a transformer (N, T, D), frames of "
+                "sound, word vectors.",
+     .actions = "train|info",
+     .min_args = 1,
+     .max_args = SIZE_MAX,
+     .tables = encoder_tables,
+     .library = "encoder",
+     .uses = encoder_uses,
+     .run = cmd_encoder},
+    {.name = "extract",
+     .summary = "turns pictures, or bags of descriptors, into vectors by encoders",
+     .arguments = "IMAGES --encoder ENC... -o FILE.npy [options]",
+     .examples = "tenon extract photos/train --encoder fisher.safetensors -o fisher.train.npy --labels-out train.txt\n"
+                 "tenon extract photos/ --encoder fisher.safetensors llc.safetensors -o vectors/\n"
+                 "tenon extract --bags tokens.npy --encoder vlad.safetensors -o vlad.npy",
+     .details = "Rows are in the order of the pictures: of a folder of classes, class by class in byte order. Beside "
+                "each FILE.npy a FILE.json names the rows, the encoder and this command. Several encoders share one "
+                "pass over the pictures.\n\n"
+                "rank, fit, predict and eval take IMAGES with --encoder themselves.",
+     .min_args = 0,
+     .max_args = SIZE_MAX,
+     .tables = extract_tables,
+     .run = cmd_extract},
     {.name = "pq",
      .summary = "product quantisation: a representation as codes of one byte for every 8 columns",
      .arguments = "train REP -o PQ | apply PQ REP -o FILE [options]",

@@ -77,7 +77,7 @@ static const char *path_of(const cli_app *app, const char *name)
 }
 
 /* Every command has its own, and those it has not are empty. */
-enum { OUTPUTS = 5 };
+enum { OUTPUTS = 6 };
 
 static size_t outputs_of(const cli_app *app, named out[OUTPUTS])
 {
@@ -86,6 +86,7 @@ static size_t outputs_of(const cli_app *app, named out[OUTPUTS])
     const named all[OUTPUTS] = {{"-o ", o->output},
                                 {"--checkpoint ", path_of(app, "checkpoint")},
                                 {"--scores ", scores ? o->scores : NULL},
+                                {"--labels-out ", o->labels_out},
                                 {"--csv ", o->csv},
                                 {"--picture ", o->picture}};
     size_t count = 0;
@@ -148,6 +149,9 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
                  {"--groups ", &o->groups, 1},
                  {"--fold-file ", &o->fold_file, 1},
                  {"--data ", o->data.items, o->data.count},
+                 {"--encoder ", o->encoders.items, o->encoders.count},
+                 {"--bags ", &o->bags, 1},
+                 {"--offsets ", &o->offsets, 1},
                  {"--scores ", &o->scores, scores ? 1 : 0}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)
         if (is_input(file, lists[i].option, lists[i].words, lists[i].count, found))

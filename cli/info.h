@@ -9,6 +9,7 @@
 int info_features(cli_app *app, FILE *out, const tn_features *features);
 int info_labels(cli_app *app, FILE *out, const char *path);
 int info_head(cli_app *app, FILE *out, const char *path);
+int info_encoder(cli_app *app, FILE *out, const char *path); /* cmd_encoder.c */
 int info_pq(cli_app *app, FILE *out, const char *path);
 int info_kernel(cli_app *app, FILE *out, const char *path);
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The representations of a command line, and the files it must name. */
-#include "cli.h"
+#include "pictures.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 int cli_features_open(cli_app *app, const char *const *reps, size_t count, cli_features *out)
 {
+    if (app->options.encoders.count != 0)
+        return cli_features_of_images(app, reps, count, out);
     out->items = calloc(count ? count : 1, sizeof *out->items);
     if (!out->items)
         return cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu representations", count);
@@ -59,16 +61,23 @@ static int with_classes(cli_app *app, tn_labels *labels,
     return code;
 }
 
+/* From their file, or, where none is named, from the pictures. */
+static tn_status read_labels(cli_app *app, const char *path, tn_task task, tn_labels **out)
+{
+    return path || !app->pictures ? tn_labels_open(app->ctx, path, task, out)
+                                  : tn_pictures_labels(app->ctx, app->pictures, out);
+}
+
 int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out)
 {
-    int code = cli_check(app, tn_labels_open(app->ctx, path, task, out));
+    int code = cli_check(app, read_labels(app, path, task, out));
     return code != 0 ? code : with_classes(app, *out, tn_labels_name);
 }
 
 int cli_labels_train(cli_app *app, const char *path, bool weighted, tn_labels **out)
 {
     tn_task asked = (tn_task)app->options.task;
-    int code = cli_check(app, tn_labels_open(app->ctx, path, asked, out));
+    int code = cli_check(app, read_labels(app, path, asked, out));
     if (code == 0)
         code = cli_check(app, tn_labels_judge(app->ctx, *out, asked, weighted));
     return code != 0 ? code : with_classes(app, *out, tn_labels_name);
@@ -89,7 +98,7 @@ int cli_need_output(const cli_app *app)
 
 int cli_need_labels(const cli_app *app)
 {
-    if (app->options.labels)
+    if (app->options.labels || app->options.encoders.count != 0)
         return EXIT_FINE;
     return cli_fail(app, EXIT_USAGE, "--labels is missing; usage: tenon %s %s", app->command->name,
                     app->command->arguments);

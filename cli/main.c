@@ -123,6 +123,7 @@ int main(int argc, char **argv)
     }
     cli_forget_warnings(&app);
     tn_options_free(app.library);
+    tn_pictures_free(app.pictures);
     tn_ctx_free(app.ctx);
     free(app.args);
     free(app.words);

@@ -3,17 +3,19 @@ _tenon() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=''
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'rank fit cv transfer predict eval pq kernel info doctor help completion --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'rank fit cv transfer predict eval encoder extract pq kernel info doctor help completion --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]}:$previous in
     rank:--task) words='auto multiclass multilabel regression' ;;
+    rank:--on-error) words='stop skip' ;;
     rank:--by) words='evidence loo nll knn cv' ;;
     rank:--signed) words='odd split' ;;
     rank:--nan) words='error drop zero' ;;
     rank:--optimizer) words='aitken mackay em newton' ;;
     rank:--intercept) words='yes no' ;;
     fit:--task) words='auto multiclass multilabel regression' ;;
+    fit:--on-error) words='stop skip' ;;
     fit:--method) words='auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     fit:--select) words='best greedy forward exhaustive all' ;;
     fit:--loss) words='squared-hinge hinge' ;;
@@ -50,8 +52,18 @@ _tenon() {
     transfer:--normalize) words='l2 root l1 zscore none' ;;
     transfer:--nan) words='error drop zero' ;;
     predict:--nan) words='error drop zero' ;;
+    predict:--on-error) words='stop skip' ;;
     eval:--task) words='auto multiclass multilabel regression' ;;
     eval:--nan) words='error drop zero' ;;
+    eval:--on-error) words='stop skip' ;;
+    encoder:--on-error) words='stop skip' ;;
+    encoder:--descriptor) words='sift rootsift csift lbp gist' ;;
+    encoder:--contrast) words='yes no' ;;
+    encoder:--kind) words='fisher vlad bovw llc' ;;
+    encoder:--whiten) words='yes no' ;;
+    encoder:--places) words='yes no' ;;
+    encoder:--norm) words='auto root intra l2 raw' ;;
+    extract:--on-error) words='stop skip' ;;
     kernel:--task) words='auto multiclass multilabel regression' ;;
     kernel:--normalize) words='l2 root l1 zscore none' ;;
     kernel:--basis) words='scaled-fourier fourier' ;;
@@ -59,19 +71,22 @@ _tenon() {
     kernel:--nan) words='error drop zero' ;;
     info:--task) words='auto multiclass multilabel regression' ;;
     help:--format) words='text markdown man' ;;
-    help:help) words='rank fit cv transfer predict eval pq kernel info doctor help completion' ;;
+    help:help) words='rank fit cv transfer predict eval encoder extract pq kernel info doctor help completion' ;;
+    encoder:encoder) words='train info' ;;
     pq:pq) words='train apply' ;;
     kernel:kernel) words='learn apply compare show' ;;
     completion:completion) words='bash zsh' ;;
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
-        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --encoder --on-error --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --encoder --on-error --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;
-        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --force --nan' ;;
-        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --nan' ;;
+        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --force --nan --encoder --on-error' ;;
+        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --nan --encoder --on-error' ;;
+        encoder) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --bags --offsets --pixels --side --largest --on-error --descriptor --step --sides --contrast --kind --words --pca --whiten --pyramid --places --norm --neighbours --sample --iterations --floor' ;;
+        extract) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --encoder --labels-out --on-error --bags --offsets' ;;
         pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --sub --centroids --sample --iterations' ;;
         kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --force --classes --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;

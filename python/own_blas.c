@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For the library of the Python package, which carries OpenBLAS and jansson in itself: what their archives need besides
+ * For the library of the Python package, which carries OpenBLAS, jansson and libpng in itself: what their archives need besides
  * the C library, and the kernels of OpenBLAS.
  *
  * The kernels that OpenBLAS should use are
@@ -9,10 +9,11 @@
  *
  * OpenBLAS chooses once, in gotoblas_dynamic_init; gotoblas_dynamic_quit forgets the choice, and nothing is allocated
  * or computed in between. The variable is set for the second choice only. What the user has set stays. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE
 #include "algebra/blas.h"
 #include "base/cpu.h"
 
+#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -49,7 +50,15 @@ void _gfortran_concat_string(size_t size, char *out, size_t a_size, const char *
     memset(out + from_a + from_b, ' ', left - from_b);
 }
 
-/* jansson compares a stream with stdin in a function that tenon never calls, and its archive wants the symbol nearby:
- * the linker is told to take this one (cmake/python.cmake). */
-extern void *tnp_no_stream;
-void *tnp_no_stream;
+/* The archives of jansson and libpng are not made for shared libraries and want the streams of the C library nearby: the
+ * linker is told to take these (cmake/python.cmake). jansson compares with stdin in a function that tenon never calls;
+ * stderr, which OpenBLAS writes to as well, gets the value that it has elsewhere. */
+extern void *tnp_no_stream, *tnp_error_stream;
+void *tnp_no_stream, *tnp_error_stream;
+
+__attribute__((constructor(101))) static void find_streams(void)
+{
+    void **found = dlsym(RTLD_DEFAULT, "stderr");
+    if (found)
+        tnp_error_stream = *found;
+}

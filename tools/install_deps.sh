@@ -27,6 +27,8 @@ need pkg-config has_program pkg-config
 need "libopenblas-dev libopenblas-pthread-dev" has_library openblas
 need zlib1g-dev has_library zlib
 need libjansson-dev has_library jansson
+need libjpeg62-turbo-dev has_library libjpeg
+need libpng-dev has_library libpng
 case $level in
 build) ;;
 test | full | bench | python)

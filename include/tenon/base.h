@@ -195,6 +195,9 @@ TN_API bool tn_map_files(void);
  * of that name, a folder that is missing or closed. Symbolic links are followed. */
 TN_API tn_status tn_output_check(tn_ctx *ctx, const char *path);
 
+/* Writes a text to a file, beside it first. TN_ERR_OUTPUT. */
+TN_API tn_status tn_text_write(tn_ctx *ctx, const char *text, const char *path);
+
 /* ---- the machine ---- */
 
 typedef struct tn_machine {

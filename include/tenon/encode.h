@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stage 3, encode. Product quantisation: the columns of a representation are cut into groups of `sub`, and each group
+ * Stage 3, encode: encoders turn a bag of descriptors into one vector; quantisers turn vectors into codes.
+ *
+ * Product quantisation: the columns of a representation are cut into groups of `sub`, and each group
  * of a row is replaced by the number of the nearest of at most 256 centroids, one byte. Representations of codes are
  * opened by tn_features_open like any other. Files: tn_pq_save, tn_pq_load, tn_codes_save in report.h. */
 #ifndef TENON_ENCODE_H
@@ -44,6 +46,47 @@ TN_API tn_status tn_pq_encode(tn_ctx *ctx, const tn_pq *pq, tn_view x, uint8_t *
 /* What the codes (rows x groups) stand for, into out (rows x dim, compact). TN_ERR_DATA for a code that has no
  * centroid. */
 TN_API tn_status tn_pq_decode(tn_ctx *ctx, const tn_pq *pq, const uint8_t *codes, size_t rows, float *out);
+
+/* ---- encoders: a bag of descriptors to one vector ---- */
+
+/* Projection, words or mixture, pooling; and, of one that was trained on pictures, how pictures become bags. */
+typedef struct tn_encoder tn_encoder;
+
+typedef struct tn_encoder_info {
+    size_t bags, missing; /* that were read; broken pictures that were skipped */
+    size_t descriptors;   /* of all bags */
+    size_t sample;        /* of these, learned from */
+    double kept;          /* share of the variance that the PCA keeps */
+    size_t iterations;    /* of k-means, or of EM for fisher */
+    bool finished;        /* by its rule, not by the limit on iterations */
+    double objective; /* mean squared distance from the nearest word; mean log likelihood of a descriptor for fisher */
+    double seconds;
+} tn_encoder_info;
+
+/* Trains an encoder on pictures, or on bags from anywhere. options: of "encoder"; those of pictures and descriptors have
+ * no meaning for bags. Everything is borrowed until return; info may be NULL. Owned by the caller, free with
+ * tn_encoder_free. TN_ERR_ARG; TN_ERR_DATA: no descriptors, or NaN; as pictures and bags fail. Memory does not grow with
+ * their number. The same for every number of threads, to rounding. */
+TN_API tn_status tn_encoder_train(tn_ctx *ctx, const tn_pictures *pictures, const tn_options *options,
+                                  tn_encoder_info *info, tn_encoder **out);
+TN_API tn_status tn_encoder_train_bags(tn_ctx *ctx, const tn_bags *bags, const tn_options *options,
+                                       tn_encoder_info *info, tn_encoder **out);
+TN_API void tn_encoder_free(tn_encoder *encoder);
+
+TN_API size_t tn_encoder_dim(const tn_encoder *encoder);       /* values of a descriptor */
+TN_API size_t tn_encoder_projected(const tn_encoder *encoder); /* values that words have: projected, places included */
+TN_API size_t tn_encoder_words(const tn_encoder *encoder);
+TN_API size_t tn_encoder_cols(const tn_encoder *encoder);      /* values of the vector of a bag */
+TN_API const char *tn_encoder_kind(const tn_encoder *encoder); /* "fisher", "vlad", "bovw", "llc" */
+/* What pictures are described by, "sift"; NULL: it was trained on bags. */
+TN_API const char *tn_encoder_descriptor(const tn_encoder *encoder);
+TN_API const char *tn_encoder_pyramid(const tn_encoder *encoder); /* "1x1,2x2" */
+
+/* The vector of one bag into out (tn_encoder_cols): descriptors (n x dim) and their positions (n x 3; data NULL where
+ * neither pyramid nor places need them), compact. Without descriptors it is zero. TN_ERR_SHAPE, TN_ERR_DATA for NaN or
+ * infinity. Safe to call concurrently on one encoder with different contexts. */
+TN_API tn_status tn_encoder_encode(tn_ctx *ctx, const tn_encoder *encoder, tn_view descriptors, tn_view positions,
+                                   float *out);
 
 #ifdef __cplusplus
 }

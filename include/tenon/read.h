@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stage 1, read: features and labels. Features are rows of numbers, one row per sample, under a name. They come from
+ * Stage 1, read: features, pictures, labels. Features are rows of numbers, one row per sample, under a name. They come from
  *
  *   a file      or folder, opened by a REP text [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key,
  *               the codes of a product quantiser (.safetensors, decoded as they are read), .fvecs, .svm/.libsvm, .csv,
@@ -94,7 +94,7 @@ TN_API size_t tn_features_rows(const tn_features *features);
 TN_API size_t tn_features_cols(const tn_features *features);
 TN_API tn_dtype tn_features_dtype(const tn_features *features);
 /* Short name of the container: "npy", "npz", "safetensors", "codes", "fvecs", "libsvm", "csv", "tsv", "shards",
- * "array", "producer". */
+ * "array", "producer", "pictures". */
 TN_API const char *tn_features_format(const tn_features *features);
 /* Names of the rows, if they have some (CSV column named id, npz member ids, tn_features_set_ids), else NULL. */
 TN_API const char *const *tn_features_ids(const tn_features *features);
@@ -125,6 +125,9 @@ TN_API tn_status tn_bags_new(tn_ctx *ctx, const size_t *offsets, size_t count, c
 /* From [NAME=]file.npz with members offsets (whole numbers), descriptors, and optionally positions and ids (one per
  * bag). */
 TN_API tn_status tn_bags_open(tn_ctx *ctx, const char *rep, tn_bags **out);
+/* From a representation of descriptors and one of offsets (one column of whole numbers); offsets NULL: a .npy of shape
+ * (bags, descriptors, values), bags of equal size. TN_ERR_SHAPE, and as of files. */
+TN_API tn_status tn_bags_open_arrays(tn_ctx *ctx, const char *descriptors, const char *offsets, tn_bags **out);
 /* NULL is legal. */
 TN_API void tn_bags_free(tn_bags *bags);
 
@@ -141,6 +144,49 @@ TN_API const char *const *tn_bags_ids(const tn_bags *bags);
 TN_API tn_status tn_bags_read(tn_ctx *ctx, const tn_bags *bags, size_t first, size_t count, float *descriptors,
                               float *positions);
 
+typedef struct tn_labels tn_labels;
+
+/* ---- pictures ---- */
+
+/* A picture as numbers from 0 to 1: value c of pixel (x, y) is pixels[(y * width + x) * channels + c]. */
+typedef struct tn_picture {
+    float *pixels;
+    size_t width, height, channels; /* channels: 1 (grey) or 3 (red, green, blue) */
+} tn_picture;
+
+/* Decodes a JPEG (also CMYK) or PNG (1 to 16 bits, palette, transparent on white, interlaced), whatever its name ends
+ * in, turned upright as EXIF tells, and shrunk without aliasing to at most `pixels` pixels; 0: as large as it is. Owned
+ * by the caller, free with tn_picture_free. TN_ERR_IO; TN_ERR_UNSUPPORTED: of another kind; TN_ERR_FORMAT: broken or cut
+ * off; TN_ERR_DATA: declares more than 2^27 pixels, which is seen before anything is allocated. Memory grows with what
+ * is kept, but for interlaced PNG and JPEG in several scans. */
+TN_API tn_status tn_picture_read(tn_ctx *ctx, const char *path, size_t pixels, tn_picture **out);
+/* The same of the bytes of such a file, borrowed until return; name is what messages call them, may be NULL. */
+TN_API tn_status tn_picture_decode(tn_ctx *ctx, const void *bytes, size_t size, const char *name, size_t pixels,
+                                   tn_picture **out);
+/* NULL is legal. */
+TN_API void tn_picture_free(tn_picture *picture);
+
+/* Files of pictures, in order, with what is known of them. Nothing is decoded yet. */
+typedef struct tn_pictures tn_pictures;
+
+/* From IMAGES: one folder with a sub-folder per class (in byte order, looked through to the bottom), one folder of
+ * pictures, one text file of lines `path` or `path TAB label|label` (paths relative to it), or paths of pictures (.jpg,
+ * .jpeg, .png). Owned by the caller, free with tn_pictures_free. TN_ERR_IO: missing, unreadable, a folder that contains
+ * itself; TN_ERR_FORMAT with the line; TN_ERR_DATA: no pictures, or some beside sub-folders; TN_ERR_ARG. */
+TN_API tn_status tn_pictures_open(tn_ctx *ctx, const char *const *images, size_t count, tn_pictures **out);
+/* NULL is legal. */
+TN_API void tn_pictures_free(tn_pictures *pictures);
+TN_API size_t tn_pictures_count(const tn_pictures *pictures);
+/* Borrowed while the pictures live; ids are paths as the list has them: within the folder, in the text, as given. */
+TN_API const char *tn_pictures_path(const tn_pictures *pictures, size_t i);
+TN_API const char *const *tn_pictures_ids(const tn_pictures *pictures);
+/* Decodes every picture once and forgets those that are broken, each told as a warning; *dropped, unless NULL: how many.
+ * TN_ERR_DATA when none is left. */
+TN_API tn_status tn_pictures_drop_broken(tn_ctx *ctx, tn_pictures *pictures, size_t *dropped);
+/* Do folders or lines give labels? Those, with the ids; owned by the caller. TN_ERR_DATA when there are none. */
+TN_API bool tn_pictures_labelled(const tn_pictures *pictures);
+TN_API tn_status tn_pictures_labels(tn_ctx *ctx, const tn_pictures *pictures, tn_labels **out);
+
 /* ---- labels ---- */
 
 typedef enum tn_task { TN_TASK_AUTO, TN_TASK_MULTICLASS, TN_TASK_MULTILABEL, TN_TASK_REGRESSION } tn_task;
@@ -148,8 +194,7 @@ typedef enum tn_task { TN_TASK_AUTO, TN_TASK_MULTICLASS, TN_TASK_MULTILABEL, TN_
 /* Word of the command line: "auto", "multiclass", "multilabel", "regression". */
 TN_API const char *tn_task_name(tn_task task);
 
-/* What is known of each row: classes, or values; and how much it counts. */
-typedef struct tn_labels tn_labels;
+/* tn_labels: what is known of each row: classes, or values; and how much it counts. */
 
 /* Reads LABELS: .npy (N whole numbers or texts; N x K of 0/1; other floats for regression), or text, one line per row:
  * a name, names joined by |, optionally preceded by an id and a tab; -1 or an empty line: unlabelled. TN_TASK_AUTO
@@ -192,6 +237,9 @@ TN_API void tn_labels_forget(tn_labels *labels, size_t row);
 
 /* Borrowed while the labels live and are not changed. */
 TN_API tn_task tn_labels_task(const tn_labels *labels); /* never TN_TASK_AUTO */
+/* Labels as a text of them: one line per row, names joined by |, -1 for unlabelled. Free with tn_text_free. TN_ERR_ARG
+ * for a regression, TN_ERR_DATA for a name that such a text cannot hold. */
+TN_API tn_status tn_labels_text(tn_ctx *ctx, const tn_labels *labels, char **out);
 TN_API size_t tn_labels_rows(const tn_labels *labels);
 TN_API size_t tn_labels_classes(const tn_labels *labels); /* or outputs of a regression */
 /* Of files they are sorted: as numbers when all are whole numbers, else by bytes. */

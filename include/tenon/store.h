@@ -52,6 +52,26 @@ TN_API tn_status tn_pq_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, c
 TN_API tn_status tn_codes_save(tn_ctx *ctx, const tn_pq *pq, const tn_features *features, const char *command,
                                const char *path, tn_pq_info *info);
 
+/* An encoder as .safetensors, layout in docs/formats.md. Failures as for heads. */
+TN_API tn_status tn_encoder_save(tn_ctx *ctx, const tn_encoder *encoder, const char *command, const char *path);
+TN_API tn_status tn_encoder_load(tn_ctx *ctx, const char *path, tn_encoder **out);
+TN_API tn_status tn_encoder_to_bytes(tn_ctx *ctx, const tn_encoder *encoder, const char *command, void **bytes,
+                                     size_t *size);
+TN_API tn_status tn_encoder_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_encoder **out);
+
+/* Pictures to vectors in one pass: paths[e] becomes the float32 .npy of encoders[e], rows in the order of the pictures,
+ * with a .json beside it that has ids, encoder and command. A broken picture stops it: tn_pictures_drop_broken first
+ * where they are to be left out. TN_ERR_ARG: encoders of bags, or of pictures of different sizes; TN_ERR_OUTPUT. */
+TN_API tn_status tn_extract(tn_ctx *ctx, const tn_pictures *pictures, const tn_encoder *const *encoders, size_t count,
+                            const char *const *paths, const char *command);
+/* The same of bags, by one encoder. */
+TN_API tn_status tn_extract_bags(tn_ctx *ctx, const tn_bags *bags, const tn_encoder *encoder, const char *path,
+                                 const char *command);
+/* Vectors of pictures as features, without a file: all of them in memory, since learners read rows many times. Owned by
+ * the caller, free with tn_features_close. */
+TN_API tn_status tn_features_from_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
+                                           const tn_encoder *encoder, tn_features **out);
+
 /* A learned map as .safetensors, layout in docs/formats.md. Failures as for heads; TN_ERR_ARG for a named map, which
  * needs no file. */
 TN_API tn_status tn_map_save(tn_ctx *ctx, const tn_map *map, const char *command, const char *path);

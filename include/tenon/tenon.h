@@ -12,6 +12,7 @@
 #include "tenon/base.h"
 #include "tenon/matrix.h"
 #include "tenon/read.h"
+#include "tenon/describe.h"
 #include "tenon/encode.h"
 #include "tenon/transform.h"
 #include "tenon/learn.h"

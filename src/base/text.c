@@ -265,3 +265,11 @@ void tn_text_free(char *text)
 {
     tnp_free(text);
 }
+
+tn_status tn_text_write(tn_ctx *ctx, const char *text, const char *path)
+{
+    tnp_text copy;
+    tnp_text_init(&copy, ctx);
+    tnp_text_raw(&copy, text);
+    return tnp_text_save(&copy, path);
+}

@@ -158,6 +158,67 @@ done:
     return st;
 }
 
+/* (N, T, D): N bags of T descriptors each. */
+static tn_status split_evenly(tn_ctx *ctx, const char *path, tn_bags *bags)
+{
+    tn_status st = TN_OK;
+    tn_features *features = NULL;
+    tnp_array array;
+    char shape[TNP_SHAPE_TEXT];
+    size_t index = 0, count = 0;
+    TN_TRY(tnp_features_new(ctx, path, NULL, &features));
+    features->format = "npy";
+    TN_TRY(tnp_features_file(ctx, features, path, &index));
+    TN_TRY(tnp_npy_read(ctx, features->files[index], 0, tnp_file_size(features->files[index]), &array));
+    if (array.ndim != 3 || array.fortran || array.text || array.shape[0] == 0 || array.shape[1] == 0)
+        TN_TRY(tnp_fail(ctx, TN_ERR_SHAPE,
+                        "%s: %s%s, expected (bags, descriptors, values) in C order, or option offsets", path,
+                        tnp_shape_text(&array, shape), array.fortran ? " in Fortran order" : ""));
+    count = array.shape[0];
+    size_t each = array.shape[1];
+    array.ndim = 2;
+    array.shape[0] = count * each;
+    array.shape[1] = array.shape[2];
+    TN_TRY(tnp_features_add(ctx, features, path, &array, index));
+    TN_TRY(tnp_alloc_raw(ctx, count + 1, sizeof *bags->own_offsets, &bags->own_offsets));
+    for (size_t i = 0; i <= count; ++i)
+        bags->own_offsets[i] = i * each;
+    bags->offsets = bags->own_offsets;
+    bags->count = count;
+    bags->descriptors = bags->own_descriptors = features;
+    features = NULL;
+done:
+    tn_features_close(features);
+    return st;
+}
+
+static tn_status split_by(tn_ctx *ctx, const char *path, const char *offsets, tn_bags *bags)
+{
+    tn_status st = TN_OK;
+    tn_features *where = NULL;
+    TN_TRY(tnp_features_open_path(ctx, offsets, NULL, &where));
+    TN_TRY(read_offsets(ctx, where, bags));
+    TN_TRY(tnp_features_open_path(ctx, path, NULL, &bags->own_descriptors));
+    bags->descriptors = bags->own_descriptors;
+done:
+    tn_features_close(where);
+    return st;
+}
+
+tn_status tn_bags_open_arrays(tn_ctx *ctx, const char *descriptors, const char *offsets, tn_bags **out)
+{
+    tn_status st = TN_OK;
+    tn_bags *bags = NULL;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *bags, &bags));
+    TN_TRY(offsets ? split_by(ctx, descriptors, offsets, bags) : split_evenly(ctx, descriptors, bags));
+    TN_TRY(check(ctx, bags));
+    *out = bags;
+    bags = NULL;
+done:
+    tn_bags_free(bags);
+    return st;
+}
+
 /* ---- what bags hold ---- */
 
 size_t tn_bags_count(const tn_bags *bags)

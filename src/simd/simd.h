@@ -50,6 +50,36 @@ typedef struct tnp_descent {
     double *next, *move;        /* (count), (rows): from w to next, and A (next - w) */
 } tnp_descent;
 
+/* Loops of dense descriptors (simd_patches.h). A cell is eight values for a pixel, one for each eighth of a circle; cells
+ * of a column of pixels lie together, `length` floats from those of the next column. */
+typedef struct tnp_patch_loops {
+    /* Cells (n, 8) of a column of pixels between two others: the length of the gradient, shared between the two
+     * directions next to its angle. Along x it is half (behind - before); along y half the difference of the
+     * neighbours, the whole one at the ends. */
+    void (*orient)(const float *before, const float *column, const float *behind, float half, size_t n, float *out);
+    /* out (n, count, 4, 8): for every pixel, patch g and bin b the sum over t of weights[b, t] times the cell in column
+     * first[b] + g step + t. Up to 7 pixels behind the n-th are read. */
+    void (*across)(const float *cells, size_t length, const float *weights, size_t taps, const size_t *first,
+                   size_t step, size_t count, size_t n, float *out);
+    /* The sum over t of weights[t] rows[t], rows (count, 32), written `stride` apart. */
+    void (*down)(const float *const *rows, const float *weights, size_t taps, size_t count, size_t stride, float *out);
+    /* x (128) over its length, cut at `most`, of length `factor` then; zero when it was `least` long or less. *sum: of
+     * the values. */
+    void (*unit)(float *x, float least, float most, float factor, float *sum);
+} tnp_patch_loops;
+
+/* Loops around mixtures and vocabularies (simd_mixture.h). */
+typedef struct tnp_mixture_loops {
+    /* Which of n > 0 values are at most `below` less than the highest, in an order that n decides; returns how many. */
+    size_t (*near)(const float *x, size_t n, float below, uint32_t *which);
+    /* The first of the highest. */
+    uint32_t (*highest)(const float *x, size_t n);
+    /* sum (x - m)^2 inverse. */
+    float (*distance)(const float *x, const float *m, const float *inverse, size_t n);
+    /* first += q (x - m), second += q (x - m)^2. */
+    void (*add)(const float *x, const float *m, float q, size_t n, float *first, float *second);
+} tnp_mixture_loops;
+
 typedef struct tnp_simd {
     const char *name;
     /* IEEE half precision to single, n values. */
@@ -120,6 +150,8 @@ typedef struct tnp_simd {
      * numbers; returns how many. */
     float (*highest_floor)(const tnp_score_bounds *bounds, size_t n);
     size_t (*may_reach)(const tnp_score_bounds *bounds, float level, size_t n, uint32_t *out);
+    const tnp_patch_loops *patches;
+    const tnp_mixture_loops *mixtures;
 } tnp_simd;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

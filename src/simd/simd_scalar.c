@@ -3,6 +3,7 @@
  * The specification of every kernel, in plain C. */
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
+#include "simd/simd_mixture.h"
 #include "simd/simd_pairs.h"
 #include "simd/simd_table.h"
 

@@ -2,6 +2,7 @@
  *
  * Names for classes that are numbers: a text of one name per line, line i + 1 for class i. */
 #include "read/labels/labels.h"
+#include "base/text.h"
 #include "read/text.h"
 
 #include <stdlib.h>
@@ -127,4 +128,31 @@ done:
     tnp_free(own);
     tnp_free(taken);
     return st;
+}
+
+/* A name that would be read back as something else. */
+static bool is_unwritable(const char *name)
+{
+    return strpbrk(name, "|\t\n\r") || strcmp(name, "-1") == 0 || !*name || *name == ' ' ||
+           name[strlen(name) - 1] == ' ';
+}
+
+tn_status tn_labels_text(tn_ctx *ctx, const tn_labels *labels, char **out)
+{
+    tnp_text text;
+    if (labels->task == TN_TASK_REGRESSION)
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: values of a regression, expected classes", labels->path);
+    for (size_t c = 0; c < labels->classes; ++c)
+        if (is_unwritable(labels->names[c]))
+            return tnp_fail(ctx, TN_ERR_DATA, "%s: class '%.40s' cannot stand in a text of labels", labels->path,
+                            labels->names[c]);
+    tnp_text_init(&text, ctx);
+    for (size_t i = 0; i < labels->rows; ++i) {
+        for (size_t k = labels->first[i]; k < labels->first[i + 1]; ++k) {
+            tnp_text_raw(&text, k > labels->first[i] ? "|" : "");
+            tnp_text_raw(&text, labels->names[labels->cls[k]]);
+        }
+        tnp_text_raw(&text, labels->known[i] ? "\n" : "-1\n");
+    }
+    return tnp_text_take(&text, out);
 }

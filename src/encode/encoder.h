@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Inside of an encoder: what turns a bag of descriptors into one vector, and how bags are made of pictures. */
+#ifndef TNP_ENCODER_H
+#define TNP_ENCODER_H
+
+#include "describe/describe.h"
+#include "encode/mixture.h"
+#include "encode/projection.h"
+#include "encode/pyramid.h"
+#include "encode/words.h"
+#include "read/pictures/picture.h"
+#include "tenon/encode.h"
+
+typedef enum tnp_encoder_kind { TNP_FISHER, TNP_VLAD, TNP_BOVW, TNP_LLC } tnp_encoder_kind;
+typedef enum tnp_encoder_norm {
+    TNP_NORM_AUTO,
+    TNP_NORM_ROOT,
+    TNP_NORM_INTRA,
+    TNP_NORM_L2,
+    TNP_NORM_RAW
+} tnp_encoder_norm;
+
+typedef struct tnp_encoder_options {
+    tnp_picture_options picture;
+    tnp_describe_options describe;
+    int kind, norm;
+    size_t words;        /* 0: 64 for fisher and vlad, 2048, the online paper's, for bovw and llc */
+    size_t pca;          /* 64, both papers'; 0 or as many as there are: none */
+    bool whiten, places; /* no; no */
+    const char *pyramid; /* "1x1" */
+    size_t neighbours;   /* of LLC; 5, its paper's */
+    size_t sample;       /* descriptors to learn from; 0: all, in passes */
+    size_t iterations;   /* at most, of k-means and of EM each */
+    double floor;        /* of variances, as a share of those of all descriptors */
+    size_t seed;
+} tnp_encoder_options;
+
+void tnp_encoder_options_default(tnp_encoder_options *options);
+extern const tnp_options_kind tnp_encoder_kind_of_options;
+
+struct tn_encoder {
+    /* How bags come: by this from pictures, or, when it has no kind, from elsewhere. */
+    tnp_describer describer;
+    tnp_picture_options picture;
+    size_t from;               /* values of a descriptor */
+    tnp_projection projection; /* to 0: none */
+    bool places;               /* x and y, times place_scale, follow the projected descriptor */
+    float place_scale;
+    size_t dim; /* of words: projected, places included */
+    tnp_encoder_kind kind;
+    tnp_encoder_norm norm; /* never AUTO */
+    size_t neighbours;
+    tnp_pyramid pyramid;
+    tnp_mixture mixture;   /* fisher */
+    tnp_words_table words; /* the others */
+};
+
+extern const char tnp_encoder_kinds[], tnp_encoder_norms[]; /* joined by | */
+
+/* Values of one cell. */
+size_t tnp_encoder_cell(const tn_encoder *encoder);
+/* Descriptors as words are compared with: (n, dim). places may be NULL where they are not needed. */
+tn_status tnp_encoder_project(tn_ctx *ctx, const tn_encoder *encoder, const float *x, const float *places, size_t n,
+                              float *out);
+/* The vector of a bag; values were checked to be finite. */
+tn_status tnp_encode(tn_ctx *ctx, const tn_encoder *encoder, const float *x, const float *places, size_t n, float *out);
+/* Does it need to know where descriptors were taken? */
+bool tnp_encoder_needs_places(const tn_encoder *encoder);
+
+/* ---- bags, one after the other (bag_stream.c) ---- */
+
+typedef struct tnp_bag {
+    const float *x, *places; /* (rows, dim), (rows, 3) or NULL; borrowed until the next is asked for */
+    size_t rows;
+    bool missing; /* a broken picture that is skipped */
+} tnp_bag;
+
+/* Either pictures or bags; asked in ascending order. */
+typedef struct tnp_bag_stream {
+    const tn_pictures *pictures;
+    const tn_bags *bags;
+    size_t count, dim;
+    bool has_places;
+    const tnp_describer *describer;
+    tnp_picture_options picture;
+    tnp_described described;
+    tn_picture **decoded; /* pictures [first, first + some) */
+    size_t first, some, capacity;
+    float *x, *places; /* of bags */
+    size_t rows_capacity;
+} tnp_bag_stream;
+
+/* all zero before, tnp_bag_stream_close after. */
+tn_status tnp_bag_stream_pictures(tn_ctx *ctx, const tn_pictures *pictures, const tnp_describer *describer,
+                                  const tnp_picture_options *options, tnp_bag_stream *out);
+tn_status tnp_bag_stream_bags(tn_ctx *ctx, const tn_bags *bags, tnp_bag_stream *out);
+void tnp_bag_stream_close(tnp_bag_stream *stream);
+tn_status tnp_bag_stream_get(tn_ctx *ctx, tnp_bag_stream *stream, size_t i, tnp_bag *out);
+/* The decoded picture i, of a stream of pictures; NULL: broken and skipped. */
+tn_status tnp_bag_stream_picture(tn_ctx *ctx, tnp_bag_stream *stream, size_t i, const tn_picture **out);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Mixtures of Gaussians with diagonal covariance: posteriors, the sums that EM and Fisher vectors are made of, EM. */
+#ifndef TNP_MIXTURE_H
+#define TNP_MIXTURE_H
+
+#include "base/base.h"
+
+typedef struct tnp_mixture {
+    size_t count, dim;
+    float *weights;   /* (count), of sum 1, none 0 */
+    float *means;     /* (count, dim) */
+    float *variances; /* (count, dim), above 0 */
+    /* Made by tnp_mixture_ready. */
+    float *inverse; /* (count, dim): 1 / variances */
+    float *linear;  /* (count, 2 dim): what [y, y^2] is multiplied by; y = x - shift */
+    float *level;   /* (count): the rest of the log density, log weight included, about the shift */
+    float *whole;   /* (count): log weight - (1/2) sum log(2 pi var) */
+    float *shift;   /* (dim): the mean of all */
+} tnp_mixture;
+
+/* Allocates all of it; all zero before, tnp_mixture_free after. */
+tn_status tnp_mixture_new(tn_ctx *ctx, size_t count, size_t dim, tnp_mixture *out);
+void tnp_mixture_free(tnp_mixture *mixture);
+/* To be called when weights, means and variances are set. */
+void tnp_mixture_ready(tnp_mixture *mixture);
+
+/* Sums over rows, with q[i,k] the posterior of component k: zero (count) = sum q, first (count, dim) = sum q (x - mean),
+ * second = sum q (x - mean)^2; log_likelihood = sum log p(x). */
+typedef struct tnp_mixture_sums {
+    double *zero, *first, *second, log_likelihood;
+    size_t rows;
+} tnp_mixture_sums;
+
+tn_status tnp_mixture_sums_new(tn_ctx *ctx, const tnp_mixture *mixture, tnp_mixture_sums *out);
+void tnp_mixture_sums_clear(const tnp_mixture *mixture, tnp_mixture_sums *sums);
+void tnp_mixture_sums_free(tnp_mixture_sums *sums);
+/* Adds the rows of x (n, dim), compact. */
+tn_status tnp_mixture_add(tn_ctx *ctx, const tnp_mixture *mixture, const float *x, size_t n, tnp_mixture_sums *sums);
+/* Posteriors of rows into q (n, count), for tests and callers that want them all. */
+tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *mixture, const float *x, size_t n, float *q);
+
+/* One step of EM: parameters from the sums; variances at least floor (dim). Components that have less than 1e-8 of all
+ * rows keep mean and variance. */
+void tnp_mixture_update(tnp_mixture *mixture, const tnp_mixture_sums *sums, const double *floor);
+
+/* out (2 count dim): the Fisher vector, all u, then all v; zeros when there are no rows. */
+void tnp_fisher(const tnp_mixture *mixture, const tnp_mixture_sums *sums, float *out);
+
+#endif

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Antialiased resize, one axis after the other. Sample j of the input covers [j, j + 1); result i is centred at
+ *
+ *   c[i] = (i + 1/2) scale          scale = extent / to          radius = max(scale, 1)
+ *   w[i,j] = max(0, 1 - |j + 1/2 - c[i]| / radius) / (the sum of these over j)
+ *
+ * the triangle that is as wide as two results: every input sample has its share in about the same amount, and
+ * enlarging is linear interpolation. Of the same size it is the identity, exactly. A cubic or Lanczos kernel was
+ * refused: their negative lobes make gradients at edges that are not in the picture, and descriptors are gradients.
+ *
+ * Rows come one at a time: each is resized along x and added, by its weight, to the one, two or more results it has a
+ * share in. Oracle: test_resize.c, the formula in long double; Pillow's BILINEAR has the same kernel. */
+#include "read/pictures/resize.h"
+
+#include <math.h>
+#include <string.h>
+
+static double weight_of(const tnp_axis *axis, size_t i, size_t j)
+{
+    double distance = fabs((double)j + 0.5 - ((double)i + 0.5) * axis->scale) / axis->radius;
+    return distance < 1 ? 1 - distance : 0;
+}
+
+/* Weights of result i; one that is beyond all samples, by rounding, is the nearest sample. */
+static void fill_weights(tnp_axis *axis, size_t i)
+{
+    double centre = ((double)i + 0.5) * axis->scale, sum = 0;
+    double low = floor(centre - axis->radius - 0.5) + 1; /* the first j with j + 1/2 > centre - radius */
+    size_t first = tnp_min(low < 0 ? 0 : (size_t)low, axis->from - 1);
+    float *weights = axis->weights + i * axis->taps;
+    axis->first[i] = first;
+    for (size_t t = 0; t < axis->taps && first + t < axis->from; ++t)
+        sum += weight_of(axis, i, first + t);
+    for (size_t t = 0; t < axis->taps && first + t < axis->from; ++t)
+        weights[t] = sum > 0 ? (float)(weight_of(axis, i, first + t) / sum) : (float)(t == 0);
+}
+
+static tn_status axis_new(tn_ctx *ctx, size_t from, size_t to, double extent, tnp_axis *axis)
+{
+    tn_status st = TN_OK;
+    size_t count = 0;
+    axis->from = from;
+    axis->to = to;
+    axis->scale = extent / (double)to;
+    axis->radius = fmax(axis->scale, 1);
+    axis->taps = tnp_min(from, (size_t)(2 * axis->radius) + 2);
+    TN_TRY(tnp_mul(ctx, to, axis->taps, &count));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *axis->weights, &axis->weights));
+    TN_TRY(tnp_alloc_raw(ctx, to, sizeof *axis->first, &axis->first));
+    for (size_t i = 0; i < to; ++i)
+        fill_weights(axis, i);
+done:
+    return st;
+}
+
+tn_status tnp_resize_new(tn_ctx *ctx, size_t from_width, size_t from_height, double extent_x, double extent_y,
+                         size_t width, size_t height, size_t channels, tnp_resize *out)
+{
+    tn_status st = TN_OK;
+    out->width = width;
+    out->height = height;
+    out->channels = channels;
+    TN_TRY(axis_new(ctx, from_width, width, extent_x, &out->x));
+    TN_TRY(axis_new(ctx, from_height, height, extent_y, &out->y));
+    TN_TRY(tnp_alloc_raw(ctx, width * channels, sizeof *out->across, &out->across));
+done:
+    return st;
+}
+
+void tnp_resize_free(tnp_resize *resize)
+{
+    tnp_free(resize->x.first);
+    tnp_free(resize->x.weights);
+    tnp_free(resize->y.first);
+    tnp_free(resize->y.weights);
+    tnp_free(resize->across);
+}
+
+void tnp_resize_begin(tnp_resize *resize, float *out)
+{
+    resize->out = out;
+    resize->row = resize->low = 0;
+    memset(out, 0, resize->height * resize->width * resize->channels * sizeof *out);
+}
+
+static void across_grey(const tnp_resize *r, const float *row)
+{
+    for (size_t i = 0; i < r->width; ++i) {
+        const float *w = r->x.weights + i * r->x.taps, *x = row + r->x.first[i];
+        size_t n = tnp_min(r->x.taps, r->x.from - r->x.first[i]);
+        float sum = 0;
+        for (size_t t = 0; t < n; ++t)
+            sum += w[t] * x[t];
+        r->across[i] = sum;
+    }
+}
+
+static void across_colour(const tnp_resize *r, const float *row)
+{
+    for (size_t i = 0; i < r->width; ++i) {
+        const float *w = r->x.weights + i * r->x.taps, *x = row + 3 * r->x.first[i];
+        size_t n = tnp_min(r->x.taps, r->x.from - r->x.first[i]);
+        float sum[3] = {0, 0, 0};
+        for (size_t t = 0; t < n; ++t)
+            for (size_t c = 0; c < 3; ++c)
+                sum[c] += w[t] * x[3 * t + c];
+        memcpy(r->across + 3 * i, sum, sizeof sum);
+    }
+}
+
+void tnp_resize_row(tnp_resize *r, const float *row)
+{
+    const tnp_axis *y = &r->y;
+    size_t j = r->row++, values = r->width * r->channels;
+    if (r->channels == 1)
+        across_grey(r, row);
+    else
+        across_colour(r, row);
+    while (r->low < r->height && y->first[r->low] + y->taps <= j)
+        ++r->low;
+    for (size_t i = r->low; i < r->height && y->first[i] <= j; ++i) {
+        float w = y->weights[i * y->taps + j - y->first[i]], *out = r->out + i * values;
+        for (size_t k = 0; w != 0 && k < values; ++k)
+            out[k] += w * r->across[k];
+    }
+}
+
+void tnp_resize_size(size_t width, size_t height, size_t pixels, size_t side, size_t *out_width, size_t *out_height)
+{
+    double factor = 1, all = (double)width * (double)height, longer = (double)tnp_max(width, height);
+    if (pixels != 0 && all > (double)pixels)
+        factor = sqrt((double)pixels / all);
+    if (side != 0 && longer * factor > (double)side)
+        factor = (double)side / longer;
+    *out_width = factor < 1 ? tnp_max(1, (size_t)((double)width * factor + 1e-9)) : width;
+    *out_height = factor < 1 ? tnp_max(1, (size_t)((double)height * factor + 1e-9)) : height;
+    /* One that is a thousand times as long as wide: the side that cannot shrink leaves less for the other. */
+    if (pixels != 0 && *out_width == 1)
+        *out_height = tnp_min(*out_height, pixels);
+    if (pixels != 0 && *out_height == 1)
+        *out_width = tnp_min(*out_width, pixels);
+}

@@ -1,0 +1,4 @@
+#!/bin/bash
+# SPDX-License-Identifier: BSD-3-Clause
+"$TENON" help encoder
+"$TENON" help extract
