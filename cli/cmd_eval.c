@@ -162,7 +162,10 @@ int cmd_eval(cli_app *app)
     char *text = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(app->options.scores ? measure_scores(app, &m) : measure_head(app, &m));
-    CLI_TRY(cli_check(app, tn_metrics_compute(app->ctx, tn_mat_view(m.scores), m.labels, m.threshold, &metrics)));
+    const double *thresholds = m.head ? tn_head_thresholds(m.head) : NULL;
+    tn_view scores = tn_mat_view(m.scores);
+    CLI_TRY(cli_check(app, thresholds ? tn_metrics_compute_at(app->ctx, scores, m.labels, thresholds, &metrics)
+                                      : tn_metrics_compute(app->ctx, scores, m.labels, m.threshold, &metrics)));
     CLI_TRY(measure_probabilities(app, &m, metrics));
     const char *const *names = tn_labels_class_names(m.labels);
     CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, metrics, names, &text)

@@ -100,6 +100,8 @@ int cmd_fit(cli_app *app)
     if (*checkpoint) /* the head is safe: what it could be made from again is not needed */
         remove(checkpoint);
     cli_print_result(app, text);
+    if (info->interrupted) /* the head is the best so far, and a script must see that it is no more */
+        code = EXIT_INTERRUPTED;
 done:
     tn_text_free(text);
     tn_head_free(head);

@@ -20,6 +20,7 @@ typedef struct printer {
     const char *const *names;
     size_t classes, top;
     double threshold;
+    const double *thresholds; /* classes, or NULL: the one for all */
     bool json, proba;
     ranked *order; /* classes, for --top */
 } printer;
@@ -87,7 +88,7 @@ static void print_set(const printer *p, const float *scores, const float *shown)
     if (p->json)
         fputc('[', stdout);
     for (size_t k = 0; k < p->classes; ++k) {
-        if (!((double)scores[k] > p->threshold))
+        if (!((double)scores[k] > (p->thresholds ? p->thresholds[k] : p->threshold)))
             continue;
         if (!first)
             fputc(p->json ? ',' : p->proba ? '\t' : '|', stdout);
@@ -222,6 +223,7 @@ static int make_printer(cli_app *app, const tn_head *head, printer *p)
                    .classes = tn_head_classes(head),
                    .top = app->options.top,
                    .threshold = tn_head_threshold(head),
+                   .thresholds = tn_head_thresholds(head),
                    .json = app->options.json,
                    .proba = app->options.proba};
     if (p->top > p->classes)

@@ -385,6 +385,8 @@ static void head_lines(FILE *out, const char *path, const tn_head *head, const p
         cli_say(out, "  lambda           %.4g\n", low);
     if (!isnan(tn_head_cost(head)))
         cli_say(out, "  C                %.4g\n", tn_head_cost(head));
+    if (tn_head_thresholds(head))
+        cli_say(out, "  thresholds       one per class\n");
     if (tn_head_temperature(head) > 0)
         cli_say(out, "  probabilities    yes, temperature %.4g\n", tn_head_temperature(head));
     else if (tn_head_task(head) != TN_TASK_REGRESSION)

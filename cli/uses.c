@@ -100,7 +100,8 @@ static bool without_valid(const cli_app *app)
 static int check_conditions(const cli_app *app)
 {
 #define BY_EVIDENCE                                                                                                    \
-    "--method evidence, ridge-cv, and for the choice among several candidates; here nothing is chosen by evidence"
+    "--method auto, evidence, ridge-cv, and for the choice among several candidates; here nothing is chosen by "       \
+    "evidence"
     static const struct {
         const char *commands, *options;
         bool (*pointless)(const cli_app *app);
@@ -110,7 +111,7 @@ static int check_conditions(const cli_app *app)
         {"fit|cv", "loo", without_loo, BY_EVIDENCE},
         {"fit|cv|rank|transfer", "signed", without_named_map, "--transform " TN_MAP_WORDS},
         {"fit", "folds", without_folds,
-         "--method ridge-cv, svm-cv, logistic-cv, with --calibrate yes also svm, logistic; here nothing is "
+         "--method auto, ridge-cv, svm-cv, logistic-cv, with --calibrate yes also svm, logistic; here nothing is "
          "cross-validated"},
         {"fit|cv", "ratio", without_ratio, "--multiclass w-ovr"},
         {"fit|cv", "patience", without_valid, "--valid REP... --valid-labels FILE"},

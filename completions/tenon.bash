@@ -8,12 +8,13 @@ _tenon() {
     fi
     case ${COMP_WORDS[1]}:$previous in
     rank:--task) words='auto multiclass multilabel regression' ;;
+    rank:--by) words='evidence loo nll knn cv' ;;
     rank:--signed) words='odd split' ;;
     rank:--nan) words='error drop zero' ;;
     rank:--optimizer) words='aitken mackay em newton' ;;
     rank:--intercept) words='yes no' ;;
     fit:--task) words='auto multiclass multilabel regression' ;;
-    fit:--method) words='evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
+    fit:--method) words='auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     fit:--select) words='best greedy forward exhaustive all' ;;
     fit:--loss) words='squared-hinge hinge' ;;
     fit:--mean-cost) words='yes no' ;;
@@ -27,8 +28,8 @@ _tenon() {
     fit:--optimizer) words='aitken mackay em newton' ;;
     fit:--intercept) words='yes no' ;;
     cv:--task) words='auto multiclass multilabel regression' ;;
-    cv:--against) words='none evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
-    cv:--method) words='evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
+    cv:--against) words='none auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
+    cv:--method) words='auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     cv:--select) words='best greedy forward exhaustive all' ;;
     cv:--loss) words='squared-hinge hinge' ;;
     cv:--mean-cost) words='yes no' ;;
@@ -65,9 +66,9 @@ _tenon() {
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
-        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --force --nan' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --nan' ;;

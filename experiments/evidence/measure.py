@@ -18,8 +18,9 @@ def files(folder, names, part):
 def fit_and_test(program, folder, scratch, names, *options):
     """Trains on these networks, tests; what fit said, with the test score (percent) as `score`."""
     head = scratch / "head.safetensors"
+    method = () if "--method" in options else ("--method", "evidence")
     fit = call(program, "fit", *files(folder, names, "train"), "--labels", folder / "labels.train.npy",
-               "--loo", "0", "-o", head, *options)
+               "--loo", "0", "-o", head, *method, *options)
     tested = call(program, "eval", head, *files(folder, fit["selected"], "test"),
                   "--labels", folder / "labels.test.npy")
     return fit | {"score": test_score(tested), "test_rows": tested["rows"]}

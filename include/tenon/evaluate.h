@@ -57,6 +57,9 @@ typedef struct tn_metrics {
  * O(K N log N) time; memory N bytes plus 28 bytes per positive of the classes in work, about 60 MB or one class. */
 TN_API tn_status tn_metrics_compute(tn_ctx *ctx, tn_view scores, const tn_labels *labels, double threshold,
                                     tn_metrics **out);
+/* The same with a threshold for every class (classes). */
+TN_API tn_status tn_metrics_compute_at(tn_ctx *ctx, tn_view scores, const tn_labels *labels, const double *thresholds,
+                                       tn_metrics **out);
 /* NULL is legal. */
 TN_API void tn_metrics_free(tn_metrics *metrics);
 

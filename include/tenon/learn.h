@@ -77,6 +77,9 @@ TN_API tn_status tn_head_picks(tn_ctx *ctx, const tn_head *head, tn_head_pick **
 TN_API void tn_head_picks_free(tn_head_pick *picks);
 /* Decision point of a class's score in multi-label work: 0.5 for heads fitted to 0/1 targets. */
 TN_API double tn_head_threshold(const tn_head *head);
+/* Multi-label heads that were fitted with option threshold: classes of them, in the place of that one; else NULL.
+ * Probabilities go by tn_head_threshold all the same. */
+TN_API const double *tn_head_thresholds(const tn_head *head);
 
 /* Probabilities: scores divided by this temperature, through softmax (multi-class) or the logistic function about the
  * threshold (multi-label). 0: the head was not calibrated and has none. */

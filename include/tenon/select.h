@@ -62,7 +62,18 @@ typedef struct tn_candidate {
     double iterations_mean;
     double evidence_error; /* as tn_evidence.error */
     double seconds;
+    /* Of tn_rank: the figure that the ranking goes by, and its standard error over rows, NaN where it has none. */
+    double score, score_se;
 } tn_candidate;
+
+/* Which candidate a figure speaks for, and how far that one is ahead of the first of the ranking by this figure: 0 when
+ * it is the first itself. Of evidence: in nats per label. */
+typedef struct tn_opinion {
+    const char *by;       /* a word of option by; static */
+    const char *first;    /* the name of a candidate of the same ranking */
+    double score, other;  /* figures of that candidate and of the first of the ranking */
+    double lead, lead_se; /* standard error of the difference over the same rows, mean AP: labels; NaN where none is */
+} tn_opinion;
 
 /* Candidates in order. */
 typedef struct tn_ranking {
@@ -73,6 +84,12 @@ typedef struct tn_ranking {
     size_t count;
     tn_candidate **candidates; /* best first */
     double seconds;
+    /* Of tn_rank, else NULL and 0: the word of option by; lead of the first over the second by it; what all figures that
+     * were measured speak for, the one that ranks among them. */
+    const char *by;
+    double lead, lead_se;
+    size_t opinion_count;
+    tn_opinion *opinions;
 } tn_ranking;
 
 /* One trial of the search. */
@@ -94,6 +111,20 @@ typedef struct tn_trial {
     double cost, eta, valid;
     size_t epochs; /* passes done when it was best */
 } tn_trial;
+
+/* One method in the race of method auto. The library makes these: the struct grows at its end. */
+typedef struct tn_tried {
+    char *method;    /* its word, with what it was raced with: "logistic", "ridge-cv" */
+    char *set;       /* the candidates that it was raced with, joined by " + " */
+    double cost;     /* C, or NaN */
+    double lambda;   /* or NaN */
+    double mean, se; /* of the metric over rows that it was not trained with */
+    double log_loss; /* per such row, multi-class; else NaN */
+    double seconds;
+    size_t rows; /* that judged it */
+    bool chosen;
+    const char *note; /* why it went no further; NULL: it went to the end. Static text */
+} tn_tried;
 
 /* How a head was found. */
 typedef struct tn_fit_info {
@@ -135,6 +166,13 @@ typedef struct tn_fit_info {
     const char *validation, *validation_metric;
     size_t validation_rows;
     double validation_value, validation_se;
+    /* Method auto: who raced, in the order of the race; 0 and NULL for other methods. */
+    size_t tried_count;
+    tn_tried **tried;
+    const char *tried_metric;   /* "accuracy", "mean_ap" or "r2" */
+    const char *tried_note;     /* why there was no race, or what ended it; NULL: all is as it should be */
+    bool interrupted;           /* option budget was given and the call was cancelled: the head is the best so far */
+    const char *threshold_rule; /* multi-label: "f1" or "fixed" where the head has a threshold per class; else NULL */
 } tn_fit_info;
 
 #ifdef __cplusplus

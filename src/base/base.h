@@ -26,8 +26,11 @@ tn_status tnp_fail(tn_ctx *ctx, tn_status status, const char *format, ...) __att
  * failure is: the file or stage, what came, what to give instead. From the calling thread only. The message of the last
  * failure stays as it was. */
 void tnp_warn(tn_ctx *ctx, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* TN_ERR_INTERRUPTED once tn_ctx_cancel was called; long loops ask once a block. */
+/* TN_ERR_INTERRUPTED once tn_ctx_cancel was called, or the deadline has passed; long loops ask once a block. */
 tn_status tnp_cancelled(tn_ctx *ctx);
+bool tnp_was_cancelled(const tn_ctx *ctx);
+/* When work that asks tnp_cancelled is to end, in seconds of tnp_seconds; 0: never. Who sets it takes it back. */
+void tnp_set_deadline(tn_ctx *ctx, double when);
 
 /* ---- progress (progress.c); from the calling thread only ---- */
 

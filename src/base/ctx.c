@@ -134,9 +134,23 @@ void tnp_warn(tn_ctx *ctx, const char *format, ...)
     ctx->warning(ctx->warning_user, text);
 }
 
+bool tnp_was_cancelled(const tn_ctx *ctx)
+{
+    return atomic_load(&ctx->cancelled) != 0;
+}
+
+void tnp_set_deadline(tn_ctx *ctx, double when)
+{
+    ctx->deadline = when;
+}
+
 tn_status tnp_cancelled(tn_ctx *ctx)
 {
-    return atomic_load(&ctx->cancelled) ? tnp_fail(ctx, TN_ERR_INTERRUPTED, "interrupted") : TN_OK;
+    if (tnp_was_cancelled(ctx))
+        return tnp_fail(ctx, TN_ERR_INTERRUPTED, "interrupted");
+    if (ctx->deadline > 0 && tnp_seconds() > ctx->deadline)
+        return tnp_fail(ctx, TN_ERR_INTERRUPTED, "out of time");
+    return TN_OK;
 }
 
 double tnp_seconds(void)

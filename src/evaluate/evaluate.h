@@ -16,8 +16,8 @@ bool tnp_metrics_counts(const tn_labels *labels, size_t i);
 
 /* Ranking metrics of every class, ranking_metrics.c. Rows i with scored[i] != 0 count, `rows` of them; their scores
  * hold no NaN. In: per_class[c].positives. Out: ap, ap_voc07 and auc; for multi-label also accuracy and
- * balanced_accuracy at `threshold`. Arguments are trusted. */
+ * balanced_accuracy at thresholds (classes). Arguments are trusted. */
 tn_status tnp_metrics_rank(tn_ctx *ctx, tn_view scores, const tn_labels *labels, const unsigned char *scored,
-                           size_t rows, double threshold, tn_class_metrics *per_class);
+                           size_t rows, const double *thresholds, tn_class_metrics *per_class);
 
 #endif

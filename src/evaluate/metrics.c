@@ -260,8 +260,24 @@ void tn_metrics_free(tn_metrics *metrics)
 tn_status tn_metrics_compute(tn_ctx *ctx, tn_view scores, const tn_labels *labels, double threshold, tn_metrics **out)
 {
     tn_status st = TN_OK;
-    job work = {.scores = scores, .labels = labels};
+    double *thresholds = NULL;
     TN_TRY(tnp_metrics_check(ctx, scores, labels, threshold));
+    TN_TRY(tnp_alloc(ctx, labels->classes, sizeof *thresholds, &thresholds));
+    for (size_t c = 0; c < labels->classes; ++c)
+        thresholds[c] = threshold;
+    TN_TRY(tn_metrics_compute_at(ctx, scores, labels, thresholds, out));
+done:
+    tnp_free(thresholds);
+    return st;
+}
+
+tn_status tn_metrics_compute_at(tn_ctx *ctx, tn_view scores, const tn_labels *labels, const double *thresholds,
+                                tn_metrics **out)
+{
+    tn_status st = TN_OK;
+    job work = {.scores = scores, .labels = labels};
+    for (size_t c = 0; c < labels->classes; ++c)
+        TN_TRY(tnp_metrics_check(ctx, scores, labels, thresholds[c]));
     TN_TRY(metrics_new(ctx, labels, &work.out));
     TN_TRY(tnp_alloc(ctx, labels->rows, sizeof *work.marks, &work.marks));
     size_t threads = tnp_threads_for(ctx, 2 * (double)labels->rows * (double)labels->classes);
@@ -273,7 +289,7 @@ tn_status tn_metrics_compute(tn_ctx *ctx, tn_view scores, const tn_labels *label
     } else {
         if (labels->task == TN_TASK_MULTICLASS)
             TN_TRY(decide_multiclass(ctx, &work));
-        TN_TRY(tnp_metrics_rank(ctx, scores, labels, work.marks, work.out->rows, threshold, work.out->per_class));
+        TN_TRY(tnp_metrics_rank(ctx, scores, labels, work.marks, work.out->rows, thresholds, work.out->per_class));
     }
     take_means(work.out);
     *out = work.out;

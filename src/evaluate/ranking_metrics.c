@@ -45,7 +45,7 @@ typedef struct batch {
     const tn_labels *labels;
     const unsigned char *scored;
     size_t rows;
-    double threshold;
+    const double *thresholds; /* classes */
     size_t begin, end, width; /* classes in work, classes a block */
     const size_t *offset;
     float *v;
@@ -105,7 +105,7 @@ static void gather_positives(const batch *job, size_t lo, size_t hi)
             float score = job->scores.data[i * job->scores.stride + c];
             tally *t = &job->tallies[c];
             job->v[job->offset[c] - job->offset[job->begin] + t->filled++] = score;
-            t->yes_pos += (double)score > job->threshold;
+            t->yes_pos += (double)score > job->thresholds[c];
         }
     }
 }
@@ -148,7 +148,7 @@ static void count_rows(const batch *job, size_t lo, size_t hi)
         for (size_t c = lo; c < hi; ++c) {
             size_t at = job->offset[c] - job->offset[job->begin];
             tally *t = &job->tallies[c];
-            t->yes += (double)row[c] > job->threshold;
+            t->yes += (double)row[c] > job->thresholds[c];
             size_t g = t->groups == 0 ? 0 : place(job->v + at, t->groups, row[c]);
             if (g == t->groups)
                 continue;
@@ -231,12 +231,12 @@ static size_t batch_end(const size_t *offset, size_t classes, size_t begin)
 }
 
 tn_status tnp_metrics_rank(tn_ctx *ctx, tn_view scores, const tn_labels *labels, const unsigned char *scored,
-                           size_t rows, double threshold, tn_class_metrics *per_class)
+                           size_t rows, const double *thresholds, tn_class_metrics *per_class)
 {
     tn_status st = TN_OK;
     const size_t classes = labels->classes;
     batch job = {
-        .scores = scores, .labels = labels, .scored = scored, .rows = rows, .threshold = threshold, .out = per_class};
+        .scores = scores, .labels = labels, .scored = scored, .rows = rows, .thresholds = thresholds, .out = per_class};
     size_t *offset = NULL, most = 0;
     TN_TRY(tnp_alloc(ctx, classes + 1, sizeof *offset, &offset));
     TN_TRY(tnp_alloc(ctx, classes, sizeof *job.tallies, &job.tallies));

@@ -81,7 +81,8 @@ static tn_status ridge_by_folds(tn_ctx *ctx, const tnp_left_out *l, const uint32
     TN_TRY(tnp_cross_new(ctx, grid, count, folds, &cross));
     TN_TRY(tnp_design_new(ctx, l->feeds, l->count, 0, &design));
     collected job = {l->lambda, cross, y->classes, 0, out};
-    TN_TRY(tnp_ridge_cv(ctx, design, y, l->ridge->intercept, fold, collect, &job, cross));
+    TN_TRY(tnp_ridge_cv_wide(ctx, design, y, l->ridge->intercept, l->ridge->wide ? l->ridge->mean : NULL, fold, collect,
+                             &job, cross));
 done:
     tnp_free(grid);
     tnp_cross_free(cross);
@@ -129,28 +130,41 @@ done:
     return st;
 }
 
+tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *l, const uint32_t *fold, size_t folds, double *out)
+{
+    tn_status st = TN_OK;
+    const tnp_targets *y = &l->selection->task->y;
+    double *ridge = NULL;
+    size_t size = y->rows * y->classes;
+    TN_TRY(tnp_alloc(ctx, size, sizeof *ridge, &ridge));
+    memset(out, 0, size * sizeof *out);
+    if (l->share > 0)
+        TN_TRY(means_by_folds(ctx, l, fold, folds, out));
+    if (l->share < 1)
+        TN_TRY(ridge_by_folds(ctx, l, fold, folds, ridge));
+    for (size_t i = 0; i < size; ++i)
+        out[i] = l->share * out[i] + (1 - l->share) * ridge[i];
+done:
+    tnp_free(ridge);
+    return st;
+}
+
 /* One row of every class at a time. */
 static tn_status by_folds(tn_ctx *ctx, const tnp_left_out *l, size_t folds, const tnp_sample *sample, double *out)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &l->selection->task->y;
     uint32_t *fold = NULL;
-    double *all = NULL, *ridge = NULL;
+    double *all = NULL;
     size_t k = y->classes;
     TN_TRY(tnp_folds_new(ctx, y, TN_TASK_MULTICLASS, folds, l->selection->options->seed, &fold));
-    TN_TRY(tnp_alloc(ctx, y->rows * k, sizeof *all, &all));
-    TN_TRY(tnp_alloc(ctx, y->rows * k, sizeof *ridge, &ridge));
-    if (l->share > 0)
-        TN_TRY(means_by_folds(ctx, l, fold, folds, all));
-    if (l->share < 1)
-        TN_TRY(ridge_by_folds(ctx, l, fold, folds, ridge));
+    TN_TRY(tnp_alloc_raw(ctx, y->rows * k, sizeof *all, &all));
+    TN_TRY(tnp_left_out_folds(ctx, l, fold, folds, all));
     for (size_t i = 0; i < sample->count; ++i)
-        for (size_t c = 0; c < k; ++c)
-            out[i * k + c] = l->share * all[sample->rows[i] * k + c] + (1 - l->share) * ridge[sample->rows[i] * k + c];
+        memcpy(out + i * k, all + sample->rows[i] * k, k * sizeof *out);
 done:
     tnp_free(fold);
     tnp_free(all);
-    tnp_free(ridge);
     return st;
 }
 

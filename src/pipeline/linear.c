@@ -165,23 +165,18 @@ done:
 static tn_status judge_by_valid(tn_ctx *ctx, linear_job *job, const tn_head *head)
 {
     tn_status st = TN_OK;
-    const tnp_task *valid = job->valid;
+    tnp_task *valid = job->valid;
     tn_fit_info *info = job->chosen->info;
     float *scores = NULL;
-    size_t *rows = NULL, n = valid->y.rows, size = n * valid->y.classes;
+    size_t size = valid->y.rows * valid->y.classes;
     TN_TRY(tnp_alloc_raw(ctx, size, sizeof *scores, &scores));
-    TN_TRY(tnp_alloc_raw(ctx, n, sizeof *rows, &rows));
-    for (size_t i = 0; i < n; ++i)
-        rows[i] = i;
-    TN_TRY(tnp_valid_scores(ctx, &job->chosen->options->valid, valid, head, scores));
-    TN_TRY(tnp_measure_valid(ctx, job->valid, rows, n, scores, &info->validation_value));
+    TN_TRY(tnp_valid_judge(ctx, &job->chosen->options->valid, valid, head, scores, &info->validation_value));
     info->validation_se = valid->kind == TN_TASK_MULTICLASS ? (double)NAN : info->validation_se;
-    tnp_keep_validation(info, "valid", valid->kind, n);
+    tnp_keep_validation(info, "valid", valid->kind, valid->y.rows);
     if (job->held_out)
         memcpy(job->held_out, scores, size * sizeof *scores);
 done:
     tnp_free(scores);
-    tnp_free(rows);
     return st;
 }
 
@@ -239,7 +234,8 @@ static bool is_logistic(const tnp_chosen *c)
 }
 
 /* What training will need beside the rows: its solver for as many models as it trains at once, and for folds also their
- * weights, two or three of them for a path, multipliers and held-out scores. Decides whether the solver works by products of rows. */
+ * weights, three times for a path, multipliers and held-out scores. Decides whether the solver works by products of
+ * rows. */
 static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
 {
     const tnp_learn_options *learn = &c->options->learn;
@@ -248,7 +244,7 @@ static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
         tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->selection->task->kind);
     size_t folds = c->info->folds, rows = c->selection->task->y.rows, k = c->info->classes;
     size_t columns = k * tnp_max(folds, 1);
-    size_t path = cv ? columns * (dim + 1) + (logistic ? columns * (dim + 1) : rows * columns) : 0;
+    size_t path = cv ? 2 * columns * (dim + 1) + (logistic ? 0 : rows * columns) : 0;
     size_t kept = folds || cv ? 4 * (3 * rows * k + columns * (dim + 1) + path) : 0;
     method = tnp_linear_method_for(ctx, learn, method, rows, dim, columns, kept);
     *gram = method == TNP_BY_GRAM;

@@ -12,7 +12,7 @@
 #include <math.h>
 #include <string.h>
 
-static const char *metric_name(tn_task task)
+const char *tnp_metric_name(tn_task task)
 {
     return task == TN_TASK_MULTICLASS ? "accuracy" : task == TN_TASK_MULTILABEL ? "mean_ap" : "r2";
 }
@@ -31,9 +31,40 @@ static void take_out(const tnp_task *task, const bool *judged, size_t count, tnp
     }
 }
 
-/* judged (classes), or NULL in a regression. */
+/* Share of the rows of judged classes whose own score is the largest, of equals that of the first class, as
+ * tn_metrics_compute has it: which ranks all rows for every class beside, many times the work. False: a score is NaN. */
+static bool accuracy(const tnp_task *task, const bool *judged, const size_t *rows, size_t count, const float *scores,
+                     double *value)
+{
+    size_t k = task->y.classes, right = 0, all = 0;
+    for (size_t i = 0; i < count; ++i) {
+        const float *s = scores + i * k;
+        size_t y = task->y.cls[task->y.first[rows[i]]], best = 0;
+        for (size_t c = 0; c < k; ++c) {
+            if (isnan(s[c]))
+                return false;
+            best = s[c] > s[best] ? c : best;
+        }
+        all += !judged || judged[y];
+        right += (!judged || judged[y]) && best == y;
+    }
+    *value = all > 0 ? (double)right / (double)all : (double)NAN;
+    return true;
+}
+
+/* The figure of each class, NaN where it has none. */
+static void tell_each(const tnp_task *task, const bool *judged, const tn_metrics *metrics, double *each)
+{
+    for (size_t c = 0; c < task->y.classes; ++c)
+        each[c] = !metrics || (judged && !judged[c]) ? (double)NAN
+                  : task->kind == TN_TASK_MULTICLASS ? metrics->per_class[c].accuracy
+                  : task->kind == TN_TASK_MULTILABEL ? metrics->per_class[c].ap
+                                                     : metrics->per_class[c].r2;
+}
+
+/* judged (classes), or NULL: all; each (classes), or NULL. */
 static tn_status measure(tn_ctx *ctx, const tnp_task *task, const bool *judged, const size_t *rows, size_t count,
-                         const float *scores, double *value)
+                         const float *scores, double *value, double *each)
 {
     tn_status st = TN_OK;
     size_t k = task->y.classes;
@@ -41,6 +72,8 @@ static tn_status measure(tn_ctx *ctx, const tnp_task *task, const bool *judged, 
     bool *known = NULL;
     tn_metrics *metrics = NULL;
     tn_view view = {scores, count, k, k};
+    if (task->kind == TN_TASK_MULTICLASS && !each && accuracy(task, judged, rows, count, scores, value))
+        return TN_OK;
     TN_TRY(tnp_alloc(ctx, count, sizeof *known, &known));
     memset(known, true, count);
     TN_TRY(tnp_picked_init(ctx, &task->y, rows, count, &picked));
@@ -59,6 +92,8 @@ static tn_status measure(tn_ctx *ctx, const tnp_task *task, const bool *judged, 
              : labels.task == TN_TASK_MULTICLASS ? metrics->accuracy
              : labels.task == TN_TASK_MULTILABEL ? metrics->mean_ap
                                                  : metrics->r2;
+    if (each)
+        tell_each(task, judged, metrics, each);
 done:
     tn_metrics_free(metrics);
     tnp_picked_destroy(&picked);
@@ -77,14 +112,14 @@ static void count_positives(const tnp_targets *y, const size_t *rows, size_t cou
 /* As tnp_measure_rows where alone is false: a class is judged if the rows outside tell it from others. Else each of the
  * rows was left out by itself. */
 static tn_status measure_held_out(tn_ctx *ctx, const tnp_task *task, bool alone, const size_t *rows, size_t count,
-                                  const float *scores, double *value)
+                                  const float *scores, double *value, double *each)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &task->y;
     size_t k = y->classes, *all = NULL, *here = NULL;
     bool *judged = NULL;
     if (task->kind == TN_TASK_REGRESSION)
-        return measure(ctx, task, NULL, rows, count, scores, value);
+        return measure(ctx, task, NULL, rows, count, scores, value, each);
     TN_TRY(tnp_alloc(ctx, k, sizeof *all, &all));
     TN_TRY(tnp_alloc(ctx, k, sizeof *here, &here));
     TN_TRY(tnp_alloc(ctx, k, sizeof *judged, &judged));
@@ -95,7 +130,7 @@ static tn_status measure_held_out(tn_ctx *ctx, const tnp_task *task, bool alone,
         size_t negatives = alone ? tnp_min(y->rows - all[c], 1) : count - here[c];
         judged[c] = all[c] > positives && (task->kind == TN_TASK_MULTICLASS || y->rows - all[c] > negatives);
     }
-    TN_TRY(measure(ctx, task, judged, rows, count, scores, value));
+    TN_TRY(measure(ctx, task, judged, rows, count, scores, value, each));
 done:
     tnp_free(all);
     tnp_free(here);
@@ -105,19 +140,33 @@ done:
 
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
-    return measure_held_out(ctx, arg, false, rows, count, scores, value);
+    return measure_held_out(ctx, arg, false, rows, count, scores, value, NULL);
+}
+
+tn_status tnp_measure_each(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
+                           double *each)
+{
+    double all;
+    return measure_held_out(ctx, task, false, rows, count, scores, &all, each);
 }
 
 tn_status tnp_measure_valid(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                             double *value)
 {
-    return measure(ctx, arg, NULL, rows, count, scores, value);
+    return measure(ctx, arg, NULL, rows, count, scores, value, NULL);
 }
 
 tn_status tnp_measure_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
                                double *value)
 {
-    return measure_held_out(ctx, task, true, rows, count, scores, value);
+    return measure_held_out(ctx, task, true, rows, count, scores, value, NULL);
+}
+
+tn_status tnp_precisions_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count,
+                                  const float *scores, double *each)
+{
+    double mean;
+    return measure_held_out(ctx, task, true, rows, count, scores, &mean, each);
 }
 
 tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, float *scores)
@@ -154,6 +203,13 @@ tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count)
     return TN_OK;
 }
 
+bool tnp_wants_f1(const tnp_chosen *c)
+{
+    int rule = c->options->threshold.word;
+    bool f1 = rule == TNP_THRESHOLD_F1 || (rule == TNP_THRESHOLD_AUTO && c->options->method == TNP_METHOD_AUTO);
+    return f1 && c->selection->task->kind == TN_TASK_MULTILABEL;
+}
+
 tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
 {
     const tnp_task *task = c->selection->task;
@@ -188,7 +244,7 @@ void tnp_keep_validation(tn_fit_info *info, const char *by, tn_task task, size_t
 {
     double p = info->validation_value;
     info->validation = by;
-    info->validation_metric = metric_name(task);
+    info->validation_metric = tnp_metric_name(task);
     info->validation_rows = rows;
     if (task == TN_TASK_MULTICLASS && isnan(info->validation_se)) /* a share of rows that are right */
         info->validation_se = sqrt(p * (1 - p) / (double)rows);
@@ -216,7 +272,7 @@ void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross, size_t rows)
     info->grid = cross->grid;
     info->grid_mean = cross->mean;
     info->grid_se = cross->se;
-    info->grid_metric = metric_name(c->selection->task->kind);
+    info->grid_metric = tnp_metric_name(c->selection->task->kind);
     if (cross->best == SIZE_MAX)
         info->grid_note = rows > 0 ? "no row that was held out can judge"
                                    : "no fold holds a class that the rows outside it tell from others";

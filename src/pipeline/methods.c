@@ -13,11 +13,13 @@ const tnp_use tnp_fit_uses[TNP_FIT_USE_COUNT] = {
     {TNP_USES_COST, "C", NULL},
     {TNP_USES_MARGIN, "loss|penalise-bias", NULL},
     {TNP_USES_SOLVER, "mean-cost|gap|max-passes", NULL},
-    {TNP_USES_FOLDS, "folds", "ridge-cv, svm-cv, logistic-cv, with option calibrate yes also svm, logistic"},
+    {TNP_USES_FOLDS, "folds", "auto, ridge-cv, svm-cv, logistic-cv, with option calibrate yes also svm, logistic"},
     {TNP_USES_GRID, "grid", NULL},
     {TNP_USES_CALIBRATE, "calibrate", NULL},
     {TNP_USES_HOLDOUT, "holdout", NULL},
     {TNP_USES_ONLINE, "from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint", NULL},
+    {TNP_USES_BUDGET, "budget", NULL},
+    {TNP_USES_THRESHOLD, "threshold", NULL},
 };
 
 const tnp_method *tnp_method_of(int name)

@@ -19,15 +19,18 @@ enum {
     TNP_USES_GRID = 32,
     TNP_USES_CALIBRATE = 64,
     TNP_USES_ONLINE = 128,
-    TNP_USES_HOLDOUT = 256
+    TNP_USES_HOLDOUT = 256,
+    TNP_USES_BUDGET = 512,
+    TNP_USES_THRESHOLD = 1024
 };
 #define TNP_USES_SVM (TNP_USES_MARGIN | TNP_USES_SOLVER | TNP_USES_FOLDS | TNP_USES_CALIBRATE | TNP_USES_HOLDOUT)
-#define TNP_USES_RIDGE (TNP_USES_CALIBRATE | TNP_USES_HOLDOUT)
+#define TNP_USES_RIDGE (TNP_USES_CALIBRATE | TNP_USES_HOLDOUT | TNP_USES_THRESHOLD)
 #define TNP_USES_RULE (TNP_USES_COST | TNP_USES_ONLINE)
 
 /* name, word, family, trained by, goes by the evidence, cross-validates, rule of the online ones, options it has a use
  * for */
 #define TNP_METHODS(X)                                                                                                 \
+    X(AUTO, "auto", AUTO, auto, true, false, 0, TNP_USES_FOLDS | TNP_USES_RIDGE | TNP_USES_BUDGET)                     \
     X(EVIDENCE, "evidence", RIDGE, ridge, true, false, 0, TNP_USES_LAMBDA | TNP_USES_RIDGE)                            \
     X(RIDGE_CV, "ridge-cv", RIDGE, ridge, true, true, 0, TNP_USES_FOLDS | TNP_USES_GRID | TNP_USES_RIDGE)              \
     X(SVM, "svm", LINEAR, linear, false, false, 0, TNP_USES_SVM | TNP_USES_COST)                                       \
@@ -51,7 +54,7 @@ typedef enum tnp_method_name { TNP_METHODS(TNP_METHOD_NAME) TNP_METHOD_COUNT } t
 #define TNP_METHOD_WORD(name, word, ...) "|" word
 #define TNP_METHOD_WORDS (&("" TNP_METHODS(TNP_METHOD_WORD))[1])
 
-typedef enum tnp_family { TNP_FAMILY_RIDGE, TNP_FAMILY_LINEAR, TNP_FAMILY_ONLINE } tnp_family;
+typedef enum tnp_family { TNP_FAMILY_AUTO, TNP_FAMILY_RIDGE, TNP_FAMILY_LINEAR, TNP_FAMILY_ONLINE } tnp_family;
 
 typedef struct tnp_chosen tnp_chosen;
 
@@ -66,7 +69,7 @@ typedef struct tnp_method {
 /* By its name; by its place for the options, NULL behind the last. */
 const tnp_method *tnp_method_of(int name);
 const tnp_method_uses *tnp_method_at(size_t i);
-enum { TNP_FIT_USE_COUNT = 9 };
+enum { TNP_FIT_USE_COUNT = 11 };
 extern const tnp_use tnp_fit_uses[TNP_FIT_USE_COUNT];
 
 /* ---- the methods of a transfer ---- */

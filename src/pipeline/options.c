@@ -37,6 +37,7 @@ static const tn_field *object_fields(size_t *count)
 }
 
 static const tnp_options_table rank_tables[] = {
+    {"Order", tnp_by_fields, 0},
     {CANDIDATES, tnp_rank_fields, 0},
     {EVIDENCE, tnp_evidence_fields, offsetof(tnp_rank_options, evidence)},
     {COMMON, tnp_seed_fields, offsetof(tnp_rank_options, seed)},

@@ -15,6 +15,17 @@
 #define TNP_ALL SIZE_MAX
 #define TNP_BY_LOO (SIZE_MAX - 1)
 
+/* What a ranking goes by, in the order of TNP_RANK_WORDS. */
+typedef enum tnp_by {
+    TNP_RANK_EVIDENCE, /* log evidence, every class at its own lambda */
+    TNP_RANK_LOO,      /* leave-one-out accuracy, mean AP or R^2 of the ridge at the shared lambda */
+    TNP_RANK_NLL,      /* log-loss of the same scores at the temperature that suits them */
+    TNP_RANK_KNN,      /* leave-one-out accuracy, mean AP or R^2 of the nearest rows */
+    TNP_RANK_CV,       /* five-fold accuracy, mean AP or R^2 of the ridge, everything chosen again without the fold */
+    TNP_RANK_COUNT
+} tnp_by;
+#define TNP_RANK_WORDS "evidence|loo|nll|knn|cv"
+
 typedef struct tnp_rank_options {
     tnp_evidence_options evidence;
     /* List of TNP_TRANSFORM_WORDS and of files of learned kernels; "none": whether a map helps depends on features. */
@@ -24,10 +35,12 @@ typedef struct tnp_rank_options {
     int nan;               /* tn_nan_policy; error: bad rows are a fault upstream, not something to hide */
     size_t loo;            /* rows of the leave-one-out sample; TNP_ALL, 0 off; 2000: s.e. near 1 % */
     size_t seed;           /* of the sample; 0 */
+    int by; /* tnp_by, of tn_rank alone; evidence: no other is better by docs/results/transferability.md, and it is free */
 } tnp_rank_options;
 
 void tnp_rank_options_default(tnp_rank_options *options);
 const tn_field *tnp_rank_fields(size_t *count);
+const tn_field *tnp_by_fields(size_t *count);
 
 /* Rows to choose and to judge by. Sources are matched by name. labels are rewritten over the classes of the
  * training labels (tn_labels_map): one that is not among them is TN_ERR_DATA. They then belong to the context of the
@@ -38,11 +51,22 @@ typedef struct tnp_valid {
     tn_labels *labels;
 } tnp_valid;
 
+/* Where a multi-label class begins, in the order of TNP_THRESHOLD_WORDS. */
+typedef enum tnp_threshold_rule {
+    TNP_THRESHOLD_AUTO, /* f1 with method auto, none with others */
+    TNP_THRESHOLD_F1,   /* per class, where held-out scores have the largest F1 */
+    TNP_THRESHOLD_NONE, /* the method's own, one for all classes: 0.5 for 0/1 targets, 0 for margins */
+    TNP_THRESHOLD_FIXED /* a number for all classes */
+} tnp_threshold_rule;
+#define TNP_THRESHOLD_WORDS "auto|f1|none|X"
+
 typedef struct tnp_fit_options {
     tnp_rank_options rank;
-    int method;              /* tnp_method_name; evidence: no grid, no folds */
-    int select;              /* tnp_search_kind, by evidence; greedy: as good as exhaustive in the paper's Table 3 */
-    tnp_real_or_word lambda; /* of method evidence: a tnp_lambda_rule, with FIXED the number; auto */
+    int method;                 /* tnp_method_name; auto: no head suits all features, and rows that are held out tell */
+    int select;                 /* tnp_search_kind, by evidence; greedy: as good as exhaustive in the paper's Table 3 */
+    tnp_real_or_word lambda;    /* of method evidence: a tnp_lambda_rule, with FIXED the number; auto */
+    double budget;              /* of method auto, in seconds; 0: none, it ends when nothing is left to be gained */
+    tnp_real_or_word threshold; /* multi-label: a tnp_threshold_rule, with FIXED the number; auto */
     tnp_learn_options learn;
     tnp_online_options online;
     tnp_valid valid; /* borrowed until return; of 0 representations: none */

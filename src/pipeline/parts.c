@@ -83,7 +83,8 @@ done:
     return st;
 }
 
-/* Of the head with the shared lambda, which is that of the class means where there is none. */
+/* Of the head with the shared lambda, which is that of the class means where there is none; and what else the ranking
+ * asks of the rows that are left out. */
 static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, const tnp_ridge *ridge,
                              const tn_evidence *evidence, const size_t *members, size_t count, tn_candidate *out)
 {
@@ -101,6 +102,12 @@ static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, const 
     const tnp_left_out l = {selection, feeds, count, ridge, lambda, means, means ? 1 : 0};
     TN_TRY(tnp_left_out_scores(ctx, &l, selection->sample, scores));
     TN_TRY(tnp_judge_left_out(ctx, selection, scores, out));
+    if (selection->units)
+        TN_TRY(tnp_units_of_quality(ctx, selection, scores, &selection->units[TNP_RANK_LOO]));
+    if (selection->units && selection->options->by == TNP_RANK_NLL)
+        TN_TRY(tnp_units_of_loss(ctx, selection, scores, &selection->units[TNP_RANK_NLL]));
+    if (selection->units && selection->options->by == TNP_RANK_KNN)
+        TN_TRY(tnp_units_of_neighbours(ctx, selection, feeds, count, &selection->units[TNP_RANK_KNN]));
 done:
     tnp_class_means_free(means);
     tnp_free(feeds);
@@ -123,7 +130,7 @@ static void copy_figures(const tn_evidence *e, tn_candidate *out)
     out->degenerate_classes = e->degenerate_classes;
     out->unbounded_classes = e->unbounded_classes;
     out->evidence_error = e->error;
-    out->loo_accuracy = out->loo_se = out->loo_r2 = NAN;
+    out->loo_accuracy = out->loo_se = out->loo_r2 = out->score = out->score_se = NAN;
 }
 
 tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *selection, const size_t *members, size_t count,

@@ -41,6 +41,15 @@ tn_status tnp_candidates_new(tn_ctx *ctx, const tn_features *const *features, si
 tn_status tnp_candidates_survey(tn_ctx *ctx, tnp_candidates *candidates, double far, double limit);
 void tnp_candidates_free(tnp_candidates *candidates);
 
+/* A figure of a candidate as a mean of what single rows say, or single labels where it is a mean AP, so that two
+ * candidates can be compared unit by unit. weight sums to 1; a unit that cannot judge has weight 0. */
+typedef struct tnp_units {
+    size_t count;
+    double *value, *weight;
+    double mean;
+    bool labels; /* the units are labels */
+} tnp_units;
+
 /* Everything that the figures of a set need besides the set. */
 typedef struct tnp_selection {
     const tnp_task *task;
@@ -49,6 +58,7 @@ typedef struct tnp_selection {
     const tnp_rank_options *options;
     const tnp_sample *sample; /* NULL: no leave-one-out */
     bool loo_off;             /* it was not asked for */
+    tnp_units *units;         /* TNP_RANK_COUNT, zero, for the candidate that is measured next; NULL: not asked for */
 } tnp_selection;
 
 /* Evidence and leave-one-out of a set into *out (named by its members), its ridge problem and evidence to the caller
@@ -81,6 +91,9 @@ typedef struct tnp_left_out {
  * refits are some seconds at most; else 0. dim: columns. */
 tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few);
 
+/* Scores (rows, classes) of the rows of every fold by models without that fold; 0 of rows in none. */
+tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *left_out, const uint32_t *fold, size_t folds,
+                             double *out);
 /* Scores (sample rows, classes) of the sample's rows by models without them. */
 tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_sample *sample, double *out);
 /* The class means to take instead of the ridge where lambda is infinite, or beyond all eigenvalues, for all of many
@@ -111,6 +124,8 @@ struct tnp_chosen {
     const tnp_ridge *ridge;      /* of the set, and */
     const tn_evidence *evidence; /* where they were measured */
     tn_fit_info *info;
+    tnp_search *search; /* that found the set; method auto may take another one */
+    double begin;       /* seconds, when the call began */
 };
 
 /* A fit on the rows at hand (pipeline.c): tnp_fit without its checks, figures of validation rows, and beginning and end
@@ -118,6 +133,8 @@ struct tnp_chosen {
 tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                        const tnp_fit_options *options, tn_fit_info **info, tn_head **head);
 
+/* Method auto: the best of the others by rows that were held out; race_auto.c. */
+tn_status tnp_train_auto(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods evidence and ridge-cv: the ridge head of the set, lambda by rule or by cross-validation. */
 tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods svm, svm-cv, logistic and logistic-cv. */
@@ -129,11 +146,21 @@ tn_status tnp_train_online(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out)
  * tnp_measure_fn; arg is the tnp_task). Or of rows that were left out one by one. */
 tn_status tnp_measure_rows(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                            double *value);
+/* The same of a fold, class by class (output by output) into each (classes): NaN where a class cannot be judged. */
+tn_status tnp_measure_each(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
+                           double *each);
 tn_status tnp_measure_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, const float *scores,
                                double *value);
+/* Average precisions (classes) of such rows, whose mean is that figure of a multi-label task; NaN where there is none. */
+tn_status tnp_precisions_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count,
+                                  const float *scores, double *each);
 /* Scores (count, classes) of rows that were left out one by one become NaN where the class has the same label in all
  * other rows. */
 tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *rows, size_t count, float *scores);
+/* "accuracy", "mean_ap" or "r2": what these measure. */
+const char *tnp_metric_name(tn_task task);
+/* Whether a multi-label head is to have the thresholds of the largest F1. */
+bool tnp_wants_f1(const tnp_chosen *chosen);
 /* The number of folds that the rows allow, into info->folds, and what is to be said of it; a method that chooses by a
  * hold-out has one. Then the folds themselves, the caller's, free with tnp_free. */
 tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *chosen);
@@ -148,6 +175,9 @@ tn_status tnp_valid_open(tn_ctx *ctx, const tnp_chosen *chosen, tnp_task **out);
 /* Scores (task rows, classes) of them by a head, less the offsets of the task. */
 tn_status tnp_valid_scores(tn_ctx *ctx, const tnp_valid *valid, const tnp_task *task, const tn_head *head,
                            float *scores);
+/* The same, and their quality. */
+tn_status tnp_valid_judge(tn_ctx *ctx, const tnp_valid *valid, tnp_task *task, const tn_head *head, float *scores,
+                          double *value);
 /* A tnp_measure_fn; arg is their tnp_task: every row of it was out of the training. */
 tn_status tnp_measure_valid(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
                             double *value);
@@ -177,9 +207,30 @@ tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Multi-class tasks: how many classes have one row; else 0. */
 tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count);
 
+/* ---- opinions.c: what a ranking goes by ---- */
+
+const char *tnp_by_word(tnp_by by);
+/* A figure that the rows cannot give: TN_ERR_ARG, TN_ERR_DATA. */
+tn_status tnp_check_by(tn_ctx *ctx, const tnp_selection *selection);
+/* Figures of scores (sample rows, classes) that were made without their rows: quality by task; log-loss. units of zeros
+ * first; free with tnp_units_destroy, also after a failure. */
+tn_status tnp_units_of_quality(tn_ctx *ctx, const tnp_selection *selection, const double *scores, tnp_units *units);
+tn_status tnp_units_of_loss(tn_ctx *ctx, const tnp_selection *selection, const double *scores, tnp_units *units);
+/* The same of the nearest rows. */
+tn_status tnp_units_of_neighbours(tn_ctx *ctx, const tnp_selection *selection, const tn_feed *const *feeds,
+                                  size_t count, tnp_units *units);
+/* The same of candidate c by heads that were trained without the row's fold. */
+tn_status tnp_units_of_folds(tn_ctx *ctx, const tnp_selection *selection, const tn_features *const *features, size_t c,
+                             tnp_units *units);
+void tnp_units_destroy(tnp_units *units);
+/* Candidates, as they were measured, become best first by options->by, with their scores and the ranking's opinions.
+ * units (candidates, TNP_RANK_COUNT). */
+tn_status tnp_ranking_settle(tn_ctx *ctx, const tnp_selection *selection, const tnp_units *units, tn_ranking *ranking);
+
 /* Results under construction. */
 tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out);
 void tnp_ranking_sort(tn_ranking *ranking);
+void tnp_candidate_free(tn_candidate *candidate);
 tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates, const tnp_fit_options *options,
                            tn_fit_info **out);
 /* Options out of bounds or that contradict each other: TN_ERR_ARG before any file is read. */

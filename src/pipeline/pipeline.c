@@ -14,7 +14,7 @@
 #include <math.h>
 
 /* Where the parts of the whole end, by their usual seconds: progress is an estimate. */
-static const double SURVEY = 0.1, CHOICE = 0.7;
+static const double SURVEY = 0.1, CHOICE = 0.7, ALONE = 0.2; /* ALONE: candidates beside their folds */
 
 /* What both ways share: the task, its candidates, the leave-one-out sample. */
 typedef struct prepared {
@@ -41,7 +41,7 @@ static tn_status prepare(tn_ctx *ctx, const tn_features *const *features, size_t
         TN_TRY(tnp_sample_new(ctx, &s->task->y, s->task->kind, options->loo, options->seed, &s->sample));
     if (s->sample)
         TN_TRY(tnp_sample_judged(ctx, &s->task->y, s->task->kind, &s->sample));
-    s->selection = (tnp_selection){s->task, s->candidates, NULL, options, s->sample, options->loo == 0};
+    s->selection = (tnp_selection){s->task, s->candidates, NULL, options, s->sample, options->loo == 0, NULL};
 done:
     return st;
 }
@@ -82,12 +82,14 @@ static tn_status name_transform(tn_ctx *ctx, const tnp_candidates *candidates, s
     return name ? tnp_strdup(ctx, name, &out->transform) : TN_OK;
 }
 
-/* Every candidate on its own, in candidate order. */
-static tn_status rank_all(tn_ctx *ctx, const tnp_selection *selection, tn_ranking *ranking)
+/* Every candidate on its own, in candidate order. units (candidates, TNP_RANK_COUNT), or NULL. */
+static tn_status rank_all(tn_ctx *ctx, const tnp_selection *given, tnp_units *units, tn_ranking *ranking)
 {
     tnp_share whole = tnp_progress_now(ctx);
+    tnp_selection now = *given, *selection = &now;
     for (size_t c = 0; c < ranking->count; ++c) {
         tn_evidence *evidence = NULL;
+        now.units = units ? units + c * TNP_RANK_COUNT : NULL;
         tn_status st = tnp_progress_step(ctx, whole, selection->candidates->names[c], c, ranking->count);
         if (st == TN_OK && selection->ensemble)
             st = tnp_measure_set(ctx, selection, &c, 1, ranking->candidates[c], NULL, &evidence);
@@ -105,6 +107,22 @@ static tn_status rank_all(tn_ctx *ctx, const tnp_selection *selection, tn_rankin
     return TN_OK;
 }
 
+/* Folds of every candidate. Each is a call of its own within this one. */
+static tn_status cross_validate(tn_ctx *ctx, const tnp_selection *selection, const tn_features *const *features,
+                                tnp_units *units)
+{
+    tn_status st = TN_OK;
+    tnp_share whole = tnp_progress_now(ctx);
+    size_t n = selection->candidates->count;
+    for (size_t c = 0; st == TN_OK && c < n; ++c) {
+        tnp_share part = tnp_progress_part(ctx, whole, (double)c / (double)n, (double)(c + 1) / (double)n);
+        tnp_share around = tnp_progress_within(ctx, part);
+        st = tnp_units_of_folds(ctx, selection, features, c, &units[c * TNP_RANK_COUNT + TNP_RANK_CV]);
+        (void)tnp_progress_within(ctx, around);
+    }
+    return st;
+}
+
 tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                    const tnp_rank_options *options, tn_ranking **out)
 {
@@ -112,23 +130,34 @@ tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count
     prepared s = {0};
     tn_ranking *ranking = NULL;
     tnp_learn_options weights; /* those of the labels, if they have any */
+    tnp_units *units = NULL;
+    size_t unit_count = 0;
     double begin = tnp_seconds();
     tnp_share whole = tnp_progress_begin(ctx);
     tnp_learn_options_default(&weights);
     TN_TRY(tnp_check_rank(ctx, options));
     (void)tnp_progress_part(ctx, whole, 0, SURVEY);
     TN_TRY(prepare(ctx, features, count, labels, options, &weights, false, &s));
+    TN_TRY(tnp_check_by(ctx, &s.selection));
     TN_TRY(tnp_candidates_survey(ctx, s.candidates, options->evidence.intercept ? TNP_FEED_FAR : INFINITY,
                                  TNP_FEED_LARGEST));
     TN_TRY(tnp_ranking_new(ctx, s.task, s.candidates->count, &ranking));
-    (void)tnp_progress_part(ctx, whole, SURVEY, 1);
-    TN_TRY(rank_all(ctx, &s.selection, ranking));
+    (void)tnp_progress_part(ctx, whole, SURVEY, options->by == TNP_RANK_CV ? SURVEY + ALONE : 1);
+    TN_TRY(tnp_alloc(ctx, s.candidates->count * TNP_RANK_COUNT, sizeof *units, &units));
+    unit_count = s.candidates->count * TNP_RANK_COUNT;
+    TN_TRY(rank_all(ctx, &s.selection, units, ranking));
+    (void)tnp_progress_part(ctx, whole, SURVEY + ALONE, 1);
+    if (options->by == TNP_RANK_CV)
+        TN_TRY(cross_validate(ctx, &s.selection, features, units));
     TN_TRY(tnp_progress_end(ctx));
-    tnp_ranking_sort(ranking);
+    TN_TRY(tnp_ranking_settle(ctx, &s.selection, units, ranking));
     ranking->seconds = tnp_seconds() - begin;
     *out = ranking;
     ranking = NULL;
 done:
+    for (size_t i = 0; i < unit_count; ++i)
+        tnp_units_destroy(&units[i]);
+    tnp_free(units);
     tn_ranking_free(ranking);
     prepared_free(&s);
     return st;
@@ -139,12 +168,18 @@ static bool is_ridge(const tnp_fit_options *options)
     return tnp_method_of(options->method)->evidence;
 }
 
+/* Whether a method has nothing but C, or a grid of lambda, to meet rows of any size with. */
+static bool goes_by_length(int method)
+{
+    return method != TNP_METHOD_EVIDENCE && method != TNP_METHOD_AUTO;
+}
+
 /* Rows far from zero and brought to one length differ by next to nothing: a cost C or a grid of lambda that goes by
  * that length leaves no weights, and every row gets the most frequent class. The evidence finds its lambda at any size.
  * */
 static void warn_of_constant_rows(tn_ctx *ctx, const tnp_fit_options *o, const tnp_candidates *candidates)
 {
-    for (size_t c = 0; c < candidates->count && o->method != TNP_METHOD_EVIDENCE; ++c) {
+    for (size_t c = 0; c < candidates->count && goes_by_length(o->method); ++c) {
         const tn_feed *feed = candidates->feeds[c];
         if (feed->normalize != TN_NORM_NONE && feed->spread < 1 / TNP_FEED_FAR)
             tnp_warn(
@@ -195,7 +230,7 @@ static tn_status choose_set(tn_ctx *ctx, prepared *s, tnp_search_kind how, tn_ra
                                 s->selection.options->evidence.intercept, true, ensemble));
     s->selection.ensemble = *ensemble;
     (void)tnp_progress_part(ctx, whole, *ensemble ? 0.5 : 0, *ensemble ? 0.75 : 1);
-    TN_TRY(rank_all(ctx, &s->selection, ranking));
+    TN_TRY(rank_all(ctx, &s->selection, NULL, ranking));
     (void)tnp_progress_part(ctx, whole, 0.75, 1);
     for (size_t c = 0; c < n; ++c)
         singles[c] = ranking->candidates[c]->log_evidence;
@@ -269,6 +304,26 @@ static tn_status check_outputs(tn_ctx *ctx, const tnp_task *task, const tn_label
     return TN_OK;
 }
 
+static tn_status check_threshold(tn_ctx *ctx, const tnp_fit_options *o, const tnp_task *task)
+{
+    if (o->threshold.word == TNP_THRESHOLD_AUTO || task->kind == TN_TASK_MULTILABEL)
+        return TN_OK;
+    return tnp_fail(ctx, TN_ERR_ARG, "option threshold is for multi-label tasks, but the task is %s",
+                    tn_task_name(task->kind));
+}
+
+/* A threshold that was given, for every class. */
+static tn_status fix_threshold(tn_ctx *ctx, const tnp_fit_options *o, tn_fit_info *info, tn_head *head)
+{
+    if (o->threshold.word != TNP_THRESHOLD_FIXED)
+        return TN_OK;
+    tn_status st = tnp_head_add_thresholds(ctx, head);
+    for (size_t k = 0; st == TN_OK && k < head->classes; ++k)
+        head->thresholds[k] = o->threshold.value;
+    info->threshold_rule = "fixed";
+    return st;
+}
+
 tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                        const tnp_fit_options *options, tn_fit_info **info_out, tn_head **head_out)
 {
@@ -281,7 +336,7 @@ tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t c
     tn_evidence *evidence = NULL;
     tn_head *head = NULL;
     const tn_feed **feeds = NULL;
-    double choice = 0;
+    double begin = tnp_seconds(), choice = 0;
     tnp_share whole = tnp_progress_now(ctx);
     (void)tnp_progress_part(ctx, whole, 0, SURVEY);
     TN_TRY(prepare(ctx, features, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
@@ -289,6 +344,7 @@ tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t c
     TN_TRY(survey(ctx, options, &s));
     warn_of_constant_rows(ctx, options, s.candidates);
     TN_TRY(check_outputs(ctx, s.task, labels));
+    TN_TRY(check_threshold(ctx, options, s.task));
     TN_TRY(tnp_fit_info_new(ctx, s.task, needs_evidence(options, s.candidates->count) ? s.candidates->count : 0,
                             options, &info));
     if (!s.sample && !s.selection.loo_off && needs_evidence(options, s.candidates->count))
@@ -299,8 +355,9 @@ tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t c
     TN_TRY(tnp_pick_feeds(ctx, s.candidates, search->members, search->count, &feeds));
     (void)tnp_progress_part(ctx, whole, choice, 1);
     const tnp_chosen chosen = {&s.selection, labels,   options, search->members, search->count, feeds,
-                               ridge,        evidence, info};
+                               ridge,        evidence, info,    search,          begin};
     TN_TRY(tnp_method_of(options->method)->train(ctx, &chosen, &head));
+    TN_TRY(fix_threshold(ctx, options, info, head));
     TN_TRY(tnp_head_check(ctx, head));
     TN_TRY(tnp_fit_info_steps(ctx, s.candidates, search, info));
     tnp_ranking_sort(info->ranking);

@@ -17,6 +17,7 @@ void tnp_rank_options_default(tnp_rank_options *options)
     options->nan = TN_NAN_ERROR;
     options->loo = 2000;
     options->seed = 0;
+    options->by = TNP_RANK_EVIDENCE;
 }
 
 const tn_field *tnp_rank_fields(size_t *count)
@@ -38,6 +39,20 @@ const tn_field *tnp_rank_fields(size_t *count)
     return fields;
 }
 
+const tn_field *tnp_by_fields(size_t *count)
+{
+    static const tn_field fields[] = {
+        {"by", TN_FIELD_CHOICE, offsetof(tnp_rank_options, by), 0, 0, TNP_RANK_WORDS,
+         "what candidates are ordered by: log evidence; accuracy, mean AP or R2 of the rows of option loo by ridge "
+         "models "
+         "without them; log-loss of the same scores; the first by their nearest other rows; or the first of all rows "
+         "by "
+         "five-fold cross-validation of the ridge"},
+    };
+    *count = sizeof fields / sizeof *fields;
+    return fields;
+}
+
 void tnp_fit_options_default(tnp_fit_options *options)
 {
     tnp_rank_options_default(&options->rank);
@@ -45,7 +60,9 @@ void tnp_fit_options_default(tnp_fit_options *options)
     tnp_online_options_default(&options->online);
     options->valid = (tnp_valid){NULL, 0, NULL};
     options->from = NULL;
-    options->method = TNP_METHOD_EVIDENCE;
+    options->method = TNP_METHOD_AUTO;
+    options->budget = 0;
+    options->threshold = (tnp_real_or_word){TNP_THRESHOLD_AUTO, 0};
     options->select = TNP_SEARCH_GREEDY;
     options->lambda = (tnp_real_or_word){TNP_LAMBDA_AUTO, 0};
 }
@@ -59,6 +76,11 @@ const tn_field *tnp_fit_fields(size_t *count)
          "how the set of representations is found, by evidence"},
         {"lambda", TN_FIELD_REAL_OR_WORD, offsetof(tnp_fit_options, lambda), DBL_TRUE_MIN, DBL_MAX, TNP_LAMBDA_WORDS,
          "regularisation of an evidence head; auto is shared for multi-class, per-class otherwise"},
+        {"budget", TN_FIELD_REAL, offsetof(tnp_fit_options, budget), 0, 1e9, "SECONDS",
+         "method auto ends its race after so long, and what it then takes depends on the time; 0: no limit"},
+        {"threshold", TN_FIELD_REAL_OR_WORD, offsetof(tnp_fit_options, threshold), -1e30, 1e30, TNP_THRESHOLD_WORDS,
+         "score from which a row has a label: f1 per class, where held-out scores have the largest F1; none is the "
+         "method's own; auto is f1 for method auto, else none"},
     };
     *count = sizeof fields / sizeof *fields;
     return fields;
@@ -98,7 +120,7 @@ void tnp_ranking_sort(tn_ranking *ranking)
     qsort(ranking->candidates, ranking->count, sizeof *ranking->candidates, by_evidence);
 }
 
-static void free_candidate(tn_candidate *candidate)
+void tnp_candidate_free(tn_candidate *candidate)
 {
     if (!candidate)
         return;
@@ -112,8 +134,9 @@ void tn_ranking_free(tn_ranking *r)
     if (!r)
         return;
     for (size_t i = 0; i < r->count; ++i)
-        free_candidate(r->candidates[i]);
+        tnp_candidate_free(r->candidates[i]);
     tnp_free(r->candidates);
+    tnp_free(r->opinions);
     tnp_free(r);
 }
 
@@ -122,8 +145,16 @@ tn_status tnp_check_rank(tn_ctx *ctx, const tnp_rank_options *options)
     size_t count = 0;
     const tn_field *fields = tnp_rank_fields(&count);
     tn_status st = tnp_fields_check(ctx, fields, count, options);
+    fields = tnp_by_fields(&count);
+    if (st == TN_OK)
+        st = tnp_fields_check(ctx, fields, count, options);
     fields = tnp_evidence_fields(&count);
-    return st == TN_OK ? tnp_fields_check(ctx, fields, count, &options->evidence) : st;
+    if (st == TN_OK)
+        st = tnp_fields_check(ctx, fields, count, &options->evidence);
+    if (st == TN_OK && options->by != TNP_RANK_EVIDENCE && options->by != TNP_RANK_CV && options->loo == 0)
+        st = tnp_fail(ctx, TN_ERR_ARG, "option by %s needs leave-one-out rows, but option loo is 0",
+                      tnp_by_word((tnp_by)options->by));
+    return st;
 }
 
 /* Values of all tables within their bounds. */
@@ -169,6 +200,8 @@ tn_status tnp_check_fit(tn_ctx *ctx, const tnp_fit_options *options)
     bool by_loo = options->method == TNP_METHOD_EVIDENCE && options->lambda.word == TNP_LAMBDA_LOO;
     if (by_loo)
         return tnp_fail(ctx, TN_ERR_ARG, "option lambda loo needs leave-one-out rows, but option loo is 0");
+    if (options->method != TNP_METHOD_AUTO && options->threshold.word == TNP_THRESHOLD_F1)
+        return tnp_fail(ctx, TN_ERR_ARG, "option threshold f1 needs leave-one-out rows, but option loo is 0");
     if (tnp_method_of(options->method)->evidence && options->learn.calibrate == TNP_CALIBRATE_YES)
         return tnp_fail(ctx, TN_ERR_ARG, "option calibrate yes needs leave-one-out rows, but option loo is 0");
     return TN_OK;
@@ -180,7 +213,7 @@ tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tn
     for (size_t i = 0; i < candidates->count; ++i)
         c->dim += tn_feed_cols(candidates->feeds[i]);
     c->log_evidence = c->log_evidence_shared = c->gain_per_label = c->lambda_median = c->lambda_shared = NAN;
-    c->loo_accuracy = c->loo_se = c->loo_r2 = c->iterations_mean = NAN;
+    c->loo_accuracy = c->loo_se = c->loo_r2 = c->iterations_mean = c->score = c->score_se = NAN;
     return tnp_join_names(ctx, candidates, search->members, search->count, &c->name);
 }
 
@@ -236,12 +269,18 @@ void tn_fit_info_free(tn_fit_info *info)
         tnp_free(info->steps[t].candidate);
     tnp_free(info->selected);
     tnp_free(info->steps);
-    free_candidate(info->chosen);
+    tnp_candidate_free(info->chosen);
     tnp_free(info->lambda);
     tnp_free(info->grid);
     tnp_free(info->grid_mean);
     tnp_free(info->grid_se);
     tnp_free(info->epochs);
     tnp_free(info->trials);
+    for (size_t i = 0; i < info->tried_count; ++i) {
+        tnp_free(info->tried[i]->method);
+        tnp_free(info->tried[i]->set);
+        tnp_free(info->tried[i]);
+    }
+    tnp_free(info->tried);
     tnp_free(info);
 }

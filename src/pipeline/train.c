@@ -5,6 +5,7 @@
 #include "pipeline/parts.h"
 #include "learn/head/calibrate.h"
 #include "learn/head/folds.h"
+#include "learn/head/thresholds.h"
 #include "base/text.h"
 #include "transform/feed.h"
 
@@ -272,25 +273,20 @@ done:
 }
 
 /* By the rows of option valid: the head of all rows at every lambda. */
-static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_task *valid,
+static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_task *valid,
                                 tnp_cross *cross)
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
     float *scores = NULL;
-    size_t *rows = NULL, n = valid->y.rows;
     tnp_share whole = tnp_progress_now(ctx);
-    TN_TRY(tnp_alloc_raw(ctx, n * valid->y.classes, sizeof *scores, &scores));
-    TN_TRY(tnp_alloc_raw(ctx, n, sizeof *rows, &rows));
-    for (size_t i = 0; i < n; ++i)
-        rows[i] = i;
+    TN_TRY(tnp_alloc_raw(ctx, valid->y.rows * valid->y.classes, sizeof *scores, &scores));
     for (size_t g = 0; g < cross->count; ++g) {
         TN_TRY(tnp_progress_step(ctx, whole, "validation", g, cross->count));
         set_lambda(c, cross->grid[g]);
         TN_TRY(tnp_begin_head(ctx, c, &head));
         TN_TRY(fill_ridge(ctx, c, ridge, NULL, head));
-        TN_TRY(tnp_valid_scores(ctx, &c->options->valid, valid, head, scores));
-        TN_TRY(tnp_measure_valid(ctx, (void *)(uintptr_t)valid, rows, n, scores, &cross->value[g]));
+        TN_TRY(tnp_valid_judge(ctx, &c->options->valid, valid, head, scores, &cross->value[g]));
         tn_head_free(head);
         head = NULL;
     }
@@ -298,7 +294,6 @@ static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
 done:
     tn_head_free(head);
     tnp_free(scores);
-    tnp_free(rows);
     return st;
 }
 
@@ -371,8 +366,8 @@ done:
     return st;
 }
 
-/* Temperature from leave-one-out scores of the head itself. */
-static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const double *wide, tn_head *head)
+/* Temperature and thresholds from leave-one-out scores of the head itself. */
+static tn_status settle_by_loo(tn_ctx *ctx, const tnp_chosen *c, const double *wide, bool calibrate, tn_head *head)
 {
     tn_status st = TN_OK;
     float *scores = NULL;
@@ -382,8 +377,15 @@ static tn_status loo_temperature(tn_ctx *ctx, const tnp_chosen *c, const double 
     for (size_t i = 0; i < size; ++i)
         scores[i] = (float)wide[i];
     TN_TRY(tnp_hide_left_out(ctx, c->selection->task, sample->rows, sample->count, scores));
-    TN_TRY(tnp_temperature_fit(ctx, &c->selection->task->y, head->task, head->threshold, sample->rows, sample->count,
-                               sample->weight, scores, &head->temperature));
+    if (calibrate)
+        TN_TRY(tnp_temperature_fit(ctx, &c->selection->task->y, head->task, head->threshold, sample->rows,
+                                   sample->count, sample->weight, scores, &head->temperature));
+    if (tnp_wants_f1(c)) {
+        TN_TRY(tnp_head_add_thresholds(ctx, head));
+        TN_TRY(tnp_f1_thresholds(ctx, &c->selection->task->y, sample->rows, sample->count, scores, head->threshold,
+                                 head->thresholds));
+        c->info->threshold_rule = "f1";
+    }
 done:
     tnp_free(scores);
     return st;
@@ -402,8 +404,8 @@ static tn_status judge_head(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
         const tnp_left_out l = {c->selection, c->feeds, c->count, ridge, c->info->lambda, means, c->info->class_means};
         TN_TRY(tnp_left_out_scores(ctx, &l, c->selection->sample, wide));
         TN_TRY(tnp_judge_left_out(ctx, c->selection, wide, c->info->chosen));
-        if (calibrate)
-            TN_TRY(loo_temperature(ctx, c, wide, head));
+        if (head->task != TN_TASK_REGRESSION)
+            TN_TRY(settle_by_loo(ctx, c, wide, calibrate, head));
     }
     if (calibrate && !c->selection->loo_off)
         TN_TRY(tnp_say_no_probabilities(ctx, c, head->temperature));

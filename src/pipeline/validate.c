@@ -56,6 +56,21 @@ tn_status tnp_valid_scores(tn_ctx *ctx, const tnp_valid *valid, const tnp_task *
     return st;
 }
 
+tn_status tnp_valid_judge(tn_ctx *ctx, const tnp_valid *valid, tnp_task *task, const tn_head *head, float *scores,
+                          double *value)
+{
+    tn_status st = TN_OK;
+    size_t *rows = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, task->y.rows, sizeof *rows, &rows));
+    for (size_t i = 0; i < task->y.rows; ++i)
+        rows[i] = i;
+    TN_TRY(tnp_valid_scores(ctx, valid, task, head, scores));
+    TN_TRY(tnp_measure_valid(ctx, task, rows, task->y.rows, scores, value));
+done:
+    tnp_free(rows);
+    return st;
+}
+
 /* ---- the figure of methods that choose nothing ---- */
 
 /* By all rows of option valid. */
@@ -66,19 +81,13 @@ static tn_status judge_valid(tn_ctx *ctx, const tnp_fit_options *o, const tn_lab
     const tnp_chosen c = {.labels = labels, .options = o};
     tnp_task *task = NULL;
     float *scores = NULL;
-    size_t *rows = NULL;
     TN_TRY(tnp_valid_open(ctx, &c, &task));
     TN_TRY(tnp_alloc_raw(ctx, task->y.rows * task->y.classes, sizeof *scores, &scores));
-    TN_TRY(tnp_alloc_raw(ctx, task->y.rows, sizeof *rows, &rows));
-    for (size_t i = 0; i < task->y.rows; ++i)
-        rows[i] = i;
-    TN_TRY(tnp_valid_scores(ctx, &o->valid, task, head, scores));
-    TN_TRY(tnp_measure_valid(ctx, task, rows, task->y.rows, scores, &info->validation_value));
+    TN_TRY(tnp_valid_judge(ctx, &o->valid, task, head, scores, &info->validation_value));
     tnp_keep_validation(info, "valid", task->kind, task->y.rows);
 done:
     tnp_task_free(task);
     tnp_free(scores);
-    tnp_free(rows);
     return st;
 }
 

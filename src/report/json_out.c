@@ -2,7 +2,7 @@
  *
  * Results as one JSON object in the keys of docs/cli.md, contract keys first, ours after. NaN and infinity are
  * null: for "lambda" null says that the class has no weights, elsewhere that the figure does not exist. */
-#include "base/text.h"
+#include "report/race_out.h"
 #include "tenon/report.h"
 
 #include <math.h>
@@ -57,12 +57,39 @@ static void add_ranking(tnp_text *text, const tn_ranking *ranking)
         add_count(text, "dim", c->dim);
         add_figures(text, c);
         tnp_text_value(text, "seconds", c->seconds);
+        if (ranking->by) {
+            tnp_text_value(text, "score", c->score);
+            tnp_text_value(text, "score_se", c->score_se);
+        }
         tnp_text_add(text, "}");
     }
     tnp_text_add(text, "]");
     add_count(text, "rows_left_out", ranking->rows_left_out);
     if (ranking->single_classes != 0)
         add_count(text, "single_row_classes", ranking->single_classes);
+}
+
+/* What the ranking goes by, and what every figure speaks for. */
+static void add_opinions(tnp_text *text, const tn_ranking *ranking)
+{
+    if (!ranking->by)
+        return;
+    add_string(text, "by", ranking->by);
+    tnp_text_value(text, "lead", ranking->lead);
+    tnp_text_value(text, "lead_se", ranking->lead_se);
+    tnp_text_add(text, ",\"opinions\":[");
+    for (size_t i = 0; i < ranking->opinion_count; ++i) {
+        const tn_opinion *o = &ranking->opinions[i];
+        tnp_text_add(text, "%s{\"by\":", i ? "," : "");
+        tnp_text_quote(text, o->by);
+        add_string(text, "first", o->first);
+        tnp_text_value(text, "score", o->score);
+        tnp_text_value(text, "score_of_first", o->other);
+        tnp_text_value(text, "lead", o->lead);
+        tnp_text_value(text, "lead_se", o->lead_se);
+        tnp_text_add(text, "}");
+    }
+    tnp_text_add(text, "]");
 }
 
 tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out)
@@ -73,6 +100,7 @@ tn_status tn_ranking_json(tn_ctx *ctx, const tn_ranking *ranking, char **out)
     add_ranking(&text, ranking);
     add_count(&text, "degenerate_classes", ranking->degenerate_classes);
     tnp_text_value(&text, "seconds", ranking->seconds);
+    add_opinions(&text, ranking);
     tnp_text_add(&text, "}");
     return tnp_text_take(&text, out);
 }
@@ -218,6 +246,10 @@ tn_status tn_fit_json(tn_ctx *ctx, const tn_fit_info *info, const char *model, c
         add_epochs(&text, info);
     tnp_text_value(&text, "temperature", info->temperature > 0 ? info->temperature : (double)NAN);
     add_notes(&text, info);
+    if (info->threshold_rule)
+        add_string(&text, "threshold_rule", info->threshold_rule);
+    if (info->tried_metric)
+        tnp_race_json(&text, info);
     add_count(&text, "dim", info->chosen->dim);
     add_ranking(&text, info->ranking);
     tnp_text_add(&text, "}");

@@ -2,7 +2,7 @@
  *
  * Rankings and fits for people: a table, then the verdict in sentences. Gains are in nats per label against the
  * model without features, so that 0 means "tells nothing" whatever the task. */
-#include "report/cells.h"
+#include "report/race_out.h"
 #include "tenon/report.h"
 
 #include <math.h>
@@ -35,13 +35,52 @@ static const char *loo_name(tn_task task)
     return task == TN_TASK_REGRESSION ? "LOO r2" : task == TN_TASK_MULTILABEL ? "LOO mean AP" : "LOO accuracy";
 }
 
+static bool is_by(const tn_ranking *ranking, const char *word)
+{
+    return ranking->by && strcmp(ranking->by, word) == 0;
+}
+
+/* A word of option by as people say it. */
+static const char *figure_name(tn_task task, const char *by)
+{
+    if (strcmp(by, "evidence") == 0)
+        return "evidence";
+    if (strcmp(by, "nll") == 0)
+        return "LOO log-loss";
+    if (strcmp(by, "cv") == 0)
+        return task == TN_TASK_REGRESSION ? "CV r2" : task == TN_TASK_MULTILABEL ? "CV mean AP" : "CV accuracy";
+    if (strcmp(by, "knn") != 0)
+        return loo_name(task);
+    return task == TN_TASK_REGRESSION ? "kNN r2" : task == TN_TASK_MULTILABEL ? "kNN mean AP" : "kNN accuracy";
+}
+
+/* The figure that ranks, where the table has no column for it anyway. */
+static bool has_score(const tn_ranking *ranking)
+{
+    return ranking->by && !is_by(ranking, "evidence") && !is_by(ranking, "loo");
+}
+
+static void cell_score(tnp_table *table, const tn_candidate *c)
+{
+    if (isnan(c->score))
+        tnp_table_cell(table, "-");
+    else if (isnan(c->score_se))
+        tnp_table_cell(table, "%.3f", c->score);
+    else
+        tnp_table_cell(table, "%.3f ± %.3f", c->score, c->score_se);
+}
+
 static void add_candidates(tnp_text *text, const tn_ranking *ranking, bool color)
 {
     tnp_table table;
-    tnp_table_init(&table, text->ctx, "rlrrrrrr");
+    bool score = has_score(ranking);
+    tnp_table_init(&table, text->ctx, score ? "rlrrrrrrr" : "rlrrrrrr");
     static const char *const head[] = {"rank", "name", "dim", "gain (nats/label)", "log evidence"};
-    for (size_t i = 0; i < sizeof head / sizeof *head; ++i)
+    for (size_t i = 0; i < sizeof head / sizeof *head; ++i) {
         tnp_table_cell(&table, "%s", head[i]);
+        if (score && i == 2)
+            tnp_table_cell(&table, "%s", figure_name(ranking->task, ranking->by));
+    }
     tnp_table_cell(&table, "%s", loo_name(ranking->task));
     tnp_table_cell(&table, "lambda");
     tnp_table_cell(&table, "seconds");
@@ -50,6 +89,8 @@ static void add_candidates(tnp_text *text, const tn_ranking *ranking, bool color
         tnp_table_cell(&table, "%zu", i + 1);
         tnp_table_cell(&table, "%s", c->name);
         tnp_table_cell(&table, "%zu", c->dim);
+        if (score)
+            cell_score(&table, c);
         tnp_table_cell(&table, "%.4f", c->gain_per_label);
         tnp_table_cell(&table, "%.2f", c->log_evidence);
         cell_loo(&table, c);
@@ -59,26 +100,32 @@ static void add_candidates(tnp_text *text, const tn_ranking *ranking, bool color
     tnp_table_finish(&table, text, color);
 }
 
-static double loo_of(const tn_candidate *c)
+/* "2.3 standard errors of their difference", as far as that is known; a mean AP is one over labels. */
+static void add_errors(tnp_text *text, const tn_ranking *ranking, const char *by, double lead, double se)
 {
-    return c->loo_mean_ap > 0 ? c->loo_mean_ap : isnan(c->loo_accuracy) ? c->loo_r2 : c->loo_accuracy;
+    bool labels = ranking->task == TN_TASK_MULTILABEL && strcmp(by, "nll") != 0;
+    if (se > 0)
+        tnp_text_add(text, "%.1f standard errors of their difference%s", lead / se, labels ? " over labels" : "");
+    else
+        tnp_text_add(text, "a difference without a standard error");
 }
 
-/* The second opinion: says so when leave-one-out would have chosen another candidate. */
+/* The other opinions: says so when a figure would have chosen another candidate, and by how much. */
 static void add_disagreement(tnp_text *text, const tn_ranking *ranking)
 {
-    const tn_candidate *first = ranking->candidates[0], *best = first;
-    for (size_t i = 1; i < ranking->count; ++i)
-        if (loo_of(ranking->candidates[i]) > loo_of(best))
-            best = ranking->candidates[i];
-    if (best == first || isnan(loo_of(first)))
-        return;
-    double lead = loo_of(best) - loo_of(first);
-    tnp_text_add(text, "The %s speaks for %s instead (%.3f against %.3f", loo_name(ranking->task), best->name,
-                 loo_of(best), loo_of(first));
-    if (!isnan(best->loo_se) && !(best->loo_mean_ap > 0))
-        tnp_text_add(text, ", %s one standard error", lead > best->loo_se ? "more than" : "within");
-    tnp_text_add(text, ").\n");
+    for (size_t i = 0; i < ranking->opinion_count; ++i) {
+        const tn_opinion *o = &ranking->opinions[i];
+        if (strcmp(o->first, ranking->candidates[0]->name) == 0)
+            continue;
+        tnp_text_add(text, "The %s speaks for %s instead (", figure_name(ranking->task, o->by), o->first);
+        if (strcmp(o->by, "evidence") == 0) {
+            tnp_text_add(text, "%.4f nats per label more).\n", o->lead);
+            continue;
+        }
+        tnp_text_add(text, "%.3f against %.3f, ", o->score, o->other);
+        add_errors(text, ranking, o->by, o->lead, o->lead_se);
+        tnp_text_add(text, ").\n");
+    }
 }
 
 static void add_remarks(tnp_text *text, const tn_ranking *ranking, const tn_candidate *c)
@@ -109,9 +156,34 @@ static void add_remarks(tnp_text *text, const tn_ranking *ranking, const tn_cand
         tnp_text_add(text, "%zu rows were left out: no label, or not finite.\n", ranking->rows_left_out);
 }
 
+/* By another figure than the evidence. */
+static void add_verdict_by(tnp_text *text, const tn_ranking *ranking, bool color)
+{
+    const tn_candidate *c = ranking->candidates[0];
+    tnp_text_strong(text, color, c->name);
+    tnp_text_add(text, "%s %s %.3f",
+                 ranking->count == 1 ? ":" : " suits this task best:", figure_name(ranking->task, ranking->by),
+                 c->score);
+    if (!isnan(c->score_se))
+        tnp_text_add(text, " ± %.3f", c->score_se);
+    if (ranking->count > 1 && ranking->lead == 0) {
+        tnp_text_add(text, ", the same as %s, which has the lower evidence", ranking->candidates[1]->name);
+    } else if (ranking->count > 1) {
+        tnp_text_add(text, ", %.3f %s than %s (", ranking->lead, is_by(ranking, "nll") ? "less" : "more",
+                     ranking->candidates[1]->name);
+        add_errors(text, ranking, ranking->by, ranking->lead, ranking->lead_se);
+        tnp_text_add(text, ")");
+    }
+    tnp_text_add(text, ".\n");
+}
+
 static void add_verdict(tnp_text *text, const tn_ranking *ranking, bool color)
 {
     const tn_candidate *c = ranking->candidates[0];
+    if (ranking->by && !is_by(ranking, "evidence")) {
+        add_verdict_by(text, ranking, color);
+        return;
+    }
     if (!(c->gain_per_label > LEAST_GAIN)) {
         tnp_text_add(text,
                      "No candidate tells anything about these labels: without features the evidence is as good.\n");
@@ -334,7 +406,8 @@ static void add_choice(tnp_text *text, const tn_fit_info *info, const char *mode
     if (has_evidence(info))
         tnp_text_add(text, "log evidence  %.2f (%.4f nats per label over no features)\n", c->log_evidence,
                      c->gain_per_label);
-    tnp_text_add(text, "method        %s\n", info->method);
+    const tn_tried *tried = tnp_race_chosen(info);
+    tnp_text_add(text, "method        %s%s\n", tried ? "auto: " : "", tried ? tried->method : info->method);
     add_training(text, info);
     add_validation(text, info);
     add_loo(text, info);
@@ -342,6 +415,8 @@ static void add_choice(tnp_text *text, const tn_fit_info *info, const char *mode
         tnp_text_add(text, "probabilities yes, temperature %.4g\n", info->temperature);
     else if (info->temperature_note)
         tnp_text_add(text, "probabilities no (%s)\n", info->temperature_note);
+    if (info->threshold_rule)
+        tnp_text_add(text, "thresholds    per class (%s)\n", info->threshold_rule);
     if (model)
         tnp_text_add(text, "model         %s\n", model);
     tnp_text_add(text, "seconds       %.2f\n", info->seconds);
@@ -408,10 +483,12 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
                      "option max-passes allows more.\n",
                      info->passes);
     if (info->grid_skipped > 0)
-        tnp_text_add(text, "The path along C stopped: from there on it was clearly worse. %zu values were not tried.\n",
+        tnp_text_add(text,
+                     "The path along C stopped where it had clearly become worse; values of the grid not tried: %zu.\n",
                      info->grid_skipped);
     if (info->grid_added > 0)
-        tnp_text_add(text, "The path along C went on for %zu values beyond its grid: the best was at the end.\n",
+        tnp_text_add(text,
+                     "The path along C went on beyond its grid, for the best was at the end; values added: %zu.\n",
                      info->grid_added);
     if (info->grid_note && (info->grid_count == 0 || best >= info->grid_count))
         tnp_text_add(text, "Warning: cross-validation could choose nothing (%s); %s.\n", info->grid_note,
@@ -429,6 +506,8 @@ tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, 
     tnp_text_init_shown(&text, ctx);
     if (has_evidence(info))
         add_steps(&text, info, color);
+    if (info->tried_count != 0)
+        tnp_race_table(&text, info, color);
     if (info->grid_count != 0)
         add_grid(&text, info, color);
     if (info->trial_count != 0)
@@ -439,6 +518,7 @@ tn_status tn_fit_table(tn_ctx *ctx, const tn_fit_info *info, const char *model, 
     tnp_text_add(&text, "\n");
     add_fit_verdict(&text, info);
     add_training_remarks(&text, info);
+    tnp_race_remarks(&text, info);
     add_remarks(&text, info->ranking, info->chosen);
     return tnp_text_take(&text, out);
 }

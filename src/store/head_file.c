@@ -4,7 +4,8 @@
  *
  *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), transform.<r>.weight (39 x rank, F64)
  *              where representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32); centre (D,
- *              F64) and centre_bias (K, F32) where a column has a centre: bias is that of plain columns then
+ *              F64) and centre_bias (K, F32) where a column has a centre: bias is that of plain columns then; thresholds
+ *              (K, F64) where multi-label classes have their own
  *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, temperature,
  *              created_by
  *
@@ -18,7 +19,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char format_name[] = "tenon-head", format_version[] = "1", in_memory[] = "head in memory";
+/* Version 2 has thresholds per class: a program that knows version 1 alone would decide by another one. */
+static const char format_name[] = "tenon-head", format_versions[] = "1|2", in_memory[] = "head in memory";
 
 /* ---- writing ---- */
 
@@ -94,7 +96,7 @@ static map_name name_of_map(size_t r)
     return name;
 }
 
-enum { TENSORS = 9 }; /* at most, besides those of maps */
+enum { TENSORS = 10 }; /* at most, besides those of maps */
 
 /* names (rep_count) holds what those of maps are called; plain (classes): intercepts of columns without a centre. */
 static size_t list_tensors(const tn_head *head, const float *plain, map_name *names, tnp_tensor *t)
@@ -111,6 +113,8 @@ static size_t list_tensors(const tn_head *head, const float *plain, map_name *na
     }
     if (head->centre)
         t[n++] = (tnp_tensor){"centre", TN_F64, {d, 0}, 1, head->centre};
+    if (head->thresholds)
+        t[n++] = (tnp_tensor){"thresholds", TN_F64, {k, 0}, 1, head->thresholds};
     for (size_t r = 0; r < head->rep_count; ++r)
         if (is_learned(head->reps[r].map)) {
             const tn_map_spec *spec = tn_map_made_of(head->reps[r].map);
@@ -147,7 +151,7 @@ tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor 
     tnp_format(temperature, sizeof temperature, "%.17g", head->temperature);
     const tnp_meta meta[] = {
         {"format", format_name},
-        {"version", format_version},
+        {"version", head->thresholds ? "2" : "1"},
         {"task", tn_task_name(head->task)},
         {"classes", classes},
         {"representations", reps},
@@ -281,6 +285,10 @@ static tn_status load_numbers(tn_ctx *ctx, const tnp_safetensors *file, const ch
             TN_TRY(load_tensor(ctx, file, "zscore_scale", head->dim, 0, NULL, head->scales));
         }
     TN_TRY(load_centre(ctx, file, path, head));
+    if (tnp_safetensors_has(file, "thresholds")) {
+        TN_TRY(tnp_head_add_thresholds(ctx, head));
+        TN_TRY(load_tensor(ctx, file, "thresholds", head->classes, 0, NULL, head->thresholds));
+    }
 done:
     return st;
 }
@@ -503,11 +511,11 @@ done:
 tn_status tnp_head_read(tn_ctx *ctx, const tnp_safetensors *file, tn_head **out)
 {
     const char *path = tnp_safetensors_path(file);
-    tn_status st = tnp_store_check(ctx, file, path, format_name, format_version);
+    tn_status st = tnp_store_check(ctx, file, path, format_name, format_versions);
     return st == TN_OK ? make_head(ctx, file, path, out) : st;
 }
 
-static const tnp_store_kind kind = {format_name, format_version, in_memory, make_head};
+static const tnp_store_kind kind = {format_name, format_versions, in_memory, make_head};
 
 tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
 {

@@ -158,7 +158,7 @@ tn_status tnp_store_check(tn_ctx *ctx, const tnp_safetensors *file, const char *
     if (!its_format || strcmp(its_format, format) != 0)
         return tnp_fail(ctx, TN_ERR_FORMAT, "%s: its format is '%s', expected %s", path,
                         its_format ? its_format : "missing", format);
-    if (!its_version || strcmp(its_version, version) != 0)
+    if (!its_version || tnp_find_choice(version, its_version) < 0)
         return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: %s version %s, this program reads version %s", path, format,
                         its_version ? its_version : "missing", version);
     return TN_OK;

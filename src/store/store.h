@@ -55,7 +55,7 @@ typedef struct tnp_store_kind {
 tn_status tnp_store_load(tn_ctx *ctx, const char *path, const tnp_store_kind *kind, void *out);
 tn_status tnp_store_parse(tn_ctx *ctx, const void *bytes, size_t size, const char *name, const tnp_store_kind *kind,
                           void *out);
-/* Is an open container of this format (TN_ERR_FORMAT) and version (TN_ERR_UNSUPPORTED)? */
+/* Is an open container of this format (TN_ERR_FORMAT) and of one of these versions, joined by | (TN_ERR_UNSUPPORTED)? */
 tn_status tnp_store_check(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *format,
                           const char *version);
 

@@ -5,7 +5,7 @@
 #define TN_OPTIONS_BY_NAME_H
 
 #include "ctx_of.h"
-#include "tenon/base.h"
+#include "tenon/pipeline.h"
 
 static inline tn_options *options_new(const char *call)
 {

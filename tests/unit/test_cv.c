@@ -133,6 +133,7 @@ static void noise_that_was_chosen_outside_the_fold_looks_good(void **state)
     tn_labels *labels = labels_of(y, NOISE_N, 2, TN_TASK_MULTICLASS);
     tnp_cv_options o;
     tnp_cv_options_default(&o);
+    o.fit.method = TNP_METHOD_EVIDENCE;
     o.fit.rank.loo = 0;
     o.fit.select = TNP_SEARCH_BEST;
     o.fit.lambda = lambda_of("1");
@@ -336,6 +337,7 @@ static void candidates_of_a_ranking(void **state)
         tnp_cv_options o;
         tn_cv_result *got = NULL;
         tnp_cv_options_default(&o);
+        o.fit.method = TNP_METHOD_EVIDENCE;
         o.folds = 3;
         o.fit.rank.transform = transforms[c / 3 % 2];
         o.fit.rank.normalize = kinds[c % 3];

@@ -2,15 +2,14 @@
  *
  * Options of a cross-validation: those of a fit, and which of two methods they go to. */
 #include "fixtures/problems.h"
+#include "options_by_name.h"
 #include "options_of.h"
 
 /* But for the file of one fit; folds are those of the cross-validation, of use to every method. */
 static void cv_has_the_options_of_fit(void **state)
 {
     (void)state;
-    tn_options *fit = NULL, *cv = NULL;
-    assert_fine(test_ctx, tn_options_new(test_ctx, "fit", &fit));
-    assert_fine(test_ctx, tn_options_new(test_ctx, "cv", &cv));
+    tn_options *fit = options_new("fit"), *cv = options_new("cv");
     for (size_t i = 0; i < tn_options_count(fit); ++i) {
         const char *name = tn_options_field(fit, i)->name;
         bool there = tn_options_text(cv, name) != NULL;
@@ -20,12 +19,14 @@ static void cv_has_the_options_of_fit(void **state)
             assert_int_equal(tn_options_of_use(cv, name), tn_options_of_use(fit, name));
         }
     }
+    set(fit, "method", "evidence");
+    set(cv, "method", "evidence");
     assert_null(tn_options_methods(cv, "folds"));
     assert_true(tn_options_of_use(cv, "folds") && !tn_options_of_use(fit, "folds"));
     assert_false(tn_options_of_use(cv, "C"));
-    assert_fine(test_ctx, tn_options_set(test_ctx, cv, "against", "svm"));
+    set(cv, "against", "svm");
     assert_true(tn_options_of_use(cv, "C") && tn_options_of_use(cv, "lambda") && !tn_options_of_use(cv, "tune"));
-    assert_fine(test_ctx, tn_options_set(test_ctx, cv, "method", "pa"));
+    set(cv, "method", "pa");
     assert_true(tn_options_of_use(cv, "tune") && !tn_options_of_use(cv, "lambda"));
     tn_options_free(fit);
     tn_options_free(cv);

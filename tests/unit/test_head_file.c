@@ -218,7 +218,7 @@ static const damage damages[] = {
     {{"format", "\"tenon-kernel\""}, TN_ERR_FORMAT},
     {{"format", "1"}, TN_ERR_FORMAT},
     {{"version", NULL}, TN_ERR_UNSUPPORTED},
-    {{"version", "\"2\""}, TN_ERR_UNSUPPORTED},
+    {{"version", "\"3\""}, TN_ERR_UNSUPPORTED},
     {{"version", "1"}, TN_ERR_UNSUPPORTED},
     {{"task", NULL}, TN_ERR_FORMAT},
     {{"task", "\"auto\""}, TN_ERR_FORMAT},

@@ -144,7 +144,7 @@ static void what_is_refused_stays_as_it_was(void **state)
         {"fit", "grid", "1e400", "grid"},
         {"fit", "holdout", "-0.1", "holdout: got -0.1"},
         {"fit", "holdout", "1.5", "holdout: got 1.5"},
-        {"fit", "method", "magic", "method: got magic, expected evidence|ridge-cv"},
+        {"fit", "method", "magic", "method: got magic, expected auto|evidence|ridge-cv"},
         {"fit", "tune", "maybe", "tune: got maybe, expected yes|no"},
         {"fit", "C", "1e31", "C: got 1e31"},
         {"fit", "valid", "a.npy", "valid: got one text, expected features"},
@@ -262,7 +262,7 @@ static void words_stand_for_their_enumerators(void **state)
 /* ---- options and methods ---- */
 
 #define ONLINE "perceptron|sgd|pa|pa2|cw|arow|nherd|scw|scw2"
-#define ALL "evidence|ridge-cv|svm|svm-cv|logistic|logistic-cv|" ONLINE
+#define ALL "auto|evidence|ridge-cv|svm|svm-cv|logistic|logistic-cv|" ONLINE
 
 static void options_of_other_methods_are_told(void **state)
 {
@@ -274,17 +274,19 @@ static void options_of_other_methods_are_told(void **state)
         {"C", "svm|logistic|" ONLINE, "svm, logistic, perceptron to scw2"},
         {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"},
         {"mean-cost|gap|max-passes", "svm|svm-cv|logistic|logistic-cv", "svm, svm-cv, logistic, logistic-cv"},
-        {"folds", "ridge-cv|svm|svm-cv|logistic|logistic-cv",
-         "ridge-cv, svm-cv, logistic-cv, with option calibrate yes also svm, logistic"},
+        {"folds", "auto|ridge-cv|svm|svm-cv|logistic|logistic-cv",
+         "auto, ridge-cv, svm-cv, logistic-cv, with option calibrate yes also svm, logistic"},
         {"grid", "ridge-cv|svm-cv|logistic-cv", "ridge-cv, svm-cv, logistic-cv"},
-        {"calibrate|holdout", "evidence|ridge-cv|svm|svm-cv|logistic|logistic-cv",
-         "evidence, ridge-cv, svm, svm-cv, logistic, logistic-cv"},
+        {"calibrate|holdout", "auto|evidence|ridge-cv|svm|svm-cv|logistic|logistic-cv",
+         "auto, evidence, ridge-cv, svm, svm-cv, logistic, logistic-cv"},
+        {"budget", "auto", "auto"},
+        {"threshold", "auto|evidence|ridge-cv", "auto, evidence, ridge-cv"},
         {"from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint", ONLINE,
          "perceptron to scw2"},
     };
-    static const char *const methods[] = {"evidence",    "ridge-cv",   "svm",   "svm-cv", "logistic",
-                                          "logistic-cv", "perceptron", "sgd",   "pa",     "pa2",
-                                          "cw",          "arow",       "nherd", "scw",    "scw2"};
+    static const char *const methods[] = {"auto",        "evidence",   "ridge-cv", "svm", "svm-cv", "logistic",
+                                          "logistic-cv", "perceptron", "sgd",      "pa",  "pa2",    "cw",
+                                          "arow",        "nherd",      "scw",      "scw2"};
     tn_options *o = options_new("fit");
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         set(o, "method", methods[m]);
@@ -328,7 +330,7 @@ static void the_library_refuses_options_of_other_methods(void **state)
     tn_options *o = options_new("fit");
     tn_head *head = NULL;
     assert_fine(test_ctx, tn_options_set_number(test_ctx, o, "C", 10));
-    assert_fails(test_ctx, TN_ERR_ARG, "C is for method svm, logistic, perceptron to scw2; got method evidence",
+    assert_fails(test_ctx, TN_ERR_ARG, "C is for method svm, logistic, perceptron to scw2; got method auto",
                  fit_by_name(&s, o, &head));
     set(o, "method", "svm");
     assert_fine(test_ctx, fit_by_name(&s, o, &head));

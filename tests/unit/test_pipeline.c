@@ -312,6 +312,7 @@ static void every_select_chooses_by_its_definition(void **state)
                 tn_head *head = NULL;
                 size_t mask = 0;
                 tnp_fit_options_default(&opt);
+                opt.method = TNP_METHOD_EVIDENCE;
                 opt.rank.normalize = "l2,root";
                 opt.rank.loo = 0;
                 opt.select = how;
@@ -377,6 +378,7 @@ static void every_lambda_rule(void **state)
             tn_fit_info *info = NULL;
             tn_head *head = NULL;
             tnp_fit_options_default(&opt);
+            opt.method = TNP_METHOD_EVIDENCE;
             opt.rank.normalize = "l2,root";
             opt.rank.loo = TNP_ALL;
             opt.select = TNP_SEARCH_BEST;
@@ -411,6 +413,7 @@ static void constant_classes(void **state)
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         tnp_fit_options_default(&opt);
+        opt.method = TNP_METHOD_EVIDENCE;
         opt.rank.evidence.intercept = intercept != 0;
         opt.rank.loo = TNP_ALL;
         opt.lambda = lambda_of(turn < 2 ? "auto" : "0.5");
@@ -452,6 +455,7 @@ static void zscores_of_two_representations(void **state)
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     opt.rank.normalize = "zscore";
     opt.select = TNP_SEARCH_ALL;
     assert_fine(test_ctx, fit(&s, &opt, &info, &head));

@@ -37,16 +37,19 @@ static void arguments_without_sense(void **state)
     tnp_fit_options opt;
     tn_ranking *r = NULL;
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     opt.lambda = (tnp_real_or_word){TNP_LAMBDA_FIXED, 0};
     fit_fails(&s, &opt, TN_ERR_ARG, "option lambda");
     opt.lambda.word = TNP_LAMBDA_FIXED + 1;
     fit_fails(&s, &opt, TN_ERR_ARG, "option lambda");
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     for (size_t i = 0; i < sizeof bad_normalize / sizeof *bad_normalize; ++i) {
         opt.rank.normalize = bad_normalize[i];
         rank_fails(&s, &opt.rank, TN_ERR_ARG, "normalize");
     }
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     assert_fails(test_ctx, TN_ERR_ARG, "at least one", tnp_rank(test_ctx, NULL, 0, s.labels, &opt.rank, &r));
     opt.lambda = lambda_of("loo");
     opt.rank.loo = 0;
@@ -87,6 +90,7 @@ static void two_representations_of_one_name(void **state)
     tn_features_close(s.features[1]);
     s.features[1] = array_of("a", s.x[1], 20, 4, AS_F32);
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     opt.select = TNP_SEARCH_ALL;
     tn_status st = fit(&s, &opt, &info, &head);
     tn_fit_info_free(info);
@@ -104,6 +108,7 @@ static void labels_among_the_representations(void **state)
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     /* A name is no path: an array may be called as the file of the labels is. */
     s.labels->path = (char *)(uintptr_t)tn_features_name(s.features[1]);
     tn_status named = fit(&s, &opt, &info, &head);
@@ -126,6 +131,7 @@ static void data_without_sense(void **state)
     scene s = scene_of(20, 4, 5, TN_TASK_MULTICLASS, AS_F32);
     tnp_fit_options opt;
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     for (size_t i = 0; i < 20; ++i)
         s.labels->cls[i] = 2;
     fit_fails(&s, &opt, TN_ERR_DATA, "one class only ('class2')");
@@ -163,6 +169,7 @@ static void threads_change_nothing(void **state)
             tn_fit_info *info = NULL;
             tn_head *head = NULL;
             tnp_fit_options_default(&opt);
+            opt.method = TNP_METHOD_EVIDENCE;
             opt.rank.normalize = "l2,root";
             opt.rank.loo = 200;
             tn_ctx_set_threads(test_ctx, threads[t]);
@@ -214,6 +221,7 @@ static void every_allocation_may_fail(void **state)
             tnp_fit_options opt;
             size_t blocks = tnp_live_blocks(test_ctx), k = 1;
             tnp_fit_options_default(&opt);
+            opt.method = TNP_METHOD_EVIDENCE;
             opt.rank.normalize = "zscore,l2";
             opt.rank.nan = TN_NAN_DROP;
             opt.lambda = lambda_of(lambdas[l]);
@@ -269,6 +277,7 @@ static void an_interrupt_at_any_moment(void **state)
         i.ctx = ctx_of(0); /* a cancelled context stays so */
         tn_ctx_set_progress(i.ctx, cancel_at, &i);
         tnp_fit_options_default(&opt);
+        opt.method = TNP_METHOD_EVIDENCE;
         opt.rank.normalize = "zscore,root";
         opt.rank.nan = TN_NAN_DROP;
         opt.lambda = lambda_of("loo");
@@ -300,6 +309,7 @@ static void a_small_budget(void **state)
     tnp_fit_options opt;
     size_t refused = 0;
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     for (size_t room = 1 << 10; room < (size_t)64 << 20; room *= 2) {
         tn_fit_info *info = NULL;
         tn_head *head = NULL;

@@ -153,6 +153,7 @@ static tn_head *head_of(const scene *s, const char *normalize, const char *trans
     float scores[ROWS * K];
     double wide[ROWS * K];
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     opt.rank.loo = 0;
     opt.rank.normalize = normalize;
     opt.rank.transform = transform;

@@ -37,6 +37,8 @@ static tn_candidate candidates[2] = {
      .lambda_shared = 1},
 };
 static tn_candidate *in_order[2] = {&candidates[0], &candidates[1]};
+static tn_opinion opinions[2] = {{"evidence", name_a, -1.0 / 3, -1.0 / 3, 0, NAN},
+                                 {"loo", name_b, 0.875, 0.75, 0.125, 0.05}};
 static const tn_ranking ranking = {.task = TN_TASK_MULTICLASS,
                                    .rows = 100,
                                    .rows_left_out = 4,
@@ -45,7 +47,12 @@ static const tn_ranking ranking = {.task = TN_TASK_MULTICLASS,
                                    .null_log_evidence = -8.5,
                                    .count = 2,
                                    .candidates = in_order,
-                                   .seconds = 1};
+                                   .seconds = 1,
+                                   .by = "evidence",
+                                   .lead = 0.125,
+                                   .lead_se = NAN,
+                                   .opinion_count = 2,
+                                   .opinions = opinions};
 
 static json_t *parse(char *text)
 {
@@ -96,6 +103,53 @@ static void ranking_has_the_keys_of_the_contract(void **state)
     assert_true(number(first, "seconds") == 0.5);
     assert_true(number(json_array_get(list, 1), "lambda_median") == 1);
     json_decref(root);
+}
+
+static void ranking_says_what_it_goes_by(void **state)
+{
+    char *text = NULL;
+    assert_fine(*state, tn_ranking_json(*state, &ranking, &text));
+    json_t *root = parse(text), *list = json_object_get(root, "opinions");
+    assert_string_equal(string(root, "by"), "evidence");
+    assert_true(number(root, "lead") == 0.125 && json_is_null(json_object_get(root, "lead_se")));
+    assert_int_equal(json_array_size(list), 2);
+    assert_string_equal(string(json_array_get(list, 1), "by"), "loo");
+    assert_string_equal(string(json_array_get(list, 1), "first"), "dino");
+    assert_true(number(json_array_get(list, 1), "score") == 0.875);
+    assert_true(number(json_array_get(list, 1), "score_of_first") == 0.75);
+    assert_true(number(json_array_get(list, 1), "lead") == 0.125 && number(json_array_get(list, 1), "lead_se") == 0.05);
+    json_decref(root);
+    tn_candidate by_nll[2] = {candidates[1], candidates[0]}, *order[2] = {&by_nll[0], &by_nll[1]};
+    tn_ranking r = ranking;
+    tn_opinion evidence[1] = {{"evidence", name_a, -1.0 / 3, -2, 0.125, NAN}};
+    by_nll[0].score = 0.25;
+    by_nll[0].score_se = 0.03;
+    by_nll[1].score = 0.5;
+    by_nll[1].score_se = NAN;
+    r.candidates = order;
+    r.by = "nll";
+    r.lead = 0.25;
+    r.lead_se = 0.125;
+    r.opinion_count = 1;
+    r.opinions = evidence;
+    assert_fine(*state, tn_ranking_table(*state, &r, false, &text));
+    assert_non_null(strstr(text, "dim   LOO log-loss  gain"));
+    assert_non_null(strstr(text, "  7  0.250 \xc2\xb1 0.030 "));
+    assert_non_null(strstr(text, "dino suits this task best: LOO log-loss 0.250 \xc2\xb1 0.030, 0.250 less than vgg"));
+    assert_non_null(strstr(text, " (2.0 standard errors of their difference).\n"));
+    assert_non_null(strstr(text, " instead (0.1250 nats per label more).\n"));
+    tn_text_free(text);
+    r.lead = 0;
+    assert_fine(*state, tn_ranking_table(*state, &r, false, &text));
+    assert_non_null(strstr(text, ", the same as vgg"));
+    tn_text_free(text);
+    r.by = "knn";
+    r.lead = 0.25;
+    r.task = TN_TASK_MULTILABEL;
+    assert_fine(*state, tn_ranking_table(*state, &r, false, &text));
+    assert_non_null(strstr(text, "kNN mean AP 0.250 \xc2\xb1 0.030, 0.250 more than vgg"));
+    assert_non_null(strstr(text, " (2.0 standard errors of their difference over labels).\n"));
+    tn_text_free(text);
 }
 
 static char *selected[2] = {name_b, name_a};
@@ -322,7 +376,8 @@ static void tables_say_what_matters(void **state)
     assert_fine(*state, tn_ranking_table(*state, &ranking, false, &text));
     assert_null(strstr(text, "dino suits"));
     assert_non_null(strstr(text, "suits this task best: it gains 0.2500 nats per label"));
-    assert_non_null(strstr(text, "LOO accuracy speaks for dino instead (0.875 against 0.750, more than one"));
+    assert_non_null(strstr(
+        text, "LOO accuracy speaks for dino instead (0.875 against 0.750, 2.5 standard errors of their difference)"));
     assert_non_null(strstr(text, "2 of 5 classes gain nothing"));
     assert_non_null(strstr(text, "1 of 5 classes have the same label"));
     assert_non_null(strstr(text, "4 rows were left out"));
@@ -486,11 +541,14 @@ static void hostile_names_in_tables(void **state)
     static const char shown[] = "v\\ng\\x1b[31m\\u{202e}g\\xff";
     tn_candidate evil_one = candidates[0], *list[2] = {&evil_one, &candidates[1]};
     tn_ranking r = ranking;
+    tn_opinion heard[2] = {opinions[0], opinions[1]};
     evil_one.name = evil;
-    r.candidates = list;
+    heard[0].first = evil;
     for (int color = 0; color < 2; ++color) {
         char *text = NULL;
         size_t lines = 0, escapes = 0, times = 0;
+        r.candidates = list;
+        r.opinions = heard;
         assert_fine(ctx, tn_ranking_table(ctx, &r, color, &text));
         for (const char *p = text; *p; ++p) {
             lines += *p == '\n';
@@ -500,12 +558,10 @@ static void hostile_names_in_tables(void **state)
         assert_true(times >= 2);                  /* in the table and in the verdict */
         assert_int_equal(escapes, color ? 4 : 0); /* head of the table, name of the best: on and off */
         char *ordinary = NULL;
-        r.candidates = in_order;
-        assert_fine(ctx, tn_ranking_table(ctx, &r, color, &ordinary));
+        assert_fine(ctx, tn_ranking_table(ctx, &ranking, color, &ordinary));
         for (const char *p = ordinary; *p; ++p)
             lines -= *p == '\n';
         assert_int_equal(lines, 0);
-        r.candidates = list;
         tn_text_free(ordinary);
         tn_text_free(text);
     }
@@ -517,6 +573,7 @@ int main(void)
         cmocka_unit_test(hostile_text_is_shown),
         cmocka_unit_test_setup_teardown(hostile_names_in_tables, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(ranking_has_the_keys_of_the_contract, ctx_setup, ctx_teardown),
+        cmocka_unit_test_setup_teardown(ranking_says_what_it_goes_by, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(fit_has_the_keys_of_the_contract, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(fit_without_evidence_keeps_the_contract, ctx_setup, ctx_teardown),
         cmocka_unit_test_setup_teardown(fit_tables_say_how_the_training_went, ctx_setup, ctx_teardown),

@@ -127,6 +127,7 @@ static void every_allocation_may_fail(void **state)
     tnp_fit_options opt;
     tn_ctx_set_threads(test_ctx, 1);
     tnp_fit_options_default(&opt);
+    opt.method = TNP_METHOD_EVIDENCE;
     opt.rank.transform = "hellinger,none,chi2";
     opt.rank.normalize = "zscore,l2";
     opt.select = TNP_SEARCH_ALL;
@@ -162,6 +163,7 @@ static void threads_change_nothing(void **state)
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
         tnp_fit_options_default(&opt);
+        opt.method = TNP_METHOD_EVIDENCE;
         opt.rank.transform = "chi2,hellinger";
         opt.rank.loo = 0;
         tn_ctx_set_threads(test_ctx, threads[t]);

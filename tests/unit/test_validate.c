@@ -4,7 +4,8 @@
  * that is saved. Every row of the leak has a column of its own, as large as all others together: a head that was trained on
  * the row knows its class, any other must guess. */
 #include "fixtures/problems.h"
-#include "pipeline/options.h"
+#include "pipeline/parts.h"
+#include "tenon/evaluate.h"
 #include "learn/head/head.h"
 
 #include <math.h>
@@ -180,6 +181,7 @@ static void what_cannot_be_validated(void **state)
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     tnp_fit_options_default(&o);
+    o.method = TNP_METHOD_EVIDENCE;
     o.rank.normalize = "none";
     o.valid = (tnp_valid){&given, 1, v.labels};
     o.learn.holdout = 0.1;
@@ -261,6 +263,45 @@ static void a_regression_is_validated_by_r2(void **state)
     task_free(&v);
 }
 
+/* The short way to an accuracy is the one that tn_metrics_compute takes, equal scores included; rows of classes that are in no
+ * other row do not count. */
+static void accuracies_are_those_of_eval(void **state)
+{
+    (void)state;
+    enum { CLASSES = 5, ROWS = 60, OUT = 20 };
+    ref_rng rng = ref_rng_of(4);
+    for (int trial = 0; trial < 20; ++trial) {
+        double y[ROWS * CLASSES] = {0}, value;
+        float scores[OUT * CLASSES];
+        size_t rows[OUT], right = 0, all = 0;
+        for (size_t i = 0; i < ROWS; ++i) /* class 4 is among the rows that are judged only */
+            y[i * CLASSES + (i < OUT && i % 7 == 0 ? 4 : ref_below(&rng, 4))] = 1;
+        for (size_t i = 0; i < OUT * CLASSES; ++i)
+            scores[i] = (float)ref_below(&rng, 3);
+        tn_labels *labels = labels_of(y, ROWS, CLASSES, TN_TASK_MULTICLASS);
+        tnp_task judged = {.kind = TN_TASK_MULTICLASS, .y = targets_of(labels)};
+        for (size_t i = 0; i < OUT; ++i) {
+            size_t best = 0;
+            rows[i] = i;
+            for (size_t c = 1; c < CLASSES; ++c)
+                best = scores[i * CLASSES + c] > scores[i * CLASSES + best] ? c : best;
+            all += y[i * CLASSES + 4] == 0;
+            right += y[i * CLASSES + 4] == 0 && y[i * CLASSES + best] == 1;
+        }
+        assert_fine(test_ctx, tnp_measure_rows(test_ctx, &judged, rows, OUT, scores, &value));
+        assert_near(value, (double)right / (double)all, 1e-15);
+        assert_fine(test_ctx, tnp_measure_valid(test_ctx, &judged, rows, OUT, scores, &value));
+        tn_labels part = *labels;
+        tn_metrics *metrics = NULL;
+        part.rows = OUT;
+        assert_fine(test_ctx,
+                    tn_metrics_compute(test_ctx, (tn_view){scores, OUT, CLASSES, CLASSES}, &part, 0, &metrics));
+        assert_true(value == metrics->accuracy);
+        tn_metrics_free(metrics);
+        labels_done(labels);
+    }
+}
+
 static void faults(void **state)
 {
     (void)state;
@@ -296,9 +337,13 @@ static void faults(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_holdout_is_not_trained_on),     cmocka_unit_test(holdouts_are_seeded),
-        cmocka_unit_test(valid_rows_are_not_trained_on),   cmocka_unit_test(what_cannot_be_validated),
-        cmocka_unit_test(a_regression_is_validated_by_r2), cmocka_unit_test(faults),
+        cmocka_unit_test(a_holdout_is_not_trained_on),
+        cmocka_unit_test(holdouts_are_seeded),
+        cmocka_unit_test(valid_rows_are_not_trained_on),
+        cmocka_unit_test(what_cannot_be_validated),
+        cmocka_unit_test(a_regression_is_validated_by_r2),
+        cmocka_unit_test(accuracies_are_those_of_eval),
+        cmocka_unit_test(faults),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -100,19 +100,27 @@ static bool decides(const calibration *c, size_t i, size_t j)
     return own && weight_of(c, i) > 0 && isfinite(margin(c, i, j));
 }
 
+/* Adds the decisions of row i; how many there are. */
+static size_t add_row(const calibration *c, size_t i, double t, sums *out)
+{
+    size_t k = c->y->classes, n = 0;
+    for (size_t j = 0; j < k; ++j) {
+        if (!decides(c, i, j))
+            continue;
+        ++n;
+        if (c->task == TN_TASK_MULTICLASS)
+            add_softmax(c->scores + i * k, k, j, t, weight_of(c, i), out);
+        else
+            add_logistic(margin(c, i, j), t, weight_of(c, i), out);
+    }
+    return n;
+}
+
 static sums at(const calibration *c, double t)
 {
     sums out = {0, 0, 0};
-    size_t k = c->y->classes;
     for (size_t i = 0; i < c->count; ++i)
-        for (size_t j = 0; j < k; ++j) {
-            if (!decides(c, i, j))
-                continue;
-            if (c->task == TN_TASK_MULTICLASS)
-                add_softmax(c->scores + i * k, k, j, t, weight_of(c, i), &out);
-            else
-                add_logistic(margin(c, i, j), t, weight_of(c, i), &out);
-        }
+        (void)add_row(c, i, t, &out);
     if (c->wrong > 0)
         add_logistic(-c->wrong, t, c->wrong_weight, &out);
     return out;
@@ -201,6 +209,17 @@ tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, d
     }
     *temperature = 1 / minimise(&c, scale);
     return TN_OK;
+}
+
+void tnp_temperature_losses(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,
+                            const float *scores, double temperature, double *loss)
+{
+    calibration c = {y, task, threshold, rows, count, NULL, scores, 0, 0};
+    for (size_t i = 0; i < count; ++i) {
+        sums row = {0, 0, 0};
+        size_t n = add_row(&c, i, 1 / temperature, &row);
+        loss[i] = n > 0 ? row.value / (double)n : (double)NAN;
+    }
 }
 
 double tnp_log_loss(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,

@@ -158,6 +158,14 @@ done:
     return st;
 }
 
+tn_status tnp_head_add_thresholds(tn_ctx *ctx, tn_head *h)
+{
+    tn_status st = tnp_alloc(ctx, h->classes, sizeof(double), &h->thresholds);
+    for (size_t k = 0; st == TN_OK && k < h->classes; ++k)
+        h->thresholds[k] = h->threshold;
+    return st;
+}
+
 tn_status tnp_head_add_centre(tn_ctx *ctx, tn_head *h)
 {
     return tnp_alloc(ctx, h->dim, sizeof(double), &h->centre);
@@ -182,6 +190,11 @@ tn_status tnp_head_check(tn_ctx *ctx, const tn_head *h)
     if (!isfinite(h->threshold) || !isfinite(h->temperature))
         return tnp_fail(ctx, TN_ERR_NUMERIC, "training: threshold %g, temperature %g, expected finite numbers",
                         h->threshold, h->temperature);
+    for (size_t k = 0; h->thresholds && k < h->classes; ++k)
+        if (!isfinite(h->thresholds[k]))
+            return tnp_fail(ctx, TN_ERR_NUMERIC,
+                            "training: the threshold of class '%s' is %g, expected a finite number", h->names[k],
+                            h->thresholds[k]);
     return TN_OK;
 }
 
@@ -224,6 +237,7 @@ void tn_head_free(tn_head *h)
     tnp_free(h->means);
     tnp_free(h->scales);
     tnp_free(h->centre);
+    tnp_free(h->thresholds);
     tnp_free(h->method);
     tnp_free(h->options);
     tnp_free(h->created_by);
@@ -321,6 +335,11 @@ const char *tn_head_created_by(const tn_head *head)
 double tn_head_log_evidence(const tn_head *head)
 {
     return head->log_evidence;
+}
+
+const double *tn_head_thresholds(const tn_head *head)
+{
+    return head->thresholds;
 }
 
 double tn_head_threshold(const tn_head *head)

@@ -37,6 +37,7 @@ struct tn_head {
     char *method, *options, *created_by;
     double log_evidence, threshold;
     double temperature; /* of probabilities; 0: none */
+    double *thresholds; /* classes: where decisions are made, in the place of threshold; NULL: there */
 };
 
 /* An empty head with room for its numbers: names are copied; reps have room for rep_count, names NULL. */
@@ -62,9 +63,11 @@ tn_status tnp_head_add_sources(tn_ctx *ctx, tn_head *head, size_t count);
 /* Room for lambda, alpha, beta; for means and scales (0 and 1). */
 tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *head);
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *head);
+/* Room for thresholds (the head's one). */
+tn_status tnp_head_add_thresholds(tn_ctx *ctx, tn_head *head);
 /* Room for the centre (zeros). */
 tn_status tnp_head_add_centre(tn_ctx *ctx, tn_head *head);
-/* A head is finished: TN_ERR_NUMERIC where one of its weights, intercepts, its threshold or its temperature is no
+/* A head is finished: TN_ERR_NUMERIC where one of its weights, intercepts, its thresholds or its temperature is no
  * finite number. */
 tn_status tnp_head_check(tn_ctx *ctx, const tn_head *head);
 /* out (classes): intercepts of columns that are not centred, bias - weight centre, in double and then rounded. False:

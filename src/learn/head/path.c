@@ -11,9 +11,9 @@
  *
  * Where the best is the last value the path goes on to C s^2 = HIGHEST, where it is the first it goes on below, to
  * LOWEST. It ends early at C when the last two values or more, and all above a tenth of C, are clearly worse than the
- * best: paired with it, unit by unit, by more than a standard error. Units are rows of many classes, right or wrong; for labels the folds, or PARTS
- * of the rows where there is one fold. Below C s^2 = 1 the path never ends: a model that is yet to learn says little
- * about the one that has.
+ * best: paired with it, unit by unit, by more than a standard error. Units are the rows of a multi-class task, right or
+ * wrong; for labels the folds, or PARTS of the rows where there is one fold. Below C s^2 = 1 the path never ends: a
+ * model that is yet to learn says little about the one that has.
  *
  * Models are trained to the gap that the options ask for, below C s^2 = 1 to that part of it: there weights change the
  * objective by about that part only, and a model that is close by its objective may be any.
@@ -36,7 +36,6 @@ static const double FIRST = 0.01, LOWEST = 1e-6, HIGHEST = 1e6; /* of C s^2 */
 static const double LEARNED = 1;                                /* of C s^2: what falls from here on has fallen */
 static const double APART = 10;                                 /* factor of C over which all must be clearly worse */
 static const double LEAST_GAP = 1e-7;
-static const double FARTHEST = 2;                         /* steps that one step foretells */
 static const double LEAST_COST = 1e-30, MOST_COST = 1e30; /* bounds of the option */
 
 /* ---- the grid ---- */
@@ -139,7 +138,7 @@ typedef struct walk {
     tnp_measure_fn measure;
     void *arg;
     tnp_cross *cross;
-    float *w, *best_w, *before;              /* (columns, dim + 1): of this C, the best, the C before; NULL for svm */
+    float *w, *best_w, *before;              /* (columns, dim + 1): of this C; of the best; of the C before this */
     float *now, *part, *scores;              /* (rows, classes): of this C; scratch; of the best */
     size_t *rows, size, weights, unit_count; /* rows: scratch; numbers of a score array, of a weight array */
     double *unit, *best_unit;                /* unit_count: right or wrong, or the quality of a part */
@@ -304,17 +303,16 @@ static tn_status tell(tn_ctx *ctx, const walk *job, tnp_share whole, size_t g)
     return tnp_progress_step(ctx, whole, text, tnp_min(g, planned - 1), planned);
 }
 
-/* Weights of logistic regression go along log C so smoothly that the step before foretells the next: a third of the
- * rounds are left. */
-static void look_ahead(const walk *job, size_t g)
+/* Where value g starts: on the line through the last two solutions, in log C. It is half the work of starting from the
+ * last one, for weights bend little from rung to rung. */
+static void start_ahead(const walk *job, size_t g)
 {
-    const double *grid = job->cross->grid;
-    bool known = g >= 2 && grid[g - 1] > grid[g - 2];
-    double by = known ? fmin(log(grid[g] / grid[g - 1]) / log(grid[g - 1] / grid[g - 2]), FARTHEST) : 0;
-    for (size_t i = 0; job->before && i < job->weights; ++i) {
-        float now = job->w[i];
-        job->w[i] += (float)by * (now - job->before[i]);
-        job->before[i] = now;
+    const double *c = job->cross->grid;
+    double ahead = g >= 2 ? fmin(log(c[g] / c[g - 1]) / log(c[g - 1] / c[g - 2]), 1) : 0;
+    for (size_t i = 0; i < job->weights; ++i) {
+        float last = job->w[i];
+        job->w[i] += isfinite(ahead) ? (float)ahead * (last - job->before[i]) : 0;
+        job->before[i] = last;
     }
 }
 
@@ -332,7 +330,7 @@ static tn_status walk_up(tn_ctx *ctx, walk *job, tnp_share whole)
             c->grid[g] = next;
         }
         TN_TRY(tell(ctx, job, whole, g));
-        look_ahead(job, g);
+        start_ahead(job, g);
         TN_TRY(try_cost(ctx, job, g));
         account(job, g, &over);
     }
@@ -420,8 +418,7 @@ tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *ju
     if (cross->scale == 0)
         TN_TRY(find_scale(ctx, l, &cross->scale));
     TN_TRY(tnp_alloc_raw(ctx, job.weights, sizeof *job.best_w, &job.best_w));
-    if (l->logistic)
-        TN_TRY(tnp_alloc(ctx, job.weights, sizeof *job.before, &job.before));
+    TN_TRY(tnp_alloc(ctx, job.weights, sizeof *job.before, &job.before));
     TN_TRY(tnp_alloc_raw(ctx, job.size, sizeof *job.now, &job.now));
     TN_TRY(tnp_alloc_raw(ctx, job.size, sizeof *job.part, &job.part));
     TN_TRY(tnp_alloc(ctx, rows, sizeof *job.rows, &job.rows));

@@ -4,7 +4,7 @@
 # before any work, without the others it works.
 . "$HERE/lib.sh"
 cp "$DEMO/darknet.train.npy" x.npy
-"$TENON" fit x.npy --labels "$DEMO/labels.train.txt" --loo 0 -o h.safetensors >/dev/null || exit
+"$TENON" fit --method evidence x.npy --labels "$DEMO/labels.train.txt" --loo 0 -o h.safetensors >/dev/null || exit
 "$TENON" predict h.safetensors x.npy --scores s.npy >&- 2>err.txt
 echo "exit $?: $(cat err.txt)"
 [ -e s.npy ] && echo "s.npy is there"

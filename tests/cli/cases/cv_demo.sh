@@ -6,8 +6,8 @@
 cp "$DEMO"/{mobilenetv2,darknet}.train.npy "$DEMO"/labels.train.txt .
 cv() { "$TENON" cv mobilenetv2.train.npy darknet.train.npy --labels labels.train.txt "$@"; }
 words() { sed -E 's/-?[0-9]+(\.[0-9]+)?(e[-+]?[0-9]+)?/#/g; s/ +/ /g'; }
-cv --against svm --C 0.3 --scores held.npy | words
-cv --against svm --C 0.3 --repeats 2 --json >two.json || exit
+cv --method evidence --against svm --C 0.3 --scores held.npy | words
+cv --method evidence --against svm --C 0.3 --repeats 2 --json >two.json || exit
 for key in command task rows classes folds repeats methods method metric mean se folds seconds selected C metrics comparison against difference t df p; do
     grep -q "\"$key\":" two.json || echo "no $key"
 done

@@ -17,11 +17,11 @@ cv --groups nowhere.txt
 cv --fold-file two.txt --folds 3
 cv --fold-file two.txt --groups two.txt
 cv --fold-file two.txt --repeats 2
-cv --against evidence
+cv --method evidence --against evidence
 cv --against lasso | sed 's|expected none.*|expected a method|'
 cv --C 10
 cv --against svm --tune
-cv --inner-folds 3
+cv --method evidence --inner-folds 3
 cv --checkpoint c.safetensors --method pa
 cv --method pa --valid darknet.train.npy
 cv --scores labels.train.txt

@@ -22,7 +22,7 @@ for method in evidence ridge-cv svm svm-cv logistic pa arow scw; do
         between "$right" 0.85 1 || echo "$method $normalize: accuracy $right"
     done
 done
-"$TENON" fit x.npy --labels labels.txt --normalize none -o h.safetensors --json >fit.json
+"$TENON" fit --method evidence x.npy --labels labels.txt --normalize none -o h.safetensors --json >fit.json
 loo=$(number loo_accuracy <fit.json)
 right=$("$TENON" eval h.safetensors x.npy --labels labels.txt --json | number accuracy)
 between "$right" "$(awk "BEGIN { print $loo - 0.03 }")" "$(awk "BEGIN { print $loo + 0.08 }")" || echo "fit says $loo, eval $right"

@@ -13,15 +13,16 @@ good() {
         grep -o '"accuracy":[0-9.]*' | head -1 | awk -F: '{ print ($2 > 0.5 ? "right about most rows" : "bad: " $2) }'
 }
 few 1
-for how in "" "--lambda per-class" "--lambda gcv" "--lambda 1e9" "--method svm-cv"; do
+for how in "" "--method evidence" "--method evidence --lambda per-class" "--method evidence --lambda gcv" \
+    "--method evidence --lambda 1e9" "--method svm-cv"; do
     echo "one row: $how"
     fit $how | words
     good
 done
-fit --json | grep -o '"loo_accuracy":null\|"class_means":[0-9.]*\|"temperature":null\|"[a-z_]*_note":"[^"]*"\|"single_row_classes":[0-9]*'
+fit --method evidence --json | grep -o '"loo_accuracy":null\|"class_means":[0-9.]*\|"temperature":null\|"[a-z_]*_note":"[^"]*"\|"single_row_classes":[0-9]*'
 fit --calibrate yes
 echo "exit $?"
 few 2
 echo "two rows"
-fit | words
+fit --method evidence | words
 good

@@ -4,7 +4,7 @@
 # old file stays, and nothing else is left.
 . "$HERE/lib.sh"
 cp "$DEMO"/darknet.train.npy "$DEMO"/labels.train.txt .
-"$TENON" fit darknet.train.npy --labels labels.train.txt -o h.safetensors >/dev/null || exit
+"$TENON" fit --method evidence darknet.train.npy --labels labels.train.txt -o h.safetensors >/dev/null || exit
 cp h.safetensors old.safetensors
 ls -A | sort >../before
 (

@@ -8,7 +8,7 @@ clean() { [ "$(tr -d '\n -~' | wc -c)" = 0 ] && echo clean || echo "raw bytes"; 
 cp "$DEMO/darknet.train.npy" x.npy
 # A class that colours the terminal, one with a C1 control.
 awk '{ print NR % 3 == 0 ? "\033[31mred" : NR % 3 == 1 ? "\302\233c1" : "abcde" }' "$DEMO/labels.train.txt" >y.txt
-"$TENON" fit x.npy --labels y.txt --lambda 1 -o h.safetensors --loo 0 >/dev/null || exit
+"$TENON" fit --method evidence x.npy --labels y.txt --lambda 1 -o h.safetensors --loo 0 >/dev/null || exit
 # abcde becomes b, a line end, b: the same number of bytes in the file.
 LC_ALL=C sed 's/abcde/b\\\\nb/' h.safetensors >odd.safetensors
 "$TENON" predict odd.safetensors x.npy >lines
@@ -35,6 +35,6 @@ awk 'NR == 2 { print $2 }' odd.txt
 try info "$name" | tail -n +3
 cp x.npy "$name.npy"
 "$TENON" info "$name.npy" | head -n 1
-"$TENON" fit "$name.npy" --labels y.txt --lambda 1 --loo 0 --progress -o "$name.safetensors" 2>&1 | tr '\r' '\n' | sed 's/\x1b\[K//g' | clean
+"$TENON" fit --method evidence "$name.npy" --labels y.txt --lambda 1 --loo 0 --progress -o "$name.safetensors" 2>&1 | tr '\r' '\n' | sed 's/\x1b\[K//g' | clean
 # Metadata are UTF-8: what became of the byte that is not does not matter here.
 "$TENON" info "$name.safetensors" | LC_ALL=C sed -n '/representations/ { s/\xef\xbf\xbd\|\\xff//; p }'

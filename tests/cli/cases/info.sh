@@ -8,7 +8,7 @@ cp "$DEMO"/{darknet.train.npy,labels.train.txt} .
 try info small.npy
 try info small.npy classes.npy --json
 try info darknet.train.npy labels.train.txt | grep -v norms
-"$TENON" fit darknet.train.npy --labels labels.train.txt -o h.safetensors --loo 0 >/dev/null || exit
+"$TENON" fit --method evidence darknet.train.npy --labels labels.train.txt -o h.safetensors --loo 0 >/dev/null || exit
 "$TENON" info h.safetensors | grep -E '^[^ ]|^  (classes|representations|method|probabilities) '
 "$TENON" info h.safetensors --json | sed 's/"options":.*//' | grep -oE '"(path|kind|task|method|dim|name|normalize|C|temperature)":("[^"]*"|[0-9]+|null)'
 { head -c 300 h.safetensors; } >cut.safetensors

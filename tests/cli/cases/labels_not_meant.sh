@@ -7,7 +7,7 @@ cp "$DEMO/darknet.train.npy" x.npy
 cp "$DEMO/labels.train.txt" y.txt
 fit() { # labels, options: everything but the result
     echo "\$ tenon fit x.npy --labels $* -o h.safetensors"
-    "$TENON" fit x.npy --labels "$@" -o h.safetensors --quiet --loo 0 >/dev/null
+    "$TENON" fit --method evidence x.npy --labels "$@" -o h.safetensors --quiet --loo 0 >/dev/null
     echo "exit $?"
 } 2>&1
 exec 2>&1

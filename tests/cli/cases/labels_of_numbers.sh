@@ -7,8 +7,8 @@ cp "$DEMO/labels.train.txt" y.txt
 sort -u y.txt >names.txt
 awk 'NR == FNR { at[$1] = NR - 1; next } { print at[$1] }' names.txt y.txt >n.txt
 # The same head whether the names are in the labels or beside them.
-"$TENON" fit x.npy --labels y.txt --loo 0 -o a.safetensors >/dev/null
-"$TENON" fit x.npy --labels n.txt --classes names.txt --loo 0 -o b.safetensors >/dev/null
+"$TENON" fit --method evidence x.npy --labels y.txt --loo 0 -o a.safetensors >/dev/null
+"$TENON" fit --method evidence x.npy --labels n.txt --classes names.txt --loo 0 -o b.safetensors >/dev/null
 "$TENON" predict a.safetensors x.npy >a.txt
 "$TENON" predict b.safetensors x.npy | cmp - a.txt && echo "the same classes"
 "$TENON" eval a.safetensors x.npy --labels n.txt --classes names.txt | grep accuracy >e.txt

@@ -3,7 +3,7 @@
 # Reference: known beforehand. Two labels a row: the lines of a prediction are sets, and they are a label file again.
 . "$HERE/lib.sh"
 awk '{ print (NR % 3 == 0) ? $1 : $1 "|" ((substr($1, 1, 1) < "d") ? "early" : "late") }' "$DEMO/labels.train.txt" >y.txt
-"$TENON" fit "$DEMO/mobilenetv2.train.npy" --labels y.txt -o h.safetensors --json >f.json || exit
+"$TENON" fit --method evidence "$DEMO/mobilenetv2.train.npy" --labels y.txt -o h.safetensors --json >f.json || exit
 grep -o '"task":"[a-z]*"' f.json
 "$TENON" predict h.safetensors "$DEMO/mobilenetv2.train.npy" >p.txt || exit
 wc -l <p.txt

@@ -8,7 +8,7 @@ size=$(stat -c %s "$DEMO/darknet.train.npy")
 cp "$DEMO/labels.train.txt" .
 try rank darknet.npy --labels labels.train.txt
 "$TENON" rank darknet.npy --labels labels.train.txt --nan drop --json | grep -oE '"(rows|rows_left_out)":[0-9]+'
-"$TENON" fit darknet.npy --labels labels.train.txt --nan drop -o h.safetensors >/dev/null || exit
+"$TENON" fit --method evidence darknet.npy --labels labels.train.txt --nan drop -o h.safetensors >/dev/null || exit
 try predict h.safetensors darknet.npy | tail -n 2
 "$TENON" predict h.safetensors darknet.npy --nan drop | head -n 1 | wc -w
 "$TENON" predict h.safetensors darknet.npy --nan drop --json | grep -o '"labels":\[null,"'

@@ -7,7 +7,7 @@ name=$(printf 'r\xe9p\xff')
 cp "$DEMO/darknet.train.npy" "$name.train.npy"
 cp "$DEMO/darknet.test.npy" "$name.test.npy"
 cp "$DEMO/labels.train.txt" "$name.txt"
-"$TENON" fit "$name.train.npy" --labels "$name.txt" --json -o "$name.safetensors" >fit.json || exit
+"$TENON" fit --method evidence "$name.train.npy" --labels "$name.txt" --json -o "$name.safetensors" >fit.json || exit
 "$TENON" predict "$name.safetensors" "$name.test.npy" | wc -l
 "$TENON" info --json "$name.safetensors" >info.json || exit
 "$TENON" rank "$name.train.npy" --labels "$name.txt" --json >rank.json || exit
@@ -15,5 +15,5 @@ cp "$DEMO/labels.train.txt" "$name.txt"
 echo "exit $?"
 cat fit.json info.json rank.json | iconv -f utf-8 -t utf-8 >/dev/null && echo "UTF-8"
 grep -o '"name":"[^"]*"' info.json
-"$TENON" fit "$name=$DEMO/darknet.train.npy" --labels "$name.txt" -o other.safetensors >/dev/null || exit
+"$TENON" fit --method evidence "$name=$DEMO/darknet.train.npy" --labels "$name.txt" -o other.safetensors >/dev/null || exit
 "$TENON" predict other.safetensors "$name.test.npy" | wc -l

@@ -4,12 +4,16 @@
 . "$HERE/lib.sh"
 cp "$DEMO"/darknet.train.npy "$DEMO"/squeezenet.train.npy "$DEMO"/labels.train.txt .
 fit() { try fit darknet.train.npy --labels labels.train.txt -o h.safetensors "$@"; }
-for option in '--C 5' '--C 1' '--loss hinge' '--mean-cost yes' '--penalise-bias no' '--gap 1e-3' '--max-passes 5' '--folds 3' \
+for option in '--C 5' '--C 1' '--loss hinge' '--mean-cost yes' '--penalise-bias no' '--gap 1e-3' '--max-passes 5' '--lambda 3' \
     '--grid 1,2' '--epochs 3' '--eta 0.8' '--multiclass mul' '--average' '--no-average' '--shuffle no' '--ratio 3' \
     '--patience 2' '--tune' '--checkpoint c.ckpt' '--valid darknet.train.npy' '--valid-labels labels.train.txt' \
     '--from h.safetensors'; do
     fit $option
 done
+fit --method evidence --folds 3
+fit --method evidence --budget 3
+fit --method svm --threshold f1
+fit --threshold f1
 fit --method ridge-cv --lambda 3
 fit --method ridge-cv --C 3
 for option in '--lambda 3' '--folds 3' '--grid 1' '--epochs 3' '--optimizer em' '--start 1' '--tolerance 1e-3' '--loo 100' '--signed split'; do

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 # Reference: the size of a float32 .npy of 405 x 20, and agreement: every way to ask for predictions says the same: the first of --top, the line, the JSON, the largest score.
 head_of() { "$TENON" predict h.safetensors "$DEMO"/*.test.npy "$@"; }
-"$TENON" fit "$DEMO"/*.train.npy --labels "$DEMO/labels.train.txt" -o h.safetensors --quiet >/dev/null || exit
+"$TENON" fit --method evidence "$DEMO"/*.train.npy --labels "$DEMO/labels.train.txt" -o h.safetensors --quiet >/dev/null || exit
 head_of >lines || exit
 head_of --top 3 --scores s.npy >top || exit
 wc -l <lines

@@ -3,11 +3,11 @@
 # Probabilities that are not there are refused before anything is printed or written.
 . "$HERE/lib.sh"
 cp "$DEMO"/darknet.t*.npy "$DEMO"/labels.*.txt .
-"$TENON" fit darknet.train.npy --labels labels.train.txt --calibrate no -o ridge.safetensors >/dev/null || exit
+"$TENON" fit --method evidence darknet.train.npy --labels labels.train.txt --calibrate no -o ridge.safetensors >/dev/null || exit
 "$TENON" fit darknet.train.npy --labels labels.train.txt --method svm -o svm.safetensors >/dev/null || exit
 "$TENON" fit darknet.train.npy --labels labels.train.txt --method svm --calibrate yes --folds 2 -o yes.safetensors >/dev/null || exit
 { npy_header '<f4' 300 1; for i in $(seq 150); do printf '\0\0\x80\x3f\0\0\0\x40'; done; } >y.npy
-"$TENON" fit darknet.train.npy --labels y.npy --task regression -o line.safetensors >/dev/null || exit
+"$TENON" fit --method evidence darknet.train.npy --labels y.npy --task regression -o line.safetensors >/dev/null || exit
 try predict ridge.safetensors darknet.test.npy --proba
 try predict svm.safetensors darknet.test.npy --proba --scores p.npy
 try predict svm.safetensors darknet.test.npy --proba --json

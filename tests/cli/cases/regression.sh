@@ -10,7 +10,7 @@ row_y() { # -1, 2, 5, 8
 }
 { npy_header '<f4' 8 1; for i in 0 1 2 3 3 2 1 0; do float_bytes $i; done; } >x.npy
 { npy_header '<f4' 8 1; for i in 0 1 2 3 3 2 1 0; do row_y $i; done; } >y.npy
-"$TENON" fit x.npy --labels y.npy --task regression --normalize none --lambda 1e-9 -o h.safetensors >/dev/null || exit
+"$TENON" fit --method evidence x.npy --labels y.npy --task regression --normalize none --lambda 1e-9 -o h.safetensors >/dev/null || exit
 "$TENON" predict h.safetensors x.npy | awk '{ printf "%.4f\n", $1 }'
 r2=$("$TENON" eval h.safetensors x.npy --labels y.npy --json | number r2)
 between "$r2" 0.999999 1 || echo "r2 $r2"

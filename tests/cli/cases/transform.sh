@@ -16,7 +16,7 @@ awk -v a="$(evidence --transform hellinger)" -v b="$(evidence --normalize root)"
     'BEGIN { print (a - b) ^ 2 < 1e-6 ? "hellinger is root" : a " " b }'
 
 for map in hellinger chi2 intersection js; do
-    "$TENON" fit darknet.train.npy --labels labels.train.txt --transform $map -o $map.safetensors --json >f.json || exit
+    "$TENON" fit --method evidence darknet.train.npy --labels labels.train.txt --transform $map -o $map.safetensors --json >f.json || exit
     grep -o '"selected":[^]]*]' f.json
     "$TENON" info $map.safetensors --json | grep -o '"dim":128,"normalize":"l2","transform":"[^"]*","width":[0-9]*'
     "$TENON" predict $map.safetensors darknet.test.npy >$map.txt
@@ -26,11 +26,11 @@ for map in hellinger chi2 intersection js; do
     paste labels.test.txt $map.txt | awk -v a="$accuracy" '{ n += $1 == $2 } END { print (n / NR - a) ^ 2 < 1e-6 ? "as told" : n / NR " " a }'
 done
 "$TENON" info chi2.safetensors | grep representations
-"$TENON" fit darknet.train.npy --labels labels.train.txt --normalize root -o root.safetensors >/dev/null || exit
+"$TENON" fit --method evidence darknet.train.npy --labels labels.train.txt --normalize root -o root.safetensors >/dev/null || exit
 "$TENON" predict root.safetensors darknet.test.npy | cmp - hellinger.txt && echo "the same classes"
 
 # Several maps in one head, and an online learner that goes on from its own.
-"$TENON" fit darknet.train.npy --labels labels.train.txt --transform none,chi2 --signed split --select all -o both.safetensors >/dev/null || exit
+"$TENON" fit --method evidence darknet.train.npy --labels labels.train.txt --transform none,chi2 --signed split --select all -o both.safetensors >/dev/null || exit
 "$TENON" info both.safetensors --json | grep -o '"representations":[^]]*]'
 "$TENON" eval both.safetensors darknet.test.npy --labels labels.test.txt --json >e.json
 between "$(number accuracy <e.json)" 0.6 1 || echo "both: accuracy $(number accuracy <e.json)"

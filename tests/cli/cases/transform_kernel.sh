@@ -17,8 +17,8 @@ for file in same.kernel other/same.other js.kernel; do identity >$file; done
 grep -o '"name":"[^"]*","transform":"[^"]*","dim":[0-9]*' r.json | sort
 grep -o '"name":"darknet\(+same\)*".*' r.json | tr '{' '\n' | grep -v chi2 | grep -o '"log_evidence":[^,]*' | cut -d: -f2 |
     awk 'NR == 1 { first = $1 } END { print NR, ($1 - first) ^ 2 < 1e-4 ? "the same evidence" : first " " $1 }'
-"$TENON" fit darknet.train.npy --labels labels.train.txt --transform same.kernel -o same.safetensors >/dev/null || exit
-"$TENON" fit darknet.train.npy --labels labels.train.txt -o plain.safetensors >/dev/null || exit
+"$TENON" fit --method evidence darknet.train.npy --labels labels.train.txt --transform same.kernel -o same.safetensors >/dev/null || exit
+"$TENON" fit --method evidence darknet.train.npy --labels labels.train.txt -o plain.safetensors >/dev/null || exit
 rm same.kernel
 "$TENON" info same.safetensors | grep representations
 for head in same plain; do "$TENON" predict $head.safetensors darknet.test.npy >$head.txt || exit; done

@@ -5,7 +5,7 @@
 . "$HERE/lib.sh"
 cp "$DEMO"/darknet.train.npy x.npy
 cp "$DEMO"/labels.train.txt y.txt
-"$TENON" fit x.npy --labels y.txt --loo 0 -o h.safetensors >/dev/null || exit
+"$TENON" fit --method evidence x.npy --labels y.txt --loo 0 -o h.safetensors >/dev/null || exit
 "$TENON" kernel learn --data x.npy y.txt --gap 1 -o k.safetensors >/dev/null || exit
 "$TENON" pq train x.npy --iterations 2 -o q.safetensors >/dev/null || exit
 # Order.
