@@ -248,7 +248,11 @@ static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
     size_t kept = folds || cv ? 4 * (3 * rows * k + columns * (dim + 1) + path) : 0;
     method = tnp_linear_method_for(ctx, learn, method, rows, dim, columns, kept);
     *gram = method == TNP_BY_GRAM;
-    return tnp_linear_bytes(rows, dim, method == TNP_BY_SOFTMAX ? k : columns, method) + kept;
+    columns = method == TNP_BY_SOFTMAX ? k : columns;
+    size_t need = tnp_linear_bytes(rows, dim, columns, method) + kept,
+           more = tnp_linear_more_bytes(rows, dim, columns, method);
+    size_t block = tnp_design_block_rows(rows, dim) * dim * sizeof(float);
+    return need + more + block <= tnp_budget_left(ctx) ? need + more : need;
 }
 
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)

@@ -132,12 +132,33 @@ static void a_path_ends_where_cold_starts_do(void **state)
     problem_free(&p);
 }
 
+/* Blocks are for budgets that have room for them; without, the optimum is reached by more products. */
+static void no_room_for_blocks(void **state)
+{
+    (void)state;
+    enum { K = 6, N = 200, D = 60 };
+    size_t products[2];
+    for (int more = 0; more < 2; ++more) {
+        problem p = problem_of(REF_NOISE, N, D, K);
+        float *w = ref_alloc(K * (D + 1), sizeof *w);
+        size_t room = tnp_softmax_bytes(N, D, K) + (more ? tnp_softmax_more_bytes(N, D, K) : 0);
+        tn_ctx_set_memory(test_ctx, tn_ctx_memory_now(test_ctx) + room);
+        answer a = solve(&p, 30, 1e-2, w);
+        tn_ctx_set_memory(test_ctx, 0);
+        products[more] = a.info.products;
+        free(w);
+        problem_free(&p);
+    }
+    assert_true(products[0] != products[1]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_costs_reach_the_optimum),
         cmocka_unit_test(many_classes_end_where_newton_does),
         cmocka_unit_test(a_path_ends_where_cold_starts_do),
+        cmocka_unit_test(no_room_for_blocks),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -531,6 +531,11 @@ size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_meth
     return tnp_dual_bytes(rows, dim, columns, method == TNP_BY_GRAM);
 }
 
+size_t tnp_linear_more_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method)
+{
+    return method == TNP_BY_SOFTMAX ? tnp_softmax_more_bytes(rows, dim, columns) : 0;
+}
+
 tnp_linear_method tnp_linear_method_of(const tnp_learn_options *options, bool logistic, bool bias, tn_task task)
 {
     if (logistic)

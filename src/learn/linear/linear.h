@@ -50,5 +50,7 @@ tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tnp_learn_optio
                                         size_t rows, size_t dim, size_t columns, size_t besides);
 /* Bytes that a training of these columns needs besides the design. */
 size_t tnp_linear_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method);
+/* And how many more make it faster. */
+size_t tnp_linear_more_bytes(size_t rows, size_t dim, size_t columns, tnp_linear_method method);
 
 #endif

@@ -61,6 +61,7 @@ typedef struct solver {
     float *ds[KEPT], *dg[KEPT]; /* (k, width): changes of w and g, a ring */
     double curve[KEPT];         /* ds'dg */
     size_t pairs, newest;       /* how many are kept, and where the last one is */
+    size_t slots;               /* of the ring that have memory */
     double *dot, *sums;         /* k; 1 + 2 k: of the loss's derivatives, the intercepts' slopes first */
     tnp_softmax_range sample;   /* rows on which steps are searched */
     const float *x_sample;      /* they, x_stride apart */
@@ -222,6 +223,7 @@ static tn_status begin_pair(solver *v, size_t at)
     if (!v->ds[at]) {
         TN_TRY(tnp_alloc_raw(v->ctx, weights, sizeof(float), &v->ds[at]));
         TN_TRY(tnp_alloc_raw(v->ctx, weights, sizeof(float), &v->dg[at]));
+        ++v->slots;
     }
     memcpy(v->ds[at], v->w, weights * sizeof *v->w);
     memcpy(v->dg[at], v->g, weights * sizeof *v->g);
@@ -380,12 +382,20 @@ done:
 
 /* ---- the whole ---- */
 
+static size_t certificate_bytes(size_t dim, size_t k)
+{
+    return tnp_max(tnp_certify_softmax_bytes(dim, k), tnp_probe_bytes(dim, k));
+}
+
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
 {
-    return 4 * k * (2 * rows + (2 + 2 * KEPT) * (dim + 1)) +
-           4 * (tnp_min(SAMPLE, rows) + tnp_min(tnp_max(SAMPLE, 16 * k), rows)) * (dim + 2) + 8 * (1 + 3 * k) +
-           tnp_softmax_rows_bytes(rows, k) + tnp_blocks_bytes(rows, dim, k) + tnp_coarse_bytes(rows, dim, k) +
-           tnp_max(tnp_certify_softmax_bytes(dim, k), tnp_probe_bytes(dim, k));
+    return 4 * k * (rows + (2 + 2 * KEPT) * (dim + 1)) + 4 * tnp_min(SAMPLE, rows) * (dim + 2) + 8 * (1 + 3 * k) +
+           tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) + certificate_bytes(dim, k);
+}
+
+size_t tnp_softmax_more_bytes(size_t rows, size_t dim, size_t k)
+{
+    return 4 * rows * k + 4 * tnp_min(tnp_max(SAMPLE, 16 * k), rows) * (dim + 2) + tnp_blocks_bytes(rows, dim, k);
 }
 
 /* Every n-th row, n such that they are at most SAMPLE and fit the array of a direction's scores. */
@@ -408,12 +418,12 @@ static size_t heavy_rows(const solver *v)
     return v->x_kept ? tnp_min(v->x->rows, tnp_max(SAMPLE, 16 * v->k)) : v->x->rows;
 }
 
-/* Besides what the rows themselves need. */
+/* What is yet to be taken when steps are by the blocks. */
 static size_t heavy_bytes(const solver *v)
 {
     size_t rows = v->x->rows, dim = v->x->dim, used = heavy_rows(v);
-    return 4 * v->k * (rows + 2 * KEPT * (dim + 1)) + tnp_blocks_bytes(used, dim, v->k) +
-           (v->x_kept ? used * (4 * dim + 8) : 0);
+    return 4 * v->k * (rows + 2 * (KEPT - v->slots) * (dim + 1)) + tnp_blocks_bytes(used, dim, v->k) +
+           certificate_bytes(dim, v->k) + (v->x_kept ? used * (4 * dim + 8) : 0);
 }
 
 /* From now on steps are by the blocks, which are made of all rows where they are at hand, else of a copy of some. */

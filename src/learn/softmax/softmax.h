@@ -12,7 +12,8 @@
  * tnp_newton_solve, for the whole. */
 tn_status tnp_softmax_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, const tnp_newton_options *options,
                             float *w, double *objective, double *gap, tnp_newton_info *info);
-/* Bytes that a solve needs besides the rows. */
+/* Bytes that a solve needs besides the rows; and how many more it takes where C is large and the budget has them. */
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t classes);
+size_t tnp_softmax_more_bytes(size_t rows, size_t dim, size_t classes);
 
 #endif
