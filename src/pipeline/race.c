@@ -9,7 +9,7 @@
  * for. Of very many rows a sample is raced, and only by methods whose head on all rows is worth its time.
  *
  * Who wins? Differences between the better heads are a point or two, and as large as what chance makes of some hundred
- * rows: whoever takes the largest figure takes the luckiest (docs/results/heads.md: 0.6 points below the head of the
+ * rows: whoever takes the largest figure takes the luckiest (docs/results/heads.md: 0.7 points below the head of the
  * evidence with 2 rows per class). So heads that rows cannot tell apart are not chosen between: those of the members of
  * the blend (evidence, logistic, svm) that do not trail are put together,
  *
