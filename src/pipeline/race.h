@@ -82,7 +82,7 @@ void tnp_take_scores(const tnp_course *course, const tnp_round *round, const flo
 
 /* ---- race.c ---- */
 
-enum { TNP_MEMBERS = 3 }; /* of a blend, at most */
+enum { TNP_MEMBERS = 4 }; /* of a blend, at most */
 
 typedef struct tnp_race {
     tnp_course *course;

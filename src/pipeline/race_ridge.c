@@ -51,7 +51,7 @@ tn_status tnp_hold_out_evidence(tn_ctx *ctx, tnp_course *course, const tnp_round
  * many; without one about the largest eigenvalue. */
 static tn_status search_lambda(tn_ctx *ctx, tnp_course *course, const tnp_round *round, double *lambda)
 {
-    enum { COUNT = 9, MIDDLE = 5 };
+    enum { COUNT = 11, MIDDLE = 6 }; /* that of the evidence may be too large as well as too small */
     tn_status st = TN_OK;
     const tnp_chosen *c = course->chosen;
     const tnp_ridge *ridge = c->ridge;
