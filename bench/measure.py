@@ -96,7 +96,7 @@ def compile_with_objects(name, program, directory, more=()):
     if not objects:
         sys.exit(f"bench: the objects of {program} are not beside it: run make first")
     include = [f"-I{HERE.parent / folder}" for folder in ("src", "include")]
-    return compile_program(name, directory, [*include, *objects, *more], ("openblas", "jansson", "zlib"))
+    return compile_program(name, directory, [*include, *objects, *more], ("openblas", "jansson", "libjpeg", "libpng", "zlib"))
 
 
 def cached(path):

@@ -14,6 +14,8 @@ from ._options import method_words
 ORDER = {"check_sample_weights_invariance":
          "the result is within a certified distance of the optimum, and where there goes by the order of the rows"}
 
+FOLDS = {"check_sample_weights_invariance": "method auto races on folds, and rows are dealt to them in their order"}
+
 
 class TenonClassifier(HeadClassifier):
     """The head of `tenon fit`, by any method.
@@ -65,6 +67,8 @@ class TenonClassifier(HeadClassifier):
     >>> TenonClassifier("svm", options={"C": 0.1}).fit(X, y).coef_.shape
     (3, 8)
     """
+
+    _expected_failures = FOLDS
 
     def __init__(self, method: str = "auto", *, select: str = "greedy", feature_map: Any = "none", signed: str = "odd",
                  normalize: Any = "l2", nan: str = "error", calibrate: str = "auto", class_weight: Any = None,

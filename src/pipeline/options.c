@@ -101,8 +101,9 @@ static const tnp_options_kind map_kind = {
 tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out)
 {
     static const tnp_options_kind *const kinds[] = {
-        &rank_kind,   &fit_kind,          &cv_kind,           &transfer_kind,              &map_kind,
-        &tnp_pq_kind, &tnp_evidence_kind, &tnp_describe_kind, &tnp_encoder_kind_of_options};
+        &rank_kind,         &fit_kind,          &cv_kind,
+        &transfer_kind,     &map_kind,          &tnp_pq_kind,
+        &tnp_evidence_kind, &tnp_describe_kind, &tnp_encoder_kind_of_options};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
         if (strcmp(kinds[i]->name, call) == 0)
             return tnp_options_new(ctx, kinds[i], out);

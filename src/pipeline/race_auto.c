@@ -211,6 +211,21 @@ static bool ran_out(tn_status st)
     return st == TN_ERR_INTERRUPTED || st == TN_ERR_BUDGET || st == TN_ERR_MEMORY || st == TN_ERR_UNSUPPORTED;
 }
 
+/* Of an interrupt only the first one with a budget, which it spends. */
+static bool may_fall_back(tn_ctx *ctx, const tnp_chosen *c)
+{
+    bool cancelled = tnp_was_cancelled(ctx);
+    if (cancelled && (!(c->options->budget > 0) || c->info->interrupted))
+        return false;
+    if (cancelled)
+        tn_ctx_reset(ctx);
+    c->info->interrupted |= cancelled;
+    c->info->tried_note = cancelled
+                              ? "it was interrupted while the winner was trained: this is the head of the evidence"
+                              : "the winner's head ran out of time or memory: this is the head of the evidence";
+    return true;
+}
+
 tn_status tnp_train_auto(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
 {
     tn_status st = TN_OK;
@@ -226,9 +241,8 @@ tn_status tnp_train_auto(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
         tnp_take_set(&sets[best], c);
     c->info->tried_note = sets[count - 1].race.note;
     st = finish(ctx, &sets[best], out);
-    if (ran_out(st) && !tnp_was_cancelled(ctx)) {
+    if (ran_out(st) && may_fall_back(ctx, c)) {
         tnp_set_deadline(ctx, 0);
-        c->info->tried_note = "the winner's head ran out of time or memory: this is the head of the evidence";
         st = fall_back(ctx, &sets[best], out);
     }
     TN_TRY(st);

@@ -59,6 +59,7 @@ static tn_status search_lambda(tn_ctx *ctx, tnp_course *course, const tnp_round 
     tnp_cross *cross = NULL;
     tnp_design *design = NULL;
     shared = isfinite(shared) ? shared : ridge->spectrum->largest;
+    shared = shared > 0 ? shared : 1; /* columns that never change: any lambda is as good */
     for (int i = 0; i < COUNT; ++i)
         grid[i] = ldexp(shared, 2 * (i - MIDDLE));
     TN_TRY(tnp_cross_new(ctx, grid, COUNT, round->folds, &cross));

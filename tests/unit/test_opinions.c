@@ -278,6 +278,7 @@ static void folds_equal_a_cross_validation(void **state)
             tn_cv_result *cv = NULL;
             double scores[N * K], unit[N], mean, se;
             tnp_cv_options_default(&opt);
+            opt.fit.method = TNP_METHOD_EVIDENCE;
             opt.fit.rank.loo = TNP_ALL;
             opt.folds = 5;
             opt.scores = true;

@@ -9,7 +9,7 @@ mkfifo bar
 "$TENON" fit big.npy --labels y.txt --budget 10000 --progress --threads 1 -o head.safetensors >said.txt 2>bar &
 program=$!
 # As soon as a second contender is in the race.
-tr '\r' '\n' <bar | { grep -q 'race: pa'; kill -INT $program; cat >/dev/null; }
+stdbuf -oL tr '\r' '\n' <bar | { grep -q 'race: pa'; kill -INT $program; cat >/dev/null; }
 wait $program
 echo "exit $?"
 grep -o 'Method auto: it was interrupted.*' said.txt
