@@ -11,6 +11,7 @@ import threading
 import numpy as np
 import pytest
 from conftest import small_problem
+from sklearn.base import clone
 
 from tenon import EvidenceClassifier, LinearSVMClassifier, LogisticClassifier
 
@@ -20,7 +21,7 @@ MODELS = (EvidenceClassifier(), LinearSVMClassifier(), LogisticClassifier())
 def work(seed):
     """Coefficients of some heads, for a problem that is large enough for threads and BLAS."""
     x, y = small_problem(300, 60, 5, seed)
-    return [model.fit(x, y).coef_ for model in MODELS]
+    return [clone(model).fit(x, y).coef_ for model in MODELS]  # an estimator of one's own: fit changes it
 
 
 def same(a, b):
