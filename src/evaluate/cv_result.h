@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Inside of a cross-validation's result: filled by pipeline/cv.c, printed by report/cv_out.c. */
+ * Inside of a cross-validation's result: filled by pipeline/cv/cv.c, printed by report/cv_out.c. */
 #ifndef TNP_CV_RESULT_H
 #define TNP_CV_RESULT_H
 

@@ -8,7 +8,7 @@
 #include "learn/head/folds.h"
 #include "learn/head/head.h"
 #include "options_of.h"
-#include "pipeline/race.h"
+#include "pipeline/race/race.h"
 #include "tenon/report.h"
 #include "tenon/store.h"
 

@@ -5,7 +5,7 @@
 #include "algebra/blas.h"
 #include "learn/online/online_search.h"
 #include "pipeline/online.h"
-#include "pipeline/race.h"
+#include "pipeline/race/race.h"
 #include "transform/feed.h"
 
 #include <string.h>

@@ -6,7 +6,7 @@
  *
  * With option budget the race ends in time, and what it has found by then is the head. A call that is cancelled ends the
  * race too: with a budget the head is the best so far, without one there is none. */
-#include "pipeline/race.h"
+#include "pipeline/race/race.h"
 #include "learn/head/folds.h"
 #include "learn/head/thresholds.h"
 

@@ -8,7 +8,7 @@
  * seed would make the second repeat of one seed the first of the next. */
 #include "learn/head/folds.h"
 #include "learn/head/group_folds.h"
-#include "pipeline/cv.h"
+#include "pipeline/cv/cv.h"
 
 #include <string.h>
 

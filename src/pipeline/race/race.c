@@ -18,7 +18,7 @@
  * with those that do trail but lower the log loss of the mean. That is a linear head again, and it is the head unless one
  * alone is better by more than BEHIND standard errors. The quality is accuracy: log loss, which was the other choice,
  * finds as good a head where there are many rows, and a worse one where there are few. */
-#include "pipeline/race.h"
+#include "pipeline/race/race.h"
 #include "base/text.h"
 #include "learn/head/folds.h"
 #include "transform/feed.h"

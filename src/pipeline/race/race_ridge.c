@@ -8,7 +8,7 @@
  * Lambda of the evidence is found from all rows, those judged among them: one number of thousands of rows, which no
  * figure here can tell from one without them. Closed-form leave-one-out was refused as its figure: its models have all
  * rows but one, those of the others four fifths. */
-#include "pipeline/race.h"
+#include "pipeline/race/race.h"
 
 #include <math.h>
 

@@ -8,7 +8,7 @@
  *
  * A hundredth of the objective is as near as the search needs: it moves fewer decisions than one fold instead of another
  * does. The head itself is trained to the gap that was asked for. */
-#include "pipeline/race.h"
+#include "pipeline/race/race.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * Metrics of one fold. What the rows outside cannot teach is not asked, as everywhere (measure.c): a row of a class that
  * no training row has is left out, and so is a label that all training rows share, its column with it. */
-#include "pipeline/cv.h"
+#include "pipeline/cv/cv.h"
 
 #include <math.h>
 #include <string.h>

@@ -12,7 +12,7 @@
  * Two methods are fitted to the same folds, so that their figures can be compared fold by fold (evaluate/resampled.c).
  * Folds come one after the other, each as parallel as a fit is: side by side they would need the memory of as many fits.
  * Oracle: scikit-learn's cross_val_score on the same folds, tests/fixtures/make_cv.py. */
-#include "pipeline/cv.h"
+#include "pipeline/cv/cv.h"
 #include "pipeline/parts.h"
 
 #include <stdio.h>

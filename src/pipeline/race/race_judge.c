@@ -17,7 +17,7 @@
  * The log loss is that of the softmax of scores at their own best temperature, so that margins and log-odds compare. */
 #include "learn/head/calibrate.h"
 #include "learn/head/folds.h"
-#include "pipeline/race.h"
+#include "pipeline/race/race.h"
 
 #include <math.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  *
  * The rows of a race. Of many rows a sample is raced, in which every class has its share: which method suits the
  * features shows on some ten thousand rows, and the time of all of them is for the head. */
-#include "pipeline/race.h"
+#include "pipeline/race/race.h"
 #include "learn/head/folds.h"
 #include "transform/feed.h"
 

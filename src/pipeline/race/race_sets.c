@@ -4,7 +4,7 @@
  * a support vector machine makes of one more representation. So where the winner is no ridge head, and the evidence chose
  * from several candidates, those still in the race run again with the best single candidate and with all of them, on the
  * same folds; another set is taken where it is better by more than a standard error. */
-#include "pipeline/race.h"
+#include "pipeline/race/race.h"
 
 #include <math.h>
 #include <string.h>
