@@ -245,8 +245,8 @@ static void a_regression_is_validated_by_r2(void **state)
         assert_string_equal(info->validation_metric, "r2");
         assert_near(info->validation_value, 1 - left / all, 1e-5 * left / all); /* scores of 1100 as floats */
         tn_fit_info_free(info);
-        tn_head_free(head);
         tn_scorer_free(scorer);
+        tn_head_free(head);
         info = NULL;
         head = NULL;
         o.valid = (tnp_valid){NULL, 0, NULL};
