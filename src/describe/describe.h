@@ -43,7 +43,7 @@ typedef struct tnp_descriptor {
                      float *out);
 } tnp_descriptor;
 
-enum { TNP_PATCH_COLUMNS = 8 }; /* that one call of describe gets at most */
+enum { TNP_PATCH_COLUMNS = 32 }; /* that one call of describe gets at most */
 
 /* NULL behind the last. */
 const tnp_descriptor *tnp_descriptor_at(size_t i);

@@ -12,10 +12,12 @@
  * A patch's bins reach b/2 beyond it: cells at the edge of the picture are taken again there. A flat patch is all zero.
  * VLFeat's vl_dsift has the same formula for whole b and places (tests/peers/test_vlfeat_dsift.c).
  *
- * Made fast by doing only what is asked for: the triangle along x is evaluated at the 4 nx columns that bins sit on,
- * not at all, then that along y at the 4 ny rows; eight directions lie side by side. Cells of a column of pixels lie
- * together, so that both steps are sums of long vectors with one weight each. A few columns of patches at a time, so
- * that what lies between the two steps, (height, 8, 4, 8) floats, stays in the cache.
+ * Made fast by doing only what is asked for: the triangle along x is evaluated at the columns that bins sit on, not at
+ * all, then that along y at the rows; eight directions lie side by side. Where a whole number of steps is one, two or
+ * three bins wide, bins of different patches are the same sums, taken once: of 16 bins per patch nearly one is left for
+ * b = step. So the window m, which differs between them, comes last. Cells of a column of pixels lie together, so that
+ * both steps are sums of long vectors with one weight each. A few columns of patches at a time, so that what lies
+ * between the steps stays in the cache.
  * Integral images were refused: in float they lose the digits of small gradients, in double they are slower. */
 #include "describe/describe.h"
 
@@ -24,7 +26,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BINS = 4, ANGLES = 8, PART = BINS * BINS * ANGLES, MOST_TAPS = 520 };
+enum { BINS = 4, ANGLES = 8, PART = BINS * BINS * ANGLES, MOST_TAPS = 520, AT_ONCE = 32, PAIR = 2 * ANGLES };
 
 /* Columns of cells beyond each edge: half a bin of the largest patch, and two for rounding. */
 static size_t margin_of(const tnp_grid *grid)
@@ -35,10 +37,10 @@ static size_t margin_of(const tnp_grid *grid)
     return most / 8 + 2;
 }
 
-/* Floats of a column of cells: eight pixels more than there are, see tnp_patch_loops. */
+/* Floats of a column of cells: 16 pixels more than there are, see tnp_patch_loops. */
 static size_t column_length(const tnp_grid *grid)
 {
-    return (grid->height + 8) * ANGLES;
+    return (grid->height + 16) * ANGLES;
 }
 
 static size_t cells_size(const tnp_grid *grid)
@@ -62,11 +64,6 @@ static size_t csift_size(const tnp_grid *grid)
     return prepared_size(grid, 3);
 }
 
-static size_t scratch_size(const tnp_grid *grid)
-{
-    return grid->height * TNP_PATCH_COLUMNS * BINS * ANGLES;
-}
-
 /* ---- cells ---- */
 
 /* Columns [first, first + count) of a plane (width, height) that lies on its side. */
@@ -88,12 +85,35 @@ static void make_cells(const tnp_grid *grid, const float *plane, size_t first, s
 
 /* ---- pooling ---- */
 
-/* Bins along one axis: bin i covers samples first[i] .. first[i] + taps - 1, counted from the patch's edge and `shift`
- * below it. */
+/* Bins along one axis. Those of one phase, i, i + phases, .., are the same sums some places further: bin i of patch g is
+ * place g + i / phases hop of phase i mod phases. Samples are counted from the patch's edge, the first `shift` below it. */
 typedef struct bins {
-    size_t taps, first[BINS];
-    float weights[BINS * MOST_TAPS];
+    size_t phases, hop;
+    size_t first[BINS], taps[BINS]; /* of a phase */
+    float weights[BINS][MOST_TAPS], window[BINS];
 } bins;
+
+static size_t phases_of(size_t side, size_t step)
+{
+    size_t phases = 1;
+    while (phases < BINS && phases * side % (BINS * step) != 0)
+        ++phases;
+    return phases;
+}
+
+/* Places of a phase when there are so many patches. */
+static size_t places_of(size_t phases, size_t hop, size_t phase, size_t patches)
+{
+    return patches + (BINS - 1 - phase) / phases * hop;
+}
+
+static size_t all_places(size_t phases, size_t hop, size_t patches)
+{
+    size_t sum = 0;
+    for (size_t p = 0; p < phases; ++p)
+        sum += places_of(phases, hop, p, patches);
+    return sum;
+}
 
 /* The mean of the Gaussian window over a bin, at whole places from its middle, as VLFeat has it. */
 static double window_of(double b, size_t i)
@@ -105,47 +125,109 @@ static double window_of(double b, size_t i)
 }
 
 /* Weights are over b, so that all sizes have cells of the same scale. */
-static void make_bins(double side, double shift, bins *out)
+static void make_bins(size_t side, size_t step, double shift, bins *out)
 {
-    double b = side / BINS;
-    out->taps = (size_t)ceil(2 * b) + 1;
-    memset(out->weights, 0, sizeof out->weights);
-    for (size_t i = 0; i < BINS; ++i) {
-        double centre = ((double)i + 0.5) * b - 0.5 + shift, low = floor(centre - b) + 1, window = window_of(b, i);
+    double b = (double)side / BINS;
+    out->phases = phases_of(side, step);
+    out->hop = out->phases * side / (BINS * step); /* of no meaning for four phases: none is used again */
+    for (size_t i = 0; i < BINS; ++i)
+        out->window[i] = (float)window_of(b, i);
+    for (size_t i = 0; i < out->phases; ++i) {
+        double centre = ((double)i + 0.5) * b - 0.5 + shift, low = floor(centre - b) + 1, high = ceil(centre + b) - 1;
         out->first[i] = (size_t)low;
-        for (size_t t = 0; t < out->taps; ++t)
-            out->weights[i * out->taps + t] = (float)(fmax(0, 1 - fabs(low + (double)t - centre) / b) / b * window);
+        out->taps[i] = (size_t)(high - low) + 1;
+        for (size_t t = 0; t < out->taps[i]; ++t)
+            out->weights[i][t] = (float)((1 - fabs(low + (double)t - centre) / b) / b);
     }
 }
 
+/* Some columns of patches of one size. */
 typedef struct pooling {
     const tnp_grid *grid;
     const tnp_patch_size *size;
-    size_t column, columns, stride; /* stride: between descriptors, PART or 3 PART */
+    const bins *along;
+    size_t column, columns, margin; /* margin: rows that are taken again above and below the picture */
+    size_t line;                    /* floats between rows of both arrays */
+    float *between, *pooled;        /* (height + 2 margin, line), (all_places, line) */
 } pooling;
 
-static void pool_across(const pooling *p, const bins *x, const float *cells, float *between)
+static size_t row_margin(const tnp_patch_size *size)
 {
-    size_t left = p->size->x + p->column * p->grid->step; /* the margin is what make_bins was shifted by */
-    size_t length = column_length(p->grid);
-    tnp_simd_get()->patches->across(cells + left * length, length, x->weights, x->taps, x->first, p->grid->step,
-                                    p->columns, p->grid->height, between);
+    return size->side / 8 + 2;
 }
 
-/* One row of patches; what lies beyond the picture is its edge. */
-static void pool_down(const pooling *p, const bins *y, size_t patch_row, const float *between, float *to)
+static size_t line_of(size_t phases, size_t hop, size_t columns)
 {
-    const float *rows[MOST_TAPS];
-    size_t length = p->columns * BINS * ANGLES, shift = margin_of(p->grid);
-    for (size_t j = 0; j < BINS; ++j) {
-        size_t top = p->size->y + patch_row * p->grid->step + y->first[j];
-        for (size_t t = 0; t < y->taps; ++t) {
-            size_t r = top + t < shift ? 0 : tnp_min(top + t - shift, p->grid->height - 1);
-            rows[t] = between + r * length;
-        }
-        tnp_simd_get()->patches->down(rows, y->weights + j * y->taps, y->taps, p->columns, p->stride,
-                                      to + j * BINS * ANGLES);
+    return (all_places(phases, hop, columns) * ANGLES + PAIR - 1) / PAIR * PAIR;
+}
+
+/* Patches across whose sums are held at once: as many for every number of phases. */
+static size_t columns_at_once(size_t phases)
+{
+    return AT_ONCE / phases;
+}
+
+static size_t scratch_size(const tnp_grid *grid)
+{
+    size_t most = 0;
+    for (size_t s = 0; s < grid->size_count; ++s) {
+        const tnp_patch_size *size = grid->size + s;
+        size_t phases = phases_of(size->side, grid->step), hop = phases * size->side / (BINS * grid->step);
+        size_t rows = grid->height + 2 * row_margin(size) + all_places(phases, hop, size->ny);
+        most = tnp_max(most, size->nx ? rows * line_of(phases, hop, columns_at_once(phases)) : 0);
     }
+    return most;
+}
+
+static void pool_across(const pooling *p, const float *cells)
+{
+    size_t length = column_length(p->grid), height = p->grid->height, done = 0;
+    float *top = p->between + p->margin * p->line;
+    cells += (p->size->x + p->column * p->grid->step) * length; /* the columns' margin is in first */
+    for (size_t i = 0; i < p->along->phases; ++i) {
+        size_t places = places_of(p->along->phases, p->along->hop, i, p->columns);
+        tnp_simd_get()->patches->across(cells + p->along->first[i] * length, length, p->along->weights[i],
+                                        p->along->taps[i], p->grid->step, places, height, p->line,
+                                        top + done * ANGLES);
+        done += places;
+    }
+    for (size_t y = 0; done * ANGLES < p->line && y < height; ++y)
+        memset(top + y * p->line + done * ANGLES, 0, (p->line - done * ANGLES) * sizeof *top);
+    for (size_t m = 0; m < p->margin; ++m) {
+        memcpy(p->between + m * p->line, top, p->line * sizeof *top);
+        memcpy(top + (height + m) * p->line, top + (height - 1) * p->line, p->line * sizeof *top);
+    }
+}
+
+static void pool_down(const pooling *p, size_t shift)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < p->along->phases; ++i) {
+        size_t places = places_of(p->along->phases, p->along->hop, i, p->size->ny);
+        size_t first = p->size->y + p->along->first[i] + p->margin - shift;
+        tnp_simd_get()->patches->down(p->between + first * p->line, p->line, p->along->weights[i], p->along->taps[i],
+                                      p->grid->step, places, p->pooled + done * p->line);
+        done += places;
+    }
+}
+
+/* Where bin (j, i) of the first patch of row `row` is. */
+static void find_bins(const pooling *p, size_t row, size_t at[BINS * BINS])
+{
+    size_t across[BINS] = {0}, down[BINS] = {0}, done[2] = {0, 0}, phases = p->along->phases, hop = p->along->hop;
+    for (size_t i = 0; i < BINS; ++i) {
+        if (i < phases) {
+            across[i] = done[0];
+            down[i] = done[1];
+            done[0] += places_of(phases, hop, i, p->columns);
+            done[1] += places_of(phases, hop, i, p->size->ny);
+        } else {
+            across[i] = across[i - phases] + hop;
+            down[i] = down[i - phases] + hop;
+        }
+    }
+    for (size_t b = 0; b < BINS * BINS; ++b)
+        at[b] = (down[b / BINS] + row) * p->line + across[b % BINS] * ANGLES;
 }
 
 /* ---- describing ---- */
@@ -153,25 +235,52 @@ static void pool_down(const pooling *p, const bins *y, size_t patch_row, const f
 /* A gradient of 1e-6 all over the patch is the rounding of a flat one. */
 static const float FLAT = 1e-6F, CUT = 0.2F;
 
+/* How descriptors are finished, and where they go. */
+typedef struct finish {
+    size_t stride; /* between descriptors, PART or 3 PART */
+    float factor;
+    bool root;
+    float window[PART], *out; /* out: of the first patch of the size */
+} finish;
+
+static void finish_rows(const pooling *p, const finish *f)
+{
+    const tnp_simd *k = tnp_simd_get();
+    size_t at[BINS * BINS];
+    float sum = 0;
+    for (size_t r = 0; r < p->size->ny; ++r) {
+        float *to = f->out + (r * p->size->nx + p->column) * f->stride;
+        find_bins(p, r, at);
+        k->patches->gather(p->pooled, at, p->columns, f->stride, to);
+        for (size_t c = 0; c < p->columns; ++c, to += f->stride) {
+            k->patches->unit(to, f->window, FLAT, CUT, f->factor, &sum);
+            if (f->root && sum > 0)
+                k->scale_root(to, 1 / sqrtf(sum), to, PART);
+        }
+    }
+}
+
 /* Part `part` of the descriptors: those of one plane. */
 static void describe_plane(const tnp_patches *patches, size_t size, size_t column, size_t columns, size_t part,
                            size_t parts, bool root, float *scratch, float *out)
 {
-    const tnp_simd *k = tnp_simd_get();
     const tnp_grid *grid = &patches->grid;
-    pooling p = {grid, grid->size + size, column, columns, parts * PART};
-    float factor = 1 / sqrtf((float)parts), sum = 0;
+    size_t shift = margin_of(grid), end = column + columns;
     bins along;
-    make_bins((double)p.size->side, (double)margin_of(grid), &along);
-    pool_across(&p, &along, patches->prepared + part * cells_size(grid), scratch);
-    for (size_t r = 0; r < p.size->ny; ++r) {
-        float *to = out + (p.size->first + r * p.size->nx + column) * p.stride + part * PART;
-        pool_down(&p, &along, r, scratch, to);
-        for (size_t c = 0; c < columns; ++c, to += p.stride) {
-            k->patches->unit(to, FLAT, CUT, factor, &sum);
-            if (root && sum > 0)
-                k->scale_root(to, 1 / sqrtf(sum), to, PART);
-        }
+    finish f = {.stride = parts * PART, .factor = 1 / sqrtf((float)parts), .root = root};
+    pooling p = {.grid = grid, .size = grid->size + size, .along = &along, .between = scratch};
+    make_bins(p.size->side, grid->step, (double)shift, &along);
+    for (size_t i = 0; i < PART; ++i)
+        f.window[i] = along.window[i / (BINS * ANGLES)] * along.window[i / ANGLES % BINS];
+    f.out = out + p.size->first * f.stride + part * PART;
+    p.margin = row_margin(p.size);
+    for (p.column = column; p.column < end; p.column += p.columns) {
+        p.columns = tnp_min(columns_at_once(along.phases), end - p.column);
+        p.line = line_of(along.phases, along.hop, p.columns);
+        p.pooled = scratch + (grid->height + 2 * p.margin) * p.line;
+        pool_across(&p, patches->prepared + part * cells_size(grid));
+        pool_down(&p, shift);
+        finish_rows(&p, &f);
     }
 }
 

@@ -57,15 +57,18 @@ typedef struct tnp_patch_loops {
      * directions next to its angle. Along x it is half (behind - before); along y half the difference of the
      * neighbours, the whole one at the ends. */
     void (*orient)(const float *before, const float *column, const float *behind, float half, size_t n, float *out);
-    /* out (n, count, 4, 8): for every pixel, patch g and bin b the sum over t of weights[b, t] times the cell in column
-     * first[b] + g step + t. Up to 7 pixels behind the n-th are read. */
-    void (*across)(const float *cells, size_t length, const float *weights, size_t taps, const size_t *first,
-                   size_t step, size_t count, size_t n, float *out);
-    /* The sum over t of weights[t] rows[t], rows (count, 32), written `stride` apart. */
-    void (*down)(const float *const *rows, const float *weights, size_t taps, size_t count, size_t stride, float *out);
-    /* x (128) over its length, cut at `most`, of length `factor` then; zero when it was `least` long or less. *sum: of
-     * the values. */
-    void (*unit)(float *x, float least, float most, float factor, float *sum);
+    /* out[i, c] (8), i < n, c < count, rows of `line` floats: the sum over t of weights[t] times cell i of column
+     * c step + t, columns being `length` floats. Up to 15 cells behind the n-th are read. */
+    void (*across)(const float *cells, size_t length, const float *weights, size_t taps, size_t step, size_t count,
+                   size_t n, size_t line, float *out);
+    /* out[r] (line), r < count: the sum over t of weights[t] times row r step + t. line is a multiple of 16. */
+    void (*down)(const float *rows, size_t line, const float *weights, size_t taps, size_t step, size_t count,
+                 float *out);
+    /* Patch g < count (16, 8), `stride` apart: bin b is from[at[b] + 8 g ..]. */
+    void (*gather)(const float *from, const size_t *at, size_t count, size_t stride, float *out);
+    /* x window (128) over its length, cut at `most`, of length `factor` then; zero when it was `least` long or less.
+     * *sum: of the values. */
+    void (*unit)(float *x, const float *window, float least, float most, float factor, float *sum);
 } tnp_patch_loops;
 
 /* Loops around mixtures and vocabularies (simd_mixture.h). */

@@ -14,6 +14,9 @@
 
 #include <math.h>
 #include <string.h>
+#if defined(__FMA__)
+#include <immintrin.h>
+#endif
 
 enum { STRETCH = 64 };
 
@@ -74,82 +77,104 @@ static void patch_orient(const float *before, const float *row, const float *beh
 
 typedef float wide_pack __attribute__((vector_size(PACK_BYTES)));
 typedef int32_t wide_mask __attribute__((vector_size(PACK_BYTES)));
-/* Eight registers of sums: fewer would wait for each other. */
-enum {
-    PACK_FLOATS = PACK_BYTES / 4,
-    SUMS = 8,
-    RUN = 64,
-    RUN_PACKS = RUN / PACK_FLOATS,
-    TWINS = RUN_PACKS < SUMS ? SUMS / RUN_PACKS : 1
-};
+/* Eight registers of sums: fewer would wait for each other. Each has a name: GCC 12 keeps arrays of them in memory. */
+enum { PACK_FLOATS = PACK_BYTES / 4, RUN = 8 * PACK_FLOATS };
 
-/* A run of 8 pixels of one bin, of one patch or of TWINS neighbours. */
-static inline void across_run(const float *cells, size_t length, const float *weights, size_t taps, size_t apart,
-                              size_t patches, size_t pixels, size_t line, float *out)
+static inline wide_pack load_wide_pack(const float *x)
 {
-    wide_pack sum[TWINS][RUN_PACKS], v;
-    float run[RUN];
-    for (size_t g = 0; g < patches; ++g)
-        for (size_t p = 0; p < RUN_PACKS; ++p) {
-            memcpy(&v, cells + g * apart + p * PACK_FLOATS, sizeof v);
-            sum[g][p] = v * weights[0];
-        }
-    for (size_t t = 1; t < taps; ++t)
-        for (size_t g = 0; g < patches; ++g)
-            for (size_t p = 0; p < RUN_PACKS; ++p) {
-                memcpy(&v, cells + t * length + g * apart + p * PACK_FLOATS, sizeof v);
-                sum[g][p] += v * weights[t];
-            }
-    for (size_t g = 0; g < patches; ++g) {
-        memcpy(run, sum[g], sizeof run);
-        for (size_t i = 0; i < pixels; ++i)
-            memcpy(out + i * line + 32 * g, run + 8 * i, 8 * sizeof *out);
-    }
+    wide_pack v;
+    memcpy(&v, x, sizeof v);
+    return v;
 }
 
-static void patch_across(const float *cells, size_t length, const float *weights, size_t taps, const size_t *first,
-                         size_t step, size_t count, size_t n, float *out)
+static inline void store_wide_pack(wide_pack v, float *x)
 {
-    size_t apart = step * length, line = 32 * count;
+    memcpy(x, &v, sizeof v);
+}
+
+/* a b + c, rounded once where the instruction set can. */
+static inline wide_pack plus_product(wide_pack a, wide_pack b, wide_pack c)
+{
+#if defined(__AVX512F__)
+    return _mm512_fmadd_ps(a, b, c);
+#elif defined(__FMA__)
+    return _mm256_fmadd_ps(a, b, c);
+#else
+    return a * b + c;
+#endif
+}
+
+/* out[i] = sum over t of weights[t] rows[t apart + i], of eight packs of i. */
+static inline void weigh_run(const float *rows, size_t apart, const float *weights, size_t taps, float *out)
+{
+    wide_pack a = {0}, b = a, c = a, d = a, e = a, f = a, g = a, h = a, none = a;
+    for (size_t t = 0; t < taps; ++t, rows += apart) {
+        wide_pack w = none + weights[t];
+        a = plus_product(w, load_wide_pack(rows), a);
+        b = plus_product(w, load_wide_pack(rows + PACK_FLOATS), b);
+        c = plus_product(w, load_wide_pack(rows + 2 * PACK_FLOATS), c);
+        d = plus_product(w, load_wide_pack(rows + 3 * PACK_FLOATS), d);
+        e = plus_product(w, load_wide_pack(rows + 4 * PACK_FLOATS), e);
+        f = plus_product(w, load_wide_pack(rows + 5 * PACK_FLOATS), f);
+        g = plus_product(w, load_wide_pack(rows + 6 * PACK_FLOATS), g);
+        h = plus_product(w, load_wide_pack(rows + 7 * PACK_FLOATS), h);
+    }
+    store_wide_pack(a, out);
+    store_wide_pack(b, out + PACK_FLOATS);
+    store_wide_pack(c, out + 2 * PACK_FLOATS);
+    store_wide_pack(d, out + 3 * PACK_FLOATS);
+    store_wide_pack(e, out + 4 * PACK_FLOATS);
+    store_wide_pack(f, out + 5 * PACK_FLOATS);
+    store_wide_pack(g, out + 6 * PACK_FLOATS);
+    store_wide_pack(h, out + 7 * PACK_FLOATS);
+}
+
+/* The same of one pack. */
+static inline void weigh_pack(const float *rows, size_t apart, const float *weights, size_t taps, float *out)
+{
+    wide_pack sum = {0}, none = sum;
+    for (size_t t = 0; t < taps; ++t)
+        sum = plus_product(none + weights[t], load_wide_pack(rows + t * apart), sum);
+    store_wide_pack(sum, out);
+}
+
+/* Runs of pixels outside, bins inside: what neighbouring bins share stays in the nearest cache. Some bins, then their
+ * sums to where they belong. */
+static void patch_across(const float *cells, size_t length, const float *weights, size_t taps, size_t step,
+                         size_t count, size_t n, size_t line, float *out)
+{
+    enum { BINS_AT_ONCE = 8 };
+    float runs[BINS_AT_ONCE][RUN];
     for (size_t start = 0; start < n; start += RUN / 8, cells += RUN, out += RUN / 8 * line) {
         size_t pixels = n - start < RUN / 8 ? n - start : RUN / 8;
-        for (size_t b = 0; b < 4; ++b) {
-            const float *from = cells + first[b] * length, *w = weights + b * taps;
-            size_t g = 0;
-            for (; g + TWINS <= count; g += TWINS)
-                across_run(from + g * apart, length, w, taps, apart, TWINS, pixels, line, out + 32 * g + 8 * b);
-            for (; g < count; ++g)
-                across_run(from + g * apart, length, w, taps, apart, 1, pixels, line, out + 32 * g + 8 * b);
+        for (size_t c = 0; c < count; c += BINS_AT_ONCE) {
+            size_t bins = count - c < BINS_AT_ONCE ? count - c : BINS_AT_ONCE;
+            for (size_t b = 0; b < bins; ++b)
+                weigh_run(cells + (c + b) * step * length, length, weights, taps, runs[b]);
+            for (size_t i = 0; i < pixels; ++i)
+                for (size_t b = 0; b < bins; ++b)
+                    memcpy(out + i * line + 8 * (c + b), runs[b] + 8 * i, 8 * sizeof *out);
         }
     }
 }
 
-static inline void down_some(const float *const *rows, const float *weights, size_t taps, size_t at, size_t packs,
-                             size_t stride, float *out)
-{
-    wide_pack sum[SUMS], v;
-    for (size_t p = 0; p < packs; ++p) {
-        memcpy(&v, rows[0] + 32 * at + p * PACK_FLOATS, sizeof v);
-        sum[p] = v * weights[0];
-    }
-    for (size_t t = 1; t < taps; ++t)
-        for (size_t p = 0; p < packs; ++p) {
-            memcpy(&v, rows[t] + 32 * at + p * PACK_FLOATS, sizeof v);
-            sum[p] += v * weights[t];
-        }
-    for (size_t p = 0; p < packs; ++p)
-        memcpy(out + p * PACK_FLOATS / 32 * stride + p * PACK_FLOATS % 32, &sum[p], sizeof sum[p]);
-}
-
-static void patch_down(const float *const *rows, const float *weights, size_t taps, size_t count, size_t stride,
+static void patch_down(const float *rows, size_t line, const float *weights, size_t taps, size_t step, size_t count,
                        float *out)
 {
-    enum { ABREAST = SUMS * PACK_FLOATS / 32 }; /* patches at once */
-    size_t g = 0;
-    for (; g + ABREAST <= count; g += ABREAST)
-        down_some(rows, weights, taps, g, SUMS, stride, out + stride * g);
-    for (; g < count; ++g)
-        down_some(rows, weights, taps, g, 32 / PACK_FLOATS, stride, out + stride * g);
+    size_t i = 0;
+    for (; i + RUN <= line; i += RUN)
+        for (size_t r = 0; r < count; ++r)
+            weigh_run(rows + r * step * line + i, line, weights, taps, out + r * line + i);
+    for (; i < line; i += PACK_FLOATS)
+        for (size_t r = 0; r < count; ++r)
+            weigh_pack(rows + r * step * line + i, line, weights, taps, out + r * line + i);
+}
+
+static void patch_gather(const float *from, const size_t *at, size_t count, size_t stride, float *out)
+{
+    for (size_t g = 0; g < count; ++g, from += 8, out += stride)
+        for (size_t b = 0; b < 16; ++b)
+            memcpy(out + 8 * b, from + at[b], 8 * sizeof *out);
 }
 
 typedef float quad __attribute__((vector_size(16)));
@@ -164,13 +189,16 @@ static inline float sum_of(const wide_pack *v)
     return (sum[0] + sum[2]) + (sum[1] + sum[3]);
 }
 
-static void patch_unit(float *x, float least, float most, float factor, float *sum)
+static void patch_unit(float *x, const float *window, float least, float most, float factor, float *sum)
 {
     enum { PACKS_ALL = 128 / PACK_FLOATS };
-    wide_pack v[PACKS_ALL], squares = {0}, s = {0}, limit = squares + most;
+    wide_pack v[PACKS_ALL], w, squares = {0}, s = {0}, limit = squares + most;
     memcpy(v, x, sizeof v);
-    for (size_t p = 0; p < PACKS_ALL; ++p)
+    for (size_t p = 0; p < PACKS_ALL; ++p) {
+        memcpy(&w, window + p * PACK_FLOATS, sizeof w);
+        v[p] *= w;
         squares += v[p] * v[p];
+    }
     float length = sqrtf(sum_of(&squares)), inverse = length > least ? 1 / length : 0;
     squares = s;
     for (size_t p = 0; p < PACKS_ALL; ++p) {
@@ -189,6 +217,6 @@ static void patch_unit(float *x, float least, float most, float factor, float *s
     *sum = sum_of(&s);
 }
 
-static const tnp_patch_loops patch_loops = {patch_orient, patch_across, patch_down, patch_unit};
+static const tnp_patch_loops patch_loops = {patch_orient, patch_across, patch_down, patch_gather, patch_unit};
 
 #endif
