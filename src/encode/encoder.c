@@ -292,6 +292,7 @@ static void sort_by_atom(const tn_encoder *e, const float *y, const float *place
 }
 
 typedef struct encoding {
+    const float *rows; /* (n, dim): the descriptors themselves where nothing is done to them, else y */
     float *y, *sorted;
     size_t *atom, *starts, *cell_rows;
     double *part, *cells; /* sums of one atom, and of every cell */
@@ -302,7 +303,8 @@ static tn_status make_encoding(tn_ctx *ctx, const tn_encoder *e, size_t n, size_
     tn_status st = TN_OK;
     size_t atoms = e->pyramid.across * e->pyramid.down, values = 0;
     TN_TRY(tnp_mul(ctx, n, e->dim, &values));
-    TN_TRY(tnp_alloc_raw(ctx, values, sizeof *out->y, &out->y));
+    if (e->projection.to || e->places)
+        TN_TRY(tnp_alloc_raw(ctx, values, sizeof *out->y, &out->y));
     TN_TRY(tnp_alloc_raw(ctx, atoms + 1, sizeof *out->starts, &out->starts));
     TN_TRY(tnp_alloc(ctx, e->pyramid.cells, sizeof *out->cell_rows, &out->cell_rows));
     TN_TRY(tnp_alloc(ctx, e->pyramid.cells * sums, sizeof *out->cells, &out->cells));
@@ -331,7 +333,7 @@ static tn_status sum_atoms(tn_ctx *ctx, const tn_encoder *e, const size_t sizes[
 {
     tn_status st = TN_OK;
     size_t atoms = e->pyramid.across * e->pyramid.down, all = sizes[0] + sizes[1] + sizes[2];
-    const float *rows = atoms > 1 ? g->sorted : g->y;
+    const float *rows = atoms > 1 ? g->sorted : g->rows;
     for (size_t a = 0; a < atoms; ++a) {
         size_t first = g->starts[a], n = g->starts[a + 1] - first;
         tnp_mixture_sums part = sums_at(g->part, sizes);
@@ -353,11 +355,13 @@ tn_status tnp_encode(tn_ctx *ctx, const tn_encoder *e, const float *x, const flo
     encoding g = {.y = NULL};
     size_t sizes[3], all = sum_sizes(e, sizes), cell = tnp_encoder_cell(e);
     TN_TRY(make_encoding(ctx, e, n, all, &g));
-    TN_TRY(tnp_encoder_project(ctx, e, x, places, n, g.y));
+    g.rows = g.y ? g.y : x;
+    if (g.y)
+        TN_TRY(tnp_encoder_project(ctx, e, x, places, n, g.y));
     g.starts[0] = 0;
     g.starts[1] = n;
     if (g.sorted)
-        sort_by_atom(e, g.y, places, n, g.sorted, g.atom, g.starts);
+        sort_by_atom(e, g.rows, places, n, g.sorted, g.atom, g.starts);
     TN_TRY(sum_atoms(ctx, e, sizes, &g));
     for (size_t c = 0; c < e->pyramid.cells; ++c) {
         tnp_mixture_sums sums = sums_at(g.cells + c * all, sizes);

@@ -12,7 +12,7 @@
  * Then, row by row, those components within REACH of the highest are computed again from the differences themselves,
  * which is exact to rounding, and only they get a share: one that is left out has a posterior below exp(-13) = 2e-6. All
  * sums are of differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused for
- * that. Of 256 components 5 to 10 have a share of a descriptor: the second step costs less than the product.
+ * that. Of 256 components 5 to 15 have a share of a descriptor: the second step costs less than the product.
  *
  * Rows in blocks of BLOCK, each summed in float by one thread, blocks added up in double in order: the same sums for
  * every number of threads. Oracle: tests/ref/ref_encode.c; VLFeat's vl_fisher_encode (tests/peers). */
@@ -24,7 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 512, AT_ONCE = 8 };
+enum { BLOCK = 512, AT_ONCE = 8, CROWD = 8192 };
 static const float REACH = 13;
 
 tn_status tnp_mixture_new(tn_ctx *ctx, size_t count, size_t dim, tnp_mixture *out)
@@ -112,69 +112,144 @@ void tnp_mixture_sums_free(tnp_mixture_sums *sums)
     tnp_free(sums->second);
 }
 
-/* AT_ONCE blocks of rows on their way. */
+/* Pairs of a row and a component that has a share of it: at most CROWD and those of one row more, then all are added.
+ * Sorted by component, whose mean and sums then stay in registers while its rows pass. */
+typedef struct pairs {
+    size_t count;
+    uint32_t *component, *of; /* (capacity): by row; which component, which row of the block */
+    uint32_t *starts;         /* (components + 1): of the components' pairs in what follows */
+    uint32_t *row;            /* (capacity): by component; which row of the block */
+    float *share;             /* (capacity): by component; log density, then posterior */
+    float *most, *sum;        /* (rows of a block): the highest log density by the product; sum of exponentials */
+} pairs;
+
+/* Blocks of rows on their way. */
 typedef struct work {
     const tnp_mixture *m;
     const float *x;    /* (rows, dim) */
     size_t rows, part; /* part: floats of what a block sums: zero, first, second */
-    float *pairs;      /* (AT_ONCE BLOCK, 2 dim): [y, y^2] */
-    float *logs;       /* (AT_ONCE BLOCK, count) */
-    float *parts;      /* (AT_ONCE, part) */
+    size_t at_once;    /* blocks */
+    float *powers;     /* (at_once BLOCK, 2 dim): [y, y^2] */
+    float *logs;       /* (at_once BLOCK, count): of the product, without level */
+    float *parts;      /* (at_once, part) */
     double logs_sum[AT_ONCE];
-    uint32_t *which;   /* (AT_ONCE, count) */
+    pairs pairs[AT_ONCE];
     float *posteriors; /* (rows, count), or NULL */
 } work;
 
-static void make_pairs(void *arg, size_t block)
+static void make_powers(void *arg, size_t block)
 {
     const work *w = arg;
     size_t d = w->m->dim, start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start);
+    const float *shift = w->m->shift;
     for (size_t i = start; i < start + n; ++i) {
-        float *to = w->pairs + i * 2 * d;
+        const float *x = w->x + i * d;
+        float *to = w->powers + i * 2 * d, *squares = to + d;
         for (size_t j = 0; j < d; ++j) {
-            float y = w->x[i * d + j] - w->m->shift[j];
+            float y = x[j] - shift[j];
             to[j] = y;
-            to[d + j] = y * y;
+            squares[j] = y * y;
         }
-        memcpy(w->logs + i * w->m->count, w->m->level, w->m->count * sizeof *w->logs);
     }
 }
 
-/* The exact log densities of the components that count, in place of l: found of them. Returns log p(x). */
-static double share_out(const tnp_mixture *m, const tnp_mixture_loops *loops, const float *x, float *l, uint32_t *which,
-                        size_t *found)
+static void sort_pairs(const tnp_mixture *m, pairs *p)
 {
-    *found = loops->near(l, m->count, REACH, which);
-    for (size_t f = 0; f < *found; ++f) {
-        size_t k = which[f];
-        l[f] = m->whole[k] - 0.5F * loops->distance(x, m->means + k * m->dim, m->inverse + k * m->dim, m->dim);
+    memset(p->starts, 0, (m->count + 1) * sizeof *p->starts);
+    for (size_t i = 0; i < p->count; ++i)
+        ++p->starts[p->component[i] + 1];
+    for (size_t k = 0; k < m->count; ++k)
+        p->starts[k + 1] += p->starts[k];
+    for (size_t i = 0; i < p->count; ++i)
+        p->row[p->starts[p->component[i]]++] = p->of[i];
+    memmove(p->starts + 1, p->starts, m->count * sizeof *p->starts);
+    p->starts[0] = 0;
+}
+
+/* Exact densities, over exp(most) of their row. */
+static void measure_pairs(const tnp_mixture *m, const float *x, pairs *p)
+{
+    const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
+    for (size_t k = 0; k < m->count; ++k) {
+        size_t first = p->starts[k], end = p->starts[k + 1];
+        loops->distances(x, m->dim, p->row + first, end - first, m->means + k * m->dim, m->inverse + k * m->dim,
+                         p->share + first);
+        for (size_t j = first; j < end; ++j)
+            p->share[j] = m->whole[k] - 0.5F * p->share[j] - p->most[p->row[j]];
     }
-    return tnp_simd_get()->softmax(l, l, *found);
+    loops->exp(p->share, p->count);
+}
+
+/* Rows from `first` to the last pair's: their sums of exponentials become factors. Returns the sum of log p(x). The sums
+ * are about from 1 to the number of components: those of LOGS rows are multiplied before one logarithm is taken. */
+static double share_out(pairs *p, size_t first, size_t end)
+{
+    enum { LOGS = 16 };
+    double total = 0, product = 1;
+    for (size_t i = first; i < end; ++i)
+        p->sum[i] = 0;
+    for (size_t j = 0; j < p->count; ++j)
+        p->sum[p->row[j]] += p->share[j];
+    for (size_t i = first; i < end; ++i) {
+        if (!(p->sum[i] > 0))
+            continue; /* no component: densities beyond the range of floats */
+        total += (double)p->most[i];
+        product *= (double)p->sum[i];
+        p->sum[i] = 1 / p->sum[i];
+        if (i % LOGS == 0) {
+            total += log(product);
+            product = 1;
+        }
+    }
+    return total + log(product);
+}
+
+/* Adds what the pairs of rows [first, end) say to the block's sums, and forgets them. */
+static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
+{
+    const tnp_mixture *m = w->m;
+    const float *x = w->x + block * BLOCK * m->dim;
+    float *zero = w->parts + block * w->part, *first = zero + m->count, *second = first + m->count * m->dim;
+    pairs *p = w->pairs + block;
+    sort_pairs(m, p);
+    measure_pairs(m, x, p);
+    w->logs_sum[block] += share_out(p, first_row, end);
+    for (size_t k = 0; k < m->count; ++k) {
+        size_t start = p->starts[k], n = p->starts[k + 1] - start;
+        float sum = 0;
+        for (size_t j = start; j < start + n; ++j) {
+            p->share[j] *= p->sum[p->row[j]];
+            sum += p->share[j];
+            if (w->posteriors)
+                w->posteriors[(block * BLOCK + p->row[j]) * m->count + k] = p->share[j];
+        }
+        zero[k] += sum;
+        tnp_simd_get()->mixtures->add(x, m->dim, p->row + start, p->share + start, n, m->means + k * m->dim,
+                                      first + k * m->dim, second + k * m->dim);
+    }
+    p->count = 0;
 }
 
 static void sum_block(void *arg, size_t block)
 {
     work *w = arg;
     const tnp_mixture *m = w->m;
-    const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
-    size_t d = m->dim, start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start), found = 0;
-    float *zero = w->parts + block * w->part, *first = zero + m->count, *second = first + m->count * d;
-    uint32_t *which = w->which + block * m->count;
-    double total = 0;
-    memset(zero, 0, w->part * sizeof *zero);
-    for (size_t i = start; i < start + n; ++i) {
-        const float *x = w->x + i * d;
-        float *l = w->logs + i * m->count;
-        total += share_out(m, loops, x, l, which, &found);
-        for (size_t f = 0; f < found; ++f) {
-            size_t k = which[f];
-            zero[k] += l[f];
-            loops->add(x, m->means + k * d, l[f], d, first + k * d, second + k * d);
-            if (w->posteriors)
-                w->posteriors[i * m->count + k] = l[f];
+    pairs *p = w->pairs + block;
+    size_t start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start), added = 0;
+    memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
+    w->logs_sum[block] = 0;
+    p->count = 0;
+    for (size_t i = 0; i < n; ++i) {
+        size_t found = tnp_simd_get()->mixtures->near(w->logs + (start + i) * m->count, m->level, m->count, REACH,
+                                                      p->component + p->count, p->most + i);
+        for (size_t f = 0; f < found; ++f)
+            p->of[p->count + f] = (uint32_t)i;
+        p->count += found;
+        if (p->count >= CROWD || i + 1 == n) {
+            add_pairs(w, block, added, i + 1);
+            added = i + 1;
         }
     }
-    w->logs_sum[block] = total;
 }
 
 static void add_part(const work *w, size_t block, tnp_mixture_sums *sums)
@@ -190,18 +265,49 @@ static void add_part(const work *w, size_t block, tnp_mixture_sums *sums)
     sums->log_likelihood += w->logs_sum[block];
 }
 
+static tn_status make_pairs(tn_ctx *ctx, const tnp_mixture *m, pairs *p)
+{
+    tn_status st = TN_OK;
+    size_t capacity = CROWD + m->count;
+    TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->component, &p->component));
+    TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->of, &p->of));
+    TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->row, &p->row));
+    TN_TRY(tnp_alloc_raw(ctx, m->count + 1, sizeof *p->starts, &p->starts));
+    TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->share, &p->share));
+    TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->most, &p->most));
+    TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->sum, &p->sum));
+done:
+    return st;
+}
+
+/* One block at once for each thread: what one works on stays in its cache. */
 static tn_status make_work(tn_ctx *ctx, const tnp_mixture *m, size_t rows, work *w)
 {
     tn_status st = TN_OK;
-    size_t n = tnp_min(rows, AT_ONCE * BLOCK), blocks = (n + BLOCK - 1) / BLOCK;
     w->m = m;
     w->part = m->count * (1 + 2 * m->dim);
-    TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->pairs));
+    w->at_once = tnp_min(tnp_min(AT_ONCE, tn_ctx_threads(ctx)), (rows + BLOCK - 1) / BLOCK);
+    size_t n = tnp_min(rows, w->at_once * BLOCK);
+    TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->powers));
     TN_TRY(tnp_alloc_raw(ctx, n * m->count, sizeof(float), &w->logs));
-    TN_TRY(tnp_alloc_raw(ctx, blocks * w->part, sizeof(float), &w->parts));
-    TN_TRY(tnp_alloc_raw(ctx, blocks * m->count, sizeof *w->which, &w->which));
+    TN_TRY(tnp_alloc_raw(ctx, w->at_once * w->part, sizeof(float), &w->parts));
+    for (size_t b = 0; b < w->at_once; ++b)
+        TN_TRY(make_pairs(ctx, m, w->pairs + b));
 done:
     return st;
+}
+
+static void free_work(work *w)
+{
+    tnp_free(w->powers);
+    tnp_free(w->logs);
+    tnp_free(w->parts);
+    for (size_t b = 0; b < AT_ONCE; ++b) {
+        pairs *p = w->pairs + b;
+        void *const blocks[] = {p->component, p->of, p->row, p->starts, p->share, p->most, p->sum};
+        for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
+            tnp_free(blocks[i]);
+    }
 }
 
 static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, float *posteriors,
@@ -212,12 +318,12 @@ static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, siz
     TN_TRY(make_work(ctx, m, n, &w));
     for (size_t start = 0; start < n; start += w.rows) {
         w.x = x + start * m->dim;
-        w.rows = tnp_min(AT_ONCE * BLOCK, n - start);
+        w.rows = tnp_min(w.at_once * BLOCK, n - start);
         w.posteriors = posteriors ? posteriors + start * m->count : NULL;
         size_t blocks = (w.rows + BLOCK - 1) / BLOCK;
         size_t threads = tnp_threads_for(ctx, 50.0 * (double)w.rows * (double)m->dim);
-        tnp_parallel(ctx, threads, blocks, make_pairs, &w);
-        TN_TRY(tnp_sgemm_nt(ctx, w.rows, m->count, 2 * m->dim, w.pairs, 2 * m->dim, m->linear, 2 * m->dim, 1, w.logs,
+        tnp_parallel(ctx, threads, blocks, make_powers, &w);
+        TN_TRY(tnp_sgemm_nt(ctx, w.rows, m->count, 2 * m->dim, w.powers, 2 * m->dim, m->linear, 2 * m->dim, 0, w.logs,
                             m->count));
         tnp_parallel(ctx, threads, blocks, sum_block, &w);
         for (size_t b = 0; b < blocks; ++b)
@@ -225,10 +331,7 @@ static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, siz
         sums->rows += w.rows;
     }
 done:
-    tnp_free(w.pairs);
-    tnp_free(w.logs);
-    tnp_free(w.parts);
-    tnp_free(w.which);
+    free_work(&w);
     return st;
 }
 

@@ -14,7 +14,6 @@
 #include "encode/words.h"
 
 #include "algebra/blas.h"
-#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -79,29 +78,9 @@ static void begin_part(void *arg, size_t part)
 {
     const search *s = arg;
     size_t d = s->words->dim, start = part * PART, n = tnp_min(PART, s->rows - start);
-    for (size_t i = start; i < start + n; ++i) {
+    for (size_t i = start; i < start + n; ++i)
         for (size_t j = 0; j < d; ++j)
             s->moved[i * d + j] = s->x[i * d + j] - s->words->shift[j];
-        memcpy(s->scores + i * s->words->count, s->words->half, s->words->count * sizeof *s->scores);
-    }
-}
-
-/* The highest scores, descending, by insertion. */
-static void take_highest(const float *scores, size_t count, size_t nearest, uint32_t *which)
-{
-    float best[TNP_MOST_NEAREST];
-    size_t have = 0;
-    for (size_t c = 0; c < count; ++c) {
-        if (have == nearest && !(scores[c] > best[have - 1]))
-            continue;
-        size_t at = have < nearest ? have++ : have - 1;
-        for (; at > 0 && scores[c] > best[at - 1]; --at) {
-            best[at] = best[at - 1];
-            which[at] = which[at - 1];
-        }
-        best[at] = scores[c];
-        which[at] = (uint32_t)c;
-    }
 }
 
 static float squared_distance(const float *a, const float *b, size_t n)
@@ -123,11 +102,7 @@ static void end_part(void *arg, size_t part)
     size_t d = s->words->dim, count = s->words->count, start = part * PART, n = tnp_min(PART, s->rows - start);
     for (size_t i = start; i < start + n; ++i) {
         uint32_t *which = s->which + i * s->nearest;
-        const float *scores = s->scores + i * count;
-        if (s->nearest > 1)
-            take_highest(scores, count, s->nearest, which);
-        else
-            *which = loops->highest(scores, count);
+        loops->highest(s->scores + i * count, s->words->half, count, s->nearest, which);
         if (s->distance)
             s->distance[i] = squared_distance(s->x + i * d, s->words->centres + *which * d, d);
     }
@@ -149,7 +124,7 @@ tn_status tnp_words_nearest(tn_ctx *ctx, const tnp_words_table *words, const flo
         size_t parts = (s.rows + PART - 1) / PART;
         size_t threads = tnp_threads_for(ctx, (double)s.rows * (double)(words->count + d));
         tnp_parallel(ctx, threads, parts, begin_part, &s);
-        TN_TRY(tnp_sgemm_nt(ctx, s.rows, words->count, d, s.moved, d, words->moved, d, 1, s.scores, words->count));
+        TN_TRY(tnp_sgemm_nt(ctx, s.rows, words->count, d, s.moved, d, words->moved, d, 0, s.scores, words->count));
         tnp_parallel(ctx, threads, parts, end_part, &s);
     }
 done:

@@ -5,8 +5,9 @@
 #define TNP_WORDS_H
 
 #include "base/base.h"
+#include "simd/simd.h"
 
-enum { TNP_MOST_NEAREST = 16 };
+enum { TNP_MOST_NEAREST = TNP_MOST_HIGHEST };
 
 typedef struct tnp_words_table {
     size_t count, dim;

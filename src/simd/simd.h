@@ -71,16 +71,23 @@ typedef struct tnp_patch_loops {
     void (*unit)(float *x, const float *window, float least, float most, float factor, float *sum);
 } tnp_patch_loops;
 
+enum { TNP_MOST_HIGHEST = 16 };
+
 /* Loops around mixtures and vocabularies (simd_mixture.h). */
 typedef struct tnp_mixture_loops {
-    /* Which of n > 0 values are at most `below` less than the highest, in an order that n decides; returns how many. */
-    size_t (*near)(const float *x, size_t n, float below, uint32_t *which);
-    /* The first of the highest. */
-    uint32_t (*highest)(const float *x, size_t n);
-    /* sum (x - m)^2 inverse. */
-    float (*distance)(const float *x, const float *m, const float *inverse, size_t n);
-    /* first += q (x - m), second += q (x - m)^2. */
-    void (*add)(const float *x, const float *m, float q, size_t n, float *first, float *second);
+    /* Which of n > 0 values x + level are at most `below` less than the highest, *most, ascending; returns how many. */
+    size_t (*near)(const float *x, const float *level, size_t n, float below, uint32_t *which, float *most);
+    /* Which `count` of n >= count values x + level are highest, at most TNP_MOST_HIGHEST, the highest first; the first
+     * of equals. */
+    void (*highest)(const float *x, const float *level, size_t n, size_t count, uint32_t *which);
+    /* out[j] = sum (x[rows[j]] - m)^2 inverse, j < n, rows of d values. */
+    void (*distances)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *inverse,
+                      float *out);
+    /* first += sum_j q[j] (x[rows[j]] - m), second += sum_j q[j] (x[rows[j]] - m)^2. */
+    void (*add)(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m, float *first,
+                float *second);
+    /* x = exp(x) of n values below 1, as softmax has it. */
+    void (*exp)(float *x, size_t n);
 } tnp_mixture_loops;
 
 typedef struct tnp_simd {

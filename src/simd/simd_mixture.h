@@ -7,93 +7,199 @@
 
 #include "simd/simd_patches.h"
 
-enum { ROW_LANES = 32 };
-
-/* The highest of every lane, places l, l + 32, .. of the first n - n mod 32; and of all n values. */
-static float highest_lanes(const float *x, size_t n, float best[ROW_LANES])
+/* Bit l: lane l of v is at least that of level. Lanes beyond n, of the last pack, are never. */
+static inline unsigned lanes_at_least(wide_pack v, wide_pack level)
 {
-    float most = -HUGE_VALF;
-    size_t i = 0;
-    for (size_t l = 0; l < ROW_LANES; ++l)
-        best[l] = -HUGE_VALF;
-    for (; i + ROW_LANES <= n; i += ROW_LANES)
-        for (size_t l = 0; l < ROW_LANES; ++l)
-            best[l] = x[i + l] > best[l] ? x[i + l] : best[l];
-    for (size_t l = 0; l < ROW_LANES; ++l)
-        most = best[l] > most ? best[l] : most;
-    for (; i < n; ++i)
-        most = x[i] > most ? x[i] : most;
-    return most;
+#if defined(__AVX512F__)
+    return _mm512_cmp_ps_mask(v, level, _CMP_GE_OQ);
+#elif defined(__FMA__)
+    return (unsigned)_mm256_movemask_ps(_mm256_cmp_ps(v, level, _CMP_GE_OQ));
+#else
+    unsigned bits = 0;
+    for (unsigned l = 0; l < PACK_FLOATS; ++l)
+        bits |= (unsigned)(v[l] >= level[l]) << l;
+    return bits;
+#endif
 }
 
-/* Only lanes whose highest is near are looked through: few are. */
-static size_t mixture_near(const float *x, size_t n, float below, uint32_t *which)
+/* Places i .. of x + level; those beyond n are below everything. */
+static inline wide_pack level_pack(const float *x, const float *level, size_t i, size_t n)
 {
-    float best[ROW_LANES], level = highest_lanes(x, n, best) - below;
-    size_t found = 0, whole = n - n % ROW_LANES;
-    for (size_t l = 0; l < ROW_LANES; ++l)
-        for (size_t i = l; best[l] >= level && i < whole; i += ROW_LANES)
-            if (x[i] >= level)
-                which[found++] = (uint32_t)i;
-    for (size_t i = whole; i < n; ++i)
-        if (x[i] >= level)
-            which[found++] = (uint32_t)i;
+    wide_pack rest;
+    if (i + PACK_FLOATS <= n)
+        return load_wide_pack(x + i) + load_wide_pack(level + i);
+    for (size_t l = 0; l < PACK_FLOATS; ++l)
+        rest[l] = i + l < n ? x[i + l] + level[i + l] : -HUGE_VALF;
+    return rest;
+}
+
+static inline wide_pack all_of(float x)
+{
+    wide_pack none = {0};
+    return none + x;
+}
+
+/* The highest of x + level. */
+static float highest_value(const float *x, const float *level, size_t n)
+{
+    wide_pack best = all_of(-HUGE_VALF);
+    for (size_t i = 0; i < n; i += PACK_FLOATS) {
+        wide_pack v = level_pack(x, level, i, n);
+        wide_mask over = v > best;
+        best = (wide_pack)((over & (wide_mask)v) | (~over & (wide_mask)best));
+    }
+#if defined(__FMA__)
+    return largest_lane(best);
+#else
+    return fmaxf(fmaxf(best[0], best[1]), fmaxf(best[2], best[3]));
+#endif
+}
+
+static size_t mixture_near(const float *x, const float *level, size_t n, float below, uint32_t *which,
+                           float *most)
+{
+    *most = highest_value(x, level, n);
+    wide_pack least = all_of(*most - below);
+    size_t found = 0;
+    for (size_t i = 0; i < n; i += PACK_FLOATS)
+        for (unsigned bits = lanes_at_least(level_pack(x, level, i, n), least); bits != 0; bits &= bits - 1)
+            which[found++] = (uint32_t)(i + (size_t)__builtin_ctz(bits));
     return found;
 }
 
-static uint32_t mixture_highest(const float *x, size_t n)
+/* By insertion; packs in which nothing is higher than the last of them are passed over. */
+static void mixture_highest(const float *x, const float *level, size_t n, size_t count, uint32_t *which)
 {
-    float best[ROW_LANES], most = highest_lanes(x, n, best);
-    size_t whole = n - n % ROW_LANES, first = n - 1;
-    for (size_t i = n; i-- > whole;)
-        first = x[i] == most ? i : first;
-    for (size_t l = 0; l < ROW_LANES; ++l)
-        for (size_t i = l; best[l] == most && i < whole && i < first; i += ROW_LANES)
-            if (x[i] == most)
-                first = i;
-    return (uint32_t)first;
+    float best[TNP_MOST_HIGHEST];
+    wide_pack least = all_of(-HUGE_VALF);
+    size_t have = 0;
+    for (size_t i = 0; i < n; i += PACK_FLOATS) {
+        wide_pack v = level_pack(x, level, i, n);
+        unsigned bits = lanes_at_least(v, least);
+        for (; bits != 0; bits &= bits - 1) {
+            size_t lane = (size_t)__builtin_ctz(bits), at = have < count ? have : count - 1;
+            float value = x[i + lane < n ? i + lane : 0] + level[i + lane < n ? i + lane : 0];
+            if (i + lane >= n || (have == count && !(value > best[at])))
+                continue;
+            for (; at > 0 && value > best[at - 1]; --at) {
+                best[at] = best[at - 1];
+                which[at] = which[at - 1];
+            }
+            best[at] = value;
+            which[at] = (uint32_t)(i + lane);
+            have += have < count;
+            if (have == count)
+                least = all_of(best[count - 1]);
+        }
+    }
 }
 
-static float mixture_distance(const float *x, const float *m, const float *inverse, size_t n)
+/* The sums over the lanes of each of four packs. */
+static inline void sums_of_four(wide_pack p, wide_pack q, wide_pack r, wide_pack s, float *out)
 {
-    wide_pack sum = {0}, a, b, c;
-    float rest = 0;
+#if defined(__FMA__)
+#if defined(__AVX512F__)
+#define HALF(x) _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1))
+#else
+#define HALF(x) (x)
+#endif
+    __m256 sums = _mm256_hadd_ps(_mm256_hadd_ps(HALF(p), HALF(q)), _mm256_hadd_ps(HALF(r), HALF(s)));
+    _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps(sums, 1)));
+#undef HALF
+#else
+    out[0] = sum_of(&p);
+    out[1] = sum_of(&q);
+    out[2] = sum_of(&r);
+    out[3] = sum_of(&s);
+#endif
+}
+
+/* Four rows at once: what they are compared with is loaded once. */
+static void mixture_distances(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m,
+                              const float *inverse, float *out)
+{
+    size_t whole = d - d % PACK_FLOATS;
+    for (size_t j = 0; j < n; j += 4) {
+        const float *row[4];
+        wide_pack p = {0}, q = p, r = p, s = p;
+        for (size_t k = 0; k < 4; ++k)
+            row[k] = x + rows[j + k < n ? j + k : n - 1] * d;
+        for (size_t i = 0; i < whole; i += PACK_FLOATS) {
+            wide_pack mean = load_wide_pack(m + i), scale = load_wide_pack(inverse + i);
+            wide_pack a = load_wide_pack(row[0] + i) - mean, b = load_wide_pack(row[1] + i) - mean;
+            wide_pack c = load_wide_pack(row[2] + i) - mean, e = load_wide_pack(row[3] + i) - mean;
+            p = plus_product(a * a, scale, p);
+            q = plus_product(b * b, scale, q);
+            r = plus_product(c * c, scale, r);
+            s = plus_product(e * e, scale, s);
+        }
+        float sums[4];
+        sums_of_four(p, q, r, s, sums);
+        for (size_t k = 0; k < 4 && j + k < n; ++k) {
+            for (size_t i = whole; i < d; ++i)
+                sums[k] += (row[k][i] - m[i]) * (row[k][i] - m[i]) * inverse[i];
+            out[j + k] = sums[k];
+        }
+    }
+}
+
+/* Four packs of columns: their sums stay in registers while the rows pass. */
+static inline void add_panel(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m,
+                             float *first, float *second)
+{
+    wide_pack ma = load_wide_pack(m), mb = load_wide_pack(m + PACK_FLOATS);
+    wide_pack mc = load_wide_pack(m + 2 * PACK_FLOATS), md = load_wide_pack(m + 3 * PACK_FLOATS);
+    wide_pack fa = {0}, fb = fa, fc = fa, fd = fa, sa = fa, sb = fa, sc = fa, sd = fa;
+    for (size_t j = 0; j < n; ++j) {
+        const float *row = x + rows[j] * d;
+        wide_pack share = all_of(q[j]), a = load_wide_pack(row) - ma, b = load_wide_pack(row + PACK_FLOATS) - mb;
+        wide_pack c = load_wide_pack(row + 2 * PACK_FLOATS) - mc, e = load_wide_pack(row + 3 * PACK_FLOATS) - md;
+        fa = plus_product(share, a, fa);
+        fb = plus_product(share, b, fb);
+        fc = plus_product(share, c, fc);
+        fd = plus_product(share, e, fd);
+        sa = plus_product(share * a, a, sa);
+        sb = plus_product(share * b, b, sb);
+        sc = plus_product(share * c, c, sc);
+        sd = plus_product(share * e, e, sd);
+    }
+    store_wide_pack(load_wide_pack(first) + fa, first);
+    store_wide_pack(load_wide_pack(first + PACK_FLOATS) + fb, first + PACK_FLOATS);
+    store_wide_pack(load_wide_pack(first + 2 * PACK_FLOATS) + fc, first + 2 * PACK_FLOATS);
+    store_wide_pack(load_wide_pack(first + 3 * PACK_FLOATS) + fd, first + 3 * PACK_FLOATS);
+    store_wide_pack(load_wide_pack(second) + sa, second);
+    store_wide_pack(load_wide_pack(second + PACK_FLOATS) + sb, second + PACK_FLOATS);
+    store_wide_pack(load_wide_pack(second + 2 * PACK_FLOATS) + sc, second + 2 * PACK_FLOATS);
+    store_wide_pack(load_wide_pack(second + 3 * PACK_FLOATS) + sd, second + 3 * PACK_FLOATS);
+}
+
+static void mixture_add(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m,
+                        float *first, float *second)
+{
+    enum { PANEL = 4 * PACK_FLOATS };
     size_t i = 0;
-    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS) {
-        memcpy(&a, x + i, sizeof a);
-        memcpy(&b, m + i, sizeof b);
-        memcpy(&c, inverse + i, sizeof c);
-        a -= b;
-        sum += a * a * c;
-    }
-    for (; i < n; ++i)
-        rest += (x[i] - m[i]) * (x[i] - m[i]) * inverse[i];
-    return sum_of(&sum) + rest;
+    for (; i + PANEL <= d; i += PANEL)
+        add_panel(x + i, d, rows, q, n, m + i, first + i, second + i);
+    for (size_t j = 0; j < n; ++j)
+        for (size_t k = i; k < d; ++k) {
+            float z = x[rows[j] * d + k] - m[k];
+            first[k] += q[j] * z;
+            second[k] += q[j] * z * z;
+        }
 }
 
-static void mixture_add(const float *x, const float *m, float q, size_t n, float *first, float *second)
+static void mixture_exp(float *x, size_t n)
 {
-    wide_pack a, b, c;
-    size_t i = 0;
-    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS) {
-        memcpy(&a, x + i, sizeof a);
-        memcpy(&b, m + i, sizeof b);
-        a -= b;
-        b = a * q;
-        memcpy(&c, first + i, sizeof c);
-        c += b;
-        memcpy(first + i, &c, sizeof c);
-        memcpy(&c, second + i, sizeof c);
-        c += a * b;
-        memcpy(second + i, &c, sizeof c);
-    }
-    for (; i < n; ++i) {
-        float z = x[i] - m[i];
-        first[i] += q * z;
-        second[i] += q * z * z;
-    }
+#if defined(__FMA__)
+    for (size_t i = 0; i < n; i += REG)
+        store_some(x + i, n - i, exp_below(load_some(x + i, n - i)));
+#else
+    for (size_t i = 0; i < n; ++i)
+        x[i] = expf(fmaxf(x[i], -87));
+#endif
 }
 
-static const tnp_mixture_loops mixture_loops = {mixture_near, mixture_highest, mixture_distance, mixture_add};
+static const tnp_mixture_loops mixture_loops = {mixture_near,      mixture_highest, mixture_distances,
+                                                mixture_add, mixture_exp};
 
 #endif

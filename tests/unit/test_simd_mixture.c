@@ -18,58 +18,103 @@ static void fill(float *x, size_t n, uint64_t seed)
 
 static void near_and_highest(void **state)
 {
-    static float x[MOST];
-    uint32_t which[MOST];
+    static float x[MOST], level[MOST], sum[MOST];
+    uint32_t which[MOST], top[TNP_MOST_HIGHEST];
     (void)state;
     for (size_t n = 1; n <= MOST; n += n < 70 ? 1 : 37) {
         fill(x, n, n);
-        for (size_t i = 0; i + 1 < n && n % 3 == 0; ++i)
-            x[i] = floorf(x[i] * 4); /* many equals */
+        for (size_t i = 0; i < n; ++i) {
+            if (n % 3 == 0)
+                x[i] = floorf(x[i] * 4); /* many equals */
+            level[i] = 0.125F * (float)(i % 3);
+            sum[i] = x[i] + level[i];
+        }
         size_t best = 0, near = 0;
         for (size_t i = 1; i < n; ++i)
-            best = x[i] > x[best] ? i : best;
+            best = sum[i] > sum[best] ? i : best;
         for (size_t i = 0; i < n; ++i)
-            near += x[i] >= x[best] - 0.25F;
+            near += sum[i] >= sum[best] - 0.25F;
         for (size_t t = 0; t < count; ++t) {
-            bool seen[MOST] = {false};
-            assert_int_equal(tables[t]->mixtures->highest(x, n), best);
-            assert_int_equal(tables[t]->mixtures->near(x, n, 0.25F, which), near);
+            size_t wanted = n < 5 ? n : 5, last = 0;
+            float most = 0;
+            assert_int_equal(tables[t]->mixtures->near(x, level, n, 0.25F, which, &most), near);
+            assert_true(most == sum[best]);
             for (size_t f = 0; f < near; ++f) {
-                assert_true(which[f] < n && x[which[f]] >= x[best] - 0.25F && !seen[which[f]]);
-                seen[which[f]] = true;
+                assert_true(which[f] < n && sum[which[f]] >= sum[best] - 0.25F && (f == 0 || which[f] > last));
+                last = which[f];
+            }
+            tables[t]->mixtures->highest(x, level, n, 1, top);
+            assert_int_equal(top[0], best);
+            tables[t]->mixtures->highest(x, level, n, wanted, top);
+            for (size_t f = 0; f < wanted; ++f) { /* as many are before it as its place says: higher, or equal and first */
+                size_t before = 0;
+                for (size_t i = 0; i < n; ++i)
+                    before += sum[i] > sum[top[f]] || (i < top[f] && !(sum[i] < sum[top[f]]));
+                assert_int_equal(before, f);
             }
         }
     }
 }
 
-/* Sums of n terms below 1: n eps. */
-static void distance_and_add(void **state)
+/* Sums of n terms below 1: n eps; of ROWS rows, each with a weight below 1. */
+static void distances_and_add(void **state)
 {
-    static float x[MOST], m[MOST], v[MOST], first[MOST], second[MOST];
+    enum { ROWS = 7, ALL = 11 };
+    static float x[ALL * MOST], m[MOST], v[MOST], first[MOST], second[MOST], q[ROWS], out[ROWS];
+    static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
     (void)state;
-    fill(x, MOST, 1);
+    fill(x, ALL * MOST, 1);
     fill(m, MOST, 2);
     fill(v, MOST, 3);
+    fill(q, ROWS, 4);
     for (size_t n = 1; n <= MOST; n += 13)
-        for (size_t t = 0; t < count; ++t) {
-            double want = 0;
-            for (size_t i = 0; i < n; ++i) {
-                want += pow((double)x[i] - (double)m[i], 2) * (double)v[i];
-                first[i] = 1;
-                second[i] = 2;
+        for (size_t t = 0; t < count; ++t)
+            for (size_t some = 0; some <= ROWS; ++some) {
+                tables[t]->mixtures->distances(x, n, rows, some, m, v, out);
+                for (size_t j = 0; j < some; ++j) {
+                    double want = 0;
+                    for (size_t i = 0; i < n; ++i)
+                        want += pow((double)x[rows[j] * n + i] - (double)m[i], 2) * (double)v[i];
+                    assert_near((double)out[j], want, (double)n * FLT_EPSILON);
+                }
+                for (size_t i = 0; i < n; ++i) {
+                    first[i] = 1;
+                    second[i] = 2;
+                }
+                tables[t]->mixtures->add(x, n, rows, q, some, m, first, second);
+                for (size_t i = 0; i < n; ++i) {
+                    double one = 1, two = 2;
+                    for (size_t j = 0; j < some; ++j) {
+                        double z = (double)x[rows[j] * n + i] - (double)m[i];
+                        one += (double)q[j] * z;
+                        two += (double)q[j] * z * z;
+                    }
+                    assert_near_at(i, (double)first[i], one, (4 + 9 * ROWS) * FLT_EPSILON);
+                    assert_near_at(i, (double)second[i], two, (4 + 9 * ROWS) * FLT_EPSILON);
+                }
             }
-            assert_near((double)tables[t]->mixtures->distance(x, m, v, n), want, (double)n * FLT_EPSILON);
-            tables[t]->mixtures->add(x, m, 0.5F, n, first, second);
+}
+
+/* Within 4 units in the last place; below exp(-87) it stays there. */
+static void exponentials(void **state)
+{
+    static float x[MOST];
+    (void)state;
+    for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : 29)
+        for (size_t t = 0; t < count; ++t) {
+            for (size_t i = 0; i < n; ++i)
+                x[i] = -0.37F * (float)i;
+            tables[t]->mixtures->exp(x, n);
             for (size_t i = 0; i < n; ++i) {
-                double z = (double)x[i] - (double)m[i];
-                assert_near_at(i, (double)first[i], 1 + 0.5 * z, 4 * FLT_EPSILON);
-                assert_near_at(i, (double)second[i], 2 + 0.5 * z * z, 4 * FLT_EPSILON);
+                double want = exp(fmax(-87, (double)(-0.37F * (float)i)));
+                assert_near_at(i, (double)x[i], want, 4 * FLT_EPSILON * want);
             }
         }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(near_and_highest), cmocka_unit_test(distance_and_add)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(near_and_highest), cmocka_unit_test(distances_and_add),
+                                       cmocka_unit_test(exponentials)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }
