@@ -24,7 +24,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 512, AT_ONCE = 8, CROWD = 8192 };
+enum { BLOCK = 512, AT_ONCE = 8, CROWD = 4096 };
 static const float REACH = 13;
 
 tn_status tnp_mixture_new(tn_ctx *ctx, size_t count, size_t dim, tnp_mixture *out)
@@ -141,16 +141,8 @@ static void make_powers(void *arg, size_t block)
 {
     const work *w = arg;
     size_t d = w->m->dim, start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start);
-    const float *shift = w->m->shift;
-    for (size_t i = start; i < start + n; ++i) {
-        const float *x = w->x + i * d;
-        float *to = w->powers + i * 2 * d, *squares = to + d;
-        for (size_t j = 0; j < d; ++j) {
-            float y = x[j] - shift[j];
-            to[j] = y;
-            squares[j] = y * y;
-        }
-    }
+    for (size_t i = start; i < start + n; ++i)
+        tnp_simd_get()->mixtures->powers(w->x + i * d, w->m->shift, d, w->powers + i * 2 * d);
 }
 
 static void sort_pairs(const tnp_mixture *m, pairs *p)
@@ -254,14 +246,12 @@ static void sum_block(void *arg, size_t block)
 
 static void add_part(const work *w, size_t block, tnp_mixture_sums *sums)
 {
+    const tnp_simd *simd = tnp_simd_get();
     size_t k = w->m->count, kd = k * w->m->dim;
     const float *zero = w->parts + block * w->part;
-    for (size_t i = 0; i < k; ++i)
-        sums->zero[i] += (double)zero[i];
-    for (size_t i = 0; i < kd; ++i) {
-        sums->first[i] += (double)zero[k + i];
-        sums->second[i] += (double)zero[k + kd + i];
-    }
+    simd->add_to_double(zero, sums->zero, k);
+    simd->add_to_double(zero + k, sums->first, kd);
+    simd->add_to_double(zero + k + kd, sums->second, kd);
     sums->log_likelihood += w->logs_sum[block];
 }
 

@@ -135,11 +135,10 @@ static void mixture_distances(const float *x, size_t d, const uint32_t *rows, si
         }
         float sums[4];
         sums_of_four(p, q, r, s, sums);
-        for (size_t k = 0; k < 4 && j + k < n; ++k) {
-            for (size_t i = whole; i < d; ++i)
+        for (size_t i = whole; i < d; ++i)
+            for (size_t k = 0; k < 4; ++k)
                 sums[k] += (row[k][i] - m[i]) * (row[k][i] - m[i]) * inverse[i];
-            out[j + k] = sums[k];
-        }
+        memcpy(out + j, sums, (n - j < 4 ? n - j : 4) * sizeof *sums);
     }
 }
 
@@ -188,6 +187,21 @@ static void mixture_add(const float *x, size_t d, const uint32_t *rows, const fl
         }
 }
 
+static void mixture_powers(const float *x, const float *shift, size_t n, float *out)
+{
+    size_t i = 0;
+    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS) {
+        wide_pack y = load_wide_pack(x + i) - load_wide_pack(shift + i);
+        store_wide_pack(y, out + i);
+        store_wide_pack(y * y, out + n + i);
+    }
+    for (; i < n; ++i) {
+        float y = x[i] - shift[i];
+        out[i] = y;
+        out[n + i] = y * y;
+    }
+}
+
 static void mixture_exp(float *x, size_t n)
 {
 #if defined(__FMA__)
@@ -199,7 +213,7 @@ static void mixture_exp(float *x, size_t n)
 #endif
 }
 
-static const tnp_mixture_loops mixture_loops = {mixture_near,      mixture_highest, mixture_distances,
-                                                mixture_add, mixture_exp};
+static const tnp_mixture_loops mixture_loops = {mixture_near, mixture_highest, mixture_distances,
+                                                mixture_add,  mixture_powers,  mixture_exp};
 
 #endif

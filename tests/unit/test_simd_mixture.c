@@ -95,6 +95,24 @@ static void distances_and_add(void **state)
             }
 }
 
+/* One rounding of the difference, one of its square. */
+static void powers(void **state)
+{
+    static float x[MOST], shift[MOST], out[2 * MOST];
+    (void)state;
+    fill(x, MOST, 5);
+    fill(shift, MOST, 6);
+    for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : 29)
+        for (size_t t = 0; t < count; ++t) {
+            tables[t]->mixtures->powers(x, shift, n, out);
+            for (size_t i = 0; i < n; ++i) {
+                double y = (double)x[i] - (double)shift[i];
+                assert_near_at(i, (double)out[i], y, FLT_EPSILON);
+                assert_near_at(i, (double)out[n + i], y * y, 3 * FLT_EPSILON);
+            }
+        }
+}
+
 /* Within 4 units in the last place; below exp(-87) it stays there. */
 static void exponentials(void **state)
 {
@@ -115,6 +133,6 @@ static void exponentials(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(near_and_highest), cmocka_unit_test(distances_and_add),
-                                       cmocka_unit_test(exponentials)};
+                                       cmocka_unit_test(powers), cmocka_unit_test(exponentials)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }
