@@ -15,6 +15,8 @@ import cost
 import cost_report
 import evidence
 import evidence_report
+import images
+import images_report
 import kernel
 import kernel_report
 import linear
@@ -30,9 +32,9 @@ import transfer_report
 
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report), "cost": (cost, cost_report),
             "online": (online, online_report), "transfer": (transfer, transfer_report),
-            "kernel": (kernel, kernel_report), "python": (python, python_report)}
+            "kernel": (kernel, kernel_report), "images": (images, images_report), "python": (python, python_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|python]... [--quick | --tiny] "
+USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|images|python]... [--quick | --tiny] "
          "[--into FOLDER]")
 
 
