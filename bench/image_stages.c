@@ -148,8 +148,8 @@ static tn_status describe_and_project(stages *s)
 {
     tn_status st = describe_root(s);
     if (st == TN_OK)
-        st = tnp_projection_apply(s->ctx, &s->encoder.projection, s->described.descriptors, s->described.count,
-                                  s->ours, TO);
+        st = tnp_projection_apply(s->ctx, &s->encoder.projection, s->described.descriptors, s->described.count, s->ours,
+                                  TO);
     return st;
 }
 
@@ -168,7 +168,8 @@ static tn_status describe_theirs(stages *s)
         if ((size_t)vl_dsift_get_keypoint_num(filter) != size->nx * size->ny)
             return tnp_fail(s->ctx, TN_ERR_SHAPE, "vl_dsift: %d patches, expected %zu",
                             vl_dsift_get_keypoint_num(filter), size->nx * size->ny);
-        memcpy(s->theirs + size->first * 128, vl_dsift_get_descriptors(filter), size->nx * size->ny * 128 * sizeof(float));
+        memcpy(s->theirs + size->first * 128, vl_dsift_get_descriptors(filter),
+               size->nx * size->ny * 128 * sizeof(float));
         vl_dsift_delete(filter);
     }
     return TN_OK;
@@ -340,7 +341,8 @@ static tn_status learn_projection(stages *s)
     TN_TRY(tnp_scatter_add(s->ctx, &scatter, s->described.descriptors, all));
     TN_TRY(tnp_projection_make(s->ctx, &scatter, TO, false, &kept, &s->encoder.projection));
     TN_TRY(tnp_projection_apply(s->ctx, &s->encoder.projection, s->described.descriptors, all, s->ours, TO));
-    for (size_t i = 0; i < MANY * s->count; ++i) /* spread over the picture, again from its beginning where it is too small */
+    for (size_t i = 0; i < MANY * s->count;
+         ++i) /* spread over the picture, again from its beginning where it is too small */
         memcpy(s->projected + i * TO, s->ours + i * 7919 % all * TO, TO * sizeof(float));
 done:
     tnp_scatter_free(&scatter);

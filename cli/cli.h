@@ -182,6 +182,8 @@ void cli_progress_start(tn_ctx *ctx, const cli_options *options);
 /* share of the command that is done, from 0 to 1; less than before is as much as before. */
 void cli_progress_show(const char *stage, double share);
 void cli_progress_clear(void);
+/* What is counted beside the bar from now on, per second: pictures. */
+void cli_progress_count(const char *what, size_t count);
 
 /* ---- files (files.c) ---- */
 
@@ -209,6 +211,9 @@ int cli_check_column(const cli_app *app, const char *rep, const tn_features *fea
 typedef struct cli_features {
     tn_features **items;
     size_t count;
+    /* Of features that are encoded when they are asked for, or NULL. */
+    tn_pictures *pictures;
+    struct cli_encoders *encoders;
 } cli_features;
 
 /* Opens representations; two of one name are wrong usage. Owned by the caller, also after a failure: free with

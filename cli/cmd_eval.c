@@ -70,7 +70,7 @@ static int open_labels(cli_app *app, tn_task task, measured *m)
 static int measure_head(cli_app *app, measured *m)
 {
     int code = EXIT_FINE;
-    cli_features features = {NULL, 0};
+    cli_features features = {.count = 0};
     const char *path = app->options.labels;
     CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &m->head)));

@@ -68,15 +68,16 @@ static int extract(cli_app *app, const cli_encoders *encoders, char **paths, siz
     if (app->options.bags) {
         CLI_TRY(cli_bags_open(app, &bags));
         *rows = tn_bags_count(bags);
-        CLI_TRY(cli_check(app, tn_extract_bags(app->ctx, bags, encoders->items[0], paths[0], app->line)));
     } else {
         CLI_TRY(cli_images_open(app, app->args, app->arg_count));
         *rows = tn_pictures_count(app->pictures);
         if (app->options.labels_out)
             CLI_TRY(write_labels(app));
-        CLI_TRY(cli_check(app, tn_extract(app->ctx, app->pictures, (const tn_encoder *const *)encoders->items,
-                                          encoders->count, (const char *const *)paths, app->line)));
     }
+    cli_progress_count(bags ? "bags" : "pictures", *rows);
+    CLI_TRY(cli_check(app, tn_extract_rows(app->ctx, bags ? NULL : app->pictures, bags,
+                                           (const tn_encoder *const *)encoders->items, encoders->count,
+                                           (const char *const *)paths, app->line, app->library)));
 done:
     tn_bags_free(bags);
     return code;

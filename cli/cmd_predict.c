@@ -237,7 +237,7 @@ int cmd_predict(cli_app *app)
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
     tn_head *head = NULL;
-    cli_features features = {NULL, 0};
+    cli_features features = {.count = 0};
     cli_sources sources = {NULL, NULL, 0};
     tn_scorer *scorer = NULL;
     tn_npy_writer *writer = NULL;

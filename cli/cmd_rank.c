@@ -6,7 +6,7 @@
 int cmd_rank(cli_app *app)
 {
     int code = EXIT_FINE;
-    cli_features features = {NULL, 0};
+    cli_features features = {.count = 0};
     tn_labels *labels = NULL;
     tn_ranking *ranking = NULL;
     char *text = NULL;

@@ -15,7 +15,7 @@ int cmd_transfer(cli_app *app)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
-    cli_features targets = {NULL, 0};
+    cli_features targets = {.count = 0};
     cli_sources sources = {NULL, NULL, 0};
     tn_labels *labels = NULL;
     tn_transfer_info *info = NULL;

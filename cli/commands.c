@@ -82,6 +82,7 @@ static const tn_field common_fields[] = {
         "on-error", TN_FIELD_CHOICE, AT(on_error), 0, 0, "stop|skip",                                                  \
             "a picture that is broken: end the work, or leave it out and say so"                                       \
     }
+#define IMAGES ENCODER, ON_ERROR
 #define BAGS                                                                                                           \
     {"bags",                                                                                                           \
      TN_FIELD_TEXT,                                                                                                    \
@@ -107,13 +108,13 @@ static const tn_field fit_fields[] = {
      "--tune, C and eta; the others report how well they do on them"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head; classes that it does not know are added"},
-    ENCODER,
-    ON_ERROR,
+    IMAGES,
 };
 static const tn_field cv_fields[] = {
     LABELS,
     CLASSES,
     TASK,
+    IMAGES,
     {"groups", TN_FIELD_TEXT, AT(groups), 0, 0, "FILE",
      "a group per row (patient, scene, video), as labels are given: its rows are never on both sides of a fold"},
     {"fold-file", TN_FIELD_TEXT, AT(fold_file), 0, 0, "FILE",
@@ -153,8 +154,7 @@ static const tn_field predict_fields[] = {
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "write all scores there, rows x classes"},
     FORCE,
     NAN_POLICY,
-    ENCODER,
-    ON_ERROR,
+    IMAGES,
 };
 static const tn_field eval_fields[] = {
     LABELS,
@@ -166,8 +166,7 @@ static const tn_field eval_fields[] = {
     {"proba", TN_FIELD_FLAG, AT(proba), 0, 0, NULL, "those scores are probabilities: nll and ece too"},
     {"per-class", TN_FIELD_FLAG, AT(per_class), 0, 0, NULL, "print a line per class too; --json always has them"},
     NAN_POLICY,
-    ENCODER,
-    ON_ERROR,
+    IMAGES,
 };
 static const tn_field encoder_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "ENC", "the encoder to write, .safetensors"},
@@ -480,10 +479,11 @@ const cli_command cli_commands[] = {
      .details = "Rows are in the order of the pictures: of a folder of classes, class by class in byte order. Beside "
                 "each FILE.npy a FILE.json names the rows, the encoder and this command. Several encoders share one "
                 "pass over the pictures.\n\n"
-                "rank, fit, predict and eval take IMAGES with --encoder themselves.",
+                "rank, fit, cv, predict and eval take IMAGES with --encoder themselves.",
      .min_args = 0,
      .max_args = SIZE_MAX,
      .tables = extract_tables,
+     .library = "extract",
      .run = cmd_extract},
     {.name = "pq",
      .summary = "product quantisation: a representation as codes of one byte for every 8 columns",

@@ -39,6 +39,10 @@ void cli_features_close(cli_features *features)
     for (size_t i = 0; i < features->count; ++i)
         tn_features_close(features->items[i]);
     free(features->items);
+    tn_pictures_free(features->pictures);
+    if (features->encoders)
+        cli_encoders_close(features->encoders);
+    free(features->encoders);
 }
 
 const tn_features *const *cli_features_view(const cli_features *features)

@@ -53,22 +53,52 @@ void cli_encoders_close(cli_encoders *encoders)
     free(encoders->names);
 }
 
+/* Half of the memory that is free, or of --mem, for vectors: learners need some too. */
+static bool too_much(const cli_app *app, const cli_encoders *encoders)
+{
+    tn_machine machine;
+    tn_machine_look(&machine);
+    double bytes = 0, most = 0.5 * (double)(app->options.mem ? app->options.mem : machine.memory_available);
+    for (size_t i = 0; i < encoders->count; ++i)
+        bytes += 4.0 * (double)tn_encoder_cols(encoders->items[i]) * (double)tn_pictures_count(app->pictures);
+    return most > 0 && bytes > most;
+}
+
+/* Pictures of their own: those of app may be replaced by others while the features live. */
+static int keep_pictures(cli_app *app, const char *const *images, size_t count, cli_features *out)
+{
+    tn_pictures *others = app->pictures;
+    app->pictures = NULL;
+    int code = cli_images_open(app, images, count);
+    out->pictures = app->pictures;
+    app->pictures = others;
+    return code;
+}
+
 int cli_features_of_images(cli_app *app, const char *const *images, size_t count, cli_features *out)
 {
     int code = EXIT_FINE;
-    cli_encoders encoders = {NULL, NULL, 0};
     CLI_TRY(cli_images_open(app, images, count));
-    CLI_TRY(cli_encoders_open(app, &encoders));
-    out->items = calloc(encoders.count, sizeof *out->items);
+    out->encoders = calloc(1, sizeof *out->encoders);
+    if (!out->encoders)
+        return cli_fail(app, EXIT_FAILED, "memory: the system refused to give any");
+    CLI_TRY(cli_encoders_open(app, out->encoders));
+    out->items = calloc(out->encoders->count, sizeof *out->items);
     if (!out->items)
         CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused to give any"));
-    for (size_t i = 0; i < encoders.count; ++i) {
-        CLI_TRY(cli_check(app, tn_features_from_pictures(app->ctx, encoders.names[i], app->pictures, encoders.items[i],
-                                                         &out->items[i])));
+    if (too_much(app, out->encoders))
+        CLI_TRY(keep_pictures(app, images, count, out));
+    cli_progress_count("pictures", tn_pictures_count(app->pictures));
+    for (size_t i = 0; i < out->encoders->count; ++i) {
+        const tn_encoder *encoder = out->encoders->items[i];
+        const char *name = out->encoders->names[i];
+        CLI_TRY(cli_check(
+            app, out->pictures ? tn_features_stream_pictures(app->ctx, name, out->pictures, encoder, &out->items[i])
+                               : tn_features_from_pictures(app->ctx, name, app->pictures, encoder, &out->items[i])));
         out->count = i + 1;
     }
+    cli_progress_count(NULL, 0);
 done:
-    cli_encoders_close(&encoders);
     return code;
 }
 

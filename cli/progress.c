@@ -19,6 +19,8 @@ static struct {
     double begin, last; /* seconds: of the start, of the last redraw */
     double share;       /* the largest told */
     double left;        /* seconds that the rest will take, smoothed; 0: no estimate yet */
+    const char *what;   /* is counted, or NULL */
+    double count;       /* of them in all */
 } bar;
 
 static double seconds(void)
@@ -50,6 +52,20 @@ static void print_left(double left)
         fprintf(stderr, ", about %.1f h left", left / 3600);
 }
 
+/* So many of them, all of the work together. */
+void cli_progress_count(const char *what, size_t count)
+{
+    bar.what = what;
+    bar.count = (double)count;
+    bar.begin = bar.last = seconds();
+}
+
+static void print_rate(double now)
+{
+    double rate = bar.share * bar.count / (now - bar.begin);
+    fprintf(stderr, ", %.*f %s/s", rate < 10 ? 1 : 0, rate, bar.what);
+}
+
 void cli_progress_show(const char *stage, double share)
 {
     double now = seconds();
@@ -64,6 +80,8 @@ void cli_progress_show(const char *stage, double share)
     for (int i = 0; i < BAR; ++i)
         fputc(i < filled ? '#' : '.', stderr);
     fprintf(stderr, "] %3.0f %%", 100 * bar.share);
+    if (bar.what && bar.share > 0 && now - bar.begin > PATIENCE)
+        print_rate(now);
     if (now - bar.begin > PATIENCE && bar.left > 0 && bar.share < 1)
         print_left(bar.left);
     fflush(stderr);

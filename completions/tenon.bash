@@ -30,6 +30,7 @@ _tenon() {
     fit:--optimizer) words='aitken mackay em newton' ;;
     fit:--intercept) words='yes no' ;;
     cv:--task) words='auto multiclass multilabel regression' ;;
+    cv:--on-error) words='stop skip' ;;
     cv:--against) words='none auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     cv:--method) words='auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     cv:--select) words='best greedy forward exhaustive all' ;;
@@ -64,6 +65,7 @@ _tenon() {
     encoder:--places) words='yes no' ;;
     encoder:--norm) words='auto root intra l2 raw' ;;
     extract:--on-error) words='stop skip' ;;
+    extract:--type) words='f32 f16' ;;
     kernel:--task) words='auto multiclass multilabel regression' ;;
     kernel:--normalize) words='l2 root l1 zscore none' ;;
     kernel:--basis) words='scaled-fourier fourier' ;;
@@ -81,12 +83,12 @@ _tenon() {
         case ${COMP_WORDS[1]} in
         rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --encoder --on-error --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --encoder --on-error --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --encoder --on-error --groups --fold-file --scores --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --scores --force --nan --encoder --on-error' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --nan --encoder --on-error' ;;
         encoder) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --bags --offsets --pixels --side --largest --on-error --descriptor --step --sides --contrast --kind --words --pca --whiten --pyramid --places --norm --neighbours --sample --iterations --floor' ;;
-        extract) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --encoder --labels-out --on-error --bags --offsets' ;;
+        extract) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --encoder --labels-out --on-error --bags --offsets --type --resume' ;;
         pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --sub --centroids --sample --iterations' ;;
         kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --force --classes --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;

@@ -55,6 +55,7 @@ if [ "$level" = bench ]; then
     need python3-scipy has_python scipy
     need python3-sklearn has_python sklearn
     need python3-matplotlib has_python matplotlib # pictures of experiments/
+    need python3-faiss has_python faiss
 fi
 if [ "$level" = python ]; then
     need python3-numpy has_python numpy

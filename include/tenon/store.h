@@ -67,10 +67,20 @@ TN_API tn_status tn_extract(tn_ctx *ctx, const tn_pictures *pictures, const tn_e
 /* The same of bags, by one encoder. */
 TN_API tn_status tn_extract_bags(tn_ctx *ctx, const tn_bags *bags, const tn_encoder *encoder, const char *path,
                                  const char *command);
+/* Either of these with options, of "extract"; the other of pictures and bags is NULL. Values may be halves; with `resume`
+ * rows are kept in the folder paths[e].parts until all are there, and the same call goes on from those that one which was
+ * interrupted, or killed, has left: to the same bytes. TN_ERR_ARG too: the folder holds rows of another extraction. */
+TN_API tn_status tn_extract_rows(tn_ctx *ctx, const tn_pictures *pictures, const tn_bags *bags,
+                                 const tn_encoder *const *encoders, size_t count, const char *const *paths,
+                                 const char *command, const tn_options *options);
 /* Vectors of pictures as features, without a file: all of them in memory, since learners read rows many times. Owned by
  * the caller, free with tn_features_close. */
 TN_API tn_status tn_features_from_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
                                            const tn_encoder *encoder, tn_features **out);
+/* The same without the memory for them: a row is encoded whenever it is asked for. Pictures and encoder are borrowed until
+ * tn_features_close. */
+TN_API tn_status tn_features_stream_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
+                                             const tn_encoder *encoder, tn_features **out);
 
 /* A learned map as .safetensors, layout in docs/formats.md. Failures as for heads; TN_ERR_ARG for a named map, which
  * needs no file. */
@@ -86,6 +96,9 @@ TN_API tn_status tn_map_rows_save(tn_ctx *ctx, const tn_map *map, const tn_featu
 /* A float32 .npy written row block by row block. */
 typedef struct tn_npy_writer tn_npy_writer;
 TN_API tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out);
+/* The same with values of TN_F32 or TN_F16; rows are given as floats. Halves: TN_ERR_DATA for a value beyond them. */
+TN_API tn_status tn_npy_writer_open_as(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_dtype dtype,
+                                       tn_npy_writer **out);
 TN_API tn_status tn_npy_writer_rows(tn_ctx *ctx, tn_npy_writer *writer, const float *data, size_t rows);
 /* Gives the file its name; TN_ERR_SHAPE when rows are missing. */
 TN_API tn_status tn_npy_writer_commit(tn_ctx *ctx, tn_npy_writer *writer);

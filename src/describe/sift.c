@@ -187,8 +187,7 @@ static void pool_across(const pooling *p, const float *cells)
     for (size_t i = 0; i < p->along->phases; ++i) {
         size_t places = places_of(p->along->phases, p->along->hop, i, p->columns);
         tnp_simd_get()->patches->across(cells + p->along->first[i] * length, length, p->along->weights[i],
-                                        p->along->taps[i], p->grid->step, places, height, p->line,
-                                        top + done * ANGLES);
+                                        p->along->taps[i], p->grid->step, places, height, p->line, top + done * ANGLES);
         done += places;
     }
     for (size_t y = 0; done * ANGLES < p->line && y < height; ++y)

@@ -55,8 +55,7 @@ static float highest_value(const float *x, const float *level, size_t n)
 #endif
 }
 
-static size_t mixture_near(const float *x, const float *level, size_t n, float below, uint32_t *which,
-                           float *most)
+static size_t mixture_near(const float *x, const float *level, size_t n, float below, uint32_t *which, float *most)
 {
     *most = highest_value(x, level, n);
     wide_pack least = all_of(*most - below);

@@ -1,129 +1,49 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pictures and bags to vectors: into .npy files, one per encoder, with a sidecar of what they are; or into features in
- * memory, for what reads its rows many times. One pass over the pictures: each is decoded once, and described once for
- * all encoders that describe alike.
+ * Pictures and bags to vectors in .npy files, one per encoder, with a sidecar of what they are.
  *
- *   FILE.npy    rows x columns, float32       FILE.json    {"format":"tenon-rows","rows":N,"cols":D,"created_by":..,
+ *   FILE.npy    rows x columns                FILE.json    {"format":"tenon-rows","rows":N,"cols":D,"created_by":..,
  *                                                           "encoder":{"name":..,"hash":..,"kind":..},"ids":[..]}
  *
  * The hash is FNV-1a, 64 bits, of the encoder's tensors and settings as they are saved: it tells encoders apart, not
- * forgeries. */
-#include "encode/encoder.h"
+ * forgeries. With option resume rows are first kept in parts (extract_parts.c). */
 #include "base/text.h"
-#include "read/features.h"
-#include "read/pictures/list.h"
+#include "store/extract.h"
+#include "store/extract_parts.h"
+#include "store/extract_rows.h"
 #include "store/store.h"
-#include "tenon/store.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-/* ---- one row of every encoder ---- */
+/* ---- options ---- */
 
-typedef struct extraction {
-    const tn_encoder *const *encoders;
-    size_t count;
-    tnp_bag_stream stream;
-    tnp_described *described; /* (count): what an encoder's own describer made; one that is shared stays empty */
-    float **rows;             /* (count): a vector each */
-} extraction;
+enum { TYPE_F32, TYPE_F16 };
 
-static bool alike(const tnp_describer *a, const tnp_describer *b)
+typedef struct extract_options {
+    int type;    /* f32 */
+    bool resume; /* no */
+} extract_options;
+
+static void defaults(void *values)
 {
-    return a->kind == b->kind && a->step == b->step && a->contrast == b->contrast && a->side_count == b->side_count &&
-           memcmp(a->sides, b->sides, a->side_count * sizeof *a->sides) == 0;
+    *(extract_options *)values = (extract_options){TYPE_F32, false};
 }
 
-/* The encoder before e, or e itself, whose descriptors it can use. */
-static size_t describes_for(const extraction *x, size_t e)
+static const tn_field *fields(size_t *count)
 {
-    size_t first = 0;
-    while (!alike(&x->encoders[first]->describer, &x->encoders[e]->describer))
-        ++first;
-    return first;
+    static const tn_field all[] = {
+        {"type", TN_FIELD_CHOICE, offsetof(extract_options, type), 0, 0, "f32|f16", "of the values that are written"},
+        {"resume", TN_FIELD_FLAG, offsetof(extract_options, resume), 0, 0, NULL,
+         "keep rows in FILE.npy.parts until all are there, and go on from those that an interrupted run left"},
+    };
+    *count = sizeof all / sizeof *all;
+    return all;
 }
 
-static tn_status encode_picture(tn_ctx *ctx, extraction *x, size_t i)
-{
-    tn_status st = TN_OK;
-    const tn_picture *picture = NULL;
-    TN_TRY(tnp_bag_stream_picture(ctx, &x->stream, i, &picture));
-    for (size_t e = 0; e < x->count; ++e) {
-        size_t from = describes_for(x, e);
-        tnp_described *d = x->described + from;
-        if (from == e)
-            TN_TRY(tnp_describe(ctx, &x->encoders[e]->describer, picture, d));
-        TN_TRY(tnp_encode(ctx, x->encoders[e], d->descriptors, d->positions, d->count, x->rows[e]));
-    }
-done:
-    return st;
-}
-
-static tn_status encode_bag(tn_ctx *ctx, extraction *x, size_t i)
-{
-    tn_status st = TN_OK;
-    tnp_bag bag;
-    TN_TRY(tnp_bag_stream_get(ctx, &x->stream, i, &bag));
-    size_t dim = x->stream.dim;
-    tn_view places = {bag.places, bag.rows, 3, 3};
-    for (size_t e = 0; e < x->count; ++e)
-        TN_TRY(tn_encoder_encode(ctx, x->encoders[e], (tn_view){bag.x, bag.rows, dim, dim}, places, x->rows[e]));
-done:
-    return st;
-}
-
-static tn_status check(tn_ctx *ctx, const tn_encoder *const *encoders, size_t count, bool pictures)
-{
-    if (count == 0)
-        return tnp_fail(ctx, TN_ERR_ARG, "extract: no encoder");
-    for (size_t e = 0; e < count; ++e) {
-        if (pictures && !encoders[e]->describer.kind)
-            return tnp_fail(ctx, TN_ERR_ARG, "extract: encoder %zu was trained on bags and does not know pictures", e);
-        if (e > 0 && pictures &&
-            (encoders[e]->picture.pixels != encoders[0]->picture.pixels ||
-             encoders[e]->picture.side != encoders[0]->picture.side))
-            return tnp_fail(ctx, TN_ERR_ARG,
-                            "extract: encoders 0 and %zu want pictures of different sizes; extract them apart", e);
-    }
-    return TN_OK;
-}
-
-static tn_status begin(tn_ctx *ctx, const tn_pictures *pictures, const tn_bags *bags, extraction *x)
-{
-    tn_status st = TN_OK;
-    TN_TRY(check(ctx, x->encoders, x->count, pictures != NULL));
-    TN_TRY(tnp_alloc(ctx, x->count, sizeof *x->described, &x->described));
-    TN_TRY(tnp_alloc(ctx, x->count, sizeof *x->rows, &x->rows));
-    for (size_t e = 0; e < x->count; ++e)
-        TN_TRY(tnp_alloc(ctx, tn_encoder_cols(x->encoders[e]), sizeof(float), &x->rows[e]));
-    if (pictures)
-        TN_TRY(
-            tnp_bag_stream_pictures(ctx, pictures, &x->encoders[0]->describer, &x->encoders[0]->picture, &x->stream));
-    else
-        TN_TRY(tnp_bag_stream_bags(ctx, bags, &x->stream));
-    x->stream.picture.on_error = TNP_ON_ERROR_STOP; /* rows are promised */
-done:
-    return st;
-}
-
-static void end(extraction *x)
-{
-    for (size_t e = 0; e < x->count; ++e) {
-        if (x->described)
-            tnp_described_free(x->described + e);
-        if (x->rows)
-            tnp_free(x->rows[e]);
-    }
-    tnp_free(x->described);
-    tnp_free(x->rows);
-    tnp_bag_stream_close(&x->stream);
-}
-
-static tn_status encode_row(tn_ctx *ctx, extraction *x, size_t i)
-{
-    return x->stream.pictures ? encode_picture(ctx, x, i) : encode_bag(ctx, x, i);
-}
+static const tnp_options_table tables[] = {{"Extraction", fields, 0}, {NULL, NULL, 0}};
+const tnp_options_kind tnp_extract_kind = {"extract", sizeof(extract_options), defaults, tables, NULL, 0, NULL, NULL,
+                                           0};
 
 /* ---- the sidecar ---- */
 
@@ -149,11 +69,16 @@ static tn_status sidecar_path(tn_ctx *ctx, const char *path, char **out)
     return st;
 }
 
-static tn_status write_sidecar(tn_ctx *ctx, const extraction *x, size_t e, const char *path, const char *command)
+static const char *const *ids_of(const tnp_extraction *x)
+{
+    return x->stream.pictures ? tn_pictures_ids(x->stream.pictures) : tn_bags_ids(x->stream.bags);
+}
+
+static tn_status write_sidecar(tn_ctx *ctx, const tnp_extraction *x, size_t e, const char *path, const char *command)
 {
     tn_status st = TN_OK;
     const tn_encoder *encoder = x->encoders[e];
-    const char *const *ids = x->stream.pictures ? tn_pictures_ids(x->stream.pictures) : tn_bags_ids(x->stream.bags);
+    const char *const *ids = ids_of(x);
     char *created = NULL, *name = NULL, hash[20];
     uint64_t number = 0;
     tnp_text text;
@@ -184,93 +109,167 @@ done:
 
 /* ---- files ---- */
 
-static tn_status write_rows(tn_ctx *ctx, extraction *x, tn_npy_writer **writers, const char *const *paths)
+/* Where the vectors of one encoder go. */
+typedef struct target {
+    const char *path;
+    tn_npy_writer *writer;
+    tnp_parts parts; /* with resume */
+} target;
+
+static tn_status open_writer(tn_ctx *ctx, const tnp_extraction *x, size_t e, const char *path, size_t rows, int type,
+                             tn_npy_writer **out)
+{
+    return tn_npy_writer_open_as(ctx, path, rows, tn_encoder_cols(x->encoders[e]), type == TYPE_F16 ? TN_F16 : TN_F32,
+                                 out);
+}
+
+/* Rows [first, end) to the writers. */
+static tn_status write_rows(tn_ctx *ctx, tnp_extraction *x, target *targets, tnp_share whole, size_t first, size_t end)
+{
+    tn_status st = TN_OK;
+    for (size_t count = 0; first < end; first += count) {
+        TN_TRY(tnp_progress_step(ctx, whole, "extract", first, x->stream.count));
+        TN_TRY(tnp_extraction_rows(ctx, x, first, end - first, &count));
+        for (size_t e = 0; e < x->count; ++e)
+            TN_TRY(tn_npy_writer_rows(ctx, targets[e].writer, x->rows[e], count));
+    }
+done:
+    return st;
+}
+
+static tn_status write_at_once(tn_ctx *ctx, tnp_extraction *x, target *targets, int type)
 {
     tn_status st = TN_OK;
     tnp_share whole = tnp_progress_begin(ctx);
     for (size_t e = 0; e < x->count; ++e)
-        TN_TRY(tn_npy_writer_open(ctx, paths[e], x->stream.count, tn_encoder_cols(x->encoders[e]), &writers[e]));
-    for (size_t i = 0; i < x->stream.count; ++i) {
-        TN_TRY(tnp_progress_step(ctx, whole, "extract", i, x->stream.count));
-        TN_TRY(encode_row(ctx, x, i));
-        for (size_t e = 0; e < x->count; ++e)
-            TN_TRY(tn_npy_writer_rows(ctx, writers[e], x->rows[e], 1));
-    }
+        TN_TRY(open_writer(ctx, x, e, targets[e].path, x->stream.count, type, &targets[e].writer));
+    TN_TRY(write_rows(ctx, x, targets, whole, 0, x->stream.count));
     TN_TRY(tnp_progress_end(ctx));
 done:
     return st;
 }
 
-static tn_status extract(tn_ctx *ctx, const tn_pictures *pictures, const tn_bags *bags,
-                         const tn_encoder *const *encoders, size_t count, const char *const *paths, const char *command)
+/* ---- in parts ---- */
+
+/* FNV-1a of all ids, each with the zero behind it. */
+static uint64_t hash_ids(const tnp_extraction *x)
+{
+    const char *const *ids = ids_of(x);
+    uint64_t hash = 1469598103934665603u;
+    for (size_t i = 0; ids && i < x->stream.count; ++i)
+        for (size_t j = 0; j <= strlen(ids[i]); ++j)
+            hash = (hash ^ (unsigned char)ids[i][j]) * 1099511628211u;
+    return hash;
+}
+
+static tn_status open_parts(tn_ctx *ctx, const tnp_extraction *x, size_t e, target *to)
 {
     tn_status st = TN_OK;
-    extraction x = {.encoders = encoders, .count = count};
-    tn_npy_writer **writers = NULL;
-    TN_TRY(begin(ctx, pictures, bags, &x));
-    TN_TRY(tnp_alloc(ctx, count, sizeof(tn_npy_writer *), &writers));
-    TN_TRY(write_rows(ctx, &x, writers, paths));
-    for (size_t e = 0; e < count; ++e) {
-        TN_TRY(write_sidecar(ctx, &x, e, paths[e], command));
-        TN_TRY(tn_npy_writer_commit(ctx, writers[e]));
+    char key[256];
+    uint64_t encoder = 0;
+    size_t cols = tn_encoder_cols(x->encoders[e]);
+    TN_TRY(hash_of(ctx, x->encoders[e], &encoder));
+    snprintf(
+        key, sizeof key,
+        "{\"format\":\"tenon-parts\",\"version\":\"%s\",\"rows\":%zu,\"cols\":%zu,\"part\":%d,\"encoder\":\"%016" PRIx64
+        "\",\"ids\":\"%016" PRIx64 "\"}\n",
+        tn_version(), x->stream.count, cols, TNP_PART_ROWS, encoder, hash_ids(x));
+    TN_TRY(tnp_parts_open(ctx, to->path, key, x->stream.count, cols, &to->parts));
+done:
+    return st;
+}
+
+static tn_status make_part(tn_ctx *ctx, tnp_extraction *x, target *targets, tnp_share whole, size_t part)
+{
+    tn_status st = TN_OK;
+    size_t first = part * TNP_PART_ROWS, rows = tnp_parts_rows(&targets[0].parts, part);
+    for (size_t e = 0; e < x->count; ++e)
+        TN_TRY(open_writer(ctx, x, e, tnp_parts_name(&targets[e].parts, part), rows, TYPE_F32, &targets[e].writer));
+    TN_TRY(write_rows(ctx, x, targets, whole, first, first + rows));
+    for (size_t e = 0; e < x->count; ++e) {
+        TN_TRY(tn_npy_writer_commit(ctx, targets[e].writer));
+        tn_npy_writer_close(targets[e].writer);
+        targets[e].writer = NULL;
     }
 done:
-    for (size_t e = 0; writers && e < count; ++e)
-        tn_npy_writer_close(writers[e]);
-    tnp_free(writers);
-    end(&x);
+    return st;
+}
+
+static tn_status join_parts(tn_ctx *ctx, const tnp_extraction *x, size_t e, int type, target *to)
+{
+    tn_status st = TN_OK;
+    float *rows = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, TNP_PART_ROWS * to->parts.cols, sizeof *rows, &rows));
+    TN_TRY(open_writer(ctx, x, e, to->path, x->stream.count, type, &to->writer));
+    for (size_t i = 0; i < tnp_parts_count(&to->parts); ++i) {
+        TN_TRY(tnp_parts_read(ctx, &to->parts, i, rows));
+        TN_TRY(tn_npy_writer_rows(ctx, to->writer, rows, tnp_parts_rows(&to->parts, i)));
+    }
+done:
+    tnp_free(rows);
+    return st;
+}
+
+static tn_status write_in_parts(tn_ctx *ctx, tnp_extraction *x, target *targets, int type)
+{
+    tn_status st = TN_OK;
+    tnp_share whole = tnp_progress_begin(ctx);
+    for (size_t e = 0; e < x->count; ++e)
+        TN_TRY(open_parts(ctx, x, e, targets + e));
+    for (size_t part = 0; part < tnp_parts_count(&targets[0].parts); ++part) {
+        bool have = true;
+        for (size_t e = 0; e < x->count; ++e)
+            have = have && tnp_parts_has(&targets[e].parts, part);
+        if (!have)
+            TN_TRY(make_part(ctx, x, targets, whole, part));
+    }
+    for (size_t e = 0; e < x->count; ++e)
+        TN_TRY(join_parts(ctx, x, e, type, targets + e));
+    TN_TRY(tnp_progress_end(ctx));
+done:
+    return st;
+}
+
+tn_status tn_extract_rows(tn_ctx *ctx, const tn_pictures *pictures, const tn_bags *bags,
+                          const tn_encoder *const *encoders, size_t count, const char *const *paths,
+                          const char *command, const tn_options *options)
+{
+    tn_status st = TN_OK;
+    tnp_extraction x = {.encoders = encoders, .count = count};
+    target *targets = NULL;
+    extract_options o;
+    if (!pictures == !bags)
+        return tnp_fail(ctx, TN_ERR_ARG, "extract: expected either pictures or bags");
+    TN_TRY(tnp_options_read(ctx, options, &tnp_extract_kind, &o));
+    TN_TRY(tnp_extraction_begin(ctx, pictures, bags, &x));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *targets, &targets));
+    for (size_t e = 0; e < count; ++e)
+        targets[e].path = paths[e];
+    TN_TRY(o.resume ? write_in_parts(ctx, &x, targets, o.type) : write_at_once(ctx, &x, targets, o.type));
+    for (size_t e = 0; e < count; ++e) {
+        TN_TRY(write_sidecar(ctx, &x, e, paths[e], command));
+        TN_TRY(tn_npy_writer_commit(ctx, targets[e].writer));
+    }
+    for (size_t e = 0; o.resume && e < count; ++e)
+        tnp_parts_remove(&targets[e].parts);
+done:
+    for (size_t e = 0; targets && e < count; ++e) {
+        tn_npy_writer_close(targets[e].writer);
+        tnp_parts_close(&targets[e].parts);
+    }
+    tnp_free(targets);
+    tnp_extraction_end(ctx, &x);
     return st;
 }
 
 tn_status tn_extract(tn_ctx *ctx, const tn_pictures *pictures, const tn_encoder *const *encoders, size_t count,
                      const char *const *paths, const char *command)
 {
-    return extract(ctx, pictures, NULL, encoders, count, paths, command);
+    return tn_extract_rows(ctx, pictures, NULL, encoders, count, paths, command, NULL);
 }
 
 tn_status tn_extract_bags(tn_ctx *ctx, const tn_bags *bags, const tn_encoder *encoder, const char *path,
                           const char *command)
 {
-    return extract(ctx, NULL, bags, &encoder, 1, &path, command);
-}
-
-/* ---- features ---- */
-
-static tn_status encode_all(tn_ctx *ctx, const tn_pictures *pictures, const tn_encoder *encoder, float *out)
-{
-    tn_status st = TN_OK;
-    extraction x = {.encoders = &encoder, .count = 1};
-    size_t cols = tn_encoder_cols(encoder);
-    tnp_share whole = tnp_progress_begin(ctx);
-    TN_TRY(begin(ctx, pictures, NULL, &x));
-    for (size_t i = 0; i < x.stream.count; ++i) {
-        TN_TRY(tnp_progress_step(ctx, whole, "encode", i, x.stream.count));
-        TN_TRY(encode_row(ctx, &x, i));
-        memcpy(out + i * cols, x.rows[0], cols * sizeof *out);
-    }
-    TN_TRY(tnp_progress_end(ctx));
-done:
-    end(&x);
-    return st;
-}
-
-tn_status tn_features_from_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
-                                    const tn_encoder *encoder, tn_features **out)
-{
-    tn_status st = TN_OK;
-    tn_features *features = NULL;
-    size_t rows = tn_pictures_count(pictures), cols = tn_encoder_cols(encoder), values = 0;
-    TN_TRY(tnp_features_new(ctx, name, name, &features));
-    TN_TRY(tnp_mul(ctx, rows, cols, &values));
-    TN_TRY(tnp_alloc_raw(ctx, values, sizeof(float), &features->owned));
-    TN_TRY(encode_all(ctx, pictures, encoder, features->owned));
-    TN_TRY(tnp_features_own(ctx, features, TN_F32, rows, cols));
-    features->format = "pictures";
-    features->from_memory = true;
-    TN_TRY(tn_features_set_ids(ctx, features, tn_pictures_ids(pictures)));
-    *out = features;
-    features = NULL;
-done:
-    tn_features_close(features);
-    return st;
+    return tn_extract_rows(ctx, NULL, bags, &encoder, 1, &path, command, NULL);
 }

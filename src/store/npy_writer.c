@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A float32 matrix as .npy, row block by row block, so that scores of any number of rows need the memory of one
- * block. Format version 1.0:
+ * A matrix of float32 or float16 as .npy, row block by row block, so that scores of any number of rows need the memory
+ * of one block. Format version 1.0:
  *
- *   \x93 N U M P Y  1 0  | length of the header, 2 bytes little-endian | header | rows * cols floats, row-major
+ *   \x93 N U M P Y  1 0  | length of the header, 2 bytes little-endian | header | rows * cols values, row-major
+ *
+ * Halves are the nearest ones, the even one of two; a value that would become infinite is refused.
  *
  * The header is a Python dictionary, padded with blanks so that the data begins at a multiple of 64. */
 #include "base/base.h"
@@ -17,6 +19,7 @@ struct tn_npy_writer {
     tnp_output *output;
     char *path;
     size_t rows, cols, written;
+    tn_dtype dtype;
 };
 
 static bool little_endian(void)
@@ -32,8 +35,8 @@ static tn_status write_header(tn_ctx *ctx, const tn_npy_writer *writer)
     unsigned char bytes[PREFIX + HEADER + 1] = "\x93NUMPY\x01";
     bytes[8] = HEADER;
     char *header = (char *)bytes + PREFIX;
-    int used = snprintf(header, HEADER, "{'descr': '%cf4', 'fortran_order': False, 'shape': (%zu, %zu), }",
-                        little_endian() ? '<' : '>', writer->rows, writer->cols);
+    int used = snprintf(header, HEADER, "{'descr': '%cf%d', 'fortran_order': False, 'shape': (%zu, %zu), }",
+                        little_endian() ? '<' : '>', writer->dtype == TN_F16 ? 2 : 4, writer->rows, writer->cols);
     memset(header + used, ' ', (size_t)(HEADER - used));
     header[HEADER - 1] = '\n';
     return tnp_output_write(ctx, writer->output, bytes, PREFIX + HEADER);
@@ -41,9 +44,18 @@ static tn_status write_header(tn_ctx *ctx, const tn_npy_writer *writer)
 
 tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out)
 {
+    return tn_npy_writer_open_as(ctx, path, rows, cols, TN_F32, out);
+}
+
+tn_status tn_npy_writer_open_as(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_dtype dtype,
+                                tn_npy_writer **out)
+{
     tn_status st = TN_OK;
     tn_npy_writer *writer = NULL;
+    if (dtype != TN_F32 && dtype != TN_F16)
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: rows are written as float32 or float16", path);
     TN_TRY(tnp_alloc(ctx, 1, sizeof *writer, &writer));
+    writer->dtype = dtype;
     writer->rows = rows;
     writer->cols = cols;
     TN_TRY(tnp_strdup(ctx, path, &writer->path));
@@ -53,6 +65,44 @@ tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t 
     writer = NULL;
 done:
     tn_npy_writer_close(writer);
+    return st;
+}
+
+/* A value below 2^16 in size; NaN stays NaN, and infinity is one. Below 2^-14 halves are 2^-24 apart, above it they have
+ * 10 bits behind the first. */
+static uint16_t half_of(float value)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu, from = size >> 23;
+    if (size >= 0x7f800000u)
+        return (uint16_t)(sign | 0x7c00u | (size > 0x7f800000u ? 0x200u : 0));
+    if (from < 102) /* less than half of the smallest */
+        return (uint16_t)sign;
+    uint32_t drop = from < 113 ? 126 - from : 13; /* bits that go */
+    uint32_t kept = from < 113 ? (size & 0x7fffffu) | 0x800000u : size - (112u << 23);
+    uint32_t half = kept >> drop, rest = kept & ((1u << drop) - 1), middle = 1u << (drop - 1);
+    return (uint16_t)(sign | (half + (rest > middle || (rest == middle && (half & 1u)))));
+}
+
+enum { HALVES = 4096 };
+static const float LARGEST_HALF = 65520; /* from here on the nearest half is infinite */
+
+static tn_status write_halves(tn_ctx *ctx, tn_npy_writer *writer, const float *data, size_t values)
+{
+    uint16_t halves[HALVES];
+    tn_status st = TN_OK;
+    for (size_t i = 0; st == TN_OK && i < values; i += HALVES) {
+        size_t n = tnp_min(HALVES, values - i);
+        for (size_t j = 0; j < n; ++j) {
+            float v = data[i + j];
+            if ((v >= LARGEST_HALF || v <= -LARGEST_HALF) && v - v == 0)
+                return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds %g, which is beyond float16", writer->path,
+                                writer->written + (i + j) / writer->cols, (double)v);
+            halves[j] = half_of(v);
+        }
+        st = tnp_output_write(ctx, writer->output, halves, n * sizeof *halves);
+    }
     return st;
 }
 
@@ -66,7 +116,8 @@ tn_status tn_npy_writer_rows(tn_ctx *ctx, tn_npy_writer *writer, const float *da
     if (st == TN_OK)
         st = tnp_mul(ctx, values, sizeof *data, &bytes);
     if (st == TN_OK)
-        st = tnp_output_write(ctx, writer->output, data, bytes);
+        st = writer->dtype == TN_F16 ? write_halves(ctx, writer, data, values)
+                                     : tnp_output_write(ctx, writer->output, data, bytes);
     if (st == TN_OK)
         writer->written += rows;
     return st;

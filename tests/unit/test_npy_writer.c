@@ -6,6 +6,7 @@
 #include "tenon/store.h"
 
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -124,9 +125,88 @@ static void every_allocation_may_fail(void **state)
     tn_npy_writer_close(w);
 }
 
+/* The value of a half by its definition, not beyond 65504. */
+static double half_value(unsigned bits)
+{
+    unsigned power = bits >> 10 & 31, rest = bits & 1023;
+    double size = power == 0 ? ldexp(rest, -24) : ldexp(1024 + rest, (int)power - 25);
+    return bits & 0x8000u ? -size : size;
+}
+
+static void write_half(place *p, float value, uint16_t *out)
+{
+    tn_npy_writer *w = NULL;
+    FILE *file = NULL;
+    assert_fine(p->ctx, tn_npy_writer_open_as(p->ctx, p->path, 1, 1, TN_F16, &w));
+    assert_fine(p->ctx, tn_npy_writer_rows(p->ctx, w, &value, 1));
+    assert_fine(p->ctx, tn_npy_writer_commit(p->ctx, w));
+    tn_npy_writer_close(w);
+    file = fopen(p->path, "rb");
+    assert_non_null(file);
+    assert_int_equal(fseek(file, 128, SEEK_SET), 0);
+    assert_int_equal(fread(out, 1, 3, file), 2);
+    fclose(file);
+}
+
+/* Every half stays what it is; halfway between two the even one is taken, and just beside that the nearer. */
+static void halves_are_the_nearest(void **state)
+{
+    place *p = *state;
+    enum { ALL = 0x7c00 };
+    static float data[4 * ALL];
+    static uint16_t got[4 * ALL + 1];
+    tn_npy_writer *w = NULL;
+    for (unsigned h = 0; h < ALL; ++h) {
+        double here = half_value(h), next = h + 1 < ALL ? half_value(h + 1) : here, middle = 0.5 * (here + next);
+        data[4 * h] = (float)-here;
+        data[4 * h + 1] = (float)middle;
+        data[4 * h + 2] = nextafterf((float)middle, 0);
+        data[4 * h + 3] = nextafterf((float)middle, 1e9F);
+    }
+    assert_fine(p->ctx, tn_npy_writer_open_as(p->ctx, p->path, ALL, 4, TN_F16, &w));
+    assert_fine(p->ctx, tn_npy_writer_rows(p->ctx, w, data, ALL));
+    assert_fine(p->ctx, tn_npy_writer_commit(p->ctx, w));
+    tn_npy_writer_close(w);
+    FILE *file = fopen(p->path, "rb");
+    assert_non_null(file);
+    char head[128];
+    assert_int_equal(fread(head, 1, 128, file), 128);
+    assert_non_null(strstr(head + 10, "'descr': '<f2'"));
+    assert_int_equal(fread(got, 2, 4 * ALL + 1, file), 4 * ALL);
+    fclose(file);
+    for (unsigned h = 0; h + 1 < ALL; ++h) {
+        assert_int_equal(got[4 * h], 0x8000u | h);
+        assert_int_equal(got[4 * h + 1], h + (h & 1));
+        assert_int_equal(got[4 * h + 2], h);
+        assert_int_equal(got[4 * h + 3], h + 1);
+    }
+}
+
+static void beyond_halves(void **state)
+{
+    place *p = *state;
+    uint16_t bits[2] = {0, 0};
+    tn_npy_writer *w = NULL;
+    const float rows[4] = {1, 2, 3, -65520};
+    write_half(p, 65519, bits);
+    assert_int_equal(bits[0], 0x7bff);
+    write_half(p, INFINITY, bits);
+    assert_int_equal(bits[0], 0x7c00);
+    write_half(p, NAN, bits);
+    assert_int_equal(bits[0] & 0x7e00, 0x7e00);
+    assert_fine(p->ctx, tn_npy_writer_open_as(p->ctx, p->path, 2, 2, TN_F16, &w));
+    assert_int_equal(tn_npy_writer_rows(p->ctx, w, rows, 2), TN_ERR_DATA);
+    assert_non_null(strstr(tn_ctx_message(p->ctx), "row 1 holds -65520"));
+    tn_npy_writer_close(w);
+    w = NULL;
+    assert_int_equal(tn_npy_writer_open_as(p->ctx, p->path, 2, 2, TN_F64, &w), TN_ERR_ARG);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(halves_are_the_nearest, make, drop),
+        cmocka_unit_test_setup_teardown(beyond_halves, make, drop),
         cmocka_unit_test_setup_teardown(bytes_are_those_of_the_format, make, drop),
         cmocka_unit_test_setup_teardown(missing_rows_are_no_file, make, drop),
         cmocka_unit_test_setup_teardown(wrong_places_are_output_errors, make, drop),

@@ -46,7 +46,8 @@ static void near_and_highest(void **state)
             tables[t]->mixtures->highest(x, level, n, 1, top);
             assert_int_equal(top[0], best);
             tables[t]->mixtures->highest(x, level, n, wanted, top);
-            for (size_t f = 0; f < wanted; ++f) { /* as many are before it as its place says: higher, or equal and first */
+            for (size_t f = 0; f < wanted;
+                 ++f) { /* as many are before it as its place says: higher, or equal and first */
                 size_t before = 0;
                 for (size_t i = 0; i < n; ++i)
                     before += sum[i] > sum[top[f]] || (i < top[f] && !(sum[i] < sum[top[f]]));

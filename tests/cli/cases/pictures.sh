@@ -26,3 +26,8 @@ done
 cmp <(tail -c 300 direct.safetensors) <(tail -c 300 indirect.safetensors) && echo "the same weights"
 "$TENON" eval direct.safetensors photos --encoder fisher.safetensors --json | grep -oE '"accuracy":[0-9.]+' | head -n 1
 "$TENON" predict direct.safetensors photos/ink/1.jpg --encoder fisher.safetensors
+# Halves; rows in parts give the same file, and the folder goes.
+try extract photos --encoder fisher.safetensors -o half.npy --type f16
+echo $(($(wc -c <half.npy) - 128)) of $(($(wc -c <fisher.npy) - 128)) bytes of values
+"$TENON" extract photos --encoder fisher.safetensors -o parts.npy --resume --quiet && cmp fisher.npy parts.npy && ls -d parts.*
+"$TENON" cv photos --encoder fisher.safetensors --method evidence --folds 2 --json --quiet | grep -oE '"rows":[0-9]+|"folds":[0-9]+' | head -n 2

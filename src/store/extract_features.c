@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Vectors of pictures as features: all of them in memory, for what reads its rows many times; or made whenever they are
+ * asked for, where they do not fit. */
+#include "read/features.h"
+#include "store/extract_rows.h"
+#include "tenon/store.h"
+
+#include <pthread.h>
+#include <string.h>
+
+/* ---- in memory ---- */
+
+static tn_status encode_all(tn_ctx *ctx, const tn_pictures *pictures, const tn_encoder *encoder, float *out)
+{
+    tn_status st = TN_OK;
+    tnp_extraction x = {.encoders = &encoder, .count = 1};
+    size_t cols = tn_encoder_cols(encoder);
+    tnp_share whole = tnp_progress_begin(ctx);
+    TN_TRY(tnp_extraction_begin(ctx, pictures, NULL, &x));
+    for (size_t i = 0, count = 0; i < x.stream.count; i += count) {
+        TN_TRY(tnp_progress_step(ctx, whole, "encode", i, x.stream.count));
+        TN_TRY(tnp_extraction_rows(ctx, &x, i, x.stream.count - i, &count));
+        memcpy(out + i * cols, x.rows[0], count * cols * sizeof *out);
+    }
+    TN_TRY(tnp_progress_end(ctx));
+done:
+    tnp_extraction_end(ctx, &x);
+    return st;
+}
+
+tn_status tn_features_from_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
+                                    const tn_encoder *encoder, tn_features **out)
+{
+    tn_status st = TN_OK;
+    tn_features *features = NULL;
+    size_t rows = tn_pictures_count(pictures), cols = tn_encoder_cols(encoder), values = 0;
+    TN_TRY(tnp_features_new(ctx, name, name, &features));
+    TN_TRY(tnp_mul(ctx, rows, cols, &values));
+    TN_TRY(tnp_alloc_raw(ctx, values, sizeof(float), &features->owned));
+    TN_TRY(encode_all(ctx, pictures, encoder, features->owned));
+    TN_TRY(tnp_features_own(ctx, features, TN_F32, rows, cols));
+    features->format = "pictures";
+    features->from_memory = true;
+    TN_TRY(tn_features_set_ids(ctx, features, tn_pictures_ids(pictures)));
+    *out = features;
+    features = NULL;
+done:
+    tn_features_close(features);
+    return st;
+}
+
+/* ---- when they are asked for ---- */
+
+typedef struct streaming {
+    tn_ctx *ctx; /* of its own: the one that asks may be at work */
+    const tn_encoder *encoder;
+    tnp_extraction x;
+    pthread_mutex_t lock; /* one thread at a time */
+} streaming;
+
+static void release(void *user)
+{
+    streaming *s = user;
+    tn_ctx *ctx = s->ctx;
+    tnp_extraction_end(ctx, &s->x);
+    pthread_mutex_destroy(&s->lock);
+    tnp_free(s);
+    tn_ctx_free(ctx);
+}
+
+static tn_status read_encoded(void *user, const size_t *index, size_t start, size_t count, void *out, char *message)
+{
+    streaming *s = user;
+    size_t cols = tn_encoder_cols(s->encoder);
+    tn_status st = TN_OK;
+    pthread_mutex_lock(&s->lock);
+    for (size_t i = 0, some = 0; st == TN_OK && i < count; i += some) {
+        size_t first = index ? index[start + i] : start + i, run = 1;
+        while (i + run < count && (index ? index[start + i + run] : start + i + run) == first + run)
+            ++run;
+        st = tnp_extraction_rows(s->ctx, &s->x, first, run, &some);
+        if (st == TN_OK)
+            memcpy((float *)out + i * cols, s->x.rows[0], some * cols * sizeof(float));
+    }
+    if (st != TN_OK)
+        snprintf(message, TN_PRODUCER_MESSAGE, "%s", tn_ctx_message(s->ctx));
+    pthread_mutex_unlock(&s->lock);
+    return st;
+}
+
+static tn_status begin_streaming(tn_ctx *ctx, const tn_pictures *pictures, const tn_encoder *encoder, streaming **out)
+{
+    tn_status st = TN_OK;
+    tn_ctx *own = NULL;
+    streaming *s = NULL;
+    if (tn_ctx_new(&own) != TN_OK)
+        return tnp_fail(ctx, TN_ERR_MEMORY, "memory: the system refused to give any");
+    tn_ctx_set_threads(own, tn_ctx_threads(ctx));
+    st = tnp_alloc(own, 1, sizeof *s, &s);
+    if (st == TN_OK && pthread_mutex_init(&s->lock, NULL) != 0) {
+        tnp_free(s);
+        s = NULL;
+        st = TN_ERR_MEMORY;
+    }
+    if (!s) {
+        tn_ctx_free(own);
+        return tnp_fail(ctx, st, "memory: the system refused to give any");
+    }
+    s->ctx = own;
+    s->encoder = encoder;
+    s->x = (tnp_extraction){.encoders = &s->encoder, .count = 1};
+    st = tnp_extraction_begin(own, pictures, NULL, &s->x);
+    if (st != TN_OK) {
+        (void)tnp_fail(ctx, st, "%s", tn_ctx_message(own));
+        release(s);
+        return st;
+    }
+    *out = s;
+    return TN_OK;
+}
+
+tn_status tn_features_stream_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
+                                      const tn_encoder *encoder, tn_features **out)
+{
+    tn_status st = TN_OK;
+    streaming *s = NULL;
+    tn_features *features = NULL;
+    TN_TRY(begin_streaming(ctx, pictures, encoder, &s));
+    tn_producer producer = {.user = s,
+                            .rows = tn_pictures_count(pictures),
+                            .cols = tn_encoder_cols(encoder),
+                            .dtype = TN_F32,
+                            .block = SIZE_MAX,
+                            .read = read_encoded,
+                            .release = release};
+    TN_TRY(tn_features_from_producer(ctx, name, &producer, &features));
+    s = NULL;
+    TN_TRY(tn_features_set_ids(ctx, features, tn_pictures_ids(pictures)));
+    *out = features;
+    features = NULL;
+done:
+    if (s)
+        release(s);
+    tn_features_close(features);
+    return st;
+}
