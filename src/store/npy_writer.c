@@ -16,7 +16,7 @@
 enum { PREFIX = 10, HEADER = 118 }; /* 128 together: shapes of 20 digits each still fit */
 
 struct tn_npy_writer {
-    tnp_output *output;
+    tn_output *output;
     char *path;
     size_t rows, cols, written;
     tn_dtype dtype;
@@ -39,7 +39,7 @@ static tn_status write_header(tn_ctx *ctx, const tn_npy_writer *writer)
                         little_endian() ? '<' : '>', writer->dtype == TN_F16 ? 2 : 4, writer->rows, writer->cols);
     memset(header + used, ' ', (size_t)(HEADER - used));
     header[HEADER - 1] = '\n';
-    return tnp_output_write(ctx, writer->output, bytes, PREFIX + HEADER);
+    return tn_output_write(ctx, writer->output, bytes, PREFIX + HEADER);
 }
 
 tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out)
@@ -59,7 +59,7 @@ tn_status tn_npy_writer_open_as(tn_ctx *ctx, const char *path, size_t rows, size
     writer->rows = rows;
     writer->cols = cols;
     TN_TRY(tnp_strdup(ctx, path, &writer->path));
-    TN_TRY(tnp_output_open(ctx, path, &writer->output));
+    TN_TRY(tn_output_open(ctx, path, &writer->output));
     TN_TRY(write_header(ctx, writer));
     *out = writer;
     writer = NULL;
@@ -101,7 +101,7 @@ static tn_status write_halves(tn_ctx *ctx, tn_npy_writer *writer, const float *d
                                 writer->written + (i + j) / writer->cols, (double)v);
             halves[j] = half_of(v);
         }
-        st = tnp_output_write(ctx, writer->output, halves, n * sizeof *halves);
+        st = tn_output_write(ctx, writer->output, halves, n * sizeof *halves);
     }
     return st;
 }
@@ -117,7 +117,7 @@ tn_status tn_npy_writer_rows(tn_ctx *ctx, tn_npy_writer *writer, const float *da
         st = tnp_mul(ctx, values, sizeof *data, &bytes);
     if (st == TN_OK)
         st = writer->dtype == TN_F16 ? write_halves(ctx, writer, data, values)
-                                     : tnp_output_write(ctx, writer->output, data, bytes);
+                                     : tn_output_write(ctx, writer->output, data, bytes);
     if (st == TN_OK)
         writer->written += rows;
     return st;
@@ -128,14 +128,14 @@ tn_status tn_npy_writer_commit(tn_ctx *ctx, tn_npy_writer *writer)
     if (writer->written != writer->rows)
         return tnp_fail(ctx, TN_ERR_SHAPE, "%s: got %zu rows, expected %zu", writer->path, writer->written,
                         writer->rows);
-    return tnp_output_commit(ctx, writer->output);
+    return tn_output_commit(ctx, writer->output);
 }
 
 void tn_npy_writer_close(tn_npy_writer *writer)
 {
     if (!writer)
         return;
-    tnp_output_close(writer->output);
+    tn_output_close(writer->output);
     tnp_free(writer->path);
     tnp_free(writer);
 }
