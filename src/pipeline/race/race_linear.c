@@ -15,6 +15,7 @@
 
 static const double GAP = 1e-2;
 static const double USUAL_SVM = 1, USUAL_LOGISTIC = 10;
+static const double UNJUDGED_SVM = 0.17; /* with one row per class, see race.c */
 
 tn_status tnp_course_design(tn_ctx *ctx, tnp_course *course, size_t reserve)
 {
@@ -59,20 +60,53 @@ typedef struct climb {
     tnp_entry usual, best, now; /* value, scores and units of three C at most */
 } climb;
 
+/* Some of the rows: count of them at x with this stride; kept is the caller's to free. */
+static tn_status some_rows(tn_ctx *ctx, const tnp_rows *rows, const float **x, size_t *ld, size_t *count, float **kept)
+{
+    enum { SOME = 512 };
+    size_t stride = tnp_max(1, rows->rows / SOME);
+    *count = (rows->rows + stride - 1) / stride;
+    return rows->ops->sample(ctx, rows->self, stride, x, ld, kept);
+}
+
 /* The usual C for these rows, by the mean squared length of some of them. */
 static tn_status usual_cost(tn_ctx *ctx, climb *c)
 {
-    enum { SOME = 512 };
     const tnp_rows *rows = &c->linear.rows;
     const float *x = NULL;
     float *kept = NULL;
-    size_t stride = tnp_max(1, rows->rows / SOME), count = (rows->rows + stride - 1) / stride, ld = 0;
+    size_t count = 0, ld = 0;
     double square = 0;
-    tn_status st = rows->ops->sample(ctx, rows->self, stride, &x, &ld, &kept);
+    tn_status st = some_rows(ctx, rows, &x, &ld, &count, &kept);
     for (size_t i = 0; st == TN_OK && i < count; ++i)
         square += tnp_dot(x + i * ld, x + i * ld, rows->dim) / (double)count;
     tnp_free(kept);
     c->usual.value = (c->linear.logistic ? USUAL_LOGISTIC : USUAL_SVM) / (square > 0 ? square : 1);
+    return st;
+}
+
+/* Here by the mean squared distance from the mean: what rows have in common is no margin, and no search mends a C that is
+ * too small for what they have not. */
+tn_status tnp_unjudged_svm(tn_ctx *ctx, tnp_course *course, double *cost)
+{
+    tn_status st = TN_OK;
+    const float *x = NULL;
+    float *kept = NULL;
+    size_t count = 0, ld = 0;
+    double square = 0;
+    TN_TRY(tnp_course_design(ctx, course, 0));
+    tnp_rows rows = tnp_design_rows(course->design);
+    TN_TRY(some_rows(ctx, &rows, &x, &ld, &count, &kept));
+    for (size_t j = 0; j < rows.dim; ++j) {
+        double mean = 0;
+        for (size_t i = 0; i < count; ++i)
+            mean += (double)x[i * ld + j] / (double)count;
+        for (size_t i = 0; i < count; ++i)
+            square += ((double)x[i * ld + j] - mean) * ((double)x[i * ld + j] - mean) / (double)count;
+    }
+    *cost = UNJUDGED_SVM / (square > 0 ? square : 1);
+done:
+    tnp_free(kept);
     return st;
 }
 
@@ -96,19 +130,23 @@ static tn_status train_at(tn_ctx *ctx, climb *c, double cost, tnp_entry *e)
     e->value = cost;
     TN_TRY(tnp_linear_train(ctx, &c->linear, cost, c->w, &training));
     TN_TRY(tnp_linear_held_out(ctx, &c->linear, c->w, e->scores));
-    TN_TRY(tnp_judge_entry(ctx, c->course->task, c->round, e));
+    TN_TRY(tnp_judge_units(ctx, c->course->task, c->round, e));
 done:
     return st;
 }
 
-/* From the best so far by this factor, for as long as that gains something. */
+/* From the best so far by this factor, for as long as that gains more than half a standard error: six steps would else be
+ * taken for a row or two each, the last of them the longest. */
 static tn_status walk(tn_ctx *ctx, climb *c, double factor)
 {
     enum { MOST = 6 };
     tn_status st = TN_OK;
+    size_t units = tnp_round_units(c->course->task, c->round);
     for (int i = 0; i < MOST; ++i) {
+        double lead, se;
         TN_TRY(train_at(ctx, c, c->best.value * factor, &c->now));
-        if (!(c->now.mean > c->best.mean))
+        tnp_lead(&c->now, &c->best, units, &lead, &se);
+        if (!(lead > se / 2))
             break;
         tnp_entry was = c->best;
         c->best = c->now;
