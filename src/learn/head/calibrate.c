@@ -71,7 +71,7 @@ typedef struct calibration {
     const double *weight;
     const float *scores;
     const double *most; /* count: the largest score of each row, multi-class; NULL: not known */
-    double wrong; /* margin of the decision that is added; 0: none */
+    double wrong;       /* margin of the decision that is added; 0: none */
     double wrong_weight;
 } calibration;
 

@@ -44,10 +44,13 @@ static double ridge_work(const tnp_course *course, size_t rows)
     return n * d * least + 4 * least * least * least / 3;
 }
 
-/* Passes over the rows that a training is worth, about. */
+/* Passes over the rows that a training is worth, about. Where classes are few, reading the rows is most of a pass, and
+ * takes as long as the products with some dozens of classes. */
 static double passes_work(const tnp_course *course, size_t rows, double passes)
 {
-    return 4 * passes * (double)rows * (double)course->dim * (double)course->task->y.classes;
+    enum { READING = 64 };
+    double classes = (double)tnp_max(course->task->y.classes, READING);
+    return 4 * passes * (double)rows * (double)course->dim * classes;
 }
 
 static double online_work(const tnp_course *course, size_t rows)
@@ -129,14 +132,18 @@ tn_status tnp_name_entry(tn_ctx *ctx, const tnp_race *race, size_t entry, char *
     return tnp_text_take(&text, out);
 }
 
-/* Whether somebody has a use for the task and the numbers, is worth his time and did not lose before. */
-static bool may_race(const tnp_race *race, const tnp_contender *who)
+/* Whether somebody has a use for the task and the numbers, is worth the time and did not lose before. */
+static bool may_race(tnp_race *race, const tnp_contender *who)
 {
     size_t rows = race->course->chosen->selection->task->y.rows;
     if (who == &tnp_incumbent)
         return true;
-    if (!(who->tasks & 1u << race->course->task->kind) || who->work(race->course, rows) > race->most_work)
+    if (!(who->tasks & 1u << race->course->task->kind))
         return false;
+    if (who->work(race->course, rows) > race->most_work) {
+        race->too_long = true;
+        return false;
+    }
     for (size_t i = 0; race->like && i < race->like->count; ++i)
         if (race->like->entries[i].who == who && race->like->entries[i].note)
             return false;

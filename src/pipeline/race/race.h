@@ -101,6 +101,7 @@ typedef struct tnp_race {
     const struct tnp_race *like;               /* whoever left that race stays out of this one; or NULL */
     bool cancelled;                            /* by the user */
     bool ridge_only;                           /* others cannot hold these numbers */
+    bool too_long;                             /* somebody's head would take more than most_work */
 } tnp_race;
 
 /* Rows and folds for a race over the chosen set; folds is 0 where no row can be judged. Destroy is legal after failure. */

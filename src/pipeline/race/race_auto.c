@@ -164,6 +164,8 @@ static tn_status tell_race(tn_ctx *ctx, const tnp_set_race *s, tn_fit_info *info
     if (s->race.folds == 0 && !info->tried_note)
         info->tried_note = s->race.best > 0 ? "no row can be held out to judge by: the head is svm's at a small C"
                                             : "no row can be held out to judge by: the head is that of the evidence";
+    if (s->race.too_long && !info->tried_note)
+        info->tried_note = "with so many rows logistic or svm would take longer than all of this: name one to have it";
     for (size_t i = 0; s->race.folds > 0 && i < s->race.count; ++i)
         TN_TRY(tell_entry(ctx, &c, &s->race, i, chosen && i == s->race.best));
 done:

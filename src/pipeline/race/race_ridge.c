@@ -90,8 +90,7 @@ static tn_status search_end(tn_ctx *ctx, const grid_search *s, const tnp_round *
     tn_status st = tnp_alloc(ctx, task->y.rows * k, sizeof *course->ridge.scores, &course->ridge.scores);
     for (size_t i = 0; st == TN_OK && i < s->rows; ++i)
         for (size_t c = 0; c < k; ++c)
-            course->ridge.scores[s->order[i] * k + c] =
-                task->constant[c] ? 0 : s->scores[(best * s->rows + i) * k + c];
+            course->ridge.scores[s->order[i] * k + c] = task->constant[c] ? 0 : s->scores[(best * s->rows + i) * k + c];
     course->ridge.lambda = s->grid[best];
     course->ridge.fold = st == TN_OK ? round->fold : NULL;
     return st;
