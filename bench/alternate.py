@@ -1,16 +1,13 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Two programs, command by command of the benchmarks, in alternating runs: did a change cost time?
+"""Two programs, command by command of the benchmarks, in alternating runs: did a change cost time? See bench/run --against.
 
-Usage: alternate.py OLD NEW [ROUNDS]
 Peers have no part in it. A neighbour on the machine disturbs both alike, and the least of the rounds counts, in seconds of
-the clock and of the processors. Options are those that both programs know.
+the clock and of the processors. Commands are such as both programs know.
 """
 import math
 import os
-import pathlib
 import subprocess
 import sys
-import tempfile
 import time
 
 import cost
@@ -21,50 +18,53 @@ import online
 import transfer
 from measure import make_data
 
-ROUNDS = 5
+ROUNDS, ROWS, KERNEL = 5, 20_000, (3000, 1024)
 HEAD = ("--select", "all", "--loo", "0")
 
 
-def commands(directory):
-    """(name, words after the program) of every section, on the shapes of the full benchmarks that take seconds."""
-    for shape in evidence.SHAPES["full"][:3]:
-        paths = make_data(directory, shape, None)
-        yield f"rank {shape}", ["rank", f"a={paths[0]}", "--labels", paths[1], "--loo", "0"]
-        yield f"rank --loo {shape}", ["rank", f"a={paths[0]}", "--labels", paths[1]]
+def commands(directory, size):
+    """(name, words after the program) of every section, on those shapes of the benchmarks that take seconds."""
     head = directory / "head.safetensors"
-    for shape in linear.SHAPES["full"][:2]:
+    for shape in evidence.SHAPES[size][:3]:
         paths = make_data(directory, shape, None)
         data = [f"a={paths[0]}", "--labels", paths[1]]
+        yield f"rank {shape}", ["rank", *data, "--loo", "0"]
+        yield f"rank with leave-one-out {shape}", ["rank", *data]
+    for shape in linear.SHAPES[size][:2]:
+        paths = make_data(directory, shape, None)
         for method in ("evidence", "svm", "logistic"):
-            yield f"fit {method} {shape}", ["fit", *data, *HEAD, "--method", method, "-o", head]
+            yield f"fit {method} {shape}", ["fit", f"a={paths[0]}", "--labels", paths[1], *HEAD, "--method", method, "-o", head]
+    shape = cost.SHAPES[size][0]
+    paths = make_data(directory, shape, None, cost.OFFSET, cost.NOISE)
     for method in ("svm", "logistic"):
         for value in ("1", "100"):
-            paths = make_data(directory, cost.SHAPES["full"][0], None, cost.OFFSET, cost.NOISE)
-            yield (f"fit {method} C = {value} {cost.SHAPES['full'][0]}",
+            yield (f"fit {method} C = {value} {shape}",
                    ["fit", f"a={paths[0]}", "--labels", paths[1], *HEAD, "--method", method, "--C", value, "-o", head])
-    shape = (20_000, *online.SHAPES["full"][0][1:])
+    shape = (min(ROWS, online.SHAPES[size][0][0]), *online.SHAPES[size][0][1:])
     paths = make_data(directory, shape, None)
     for method in online.TARGETED:
-        yield f"fit {method} {shape}", online.fit_command("", method, paths, head)[1:]
-    yield f"predict {shape}", ["predict", head, f"a={paths[0]}", "-o", directory / "out.csv"]
+        yield f"fit {method} {shape}", online.fit_command("", method, paths, head)[1:-2]
+    yield f"predict {shape}", ["predict", head, f"a={paths[0]}"]
     yield f"eval {shape}", ["eval", head, f"a={paths[0]}", "--labels", paths[1]]
-    for columns in transfer.COLUMNS["full"]:
+    for columns in transfer.COLUMNS[size]:
         target, source, labels = transfer.make_task(directory, columns, None)
-        yield f"transfer {columns} columns", ["transfer", "--target", f"a={target}", "--labels", labels, "--source", f"s={source}",
-                                              "--method", "greedytl", "--k", "20", "--delta", "0", "--normalize", "none", "-o", head]
-    shape = (3000, 1024, 20)
+        yield f"transfer {columns} columns", ["transfer", "--target", f"a={target}", "--labels", labels, "--source",
+                                              f"s={source}", "--method", "greedytl", "--k", "20", "--delta", "0", "-o", head]
+    shape = (min(KERNEL[0], kernel.SHAPES[size][0]), min(KERNEL[1], kernel.SHAPES[size][1]), kernel.SHAPES[size][2])
     paths = make_data(directory, shape, None)
     yield f"kernel learn {shape}", ["kernel", "learn", "--data", f"a={paths[0]}", paths[1], "-o", head]
 
 
 def run(program, words, directory):
     """(seconds, processor seconds)"""
-    quiet = [] if words[0] == "predict" else ["--json"]
     with open(directory / "said", "w") as said:
-        before, start = os.times(), time.perf_counter()
-        subprocess.run([program, *words, *quiet, "--quiet"], stdout=said, check=True)
-        seconds, after = time.perf_counter() - start, os.times()
-    return seconds, (after.children_user + after.children_system) - (before.children_user + before.children_system)
+        start = time.perf_counter()
+        process = subprocess.Popen([program, *words, "--json", "--quiet"], stdout=said)
+        _, status, usage = os.wait4(process.pid, 0)
+        seconds, process.returncode = time.perf_counter() - start, os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        sys.exit(f"bench: {program} {words[0]} ended with {process.returncode}")
+    return seconds, usage.ru_utime + usage.ru_stime
 
 
 def compare(programs, words, rounds, directory):
@@ -73,23 +73,22 @@ def compare(programs, words, rounds, directory):
     for number in range(rounds):
         for program in programs[::1 if number % 2 else -1]:
             times[program].append(run(program, words, directory))
-    return [[min(column) for column in zip(*times[program])] for program in programs]
+    return [[max(min(column), 1e-3) for column in zip(*times[program])] for program in programs]
 
 
-def main(arguments):
-    if len(arguments) not in (2, 3):
-        sys.exit(__doc__)
-    programs, rounds = [pathlib.Path(word).resolve() for word in arguments[:2]], int((arguments[2:] or [ROUNDS])[0])
-    logs = []
-    print(f"{'command':44} {'old s':>8} {'new s':>8} {'new/old':>8} {'processor':>10}", flush=True)
-    with tempfile.TemporaryDirectory(prefix="alternate-") as scratch:
-        for name, words in commands(pathlib.Path(scratch)):
-            old, new = compare(programs, words, rounds, pathlib.Path(scratch))
-            logs.append([math.log(b / a) for a, b in zip(old, new)])
-            print(f"{name:44} {old[0]:8.3f} {new[0]:8.3f} {new[0] / old[0]:8.3f} {new[1] / old[1]:10.3f}", flush=True)
-    means = [math.exp(sum(column) / len(column)) for column in zip(*logs)]
-    print(f"{'geometric mean':62} {means[0]:8.3f} {means[1]:10.3f}")
+def main(old, new, size, scratch):
+    """Prints a row per command as it ends; returns them all."""
+    logs, lines = [], []
 
+    def tell(*cells):
+        lines.append("{:48} {:>8} {:>8} {:>8} {:>10}".format(*cells))
+        print(lines[-1], flush=True)
 
-if __name__ == "__main__":
-    main(sys.argv[1:])
+    tell("command", "old s", "new s", "new/old", "processor")
+    for name, words in commands(scratch, size):
+        before, after = compare([old, new], words, ROUNDS if size == "full" else 1, scratch)
+        ratios = [b / a for a, b in zip(before, after)]
+        logs.append([math.log(ratio) for ratio in ratios])
+        tell(name, f"{before[0]:.3f}", f"{after[0]:.3f}", *(f"{ratio:.3f}" for ratio in ratios))
+    tell("geometric mean", "", "", *(f"{math.exp(sum(column) / len(column)):.3f}" for column in zip(*logs)))
+    return "\n".join(lines) + "\n"
