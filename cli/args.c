@@ -280,3 +280,27 @@ int cli_parse(cli_app *app, int argc, char **argv)
         code = check_arity(app);
     return code != 0 ? code : cli_check_uses(app);
 }
+
+const cli_command *cli_find_command(const char *name)
+{
+    for (const cli_command *c = cli_commands; c->name; ++c)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+int cli_no_such_command(const cli_app *app, const char *name)
+{
+    const char *best = NULL;
+    size_t least = SIZE_MAX;
+    for (const cli_command *c = cli_commands; c->name; ++c) {
+        size_t distance = cli_distance(c->name, name);
+        if (distance < least) {
+            least = distance;
+            best = c->name;
+        }
+    }
+    if (!cli_is_near(name, least))
+        return cli_fail(app, EXIT_USAGE, "unknown command %s; see tenon help", name);
+    return cli_fail(app, EXIT_USAGE, "unknown command %s; did you mean %s?", name, best);
+}

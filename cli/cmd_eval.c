@@ -74,7 +74,7 @@ static int measure_head(cli_app *app, measured *m)
     const char *path = app->options.labels;
     CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &m->head)));
-    const tn_head *head = m->head;
+    const tn_head *head = app->head = m->head;
     tn_task task = tn_head_task(head), asked = (tn_task)app->options.task;
     if (asked != TN_TASK_AUTO && asked != task)
         CLI_TRY(cli_fail(app, EXIT_USAGE, "--task: got %s, but %s is a %s head", tn_task_name(asked), app->args[0],
@@ -90,6 +90,7 @@ static int measure_head(cli_app *app, measured *m)
     m->threshold = tn_head_threshold(head);
     CLI_TRY(score_head(app, &features, m));
 done:
+    app->head = NULL;
     cli_features_close(&features);
     return code;
 }

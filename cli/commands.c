@@ -2,7 +2,7 @@
  *
  * What the program can do: its commands, their options and the words of their help. Options of the library come
  * from the library's own tables. */
-#include "cli.h"
+#include "nets.h"
 
 #include <stddef.h>
 #include <stdint.h>
@@ -207,14 +207,15 @@ static const tn_field help_fields[] = {
 };
 
 #define COMMON LIST("Common options", common_fields)
-static const cli_table rank_tables[] = {COMMON, LIST("Options", rank_fields), END};
-static const cli_table fit_tables[] = {COMMON, LIST("Options", fit_fields), END};
-static const cli_table cv_tables[] = {COMMON, LIST("Options", cv_fields), END};
+#define NETS LIST("Networks", cli_net_fields)
+static const cli_table rank_tables[] = {COMMON, LIST("Options", rank_fields), NETS, END};
+static const cli_table fit_tables[] = {COMMON, LIST("Options", fit_fields), NETS, END};
+static const cli_table cv_tables[] = {COMMON, LIST("Options", cv_fields), NETS, END};
 static const cli_table transfer_tables[] = {COMMON, LIST("Options", transfer_fields), END};
-static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), END};
-static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), END};
+static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), NETS, END};
+static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), NETS, END};
 static const cli_table encoder_tables[] = {COMMON, LIST("Options", encoder_fields), END};
-static const cli_table extract_tables[] = {COMMON, LIST("Options", extract_fields), END};
+static const cli_table extract_tables[] = {COMMON, LIST("Options", extract_fields), NETS, END};
 static const cli_table pq_tables[] = {COMMON, LIST("Options", pq_fields), END};
 static const cli_table kernel_tables[] = {COMMON, LIST("Options", kernel_fields), END};
 static const cli_table info_tables[] = {COMMON, LIST("Options", info_fields), END};
@@ -472,15 +473,20 @@ const cli_command cli_commands[] = {
      .uses = encoder_uses,
      .run = cmd_encoder},
     {.name = "extract",
-     .summary = "turns pictures, or bags of descriptors, into vectors by encoders",
-     .arguments = "IMAGES --encoder ENC... -o FILE.npy [options]",
+     .summary = "turns pictures, or bags of descriptors, into vectors by encoders and networks",
+     .arguments = "IMAGES --encoder ENC... | --net MODEL... -o FILE.npy [options]",
      .examples = "tenon extract photos/train --encoder fisher.safetensors -o fisher.train.npy --labels-out train.txt\n"
                  "tenon extract photos/ --encoder fisher.safetensors llc.safetensors -o vectors/\n"
+                 "tenon extract photos/ --net squeezenet.onnx mobilenet.onnx -o vectors/ --cache cache/\n"
+                 "tenon extract photos/ --net vit.onnx --layer last_hidden_state --as bag -o tokens.npy\n"
                  "tenon extract --bags tokens.npy --encoder vlad.safetensors -o vlad.npy",
-     .details = "Rows are in the order of the pictures: of a folder of classes, class by class in byte order. Beside "
-                "each FILE.npy a FILE.json names the rows, the encoder and this command. Several encoders share one "
-                "pass over the pictures.\n\n"
-                "rank, fit, predict and eval take IMAGES with --encoder themselves.",
+     .details =
+         "Rows are in the order of the pictures: of a folder of classes, class by class in byte order. Beside "
+         "each FILE.npy a FILE.json names the rows, the encoder and this command. Several encoders share one "
+         "pass over the pictures.\n\n"
+         "Networks are .onnx files, run by ONNX Runtime, which must be installed (tenon doctor). Tokens and maps "
+         "become one vector, or with --as bag an array (N, T, D) that encoder train --bags takes.\n\n"
+         "rank, fit, predict and eval take IMAGES with --encoder and --net themselves.",
      .min_args = 0,
      .max_args = SIZE_MAX,
      .tables = extract_tables,
@@ -539,7 +545,7 @@ const cli_command cli_commands[] = {
      .uses = kernel_uses,
      .run = cmd_kernel},
     {.name = "info",
-     .summary = "tells what is in a file: a representation, labels, a head, a quantiser or a kernel",
+     .summary = "tells what is in a file: a representation, labels, a head, a network, a quantiser or a kernel",
      .arguments = "FILE... [options]",
      .examples = "tenon info vgg.train.npy\n"
                  "tenon info head.safetensors labels.txt --json",
@@ -574,27 +580,3 @@ const cli_command cli_commands[] = {
      .run = cmd_completion},
     {.name = NULL},
 };
-
-const cli_command *cli_find_command(const char *name)
-{
-    for (const cli_command *c = cli_commands; c->name; ++c)
-        if (strcmp(c->name, name) == 0)
-            return c;
-    return NULL;
-}
-
-int cli_no_such_command(const cli_app *app, const char *name)
-{
-    const char *best = NULL;
-    size_t least = SIZE_MAX;
-    for (const cli_command *c = cli_commands; c->name; ++c) {
-        size_t distance = cli_distance(c->name, name);
-        if (distance < least) {
-            least = distance;
-            best = c->name;
-        }
-    }
-    if (!cli_is_near(name, least))
-        return cli_fail(app, EXIT_USAGE, "unknown command %s; see tenon help", name);
-    return cli_fail(app, EXIT_USAGE, "unknown command %s; did you mean %s?", name, best);
-}

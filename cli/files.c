@@ -150,6 +150,7 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
                  {"--fold-file ", &o->fold_file, 1},
                  {"--data ", o->data.items, o->data.count},
                  {"--encoder ", o->encoders.items, o->encoders.count},
+                 {"--net ", o->nets.items, o->nets.count},
                  {"--bags ", &o->bags, 1},
                  {"--offsets ", &o->offsets, 1},
                  {"--scores ", &o->scores, scores ? 1 : 0}};
