@@ -207,15 +207,18 @@ static const tn_field help_fields[] = {
 };
 
 #define COMMON LIST("Common options", common_fields)
-#define NETS LIST("Networks", cli_net_fields)
-static const cli_table rank_tables[] = {COMMON, LIST("Options", rank_fields), NETS, END};
-static const cli_table fit_tables[] = {COMMON, LIST("Options", fit_fields), NETS, END};
-static const cli_table cv_tables[] = {COMMON, LIST("Options", cv_fields), NETS, END};
+#define NETS(many)                                                                                                     \
+    {                                                                                                                  \
+        .title = "Networks", .fields = cli_net_fields, .count = (many)                                                 \
+    }
+static const cli_table rank_tables[] = {COMMON, LIST("Options", rank_fields), NETS(CLI_NET_FIELDS - 1), END};
+static const cli_table fit_tables[] = {COMMON, LIST("Options", fit_fields), NETS(CLI_NET_FIELDS - 1), END};
+static const cli_table cv_tables[] = {COMMON, LIST("Options", cv_fields), NETS(CLI_NET_MAIN), END};
 static const cli_table transfer_tables[] = {COMMON, LIST("Options", transfer_fields), END};
-static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), NETS, END};
-static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), NETS, END};
+static const cli_table predict_tables[] = {COMMON, LIST("Options", predict_fields), NETS(CLI_NET_FIELDS), END};
+static const cli_table eval_tables[] = {COMMON, LIST("Options", eval_fields), NETS(CLI_NET_FIELDS), END};
 static const cli_table encoder_tables[] = {COMMON, LIST("Options", encoder_fields), END};
-static const cli_table extract_tables[] = {COMMON, LIST("Options", extract_fields), NETS, END};
+static const cli_table extract_tables[] = {COMMON, LIST("Options", extract_fields), NETS(CLI_NET_FIELDS - 1), END};
 static const cli_table pq_tables[] = {COMMON, LIST("Options", pq_fields), END};
 static const cli_table kernel_tables[] = {COMMON, LIST("Options", kernel_fields), END};
 static const cli_table info_tables[] = {COMMON, LIST("Options", info_fields), END};

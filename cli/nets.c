@@ -11,14 +11,12 @@
 
 #define AT(member) offsetof(cli_options, member)
 
-/* Names as the library has them, but for the first three. */
+/* Names as the library has them, but for the first two and the last, which is for heads only. */
 const tn_field cli_net_fields[CLI_NET_FIELDS] = {
     {"net", TN_FIELD_WORDS, AT(nets), 0, 0, "MODEL...",
      "take pictures (IMAGES) and see them through these networks: [NAME=]FILE.onnx[:LAYER]"},
     {"cache", TN_FIELD_TEXT, AT(cache), 0, 0, "DIR",
      "keep what networks make of pictures there; what is there is not computed again"},
-    {"other-net", TN_FIELD_FLAG, AT(other_net), 0, 0, NULL,
-     "let a head take another network file than the one it was trained with"},
     {"layer", TN_FIELD_TEXT, AT(layer), 0, 0, "NAME",
      "the layer whose values are the feature, as tenon info lists them; default: the output that looks like one"},
     {"as", TN_FIELD_CHOICE, AT(as), 0, 0, "auto|mean|max|token|bag",
@@ -39,8 +37,10 @@ const tn_field cli_net_fields[CLI_NET_FIELDS] = {
      "where the input has its colours; auto: by its shape"},
     {"config", TN_FIELD_TEXT, AT(config), 0, 0, "FILE.json",
      "what tells of the preparation in the place of the JSON beside the network"},
+    {"other-net", TN_FIELD_FLAG, AT(other_net), 0, 0, NULL,
+     "let a head take another network file than the one it was trained with"},
 };
-enum { FIRST_OF_LIBRARY = 3 };
+enum { FIRST_OF_LIBRARY = 2, END_OF_LIBRARY = CLI_NET_FIELDS - 1 };
 
 /* ---- opening ---- */
 
@@ -48,7 +48,7 @@ static int make_options(const cli_app *app, tn_options **out)
 {
     char text[256];
     int code = cli_check(app, tn_options_new(app->ctx, "network", out));
-    for (size_t i = FIRST_OF_LIBRARY; code == 0 && i < CLI_NET_FIELDS; ++i) {
+    for (size_t i = FIRST_OF_LIBRARY; code == 0 && i < END_OF_LIBRARY; ++i) {
         const tn_field *f = &cli_net_fields[i];
         const char *value = f->kind == TN_FIELD_TEXT ? *(const char *const *)((const char *)&app->options + f->offset)
                                                      : tn_field_text(f, &app->options, text, sizeof text);

@@ -6,7 +6,9 @@
 
 #include "cli.h"
 
-enum { CLI_NET_FIELDS = 15 };
+/* All of them; the last is for commands that apply heads. The first few, for a command with many options: the rest of the
+ * preparation stands in JSON beside the network. */
+enum { CLI_NET_FIELDS = 15, CLI_NET_MAIN = 5 };
 extern const tn_field cli_net_fields[CLI_NET_FIELDS];
 
 typedef struct cli_networks {

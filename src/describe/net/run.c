@@ -55,38 +55,55 @@ static void window(const tnp_recipe *r, const tn_picture *p, size_t i, size_t *x
     *y = i == 0 ? (size_t)nearbyint((double)above / 2) : i < 3 ? 0 : above;
 }
 
-static float colour_of(const float *pixel, size_t channels, const tnp_recipe *r, size_t c)
+/* One row of a channel, `step` apart in out: colours as they are, or mixed; the pixel after is `stride` floats on. */
+typedef struct fill_row {
+    const float *pixels;
+    ptrdiff_t stride;
+    size_t width, step;
+    float mix[3], factor, offset; /* of red, green and blue; v factor - offset */
+} fill_row;
+
+static inline float value_of(const fill_row *f, size_t x, bool grey)
 {
-    float v = channels == 1      ? pixel[0]
-              : r->channels == 1 ? 0.299F * pixel[0] + 0.587F * pixel[1] + 0.114F * pixel[2]
-                                 : pixel[r->bgr ? 2 - c : c];
+    const float *p = f->pixels + (ptrdiff_t)x * f->stride;
+    float v = grey ? p[0] : f->mix[0] * p[0] + f->mix[1] * p[1] + f->mix[2] * p[2];
     return v < 0 ? 0 : v > 1 ? 1 : v;
+}
+
+static void fill_floats(const fill_row *f, bool grey, float *restrict out)
+{
+    for (size_t x = 0; x < f->width; ++x)
+        out[x * f->step] = value_of(f, x, grey) * f->factor - f->offset;
+}
+
+static void fill_bytes(const fill_row *f, bool grey, unsigned char *restrict out)
+{
+    for (size_t x = 0; x < f->width; ++x)
+        out[x * f->step] = (unsigned char)(255 * value_of(f, x, grey) + 0.5F);
 }
 
 void tnp_recipe_fill(const tnp_recipe *r, const tn_picture *p, size_t view, void *out)
 {
     size_t x0 = 0, y0 = 0, plane = r->width * r->height;
-    bool mirrored = view % 2 == 1;
-    float *floats = out, factor[3], offset[3];
-    unsigned char *bytes = out;
+    bool mirrored = view % 2 == 1, grey = p->channels == 1;
     window(r, p, view / 2, &x0, &y0);
-    for (size_t c = 0; c < 3; ++c) {
-        factor[c] = (float)(255 * r->scale / r->std[c]);
-        offset[c] = (float)(r->mean[c] / r->std[c]);
-    }
-    for (size_t y = 0; y < r->height; ++y)
-        for (size_t x = 0; x < r->width; ++x) {
-            size_t from = x0 + (mirrored ? r->width - 1 - x : x), at = y * r->width + x;
-            const float *pixel = p->pixels + ((y0 + y) * p->width + from) * p->channels;
-            for (size_t c = 0; c < r->channels; ++c) {
-                float v = colour_of(pixel, p->channels, r, c);
-                size_t to = r->nhwc ? at * r->channels + c : c * plane + at;
-                if (r->bytes)
-                    bytes[to] = (unsigned char)(255 * v + 0.5F);
-                else
-                    floats[to] = v * factor[c] - offset[c];
-            }
+    for (size_t c = 0; c < r->channels; ++c) {
+        fill_row f = {.width = r->width, .step = r->nhwc ? r->channels : 1, .mix = {0.299F, 0.587F, 0.114F}};
+        for (size_t k = 0; k < 3 && r->channels == 3; ++k)
+            f.mix[k] = k == (r->bgr ? 2 - c : c) ? 1 : 0;
+        f.factor = (float)(255 * r->scale / r->std[c]);
+        f.offset = (float)(r->mean[c] / r->std[c]);
+        f.stride = mirrored ? -(ptrdiff_t)p->channels : (ptrdiff_t)p->channels;
+        for (size_t y = 0; y < r->height; ++y) {
+            size_t to = r->nhwc ? y * r->width * r->channels + c : c * plane + y * r->width;
+            size_t from = (y0 + y) * p->width + x0 + (mirrored ? r->width - 1 : 0);
+            f.pixels = p->pixels + from * p->channels;
+            if (r->bytes)
+                fill_bytes(&f, grey, (unsigned char *)out + to);
+            else
+                fill_floats(&f, grey, (float *)out + to);
         }
+    }
 }
 
 bool tnp_network_run(const tn_network *n, const void *tensor, tnp_result *out, char *message)
