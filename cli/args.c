@@ -6,7 +6,22 @@
  * then the value was forgotten. An option of several words takes all up to the next option. */
 #include "cli.h"
 
+#include <stdint.h>
 #include <string.h>
+
+void cli_options_default(cli_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->task = TN_TASK_AUTO;
+    options->resamples = 400; /* their standard error is known to 1 / sqrt(800), 4 % */
+}
+
+int cli_options_new(cli_app *app)
+{
+    cli_options_default(&app->options);
+    return app->command->library ? cli_check(app, tn_options_new(app->ctx, app->command->library, &app->library))
+                                 : EXIT_FINE;
+}
 
 static const tn_field *own_field(const cli_command *command, size_t i, const char **title)
 {
