@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * lambda, and tau of DAM, of a ridge model for all classes, by leave-one-out residuals for which the rows that stay
- * take over the weight of the row that leaves, those of its class in equal parts: columns, centring and scaling are
- * kept.
+ * take over the weight of the row that leaves, those of its class in the proportions of their own: columns, centring and
+ * scaling are kept.
  *
  * In standardised rows r = P t is the residual of the fit to all rows and L = P - u u' = I - H, the intercept inside H.
  * Changing the weights of the rows C of one class, n of them, by the factors 1 + delta, delta = -1 for row i and 1/(n -
@@ -14,6 +14,9 @@
  * and with n large r_i/L_ii, the form without siblings. Eigenvalues of L are in [0, 1], so R is at most n/(n - 1) and
  * nothing cancels. The form without siblings was refused: a class of two rows is half as frequent as the others when
  * one of them is to be told, smaller lambdas make up for it, and the heads lose a point of accuracy (docs/math.md).
+ *
+ * With weights g of rows, 1/n is q_i = g_i / sum of g over C, delta = q_i/(1 - q_i) for the others, and R one for every
+ * row: those come from eigenvectors of L_CC.
  *
  * All classes go through the same directions, so residuals of a block of them are one product of matrices, (classes,
  * rank) with (rank, rows), and what the labels have along the directions is found once for the whole grid.
@@ -182,14 +185,11 @@ done:
     return st;
 }
 
-/* shares (n, n) of one class. I - L/n is as good as I for many rows, and never worse than a half of it: its inverse has
- * all its digits. Eigenvectors of L were refused: twenty times the work, in one call that no interrupt ends. */
-static tn_status share_class(tn_ctx *ctx, const choice_job *job, double lambda, const size_t *rows, size_t n,
-                             double *shares)
+/* shares (n, n) = R over the diagonal of R L; inverse (n, n) is scratch. I - L/n is as good as I for many rows, and never worse than a half of it: its inverse has all its digits. Eigenvectors of L were refused: twenty times
+ * the work, in one call that no interrupt ends. */
+static tn_status share_alike(tn_ctx *ctx, size_t n, const double *left, double *inverse, double *shares)
 {
     tn_status st = TN_OK;
-    double *left = job->square, *inverse = left + n * n;
-    TN_TRY(left_of(ctx, job, lambda, rows, n, left));
     TN_TRY(invert(ctx, n, left, shares, inverse));
     for (size_t a = 0; a < n; ++a) {
         double own = 0;
@@ -202,6 +202,44 @@ static tn_status share_class(tn_ctx *ctx, const choice_job *job, double lambda, 
     }
 done:
     return st;
+}
+
+/* The same with an R for every row: left (n, n) becomes its eigenvectors; values (n) is scratch. */
+static tn_status share_weighted(tn_ctx *ctx, const choice_job *job, const size_t *rows, size_t n, double *left,
+                                double *values, double *shares)
+{
+    tn_status st = TN_OK;
+    double sum = 0, *e = left;
+    for (size_t a = 0; a < n; ++a)
+        sum += job->joint->row_weight[rows[a]];
+    TN_TRY(tnp_eigen(ctx, n, e, values));
+    memset(shares, 0, n * n * sizeof *shares);
+    for (size_t a = 0; a < n; ++a) {
+        double own = 0, part = job->joint->row_weight[rows[a]] / sum;
+        TN_TRY(tnp_cancelled(ctx));
+        for (size_t k = 0; k < n; ++k) {
+            double value = fmin(fmax(values[k], 0), 1), growth = e[k * n + a] / (1 - part * value);
+            own += growth * value * e[k * n + a];
+            for (size_t b = 0; b < n; ++b)
+                shares[a * n + b] += growth * e[k * n + b];
+        }
+        for (size_t b = 0; b < n; ++b)
+            shares[a * n + b] = own > 0 ? shares[a * n + b] / own : NAN;
+    }
+done:
+    return st;
+}
+
+/* shares (n, n) of one class. */
+static tn_status share_class(tn_ctx *ctx, const choice_job *job, double lambda, const size_t *rows, size_t n,
+                             double *shares)
+{
+    double *left = job->square, *scratch = left + n * n;
+    tn_status st = left_of(ctx, job, lambda, rows, n, left);
+    if (st != TN_OK)
+        return st;
+    return job->joint->row_weight ? share_weighted(ctx, job, rows, n, left, scratch, shares)
+                                  : share_alike(ctx, n, left, scratch, shares);
 }
 
 static tn_status share_all(tn_ctx *ctx, const choice_job *job, double lambda)

@@ -156,7 +156,7 @@ def test_auto_is_the_librarys_word_when_it_has_one(problem, monkeypatch):
 def test_parameters_and_defaults_are_those_of_the_library(model, call):
     fields = option_fields(call)
     own = {"n_jobs", "memory", "verbose", "name", "options", "sources", "representations", "random_state", "task",
-           "class_weight", "average", "balanced", "rule", "kernel"}
+           "class_weight", "average", "rule", "kernel"}
     if isinstance(model, AdditiveKernelMap):
         own |= {"normalize"}
     for parameter, value in model.get_params(deep=False).items():
@@ -376,6 +376,32 @@ def test_sources_of_every_kind(problem):
             sources[0] is not theirs else None
         assert (model.predict(x, sources=scores) == y).mean() > 0.7
         assert model.fit_info_["method"]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_of_rows_in_transfer(problem, classes):
+    """A row of weight 2 is a row that is there twice, where nothing is chosen by leaving rows out; the greedy path goes
+    by weighted moments alone."""
+    x, y = problem
+    keep = y < classes
+    x, y = x[keep], y[keep]
+    times = np.arange(len(y)) % 3 + 1
+    again = np.repeat(np.arange(len(y)), times)
+    scores = x[:, :2] + np.random.default_rng(0).normal(size=(len(y), 2))
+    words = {"method": "greedytl", "lam": 0.5, "k": 4, "n_jobs": 1}
+    by_weight = GreedyTransferClassifier([scores], **words).fit(x, y, sample_weight=times)
+    by_copies = GreedyTransferClassifier([scores[again]], **words).fit(x[again], y[again])
+    # the same moments but for the order of n = 180 additions in double, rounded to single precision
+    assert np.abs(by_weight.coef_ - by_copies.coef_).max() < 1e-5 * np.abs(by_copies.coef_).max()
+    assert np.abs(by_weight.coef_ - GreedyTransferClassifier([scores], **words).fit(x, y).coef_).max() > 1e-3
+    by_class = GreedyTransferClassifier([scores], class_weight={1: 3}, **words).fit(x, y)
+    by_rows = GreedyTransferClassifier([scores], **words).fit(x, y, sample_weight=np.where(y == 1, 3, 1))
+    assert (by_class.coef_ == by_rows.coef_).all()
+    alike = GreedyTransferClassifier([scores], **words).fit(x, y, sample_weight=np.full(len(y), 7.0))
+    assert (alike.coef_ == GreedyTransferClassifier([scores], **words).fit(x, y).coef_).all()
+    for method in ("auto", "rls", "dam", "multikt-l1", "multikt-l2", "l1-logistic", "elastic-net", "forward"):
+        small = GreedyTransferClassifier([scores[::5]], method=method).fit(x[::5], y[::5], sample_weight=times[::5])
+        assert (small.predict(x[::5], sources=[scores[::5]]) == y[::5]).mean() > 0.8
 
 
 def test_heads_as_torch_layers(problem, monkeypatch):
