@@ -370,10 +370,10 @@ class LogisticClassifier(_Linear):
     _expected_failures = ORDER
 
     def __init__(self, C: Any = 1.0, *, mean_cost: bool = False, intercept: bool = True, gap: float = 1e-4,
-                 max_passes: int = 1000, folds: int = 5, holdout: float = 0.0, grid: Any = None, feature_map: Any = "none", signed: str = "odd",
-                 normalize: Any = "l2", nan: str = "error", calibrate: str = "auto", class_weight: Any = None,
-                 name: str = "X", n_jobs: Optional[int] = None, random_state: Any = None,
-                 memory: Optional[int] = None, verbose: int = 0) -> None:
+                 max_passes: int = 1000, folds: int = 5, holdout: float = 0.0, grid: Any = None,
+                 feature_map: Any = "none", signed: str = "odd", normalize: Any = "l2", nan: str = "error",
+                 calibrate: str = "auto", class_weight: Any = None, name: str = "X", n_jobs: Optional[int] = None,
+                 random_state: Any = None, memory: Optional[int] = None, verbose: int = 0) -> None:
         self.C = C
         self.mean_cost = mean_cost
         self.intercept = intercept

@@ -171,7 +171,8 @@ class BagEncoder(Tagged, TransformerMixin, BaseEstimator):
         out = np.empty((len(given), self.n_features_out_), np.float32)
         with self._session() as s:
             if isinstance(given, Pictures):
-                features = s.make("tn_features_from_pictures", b"pictures", given.handle, self._encoder.value, long=True)
+                features = s.make("tn_features_from_pictures", b"pictures", given.handle, self._encoder.value,
+                                  long=True)
                 s.keep(features, "tn_features_close")
                 s.call("tn_features_read", features, None, 0, len(given), 0, out.shape[1], out.ctypes.data)
             else:

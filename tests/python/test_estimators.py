@@ -17,8 +17,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tenon
 from tenon import (AdditiveKernelMap, BagEncoder, EvidenceClassifier, EvidenceRegressor, FisherVector,
-                   GreedyTransferClassifier, LinearSVMClassifier, LogisticClassifier, OnlineClassifier, ProductQuantizer,
-                   RepresentationSelector, TenonClassifier, _compat)
+                   GreedyTransferClassifier, LinearSVMClassifier, LogisticClassifier, OnlineClassifier,
+                   ProductQuantizer, RepresentationSelector, TenonClassifier, _compat)
 from tenon._errors import option_name
 from tenon._options import option_fields
 
