@@ -3,6 +3,7 @@
 program on the file of that array."""
 import json
 import os
+import resource
 import subprocess
 import sys
 
@@ -54,24 +55,27 @@ def contest(names, paths, environment, directory):
 
 def used_by(work):
     """(what it returns, processor seconds of the children that it waits for)"""
-    before = os.times()
+    def used():
+        told = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return told.ru_utime + told.ru_stime
+
+    before = used()
     found = work()
-    now = os.times()
-    return found, now.children_user + now.children_system - before.children_user - before.children_system
+    return found, used() - before
 
 
-def against_program(program, paths, environment, directory):
+def against_program(program, paths, environment, directory, runs):
     """Whole process of the program on the file of the same array, in turn with fit on the array, one thread each: the
     least processor time of either. What else runs on the machine disturbs it less than time by the clock."""
     command = [program, "fit", f"X={paths[0]}", "--labels", paths[1], "--method", "evidence", "-o",
                directory / "head.safetensors", "--json", "--quiet"]
     alone = environment | {"OMP_NUM_THREADS": "1"}
     ours, theirs = [], []
-    for _ in range(RUNS):
+    for _ in range(runs):
         fitted = ask([sys.executable, HERE / "python_peers.py", "tenon-evidence", *paths], alone)
         ours.append(json.loads(fitted)["used"])
         theirs += [used_by(lambda: ask([*command, "--threads", "1"]))[1] for _ in range(PEER_RUNS)]
-    seconds = min(measure(command, None, directory, LIMIT, False)[0] for _ in range(RUNS))
+    seconds = min(measure(command, None, directory, LIMIT, False)[0] for _ in range(runs))
     inside = json.loads(ask(command))["seconds"]
     return {"seconds": seconds, "inside": inside, "used": min(theirs), "used_in_python": min(ours),
             "anon_mb": measure(command, None, directory, LIMIT)[1]}
@@ -84,7 +88,7 @@ def run(program, environment, directory, size):
     paths = make_data(directory, linear, environment)
     report.print_shape(linear)
     entries = contest([n for a, b, _ in PAIRS for n in (a, b)], paths, environment, directory)
-    beside = against_program(program, paths, environment, directory)
+    beside = against_program(program, paths, environment, directory, 1 if size == "tiny" else RUNS)
     small = json.loads(ask([sys.executable, "-c", SMALL, *paths, str(PREDICTIONS)], environment))
     paths = make_data(directory, online, environment)
     report.print_shape(online)

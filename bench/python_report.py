@@ -28,7 +28,7 @@ def targets(found):
             lead = per_row(entries[peer]) / per_row(entries[our])
             rows.append((f"{NAMES[our]} / {NAMES[peer]}", f"{lead:.1f}", f">= {wanted:g}", verdict(lead, wanted, True)))
     ours, program = found["entries"]["tenon-evidence"], found["program"]
-    share = program["used_in_python"] / program["used"]
+    share = program["used_in_python"] / max(program["used"], 1e-3)
     rows.append(("processor time of EvidenceClassifier().fit / of the program's process", f"{share:.2f}",
                  f"<= {OVERHEAD}", verdict(share, OVERHEAD, False)))
     share = ours["anon_mb"] / max(program["anon_mb"], 1)
