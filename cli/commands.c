@@ -277,12 +277,13 @@ const cli_command cli_commands[] = {
                  "tenon extract photos/ --net squeezenet.onnx mobilenet.onnx -o vectors/ --cache cache/\n"
                  "tenon extract photos/ --net vit.onnx --layer last_hidden_state --as bag -o tokens.npy\n"
                  "tenon extract --bags tokens.npy --encoder vlad.safetensors -o vlad.npy",
-     .details = "Rows are in the order of the pictures: of a folder of classes, class by class in byte order. Beside "
-                "each FILE.npy a FILE.json names the rows, the encoder and this command. Several encoders share one "
-                "pass over the pictures.\n\n"
-                "Networks are .onnx files, run by ONNX Runtime, which must be installed (tenon doctor). Tokens and maps "
-                "become one vector, or with --as bag an array (N, T, D) that encoder train --bags takes.\n\n"
-                "rank, fit, predict and eval take IMAGES with --encoder and --net themselves.",
+     .details =
+         "Rows are in the order of the pictures: of a folder of classes, class by class in byte order. Beside "
+         "each FILE.npy a FILE.json names the rows, the encoder and this command. Several encoders share one "
+         "pass over the pictures.\n\n"
+         "Networks are .onnx files, run by ONNX Runtime, which must be installed (tenon doctor). Tokens and maps "
+         "become one vector, or with --as bag an array (N, T, D) that encoder train --bags takes.\n\n"
+         "rank, fit, predict and eval take IMAGES with --encoder and --net themselves.",
      .min_args = 0,
      .max_args = SIZE_MAX,
      .tables = cli_extract_tables,
