@@ -23,6 +23,8 @@ import kernel_report
 import linear
 import linear_report
 import measure
+import networks
+import networks_report
 import online
 import online_report
 import python
@@ -33,10 +35,11 @@ import transfer_report
 
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report), "cost": (cost, cost_report),
             "online": (online, online_report), "transfer": (transfer, transfer_report),
-            "kernel": (kernel, kernel_report), "images": (images, images_report), "python": (python, python_report)}
+            "kernel": (kernel, kernel_report), "images": (images, images_report),
+            "python": (python, python_report), "networks": (networks, networks_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|images|python]... [--quick | --tiny] "
-         "[--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
+USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|images|python|networks]... [--quick | "
+         "--tiny] [--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
 
 
 def take(words, option):

@@ -156,7 +156,7 @@ static int measure_head(cli_app *app, measured *m, measured *other)
     const char *path = app->options.labels;
     CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &m->head)));
-    const tn_head *head = m->head;
+    const tn_head *head = app->head = m->head;
     tn_task task = tn_head_task(head), asked = (tn_task)app->options.task;
     if (asked != TN_TASK_AUTO && asked != task)
         CLI_TRY(cli_fail(app, EXIT_USAGE, "--task: got %s, but %s is a %s head", tn_task_name(asked), app->args[0],
@@ -175,6 +175,7 @@ static int measure_head(cli_app *app, measured *m, measured *other)
     if (app->options.compare)
         CLI_TRY(score_other(app, &features, m, other));
 done:
+    app->head = NULL;
     cli_features_close(&features);
     return code;
 }
@@ -268,7 +269,7 @@ int cmd_eval(cli_app *app)
 {
     int code = EXIT_FINE;
     measured m = {.scores = NULL}, other = {.scores = NULL};
-    char *text = NULL;
+    char *text = NULL, *page = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(app->options.scores ? measure_scores(app, &m, &other) : measure_head(app, &m, &other));
     CLI_TRY(measure(app, m.labels, &m));
@@ -280,6 +281,8 @@ int cmd_eval(cli_app *app)
     CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, m.metrics, names, &text)
                                              : tn_metrics_table(app->ctx, m.metrics, names, app->options.per_class,
                                                                 app->color, &text)));
+    if (app->options.report)
+        CLI_TRY(cli_report(app, tn_metrics_json(app->ctx, m.metrics, names, &page), &page, NULL));
     cli_print_result(app, text);
 done:
     tn_text_free(text);

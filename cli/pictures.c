@@ -2,6 +2,7 @@
  *
  * Pictures, bags and encoders of a command line: IMAGES in the place of representations. */
 #define _POSIX_C_SOURCE 200809L
+#include "nets.h"
 #include "pictures.h"
 
 #include <stdlib.h>
@@ -83,7 +84,8 @@ int cli_features_of_images(cli_app *app, const char *const *images, size_t count
     if (!out->encoders)
         return cli_fail(app, EXIT_FAILED, "memory: the system refused to give any");
     CLI_TRY(cli_encoders_open(app, out->encoders));
-    out->items = calloc(out->encoders->count, sizeof *out->items);
+    size_t networks = app->options.nets.count + (app->head ? tn_head_rep_count(app->head) : 0);
+    out->items = calloc(out->encoders->count + networks + 1, sizeof *out->items);
     if (!out->items)
         CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused to give any"));
     if (too_much(app, out->encoders))
@@ -98,6 +100,7 @@ int cli_features_of_images(cli_app *app, const char *const *images, size_t count
         out->count = i + 1;
     }
     cli_progress_count(NULL, 0);
+    CLI_TRY(cli_features_of_networks(app, out));
 done:
     return code;
 }

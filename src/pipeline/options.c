@@ -3,6 +3,7 @@
  * Which options every call has, and the calls that take them by name: the values are checked against the method, then
  * read by member from there on. */
 #include "pipeline/options.h"
+#include "describe/net/network.h"
 #include "encode/encoder.h"
 #include "store/extract.h"
 #include "encode/pq.h"
@@ -105,14 +106,14 @@ tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out)
         &rank_kind,         &fit_kind,          &cv_kind,
         &transfer_kind,     &map_kind,          &tnp_pq_kind,
         &tnp_evidence_kind, &tnp_describe_kind, &tnp_encoder_kind_of_options,
-        &tnp_extract_kind};
+        &tnp_network_kind,  &tnp_extract_kind};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
         if (strcmp(kinds[i]->name, call) == 0)
             return tnp_options_new(ctx, kinds[i], out);
-    return tnp_fail(
-        ctx, TN_ERR_ARG,
-        "options: got '%s', expected rank, fit, cv, transfer, kernel, pq, evidence, describe, encoder or extract",
-        call);
+    return tnp_fail(ctx, TN_ERR_ARG,
+                    "options: got '%s', expected rank, fit, cv, transfer, kernel, pq, evidence, describe, encoder, "
+                    "network or extract",
+                    call);
 }
 
 tn_status tn_options_set_features(tn_ctx *ctx, tn_options *options, const char *name,

@@ -8,7 +8,7 @@
  * Halves are the nearest ones, the even one of two; a value that would become infinite is refused.
  *
  * The header is a Python dictionary, padded with blanks so that the data begins at a multiple of 64. */
-#include "base/base.h"
+#include "store/store.h"
 #include "tenon/store.h"
 
 #include <string.h>
@@ -20,6 +20,7 @@ struct tn_npy_writer {
     char *path;
     size_t rows, cols, written;
     tn_dtype dtype;
+    size_t bag; /* descriptors that the columns of a row are; 0: it is one vector */
 };
 
 static bool little_endian(void)
@@ -35,20 +36,20 @@ static tn_status write_header(tn_ctx *ctx, const tn_npy_writer *writer)
     unsigned char bytes[PREFIX + HEADER + 1] = "\x93NUMPY\x01";
     bytes[8] = HEADER;
     char *header = (char *)bytes + PREFIX;
-    int used = snprintf(header, HEADER, "{'descr': '%cf%d', 'fortran_order': False, 'shape': (%zu, %zu), }",
-                        little_endian() ? '<' : '>', writer->dtype == TN_F16 ? 2 : 4, writer->rows, writer->cols);
+    char shape[70];
+    if (writer->bag)
+        snprintf(shape, sizeof shape, "%zu, %zu, %zu", writer->rows, writer->bag, writer->cols / writer->bag);
+    else
+        snprintf(shape, sizeof shape, "%zu, %zu", writer->rows, writer->cols);
+    int used = snprintf(header, HEADER, "{'descr': '%cf%d', 'fortran_order': False, 'shape': (%s), }",
+                        little_endian() ? '<' : '>', writer->dtype == TN_F16 ? 2 : 4, shape);
     memset(header + used, ' ', (size_t)(HEADER - used));
     header[HEADER - 1] = '\n';
     return tn_output_write(ctx, writer->output, bytes, PREFIX + HEADER);
 }
 
-tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out)
-{
-    return tn_npy_writer_open_as(ctx, path, rows, cols, TN_F32, out);
-}
-
-tn_status tn_npy_writer_open_as(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_dtype dtype,
-                                tn_npy_writer **out)
+static tn_status open_writer(tn_ctx *ctx, const char *path, size_t rows, size_t bag, size_t cols, tn_dtype dtype,
+                             tn_npy_writer **out)
 {
     tn_status st = TN_OK;
     tn_npy_writer *writer = NULL;
@@ -58,6 +59,7 @@ tn_status tn_npy_writer_open_as(tn_ctx *ctx, const char *path, size_t rows, size
     writer->dtype = dtype;
     writer->rows = rows;
     writer->cols = cols;
+    writer->bag = bag;
     TN_TRY(tnp_strdup(ctx, path, &writer->path));
     TN_TRY(tn_output_open(ctx, path, &writer->output));
     TN_TRY(write_header(ctx, writer));
@@ -66,6 +68,23 @@ tn_status tn_npy_writer_open_as(tn_ctx *ctx, const char *path, size_t rows, size
 done:
     tn_npy_writer_close(writer);
     return st;
+}
+
+tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out)
+{
+    return open_writer(ctx, path, rows, 0, cols, TN_F32, out);
+}
+
+tn_status tn_npy_writer_open_as(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_dtype dtype,
+                                tn_npy_writer **out)
+{
+    return open_writer(ctx, path, rows, 0, cols, dtype, out);
+}
+
+tn_status tnp_npy_writer_open_bags(tn_ctx *ctx, const char *path, size_t rows, size_t bag, size_t cols,
+                                   tn_npy_writer **out)
+{
+    return open_writer(ctx, path, rows, bag, cols, TN_F32, out);
 }
 
 /* A value below 2^16 in size; NaN stays NaN, and infinity is one. Below 2^-14 halves are 2^-24 apart, above it they have
