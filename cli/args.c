@@ -6,7 +6,22 @@
  * then the value was forgotten. An option of several words takes all up to the next option. */
 #include "cli.h"
 
+#include <stdint.h>
 #include <string.h>
+
+void cli_options_default(cli_options *options)
+{
+    memset(options, 0, sizeof *options);
+    options->task = TN_TASK_AUTO;
+    options->resamples = 400; /* their standard error is known to 1 / sqrt(800), 4 % */
+}
+
+int cli_options_new(cli_app *app)
+{
+    cli_options_default(&app->options);
+    return app->command->library ? cli_check(app, tn_options_new(app->ctx, app->command->library, &app->library))
+                                 : EXIT_FINE;
+}
 
 static const tn_field *own_field(const cli_command *command, size_t i, const char **title)
 {
@@ -279,4 +294,28 @@ int cli_parse(cli_app *app, int argc, char **argv)
     if (code == 0)
         code = check_arity(app);
     return code != 0 ? code : cli_check_uses(app);
+}
+
+const cli_command *cli_find_command(const char *name)
+{
+    for (const cli_command *c = cli_commands; c->name; ++c)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+int cli_no_such_command(const cli_app *app, const char *name)
+{
+    const char *best = NULL;
+    size_t least = SIZE_MAX;
+    for (const cli_command *c = cli_commands; c->name; ++c) {
+        size_t distance = cli_distance(c->name, name);
+        if (distance < least) {
+            least = distance;
+            best = c->name;
+        }
+    }
+    if (!cli_is_near(name, least))
+        return cli_fail(app, EXIT_USAGE, "unknown command %s; see tenon help", name);
+    return cli_fail(app, EXIT_USAGE, "unknown command %s; did you mean %s?", name, best);
 }

@@ -30,10 +30,10 @@ typedef struct cli_options {
     size_t threads, seed, mem;
     const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive, *groups,
         *fold_file;
-    const char *bags, *offsets, *labels_out;
+    const char *bags, *offsets, *labels_out, *compare, *ids;
     tn_words valid, target, features, data, encoders;
     int task, format, normalize, nan, on_error;
-    size_t top;
+    size_t top, resamples;
     bool per_class, proba, force;
 } cli_options;
 
@@ -107,7 +107,7 @@ int cli_check(const cli_app *app, tn_status status);
 /* Flushes standard output; a full disk is told, a closed pipe is not: nobody is there to read. */
 int cli_finish_output(const cli_app *app);
 
-/* ---- commands (commands.c) and their parsing (args.c) ---- */
+/* ---- commands (commands.c), their names and parsing (args.c) ---- */
 
 extern const cli_command cli_commands[]; /* the last one has no name */
 const cli_command *cli_find_command(const char *name);
@@ -273,6 +273,24 @@ void cli_plain(FILE *out, const char *text);
 void cli_say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 /* Ends a JSON object that the program writes itself: the warnings, the brace, the end of the line. */
 void cli_json_end(const cli_app *app, FILE *out);
+
+/* ---- tables as CSV (csv.c) ---- */
+
+typedef struct cli_csv cli_csv;
+
+/* The caller's also after a failure: free with cli_csv_free; the file is there after commit only. */
+int cli_csv_new(cli_app *app, const char *path, cli_csv **out);
+/* Cells, NaN as an empty one; a number of rows stays whole up to 1e9. */
+void cli_csv_text(cli_csv *csv, const char *text);
+void cli_csv_number(cli_csv *csv, double value);
+/* A cell in pieces. */
+void cli_csv_open(cli_csv *csv);
+void cli_csv_more(cli_csv *csv, const char *text);
+void cli_csv_close(cli_csv *csv);
+/* The line is done. */
+void cli_csv_end(cli_csv *csv);
+int cli_csv_commit(cli_app *app, cli_csv *csv);
+void cli_csv_free(cli_csv *csv);
 
 /* ---- JSON for the commands whose result is no library object (json.c) ---- */
 

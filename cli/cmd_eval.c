@@ -5,12 +5,16 @@
 
 #include <math.h>
 
-/* What is measured: scores with a name per column, and the decision point of multi-label classes. */
+#include <stdlib.h>
+#include <string.h>
+
+/* What is measured: scores with a name per column, and the decision points of multi-label classes. */
 typedef struct measured {
-    tn_labels *labels;
+    tn_labels *labels; /* of the first only, whose classes the other's are brought to */
     tn_mat *scores;
-    double threshold;
-    tn_head *head; /* NULL: the scores are from a file */
+    double *thresholds; /* classes */
+    tn_head *head;      /* NULL: the scores are from a file */
+    tn_metrics *metrics;
 } measured;
 
 static bool row_is_nan(const tn_mat *scores, size_t row)
@@ -23,16 +27,16 @@ static bool row_is_nan(const tn_mat *scores, size_t row)
 }
 
 /* Rows that --nan drop left out have NaN scores: they do not count, as if they had no label. */
-static void forget_nan_rows(measured *m)
+static void forget_nan_rows(const tn_mat *scores, tn_labels *labels)
 {
-    for (size_t i = 0; i < m->scores->rows && i < tn_labels_rows(m->labels); ++i)
-        if (row_is_nan(m->scores, i))
-            tn_labels_forget(m->labels, i);
+    for (size_t i = 0; i < scores->rows && i < tn_labels_rows(labels); ++i)
+        if (row_is_nan(scores, i))
+            tn_labels_forget(labels, i);
 }
 
 enum { BLOCK = 4096 };
 
-static int score_head(cli_app *app, const cli_features *features, measured *m)
+static int score_head(cli_app *app, const cli_features *features, tn_labels *labels, measured *m)
 {
     int code = EXIT_FINE;
     const tn_head *head = m->head;
@@ -50,11 +54,24 @@ static int score_head(cli_app *app, const cli_features *features, measured *m)
         CLI_TRY(cli_check(app, tn_scorer_read(app->ctx, scorer, start, count, m->scores->data + start * classes)));
     }
     if (nan == TN_NAN_DROP)
-        forget_nan_rows(m);
+        forget_nan_rows(m->scores, labels);
 done:
     tn_scorer_free(scorer);
     cli_sources_close(&sources);
     return code;
+}
+
+/* The thresholds of a head, or `one` for every class. */
+static int take_thresholds(cli_app *app, double one, measured *m)
+{
+    const double *own = m->head ? tn_head_thresholds(m->head) : NULL;
+    size_t classes = m->scores->cols;
+    m->thresholds = malloc((classes ? classes : 1) * sizeof *m->thresholds);
+    if (!m->thresholds)
+        return cli_fail(app, EXIT_FAILED, "memory: the system refused %zu classes", classes);
+    for (size_t k = 0; k < classes; ++k)
+        m->thresholds[k] = own ? own[k] : one;
+    return EXIT_FINE;
 }
 
 /* With --class, whatever task the file's own labels are of. */
@@ -67,7 +84,72 @@ static int open_labels(cli_app *app, tn_task task, measured *m)
     return code;
 }
 
-static int measure_head(cli_app *app, measured *m)
+/* Rows that the labels do not name keep the names of the representations: mistakes are told by them. */
+static int name_rows(cli_app *app, const cli_features *features, tn_labels *labels)
+{
+    for (size_t i = 0; !tn_labels_ids(labels) && i < features->count; ++i)
+        if (tn_features_ids(features->items[i]))
+            return cli_check(app, tn_labels_set_ids(app->ctx, labels, tn_features_ids(features->items[i])));
+    return EXIT_FINE;
+}
+
+static int place_of(const tn_head *head, const char *name, size_t *out)
+{
+    const char *const *names = tn_head_class_names(head);
+    for (*out = 0; *out < tn_head_classes(head); ++*out)
+        if (strcmp(names[*out], name) == 0)
+            return EXIT_FINE;
+    return EXIT_DATA;
+}
+
+/* Brings columns and thresholds of the other head into the order of the first's classes. */
+static int reorder(cli_app *app, const tn_head *first, measured *other)
+{
+    int code = EXIT_FINE;
+    size_t classes = tn_head_classes(first);
+    const char *const *names = tn_head_class_names(first);
+    size_t *from = calloc(classes + 1, sizeof *from);
+    double *thresholds = calloc(classes + 1, sizeof *thresholds);
+    float *row = calloc(classes + 1, sizeof *row);
+    if (!from || !thresholds || !row)
+        CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused %zu classes", classes));
+    for (size_t k = 0; k < classes; ++k) {
+        if (place_of(other->head, names[k], &from[k]) != EXIT_FINE)
+            CLI_TRY(cli_fail(app, EXIT_DATA, "%s: no class %s, which %s has", app->options.compare, names[k],
+                             app->args[0]));
+        thresholds[k] = other->thresholds[from[k]];
+    }
+    memcpy(other->thresholds, thresholds, classes * sizeof *thresholds);
+    for (size_t i = 0; i < other->scores->rows; ++i) {
+        float *at = other->scores->data + i * classes;
+        memcpy(row, at, classes * sizeof *row);
+        for (size_t k = 0; k < classes; ++k)
+            at[k] = row[from[k]];
+    }
+done:
+    free(from);
+    free(thresholds);
+    free(row);
+    return code;
+}
+
+static int score_other(cli_app *app, const cli_features *features, const measured *m, measured *other)
+{
+    int code = EXIT_FINE;
+    const char *path = app->options.compare;
+    CLI_TRY(cli_check(app, tn_head_load(app->ctx, path, &other->head)));
+    if (tn_head_task(other->head) != tn_head_task(m->head) || tn_head_classes(other->head) != tn_head_classes(m->head))
+        CLI_TRY(cli_fail(app, EXIT_DATA, "%s: a %s head of %zu classes; expected %s of %zu, as %s is", path,
+                         tn_task_name(tn_head_task(other->head)), tn_head_classes(other->head),
+                         tn_task_name(tn_head_task(m->head)), tn_head_classes(m->head), app->args[0]));
+    CLI_TRY(score_head(app, features, m->labels, other));
+    CLI_TRY(take_thresholds(app, tn_head_threshold(other->head), other));
+    CLI_TRY(reorder(app, m->head, other));
+done:
+    return code;
+}
+
+static int measure_head(cli_app *app, measured *m, measured *other)
 {
     int code = EXIT_FINE;
     cli_features features = {NULL, 0};
@@ -87,38 +169,55 @@ static int measure_head(cli_app *app, measured *m)
     else if (tn_labels_classes(m->labels) != tn_head_classes(head))
         CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but the head has %zu outputs", path,
                          tn_labels_classes(m->labels), tn_head_classes(head)));
-    m->threshold = tn_head_threshold(head);
-    CLI_TRY(score_head(app, &features, m));
+    CLI_TRY(score_head(app, &features, m->labels, m));
+    CLI_TRY(take_thresholds(app, tn_head_threshold(head), m));
+    CLI_TRY(name_rows(app, &features, m->labels));
+    if (app->options.compare)
+        CLI_TRY(score_other(app, &features, m, other));
 done:
     cli_features_close(&features);
     return code;
 }
 
-static int measure_scores(cli_app *app, measured *m)
+/* Scores of a file, over the classes of the labels. */
+static int read_scores(cli_app *app, const tn_features *features, tn_labels *labels, measured *m)
 {
     int code = EXIT_FINE;
-    tn_features *features = NULL;
-    const char *path = app->options.scores;
+    const char *path = tn_features_path(features);
     tn_nan_policy nan = (tn_nan_policy)app->options.nan;
-    CLI_TRY(cli_check(app, tn_features_open(app->ctx, path, &features)));
-    CLI_TRY(open_labels(app, (tn_task)app->options.task, m));
-    if (!app->options.positive)
-        CLI_TRY(cli_labels_all(app, m->labels));
-    CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, (const tn_features *const *)&features, 1, m->labels)));
+    CLI_TRY(cli_check(app, tn_rows_agree(app->ctx, &features, 1, labels)));
     size_t rows = tn_features_rows(features), cols = tn_features_cols(features);
-    if (cols != tn_labels_classes(m->labels))
+    if (cols != tn_labels_classes(labels))
         CLI_TRY(cli_fail(app, EXIT_DATA, "%s: %zu columns, but %s has %zu classes", path, cols, app->options.labels,
-                         tn_labels_classes(m->labels)));
+                         tn_labels_classes(labels)));
     CLI_TRY(cli_check(app, tn_mat_new(app->ctx, rows, cols, &m->scores)));
     CLI_TRY(cli_check(app, tn_features_read(app->ctx, features, NULL, 0, rows, 0, cols, m->scores->data)));
-    m->threshold = 0.5;
     if (nan == TN_NAN_DROP)
-        forget_nan_rows(m);
+        forget_nan_rows(m->scores, labels);
     for (size_t i = 0; nan == TN_NAN_ZERO && i < rows * cols; ++i)
         if (!isfinite(m->scores->data[i]))
             m->scores->data[i] = 0;
+    CLI_TRY(take_thresholds(app, 0.5, m));
 done:
-    tn_features_close(features);
+    return code;
+}
+
+static int measure_scores(cli_app *app, measured *m, measured *other)
+{
+    int code = EXIT_FINE;
+    tn_features *first = NULL, *second = NULL;
+    CLI_TRY(cli_check(app, tn_features_open(app->ctx, app->options.scores, &first)));
+    if (app->options.compare)
+        CLI_TRY(cli_check(app, tn_features_open(app->ctx, app->options.compare, &second)));
+    CLI_TRY(open_labels(app, (tn_task)app->options.task, m));
+    if (!app->options.positive)
+        CLI_TRY(cli_labels_all(app, m->labels));
+    CLI_TRY(read_scores(app, first, m->labels, m));
+    if (second)
+        CLI_TRY(read_scores(app, second, m->labels, other));
+done:
+    tn_features_close(first);
+    tn_features_close(second);
     return code;
 }
 
@@ -139,44 +238,52 @@ static int check_line(const cli_app *app)
     return EXIT_FINE;
 }
 
-/* Where there are probabilities, how far they can be believed. The scores become them in place: last use. */
-static int measure_probabilities(cli_app *app, measured *m, tn_metrics *metrics)
+/* Metrics with their details. The scores become probabilities in place where there are some: last use. */
+static int measure(cli_app *app, tn_labels *labels, measured *m)
 {
-    bool from_head = m->head && tn_head_temperature(m->head) > 0;
-    if (!from_head && !app->options.proba)
-        return EXIT_FINE;
     int code = EXIT_FINE;
+    tn_view scores = tn_mat_view(m->scores);
+    bool from_head = m->head && tn_head_temperature(m->head) > 0;
+    CLI_TRY(cli_check(app, tn_metrics_compute_at(app->ctx, scores, labels, m->thresholds, &m->metrics)));
+    CLI_TRY(cli_check(app, tn_metrics_detail(app->ctx, m->metrics, scores, labels, m->thresholds,
+                                             app->options.resamples, app->options.seed)));
     if (from_head)
         CLI_TRY(cli_check(app, tn_head_probabilities(app->ctx, m->head, m->scores->rows, m->scores->data)));
-    CLI_TRY(cli_check(app, tn_probability_metrics_compute(app->ctx, tn_mat_view(m->scores), m->labels, &metrics->nll,
-                                                          &metrics->ece)));
+    if (from_head || app->options.proba)
+        CLI_TRY(cli_check(app, tn_metrics_probabilities(app->ctx, m->metrics, scores, labels)));
 done:
     return code;
+}
+
+static void measured_free(measured *m)
+{
+    tn_metrics_free(m->metrics);
+    free(m->thresholds);
+    tn_mat_free(m->scores);
+    tn_labels_free(m->labels);
+    tn_head_free(m->head);
 }
 
 int cmd_eval(cli_app *app)
 {
     int code = EXIT_FINE;
-    measured m = {.scores = NULL};
-    tn_metrics *metrics = NULL;
+    measured m = {.scores = NULL}, other = {.scores = NULL};
     char *text = NULL;
     CLI_TRY(check_line(app));
-    CLI_TRY(app->options.scores ? measure_scores(app, &m) : measure_head(app, &m));
-    const double *thresholds = m.head ? tn_head_thresholds(m.head) : NULL;
-    tn_view scores = tn_mat_view(m.scores);
-    CLI_TRY(cli_check(app, thresholds ? tn_metrics_compute_at(app->ctx, scores, m.labels, thresholds, &metrics)
-                                      : tn_metrics_compute(app->ctx, scores, m.labels, m.threshold, &metrics)));
-    CLI_TRY(measure_probabilities(app, &m, metrics));
+    CLI_TRY(app->options.scores ? measure_scores(app, &m, &other) : measure_head(app, &m, &other));
+    CLI_TRY(measure(app, m.labels, &m));
+    if (app->options.compare) {
+        CLI_TRY(measure(app, m.labels, &other));
+        CLI_TRY(cli_check(app, tn_metrics_compare(app->ctx, m.metrics, other.metrics, app->options.compare)));
+    }
     const char *const *names = tn_labels_class_names(m.labels);
-    CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, metrics, names, &text)
-                                             : tn_metrics_table(app->ctx, metrics, names, app->options.per_class,
+    CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, m.metrics, names, &text)
+                                             : tn_metrics_table(app->ctx, m.metrics, names, app->options.per_class,
                                                                 app->color, &text)));
     cli_print_result(app, text);
 done:
     tn_text_free(text);
-    tn_metrics_free(metrics);
-    tn_mat_free(m.scores);
-    tn_labels_free(m.labels);
-    tn_head_free(m.head);
+    measured_free(&other);
+    measured_free(&m);
     return code;
 }

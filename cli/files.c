@@ -152,6 +152,8 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
                  {"--encoder ", o->encoders.items, o->encoders.count},
                  {"--bags ", &o->bags, 1},
                  {"--offsets ", &o->offsets, 1},
+                 {"--compare ", &o->compare, 1},
+                 {"--ids ", &o->ids, 1},
                  {"--scores ", &o->scores, scores ? 1 : 0}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)
         if (is_input(file, lists[i].option, lists[i].words, lists[i].count, found))

@@ -195,6 +195,19 @@ TN_API bool tn_map_files(void);
  * of that name, a folder that is missing or closed. Symbolic links are followed. */
 TN_API tn_status tn_output_check(tn_ctx *ctx, const char *path);
 
+/* An output in the making: a file without a name where the file system has them, else one with a random name beside
+ * `path`; commit gives it the name. Closing without commit, a failure or an interrupt leave nothing, and what a killed
+ * run left is removed by the next one with the same path. All failures are TN_ERR_OUTPUT and name the path: those of
+ * tn_output_check too. The target of a symbolic link is replaced, not the link; a file that is there keeps its
+ * permissions, a new one gets what the umask leaves. Owned by the caller, free with tn_output_close. */
+typedef struct tn_output tn_output;
+TN_API tn_status tn_output_open(tn_ctx *ctx, const char *path, tn_output **out);
+TN_API tn_status tn_output_write(tn_ctx *ctx, tn_output *output, const void *bytes, size_t size);
+/* On the disk under its name, file and folder, when this is TN_OK. */
+TN_API tn_status tn_output_commit(tn_ctx *ctx, tn_output *output);
+/* NULL is legal; frees also after commit. */
+TN_API void tn_output_close(tn_output *output);
+
 /* Writes a text to a file, beside it first. TN_ERR_OUTPUT. */
 TN_API tn_status tn_text_write(tn_ctx *ctx, const char *text, const char *path);
 

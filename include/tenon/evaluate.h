@@ -27,6 +27,9 @@ typedef struct tn_class_metrics {
     double r2, mse;           /* regression only */
 } tn_class_metrics;
 
+/* What stands behind the metrics, see tn_metrics_detail. */
+typedef struct tn_details tn_details;
+
 typedef struct tn_metrics {
     tn_task task;
     size_t rows; /* that were scored */
@@ -39,6 +42,7 @@ typedef struct tn_metrics {
     double r2, mse;              /* regression: plain means over the outputs */
     double nll, ece;             /* of probabilities: NaN until tn_probability_metrics_compute's results are put here */
     tn_class_metrics *per_class; /* classes */
+    tn_details *details;         /* NULL until tn_metrics_detail */
 } tn_metrics;
 
 /* Computes every metric that fits the task of the labels.
@@ -78,6 +82,26 @@ TN_API void tn_metrics_free(tn_metrics *metrics);
  * regression. Safe to call concurrently with different contexts. Identical for every thread count. O(N K) time. */
 TN_API tn_status tn_probability_metrics_compute(tn_ctx *ctx, tn_view probabilities, const tn_labels *labels,
                                                 double *nll, double *ece);
+
+/* Adds the details to metrics, which tn_metrics_json and tn_metrics_table then print: the confusion matrix, precision,
+ * recall and F1 per class and as means, top-k, points of the ROC and precision-recall curves, residuals of a
+ * regression, the rows that were decided wrong with the largest confidence, and a 95 % interval of every headline
+ * figure: Wilson's for a share of rows, else 1.96 standard errors of `resamples` bootstrap resamples of the rows.
+ *   scores, labels  as they were given to tn_metrics_compute. Labels are borrowed while the details live
+ *   thresholds      (classes), for several labels per row only, else NULL may be given
+ *   resamples       400 is usual; fewer are drawn where rows x classes are many; 0: no intervals but Wilson's
+ * Fails as tn_metrics_compute, with TN_ERR_ARG where metrics are of other labels. Identical for every thread count.
+ * O(K N resamples) time, N resamples bytes of memory. */
+TN_API tn_status tn_metrics_detail(tn_ctx *ctx, tn_metrics *metrics, tn_view scores, const tn_labels *labels,
+                                   const double *thresholds, size_t resamples, uint64_t seed);
+/* tn_probability_metrics_compute into nll and ece of metrics; where they have details, also the bins of a reliability
+ * diagram, intervals of both, and confidence by probability. */
+TN_API tn_status tn_metrics_probabilities(tn_ctx *ctx, tn_metrics *metrics, tn_view probabilities,
+                                          const tn_labels *labels);
+/* Compares with metrics of other scores for the same labels, resamples and seed: the difference of every headline
+ * figure with its standard error and p, row by row, and for multi-class McNemar's exact test. name: what the other is
+ * called, copied. Kept in the details. TN_ERR_ARG where one has no details or rows differ. */
+TN_API tn_status tn_metrics_compare(tn_ctx *ctx, tn_metrics *metrics, const tn_metrics *other, const char *name);
 
 /* ---- cross-validation: made by tn_cv (tenon/pipeline.h), printed by tenon/report.h ---- */
 

@@ -209,21 +209,6 @@ void tnp_bytes_free(tnp_bytes *bytes);
 enum { TNP_UNFOLD_FREE = 64 << 20, TNP_UNFOLD_RATIO = 200 };
 tn_status tnp_unfold_check(tn_ctx *ctx, const char *path, size_t size, double unfolded);
 
-/* ---- output files (output.c) ---- */
-
-/* An output in the making: a file without a name where the file system has them, else one with a random name beside
- * `path`; commit gives it the name. Closing without commit, a failure or an interrupt leave nothing, and what a killed
- * run left is removed by the next one with the same path. All failures are TN_ERR_OUTPUT and name the path: those of
- * tn_output_check too. The target of a symbolic link is replaced, not the link; a file that is there keeps its
- * permissions, a new one gets what the umask leaves. */
-typedef struct tnp_output tnp_output;
-tn_status tnp_output_open(tn_ctx *ctx, const char *path, tnp_output **out);
-tn_status tnp_output_write(tn_ctx *ctx, tnp_output *output, const void *bytes, size_t size);
-/* On the disk under its name, file and folder, when this is TN_OK. */
-tn_status tnp_output_commit(tn_ctx *ctx, tnp_output *output);
-/* NULL is legal; frees also after commit. */
-void tnp_output_close(tnp_output *output);
-
 /* ---- faults of the system, for tests ---- */
 
 typedef enum tnp_io { TNP_IO_OPEN, TNP_IO_READ, TNP_IO_CREATE, TNP_IO_WRITE, TNP_IO_SYNC, TNP_IO_RENAME } tnp_io;

@@ -103,7 +103,7 @@ tn_status tn_output_check(tn_ctx *ctx, const char *path)
 
 /* ---- the file in the making ---- */
 
-struct tnp_output {
+struct tn_output {
     tn_ctx *ctx;
     char *path; /* as the caller calls it, for messages */
     char *name; /* the final one, in the folder */
@@ -113,13 +113,13 @@ struct tnp_output {
     size_t used;
 };
 
-static tn_status output_failed(tn_ctx *ctx, const tnp_output *output, int why)
+static tn_status output_failed(tn_ctx *ctx, const tn_output *output, int why)
 {
     return tnp_fail(ctx, TN_ERR_OUTPUT, "%s: cannot be written: %s", output->path, strerror(why));
 }
 
 /* What tests want; 0 almost always. */
-static int refused(const tnp_output *output, tnp_io what)
+static int refused(const tn_output *output, tnp_io what)
 {
     int why = tnp_io_ask(output->ctx->ledger, what, output->path);
     return why > 0 ? why : 0;
@@ -134,7 +134,7 @@ static void prefix_of(const char *name, char out[PREFIX + 1])
     snprintf(out, PREFIX + 1, ".tenon-%016llx-", (unsigned long long)hash);
 }
 
-static void draw_name(const tnp_output *output, char out[BESIDE])
+static void draw_name(const tn_output *output, char out[BESIDE])
 {
     char prefix[PREFIX + 1];
     unsigned long long random = 0;
@@ -148,7 +148,7 @@ static void draw_name(const tnp_output *output, char out[BESIDE])
 }
 
 /* Removes one name beside ours if whoever made it is dead. */
-static void remove_stale(const tnp_output *output, const char *name)
+static void remove_stale(const tn_output *output, const char *name)
 {
     struct stat info;
     int fd = openat(output->folder, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
@@ -159,7 +159,7 @@ static void remove_stale(const tnp_output *output, const char *name)
     close(fd);
 }
 
-static void remove_all_stale(const tnp_output *output)
+static void remove_all_stale(const tn_output *output)
 {
     char prefix[PREFIX + 1];
     prefix_of(output->name, prefix);
@@ -177,7 +177,7 @@ static void remove_all_stale(const tnp_output *output)
 }
 
 /* A nameless file; 0, or errno. Without /proc it could not get a name later. */
-static int create_nameless(tnp_output *output)
+static int create_nameless(tn_output *output)
 {
     char in_proc[40];
     int why = refused(output, TNP_IO_CREATE);
@@ -197,7 +197,7 @@ static int create_nameless(tnp_output *output)
 }
 
 /* Between making the file and locking it another run may have taken it for stale: then once more. */
-static int create_beside(tnp_output *output)
+static int create_beside(tn_output *output)
 {
     struct stat info;
     for (int i = 0; i < TRIES; ++i) {
@@ -224,22 +224,22 @@ static int create_beside(tnp_output *output)
     return EEXIST;
 }
 
-static int create(tnp_output *output)
+static int create(tn_output *output)
 {
     int why = create_nameless(output);
     bool unknown = why == EOPNOTSUPP || why == EISDIR || why == EINVAL || why == ENOENT;
     return unknown ? create_beside(output) : why;
 }
 
-tn_status tnp_output_open(tn_ctx *ctx, const char *path, tnp_output **out)
+tn_status tn_output_open(tn_ctx *ctx, const char *path, tn_output **out)
 {
     tn_status st = TN_OK;
-    tnp_output *output = NULL;
+    tn_output *output = NULL;
     target where;
     char folder[PATH_MAX];
     TN_TRY(find_target(ctx, path, &where));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *output, &output));
-    *output = (tnp_output){.ctx = ctx, .folder = -1, .fd = -1};
+    *output = (tn_output){.ctx = ctx, .folder = -1, .fd = -1};
     TN_TRY(tnp_strdup(ctx, path, &output->path));
     const char *slash = strrchr(where.path, '/');
     TN_TRY(tnp_strdup(ctx, slash ? slash + 1 : where.path, &output->name));
@@ -257,12 +257,12 @@ tn_status tnp_output_open(tn_ctx *ctx, const char *path, tnp_output **out)
     *out = output;
     output = NULL;
 done:
-    tnp_output_close(output);
+    tn_output_close(output);
     return st;
 }
 
 /* 0, or errno. */
-static int write_all(const tnp_output *output, const unsigned char *bytes, size_t size)
+static int write_all(const tn_output *output, const unsigned char *bytes, size_t size)
 {
     size_t interrupts = 0;
     while (size != 0) {
@@ -281,14 +281,14 @@ static int write_all(const tnp_output *output, const unsigned char *bytes, size_
     return 0;
 }
 
-static int flush(tnp_output *output)
+static int flush(tn_output *output)
 {
     size_t size = output->used;
     output->used = 0;
     return write_all(output, output->buffer, size);
 }
 
-tn_status tnp_output_write(tn_ctx *ctx, tnp_output *output, const void *bytes, size_t size)
+tn_status tn_output_write(tn_ctx *ctx, tn_output *output, const void *bytes, size_t size)
 {
     int why = size > BUFFER - output->used ? flush(output) : 0;
     if (why == 0 && size >= BUFFER) {
@@ -302,7 +302,7 @@ tn_status tnp_output_write(tn_ctx *ctx, tnp_output *output, const void *bytes, s
 
 /* Everything on the disk. Some systems tell only at the end that bytes were lost: a copy of the descriptor is closed,
  * since the lock must live on. */
-static int settle(tnp_output *output)
+static int settle(tn_output *output)
 {
     int why = flush(output);
     if (why == 0)
@@ -314,7 +314,7 @@ static int settle(tnp_output *output)
 }
 
 /* Gives a nameless file its first name. */
-static int give_name(tnp_output *output)
+static int give_name(tn_output *output)
 {
     char from[40], name[BESIDE];
     snprintf(from, sizeof from, "/proc/self/fd/%d", output->fd);
@@ -334,7 +334,7 @@ static int give_name(tnp_output *output)
 }
 
 /* The name itself must outlive a power cut, too. A folder that may not be read cannot be synced. */
-static int sync_folder(const tnp_output *output)
+static int sync_folder(const tn_output *output)
 {
     int why = refused(output, TNP_IO_SYNC);
     int fd = why == 0 ? openat(output->folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
@@ -346,7 +346,7 @@ static int sync_folder(const tnp_output *output)
     return why;
 }
 
-tn_status tnp_output_commit(tn_ctx *ctx, tnp_output *output)
+tn_status tn_output_commit(tn_ctx *ctx, tn_output *output)
 {
     int why = settle(output);
     if (why == 0 && !*output->beside)
@@ -362,7 +362,7 @@ tn_status tnp_output_commit(tn_ctx *ctx, tnp_output *output)
     return why == 0 ? TN_OK : output_failed(ctx, output, why);
 }
 
-void tnp_output_close(tnp_output *output)
+void tn_output_close(tn_output *output)
 {
     if (!output)
         return;

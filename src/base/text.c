@@ -238,13 +238,13 @@ tn_status tnp_text_save(tnp_text *text, const char *path)
 {
     tn_status st = TN_OK;
     tn_ctx *ctx = text->ctx;
-    tnp_output *output = NULL;
+    tn_output *output = NULL;
     TN_TRY(text->status);
-    TN_TRY(tnp_output_open(ctx, path, &output));
-    TN_TRY(tnp_output_write(ctx, output, text->data, text->used));
-    TN_TRY(tnp_output_commit(ctx, output));
+    TN_TRY(tn_output_open(ctx, path, &output));
+    TN_TRY(tn_output_write(ctx, output, text->data, text->used));
+    TN_TRY(tn_output_commit(ctx, output));
 done:
-    tnp_output_close(output);
+    tn_output_close(output);
     tnp_text_destroy(text);
     return st;
 }

@@ -14,7 +14,7 @@
  * mean of many equal numbers rounds.
  * place[i] < 1 is used instead of a search for the arg-max because top 5 comes with it.
  * Oracle: tests/ref/ref_metrics.c and scikit-learn, tests/fixtures/make_metrics.py. */
-#include "evaluate/evaluate.h"
+#include "evaluate/details.h"
 
 #include <math.h>
 
@@ -254,6 +254,7 @@ void tn_metrics_free(tn_metrics *metrics)
     if (!metrics)
         return;
     tnp_free(metrics->per_class);
+    tnp_details_free(metrics->details);
     tnp_free(metrics);
 }
 

@@ -14,17 +14,17 @@
  * Blocks of rows are added up in order: the same bits for every thread count.
  * Oracle: tests/ref/ref_metrics.c; scikit-learn's log_loss by tests/fixtures/make_metrics.py.
  * Guo, Pleiss, Sun, Weinberger, ICML 2017. */
-#include "evaluate/evaluate.h"
+#include "evaluate/details.h"
 
 #include <math.h>
 
-enum { BLOCK = 256, BINS = 15 };
+enum { BLOCK = 256, BINS = TNP_BINS };
 
 static const double least_q = 1e-15, least_no = 0x1p-25, slack = 1e-3;
 
 typedef struct part {
     double loss, confidence[BINS];
-    size_t decisions, right[BINS];
+    size_t decisions, right[BINS], count[BINS];
     size_t bad_row, bad_col; /* bad_row: labels->rows when all is well; bad_col: classes when it is the row's sum */
 } part;
 
@@ -41,6 +41,7 @@ static void add_decision(part *sum, double q, double confidence, bool right)
     sum->loss -= log(fmax(q, least_q));
     sum->confidence[bin] += confidence;
     sum->right[bin] += right;
+    ++sum->count[bin];
     ++sum->decisions;
 }
 
@@ -126,6 +127,7 @@ static tn_status merge(tn_ctx *ctx, const job *work, size_t blocks)
         for (size_t bin = 0; bin < BINS; ++bin) {
             sum->confidence[bin] += more->confidence[bin];
             sum->right[bin] += more->right[bin];
+            sum->count[bin] += more->count[bin];
         }
     }
     if (sum->decisions == 0)
@@ -133,8 +135,24 @@ static tn_status merge(tn_ctx *ctx, const job *work, size_t blocks)
     return TN_OK;
 }
 
+void tnp_probability_row(tn_view probabilities, const tn_labels *labels, size_t i, double *loss, double apart[TNP_BINS])
+{
+    const job work = {.p = probabilities, .labels = labels};
+    part sum = {.loss = 0};
+    add_row(&work, i, &sum);
+    *loss = sum.loss / (double)sum.decisions;
+    for (size_t bin = 0; bin < BINS; ++bin)
+        apart[bin] = (sum.confidence[bin] - (double)sum.right[bin]) / (double)sum.decisions;
+}
+
 tn_status tn_probability_metrics_compute(tn_ctx *ctx, tn_view probabilities, const tn_labels *labels, double *nll,
                                          double *ece)
+{
+    return tnp_probability_bins(ctx, probabilities, labels, nll, ece, NULL);
+}
+
+tn_status tnp_probability_bins(tn_ctx *ctx, tn_view probabilities, const tn_labels *labels, double *nll, double *ece,
+                               tnp_bin bins[TNP_BINS])
 {
     tn_status st = TN_OK;
     job work = {.p = probabilities, .labels = labels};
@@ -150,8 +168,11 @@ tn_status tn_probability_metrics_compute(tn_ctx *ctx, tn_view probabilities, con
     const part *sum = work.parts;
     const double decisions = (double)sum->decisions;
     double apart = 0;
-    for (size_t bin = 0; bin < BINS; ++bin)
+    for (size_t bin = 0; bin < BINS; ++bin) {
         apart += fabs(sum->confidence[bin] - (double)sum->right[bin]);
+        if (bins)
+            bins[bin] = (tnp_bin){sum->confidence[bin], sum->right[bin], sum->count[bin]};
+    }
     *nll = sum->loss / decisions;
     *ece = apart / decisions;
 done:

@@ -110,8 +110,7 @@ static void gather_positives(const batch *job, size_t lo, size_t hi)
     }
 }
 
-/* Sorts count scores, keeps the distinct ones in front and returns how many. */
-static size_t make_groups(float *v, size_t *pos, size_t *tie, size_t *gap, size_t count)
+size_t tnp_rank_groups(float *v, size_t *pos, size_t *tie, size_t *gap, size_t count)
 {
     size_t groups = 0;
     sort_descending(v, count);
@@ -126,18 +125,6 @@ static size_t make_groups(float *v, size_t *pos, size_t *tie, size_t *gap, size_
     return groups;
 }
 
-/* Lowest g with v[g] <= score, or groups; groups > 0. Written so that the compiler needs no jump. */
-static size_t place(const float *v, size_t groups, float score)
-{
-    size_t base = 0;
-    for (size_t left = groups; left > 1;) {
-        size_t half = left / 2;
-        base += v[base + half - 1] > score ? half : 0;
-        left -= half;
-    }
-    return base + (v[base] > score);
-}
-
 /* Counts every scored row, positive or not: the positives, all in tie, are taken off at the end. */
 static void count_rows(const batch *job, size_t lo, size_t hi)
 {
@@ -149,7 +136,7 @@ static void count_rows(const batch *job, size_t lo, size_t hi)
             size_t at = job->offset[c] - job->offset[job->begin];
             tally *t = &job->tallies[c];
             t->yes += (double)row[c] > job->thresholds[c];
-            size_t g = t->groups == 0 ? 0 : place(job->v + at, t->groups, row[c]);
+            size_t g = t->groups == 0 ? 0 : tnp_rank_place(job->v + at, t->groups, row[c]);
             if (g == t->groups)
                 continue;
             if (job->v[at + g] == row[c])
@@ -214,7 +201,7 @@ static void rank_block(void *arg, size_t b)
     for (size_t c = lo; c < hi; ++c) {
         size_t at = job->offset[c] - job->offset[job->begin];
         job->tallies[c].groups =
-            make_groups(job->v + at, job->pos + at, job->tie + at, job->gap + at, job->tallies[c].filled);
+            tnp_rank_groups(job->v + at, job->pos + at, job->tie + at, job->gap + at, job->tallies[c].filled);
     }
     count_rows(job, lo, hi);
     for (size_t c = lo; c < hi; ++c)

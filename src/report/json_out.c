@@ -2,6 +2,7 @@
  *
  * Results as one JSON object in the keys of docs/cli.md, contract keys first, ours after. NaN and infinity are
  * null: for "lambda" null says that the class has no weights, elsewhere that the figure does not exist. */
+#include "report/details_out.h"
 #include "report/race_out.h"
 #include "tenon/report.h"
 
@@ -314,8 +315,10 @@ static void add_existing(tnp_text *text, const named_value *values, size_t count
     }
 }
 
-static void add_class(tnp_text *text, const tn_class_metrics *m, const char *name, bool regression)
+static void add_class(tnp_text *text, const tn_metrics *metrics, size_t k, const char *name)
 {
+    const tn_class_metrics *m = &metrics->per_class[k];
+    const bool regression = metrics->task == TN_TASK_REGRESSION;
     const named_value values[] = {
         {"accuracy", m->accuracy},
         {"ap", m->ap},
@@ -330,6 +333,8 @@ static void add_class(tnp_text *text, const tn_class_metrics *m, const char *nam
     if (!regression)
         add_count(text, "positives", m->positives);
     add_existing(text, values, sizeof values / sizeof *values, false);
+    if (metrics->details)
+        tnp_class_details_json(text, metrics->details, k);
     tnp_text_add(text, "}");
 }
 
@@ -359,8 +364,11 @@ tn_status tn_metrics_json(tn_ctx *ctx, const tn_metrics *metrics, const char *co
     tnp_text_add(&text, "},\"per_class\":[");
     for (size_t k = 0; k < metrics->classes; ++k) {
         tnp_text_add(&text, "%s", k ? "," : "");
-        add_class(&text, &metrics->per_class[k], class_names[k], metrics->task == TN_TASK_REGRESSION);
+        add_class(&text, metrics, k, class_names[k]);
     }
-    tnp_text_add(&text, "]}");
+    tnp_text_add(&text, "]");
+    if (metrics->details)
+        tnp_details_json(&text, metrics, class_names);
+    tnp_text_add(&text, "}");
     return tnp_text_take(&text, out);
 }

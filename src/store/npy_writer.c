@@ -14,7 +14,7 @@
 enum { PREFIX = 10, HEADER = 118 }; /* 128 together: shapes of 20 digits each still fit */
 
 struct tn_npy_writer {
-    tnp_output *output;
+    tn_output *output;
     char *path;
     size_t rows, cols, written;
 };
@@ -36,7 +36,7 @@ static tn_status write_header(tn_ctx *ctx, const tn_npy_writer *writer)
                         little_endian() ? '<' : '>', writer->rows, writer->cols);
     memset(header + used, ' ', (size_t)(HEADER - used));
     header[HEADER - 1] = '\n';
-    return tnp_output_write(ctx, writer->output, bytes, PREFIX + HEADER);
+    return tn_output_write(ctx, writer->output, bytes, PREFIX + HEADER);
 }
 
 tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out)
@@ -47,7 +47,7 @@ tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t 
     writer->rows = rows;
     writer->cols = cols;
     TN_TRY(tnp_strdup(ctx, path, &writer->path));
-    TN_TRY(tnp_output_open(ctx, path, &writer->output));
+    TN_TRY(tn_output_open(ctx, path, &writer->output));
     TN_TRY(write_header(ctx, writer));
     *out = writer;
     writer = NULL;
@@ -66,7 +66,7 @@ tn_status tn_npy_writer_rows(tn_ctx *ctx, tn_npy_writer *writer, const float *da
     if (st == TN_OK)
         st = tnp_mul(ctx, values, sizeof *data, &bytes);
     if (st == TN_OK)
-        st = tnp_output_write(ctx, writer->output, data, bytes);
+        st = tn_output_write(ctx, writer->output, data, bytes);
     if (st == TN_OK)
         writer->written += rows;
     return st;
@@ -77,14 +77,14 @@ tn_status tn_npy_writer_commit(tn_ctx *ctx, tn_npy_writer *writer)
     if (writer->written != writer->rows)
         return tnp_fail(ctx, TN_ERR_SHAPE, "%s: got %zu rows, expected %zu", writer->path, writer->written,
                         writer->rows);
-    return tnp_output_commit(ctx, writer->output);
+    return tn_output_commit(ctx, writer->output);
 }
 
 void tn_npy_writer_close(tn_npy_writer *writer)
 {
     if (!writer)
         return;
-    tnp_output_close(writer->output);
+    tn_output_close(writer->output);
     tnp_free(writer->path);
     tnp_free(writer);
 }

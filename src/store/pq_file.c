@@ -94,7 +94,7 @@ tn_status tn_pq_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const ch
 typedef struct writing {
     const tn_pq *pq;
     const tn_features *features;
-    tnp_output *output;
+    tn_output *output;
     float *x;       /* (block, dim) */
     uint8_t *codes; /* (block, groups) */
     size_t block;
@@ -120,7 +120,7 @@ static tn_status write_block(tn_ctx *ctx, writing *w, size_t start)
     TN_TRY(tn_pq_encode(ctx, w->pq, (tn_view){w->x, rows, dim, dim}, w->codes, &error));
     w->info.error += error;
     w->info.rows += rows;
-    TN_TRY(tnp_output_write(ctx, w->output, w->codes, rows * w->pq->book.groups));
+    TN_TRY(tn_output_write(ctx, w->output, w->codes, rows * w->pq->book.groups));
 done:
     return st;
 }
@@ -140,11 +140,11 @@ static tn_status write_all(tn_ctx *ctx, writing *w, const char *command, const c
     const tnp_tensor tensors[] = {{"centroids", TN_F32, {book->count, book->dim}, 2, centroids},
                                   {"codes", TN_U8, {rows, book->groups}, 2, NULL}};
     TN_TRY(tnp_store_open(ctx, path, meta, META, tensors, 2, &w->output));
-    TN_TRY(tnp_output_write(ctx, w->output, centroids, book->count * book->dim * sizeof *centroids));
+    TN_TRY(tn_output_write(ctx, w->output, centroids, book->count * book->dim * sizeof *centroids));
     for (size_t start = 0; start < rows; start += w->block)
         TN_TRY(write_block(ctx, w, start));
     TN_TRY(tnp_progress_end(ctx));
-    TN_TRY(tnp_output_commit(ctx, w->output));
+    TN_TRY(tn_output_commit(ctx, w->output));
 done:
     tn_text_free(created);
     tnp_free(centroids);
@@ -171,7 +171,7 @@ tn_status tn_codes_save(tn_ctx *ctx, const tn_pq *pq, const tn_features *feature
     if (info)
         *info = w.info;
 done:
-    tnp_output_close(w.output);
+    tn_output_close(w.output);
     tnp_free(w.x);
     tnp_free(w.codes);
     return st;

@@ -61,20 +61,20 @@ static void write_header(tnp_text *text, const tnp_meta *meta, size_t meta_count
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "store/store.c writes the machine's own byte order");
 
 tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
-                         const tnp_tensor *tensors, size_t tensor_count, tnp_output **out)
+                         const tnp_tensor *tensors, size_t tensor_count, tn_output **out)
 {
     tn_status st = TN_OK;
-    tnp_output *output = NULL;
+    tn_output *output = NULL;
     tnp_text text;
     tnp_text_init(&text, ctx);
     write_header(&text, meta, meta_count, tensors, tensor_count);
     TN_TRY(text.status);
-    TN_TRY(tnp_output_open(ctx, path, &output));
-    TN_TRY(tnp_output_write(ctx, output, text.data, text.used));
+    TN_TRY(tn_output_open(ctx, path, &output));
+    TN_TRY(tn_output_write(ctx, output, text.data, text.used));
     *out = output;
     output = NULL;
 done:
-    tnp_output_close(output);
+    tn_output_close(output);
     tnp_text_destroy(&text);
     return st;
 }
@@ -83,15 +83,15 @@ tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, si
                          const tnp_tensor *tensors, size_t tensor_count)
 {
     tn_status st = TN_OK;
-    tnp_output *output = NULL;
+    tn_output *output = NULL;
     TN_TRY(tnp_store_open(ctx, path, meta, meta_count, tensors, tensor_count, &output));
     for (size_t i = 0; i < tensor_count; ++i) {
         TN_TRY(tnp_cancelled(ctx));
-        TN_TRY(tnp_output_write(ctx, output, tensors[i].data, tensor_bytes(&tensors[i])));
+        TN_TRY(tn_output_write(ctx, output, tensors[i].data, tensor_bytes(&tensors[i])));
     }
-    TN_TRY(tnp_output_commit(ctx, output));
+    TN_TRY(tn_output_commit(ctx, output));
 done:
-    tnp_output_close(output);
+    tn_output_close(output);
     return st;
 }
 

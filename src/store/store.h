@@ -36,7 +36,7 @@ tn_status tnp_store_save(tn_ctx *ctx, const char *path, const tnp_meta *meta, si
 /* The same in two parts, for tensors that are too large to be in memory at once: the header is written here, from all
  * but `data`; their bytes in order, commit and close are the caller's. */
 tn_status tnp_store_open(tn_ctx *ctx, const char *path, const tnp_meta *meta, size_t meta_count,
-                         const tnp_tensor *tensors, size_t tensor_count, tnp_output **out);
+                         const tnp_tensor *tensors, size_t tensor_count, tn_output **out);
 /* Reads a tensor of just this name, type (TN_F32 or TN_F64) and shape to where its `data` points; values are what
  * `kind` allows. */
 tn_status tnp_store_read(tn_ctx *ctx, const tnp_safetensors *file, const tnp_tensor *to, tnp_kind kind);

@@ -67,17 +67,17 @@ static void test_commit(void **state)
     tn_ctx *ctx = ctx_of(1);
     const char *path = in_folder("out.txt");
     for (int round = 0; round < 2; ++round) { /* the second replaces the first */
-        tnp_output *out = NULL;
-        assert_fine(ctx, tnp_output_open(ctx, path, &out));
-        assert_fine(ctx, tnp_output_write(ctx, out, "hello ", 6));
-        assert_fine(ctx, tnp_output_write(ctx, out, NULL, 0));
-        assert_fine(ctx, tnp_output_write(ctx, out, round ? "two" : "one", 3));
+        tn_output *out = NULL;
+        assert_fine(ctx, tn_output_open(ctx, path, &out));
+        assert_fine(ctx, tn_output_write(ctx, out, "hello ", 6));
+        assert_fine(ctx, tn_output_write(ctx, out, NULL, 0));
+        assert_fine(ctx, tn_output_write(ctx, out, round ? "two" : "one", 3));
         if (round == 0)
             assert_int_not_equal(access(path, F_OK), 0);
         else
             check_content(path, "hello one");
-        assert_fine(ctx, tnp_output_commit(ctx, out));
-        tnp_output_close(out);
+        assert_fine(ctx, tn_output_commit(ctx, out));
+        tn_output_close(out);
         check_content(path, round ? "hello two" : "hello one");
         assert_int_equal(entries(folder), 1);
     }
@@ -90,22 +90,22 @@ static void test_abort(void **state)
     (void)state;
     tn_ctx *ctx = ctx_of(1);
     const char *path = in_folder("out.txt");
-    tnp_output *out = NULL;
-    assert_fine(ctx, tnp_output_open(ctx, path, &out));
-    assert_fine(ctx, tnp_output_write(ctx, out, "half", 4));
-    tnp_output_close(out);
+    tn_output *out = NULL;
+    assert_fine(ctx, tn_output_open(ctx, path, &out));
+    assert_fine(ctx, tn_output_write(ctx, out, "half", 4));
+    tn_output_close(out);
     assert_int_equal(entries(folder), 0);
     FILE *f = fopen(path, "wb");
     assert_non_null(f);
     fputs("old", f);
     fclose(f);
-    assert_fine(ctx, tnp_output_open(ctx, path, &out));
-    assert_fine(ctx, tnp_output_write(ctx, out, "new", 3));
-    tnp_output_close(out);
+    assert_fine(ctx, tn_output_open(ctx, path, &out));
+    assert_fine(ctx, tn_output_write(ctx, out, "new", 3));
+    tn_output_close(out);
     check_content(path, "old");
     assert_int_equal(entries(folder), 1);
     unlink(path);
-    tnp_output_close(NULL);
+    tn_output_close(NULL);
     ctx_done(ctx);
 }
 
@@ -113,9 +113,9 @@ static void test_refused_targets(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    tnp_output *out = NULL;
-    assert_fails(ctx, TN_ERR_OUTPUT, folder, tnp_output_open(ctx, folder, &out));
-    assert_fails(ctx, TN_ERR_OUTPUT, "no_such/out.txt", tnp_output_open(ctx, in_folder("no_such/out.txt"), &out));
+    tn_output *out = NULL;
+    assert_fails(ctx, TN_ERR_OUTPUT, folder, tn_output_open(ctx, folder, &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "no_such/out.txt", tn_output_open(ctx, in_folder("no_such/out.txt"), &out));
     assert_null(out);
     assert_int_equal(entries(folder), 0);
     const char *closed = in_folder("closed");
@@ -123,7 +123,7 @@ static void test_refused_targets(void **state)
     assert_int_equal(mkdir(closed, 0500), 0);
     snprintf(inside, sizeof inside, "%s/out.txt", closed);
     if (geteuid() != 0) /* root may write anywhere */
-        assert_fails(ctx, TN_ERR_OUTPUT, "closed/out.txt", tnp_output_open(ctx, inside, &out));
+        assert_fails(ctx, TN_ERR_OUTPUT, "closed/out.txt", tn_output_open(ctx, inside, &out));
     assert_null(out);
     assert_int_equal(rmdir(closed), 0);
     ctx_done(ctx);
@@ -136,17 +136,17 @@ static void test_special_targets(void **state)
     tn_ctx *ctx = ctx_of(1);
     const char *pipe = in_folder("pipe"), *link_name = in_folder("link");
     struct stat info;
-    tnp_output *out = NULL;
+    tn_output *out = NULL;
     assert_int_equal(mkfifo(pipe, 0600), 0);
     assert_int_equal(symlink("pipe", link_name), 0);
-    assert_fails(ctx, TN_ERR_OUTPUT, "pipe: is not a regular file", tnp_output_open(ctx, pipe, &out));
-    assert_fails(ctx, TN_ERR_OUTPUT, "link: is not a regular file", tnp_output_open(ctx, link_name, &out));
-    assert_fails(ctx, TN_ERR_OUTPUT, "/dev/null: is not a regular file", tnp_output_open(ctx, "/dev/null", &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "pipe: is not a regular file", tn_output_open(ctx, pipe, &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "link: is not a regular file", tn_output_open(ctx, link_name, &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "/dev/null: is not a regular file", tn_output_open(ctx, "/dev/null", &out));
     assert_fails(ctx, TN_ERR_OUTPUT, "pipe: is not a regular file", tn_output_check(ctx, pipe));
     assert_true(stat("/dev/null", &info) == 0 && S_ISCHR(info.st_mode));
     unlink(pipe);
-    assert_fails(ctx, TN_ERR_OUTPUT, "link: is a symbolic link to nothing", tnp_output_open(ctx, link_name, &out));
-    assert_fails(ctx, TN_ERR_OUTPUT, "expected a file name", tnp_output_open(ctx, "", &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "link: is a symbolic link to nothing", tn_output_open(ctx, link_name, &out));
+    assert_fails(ctx, TN_ERR_OUTPUT, "expected a file name", tn_output_open(ctx, "", &out));
     assert_null(out);
     assert_int_equal(entries(folder), 1);
     unlink(link_name);
@@ -155,12 +155,12 @@ static void test_special_targets(void **state)
 
 static void write_output(tn_ctx *ctx, const char *path, const char *text)
 {
-    tnp_output *out = NULL;
+    tn_output *out = NULL;
     assert_fine(ctx, tn_output_check(ctx, path));
-    assert_fine(ctx, tnp_output_open(ctx, path, &out));
-    assert_fine(ctx, tnp_output_write(ctx, out, text, strlen(text)));
-    assert_fine(ctx, tnp_output_commit(ctx, out));
-    tnp_output_close(out);
+    assert_fine(ctx, tn_output_open(ctx, path, &out));
+    assert_fine(ctx, tn_output_write(ctx, out, text, strlen(text)));
+    assert_fine(ctx, tn_output_commit(ctx, out));
+    tn_output_close(out);
 }
 
 /* A link keeps pointing, its target gets the bytes, in the target's own folder. */
@@ -217,15 +217,15 @@ static void test_lost_folder(void **state)
     (void)state;
     tn_ctx *ctx = ctx_of(1);
     char sub[100], path[128], command[160];
-    tnp_output *out = NULL;
+    tn_output *out = NULL;
     snprintf(sub, sizeof sub, "%s/sub", folder);
     snprintf(path, sizeof path, "%s/out.txt", sub);
     assert_int_equal(mkdir(sub, 0700), 0);
-    assert_fine(ctx, tnp_output_open(ctx, path, &out));
+    assert_fine(ctx, tn_output_open(ctx, path, &out));
     snprintf(command, sizeof command, "rm -r '%s'", sub);
     assert_int_equal(system(command), 0);
-    assert_fails(ctx, TN_ERR_OUTPUT, "out.txt", tnp_output_commit(ctx, out));
-    tnp_output_close(out);
+    assert_fails(ctx, TN_ERR_OUTPUT, "out.txt", tn_output_commit(ctx, out));
+    tn_output_close(out);
     ctx_done(ctx);
 }
 
@@ -235,19 +235,19 @@ static void test_full_disk(void **state)
     (void)state;
     tn_ctx *ctx = ctx_of(1);
     struct rlimit before, small;
-    tnp_output *out = NULL;
+    tn_output *out = NULL;
     static const char bytes[1 << 16];
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &before), 0);
     small = before;
     small.rlim_cur = 4096;
     signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
-    tn_status opened = tnp_output_open(ctx, in_folder("out.txt"), &out), st = opened;
+    tn_status opened = tn_output_open(ctx, in_folder("out.txt"), &out), st = opened;
     for (int i = 0; i < 4 && st == TN_OK; ++i)
-        st = tnp_output_write(ctx, out, bytes, sizeof bytes);
+        st = tn_output_write(ctx, out, bytes, sizeof bytes);
     if (st == TN_OK)
-        st = tnp_output_commit(ctx, out);
-    tnp_output_close(out);
+        st = tn_output_commit(ctx, out);
+    tn_output_close(out);
     assert_int_equal(setrlimit(RLIMIT_FSIZE, &before), 0);
     signal(SIGXFSZ, SIG_DFL);
     assert_int_equal(opened, TN_OK);
@@ -286,21 +286,21 @@ static void test_part_file_is_unpredictable(void **state)
     const char *path = in_folder("out.txt");
     tnp_watch_io(ctx, no_nameless, &creations);
     for (int i = 0; i < 2; ++i) {
-        tnp_output *out = NULL;
-        assert_fine(ctx, tnp_output_open(ctx, path, &out));
+        tn_output *out = NULL;
+        assert_fine(ctx, tn_output_open(ctx, path, &out));
         assert_int_equal(entries(folder), 1);
         hidden_name(names[i]);
-        tnp_output_close(out);
+        tn_output_close(out);
         assert_int_equal(entries(folder), 0);
     }
     assert_int_equal(strlen(names[0]), 45);
     assert_memory_equal(names[0], names[1], 24); /* of the final name */
     assert_string_not_equal(names[0], names[1]);
     tnp_watch_io(ctx, NULL, NULL);
-    tnp_output *out = NULL; /* and where the system has them there is no name at all */
-    assert_fine(ctx, tnp_output_open(ctx, path, &out));
+    tn_output *out = NULL; /* and where the system has them there is no name at all */
+    assert_fine(ctx, tn_output_open(ctx, path, &out));
     assert_int_equal(entries(folder), 0);
-    tnp_output_close(out);
+    tn_output_close(out);
     ctx_done(ctx);
 }
 
@@ -321,11 +321,11 @@ static void test_part_file_of_killed_run(void **state)
     pid_t child = fork();
     if (child == 0) {
         tn_ctx *own = NULL;
-        tnp_output *half = NULL;
+        tn_output *half = NULL;
         bool fine = tn_ctx_new(&own) == TN_OK;
         if (fine)
             tnp_watch_io(own, no_nameless, &creations);
-        fine = fine && tnp_output_open(own, path, &half) == TN_OK && write(ready[1], "y", 1) == 1;
+        fine = fine && tn_output_open(own, path, &half) == TN_OK && write(ready[1], "y", 1) == 1;
         if (fine)
             pause();
         _exit(1);
@@ -356,22 +356,22 @@ static void fail_every_call(tn_ctx *ctx, tnp_io_fn watch, size_t *creations, siz
     const char *path = in_folder("out.txt");
     size_t k = 1, late = 0;
     for (tn_status st = TN_ERR_OUTPUT; st != TN_OK; ++k) {
-        tnp_output *out = NULL;
+        tn_output *out = NULL;
         struct stat info;
         write_output(ctx, path, "old");
         *creations = 0;
         tnp_watch_io(ctx, watch, creations);
         tnp_fail_io(ctx, k);
-        st = tnp_output_open(ctx, path, &out);
+        st = tn_output_open(ctx, path, &out);
         if (st == TN_OK)
-            st = tnp_output_write(ctx, out, "new", 3);
+            st = tn_output_write(ctx, out, "new", 3);
         if (st == TN_OK)
-            st = tnp_output_write(ctx, out, large, sizeof large);
+            st = tn_output_write(ctx, out, large, sizeof large);
         if (st == TN_OK)
-            st = tnp_output_commit(ctx, out);
+            st = tn_output_commit(ctx, out);
         tnp_fail_io(ctx, 0);
         tnp_watch_io(ctx, NULL, NULL);
-        tnp_output_close(out);
+        tn_output_close(out);
         assert_int_equal(stat(path, &info), 0);
         late += st != TN_OK && info.st_size != 3;
         assert_true(info.st_size == 3 || info.st_size == 3 + (off_t)sizeof large);
@@ -440,12 +440,12 @@ static void test_no_memory(void **state)
     const char *path = in_folder("out.txt");
     size_t k = 1;
     for (;; ++k) {
-        tnp_output *out = NULL;
+        tn_output *out = NULL;
         tnp_fail_allocation(ctx, k);
-        tn_status st = tnp_output_open(ctx, path, &out);
+        tn_status st = tn_output_open(ctx, path, &out);
         tnp_fail_allocation(ctx, 0);
         if (st == TN_OK) {
-            tnp_output_close(out);
+            tn_output_close(out);
             break;
         }
         assert_int_equal(st, TN_ERR_MEMORY);

@@ -13,7 +13,7 @@ try predict h.safetensors darknet.npy | tail -n 2
 "$TENON" predict h.safetensors darknet.npy --nan drop | head -n 1 | wc -w
 "$TENON" predict h.safetensors darknet.npy --nan drop --json | grep -o '"labels":\[null,"'
 "$TENON" predict h.safetensors darknet.npy --nan zero | head -n 1 | wc -w
-"$TENON" eval h.safetensors darknet.npy --labels labels.train.txt --nan drop --json | grep -oE '"rows":[0-9]+'
+"$TENON" eval h.safetensors darknet.npy --labels labels.train.txt --nan drop --json | grep -oE '"rows":[0-9]+' | head -n 1
 "$TENON" info darknet.npy | grep finite
 "$TENON" predict h.safetensors darknet.npy --nan drop --proba | head -n 2 | awk -F'\t' '{ print NF }'
 "$TENON" predict h.safetensors darknet.npy --nan drop --proba --json | grep -o '"labels":\[null,{"class":'
