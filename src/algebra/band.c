@@ -12,7 +12,7 @@
  *
  * Tiles are dealt out as runs, a number that depends on n alone; each run has sums A V of its own, added in order: the
  * result does not depend on the threads. symm and syr2k of the BLAS were refused: on panels this narrow they pack more
- * than they multiply, and reach two thirds of these loops.
+ * than they multiply.
  *
  * Oracle: Q1 B Q1' against A, and the eigenvalues, tests/unit/test_band.c. */
 #include "algebra/band.h"
