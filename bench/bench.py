@@ -11,6 +11,7 @@ import sys
 import tempfile
 import time
 
+import alternate
 import cost
 import cost_report
 import evidence
@@ -33,22 +34,39 @@ SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_r
             "kernel": (kernel, kernel_report), "python": (python, python_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
 USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|python]... [--quick | --tiny] "
-         "[--into FOLDER]")
+         "[--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
+
+
+def take(words, option):
+    """Takes an option with its value out of the words: the value as a path, or None."""
+    if option not in words[:-1]:
+        return None
+    at = words.index(option)
+    value = pathlib.Path(words[at + 1]).resolve()
+    del words[at:at + 2]
+    return value
 
 
 def parse(arguments):
-    """(program, sections, size, folder to write to or None)"""
+    """(program, sections, size, folder to write to or None, program to compare with or None)"""
     words, size = [word for word in arguments if word not in SMALLER], "full"
     for word in arguments:
         size = SMALLER.get(word, size)
-    root = measure.HERE.parent if size == "full" else None
-    if "--into" in words[:-1]:
-        at = words.index("--into")
-        root = pathlib.Path(words[at + 1])
-        del words[at:at + 2]
-    if not words or any(word not in SECTIONS for word in words[1:]):
+    root, old = take(words, "--into"), take(words, "--against")
+    if not words or any(word not in SECTIONS for word in words[1:]) or (old and words[1:]):
         sys.exit(USAGE)
-    return pathlib.Path(words[0]).resolve(), words[1:] or list(SECTIONS), size, root
+    root = root or (measure.HERE.parent if size == "full" else None)
+    return pathlib.Path(words[0]).resolve(), words[1:] or list(SECTIONS), size, root, old
+
+
+def compare(old, program, size, root):
+    """Two programs; a page only where a folder is named: it says nothing of either alone."""
+    with tempfile.TemporaryDirectory(prefix="bench-", dir=os.environ.get("TMPDIR", program.parent)) as scratch:
+        text = alternate.main(old, program, size, pathlib.Path(scratch))
+    if root != measure.HERE.parent and root:
+        page = root / "docs" / "results" / "bench-against.md"
+        page.parent.mkdir(parents=True, exist_ok=True)
+        page.write_text(text, encoding="utf-8")
 
 
 def run_section(name, program, facts, size, root):
@@ -70,7 +88,10 @@ def run_section(name, program, facts, size, root):
 
 
 def main(arguments):
-    program, names, size, root = parse(arguments)
+    program, names, size, root, old = parse(arguments)
+    if old:
+        compare(old, program, size, root)
+        return
     facts = measure.machine(program)
     report.print_machine(facts)
     for name in names:

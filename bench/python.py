@@ -3,6 +3,7 @@
 program on the file of that array."""
 import json
 import os
+import resource
 import subprocess
 import sys
 
@@ -16,6 +17,7 @@ PAIRS = [("tenon-evidence", "ridge-cv", 10.0), ("tenon-svm", "linear-svc", 5.0),
          ("tenon-logistic-100", "lbfgs-100", 5.0)]
 ONLINE = [("tenon-online", "passive-aggressive", 50.0), ("tenon-online", "sgd", 50.0)]
 LIMIT, RUNS, PREDICTIONS = 300, 5, 2000
+PEER_RUNS = 3  # as many as python_peers.py takes the best of
 
 # One row at a time, as a service sees them; and the import. Seconds of one, of many.
 SMALL = """
@@ -51,13 +53,32 @@ def contest(names, paths, environment, directory):
     return entries
 
 
-def against_program(program, paths, directory):
-    """Whole process of the program on the file of the same array: the best time, and its memory in a run of its own."""
+def used_by(work):
+    """(what it returns, processor seconds of the children that it waits for)"""
+    def used():
+        told = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return told.ru_utime + told.ru_stime
+
+    before = used()
+    found = work()
+    return found, used() - before
+
+
+def against_program(program, paths, environment, directory, runs):
+    """Whole process of the program on the file of the same array, in turn with fit on the array, one thread each: the
+    least processor time of either. What else runs on the machine disturbs it less than time by the clock."""
     command = [program, "fit", f"X={paths[0]}", "--labels", paths[1], "--method", "evidence", "-o",
                directory / "head.safetensors", "--json", "--quiet"]
-    best = min(measure(command, None, directory, LIMIT, False)[0] for _ in range(RUNS))
+    alone = environment | {"OMP_NUM_THREADS": "1"}
+    ours, theirs = [], []
+    for _ in range(runs):
+        fitted = ask([sys.executable, HERE / "python_peers.py", "tenon-evidence", *paths], alone)
+        ours.append(json.loads(fitted)["used"])
+        theirs += [used_by(lambda: ask([*command, "--threads", "1"]))[1] for _ in range(PEER_RUNS)]
+    seconds = min(measure(command, None, directory, LIMIT, False)[0] for _ in range(runs))
     inside = json.loads(ask(command))["seconds"]
-    return {"seconds": best, "inside": inside, "anon_mb": measure(command, None, directory, LIMIT)[1]}
+    return {"seconds": seconds, "inside": inside, "used": min(theirs), "used_in_python": min(ours),
+            "anon_mb": measure(command, None, directory, LIMIT)[1]}
 
 
 def run(program, environment, directory, size):
@@ -67,7 +88,7 @@ def run(program, environment, directory, size):
     paths = make_data(directory, linear, environment)
     report.print_shape(linear)
     entries = contest([n for a, b, _ in PAIRS for n in (a, b)], paths, environment, directory)
-    beside = against_program(program, paths, directory)
+    beside = against_program(program, paths, environment, directory, 1 if size == "tiny" else RUNS)
     small = json.loads(ask([sys.executable, "-c", SMALL, *paths, str(PREDICTIONS)], environment))
     paths = make_data(directory, online, environment)
     report.print_shape(online)

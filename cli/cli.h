@@ -30,8 +30,8 @@ typedef struct cli_options {
     size_t threads, seed, mem;
     const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive, *groups,
         *fold_file;
-    const char *bags, *offsets, *labels_out, *compare, *ids;
-    tn_words valid, target, features, data, encoders;
+    const char *bags, *offsets, *labels_out, *compare, *ids, *report;
+    tn_words valid, target, features, data, encoders, images;
     int task, format, normalize, nan, on_error;
     size_t top, resamples;
     bool per_class, proba, force;
@@ -144,6 +144,7 @@ int cmd_cv(cli_app *app);
 int cmd_transfer(cli_app *app);
 int cmd_predict(cli_app *app);
 int cmd_eval(cli_app *app);
+int cmd_report(cli_app *app);
 int cmd_encoder(cli_app *app);
 int cmd_extract(cli_app *app);
 int cmd_pq(cli_app *app);
@@ -187,6 +188,9 @@ void cli_progress_clear(void);
 
 /* Refuses outputs that are inputs, unless --force, or one another. */
 int cli_check_files(const cli_app *app);
+/* Every file and folder that the line names as an input, as it stands there: FILE of --data FILE, NAME=FILE. */
+typedef void (*cli_input_fn)(void *user, const char *option, const char *word);
+void cli_each_input(const cli_app *app, cli_input_fn use, void *user);
 
 /* ---- files in the place of others (slips.c) ---- */
 
@@ -271,8 +275,19 @@ void cli_plain(FILE *out, const char *text);
 /* printf of a line or a piece of one whose arguments came from outside; a line end stands at the end of the format
  * only. */
 void cli_say(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* Ends a JSON object that the program writes itself: the warnings, the brace, the end of the line. */
+/* Ends a JSON object that the program writes itself: the warnings, with --report where the result comes from, the brace,
+ * the end of the line. */
 void cli_json_end(const cli_app *app, FILE *out);
+
+/* ---- pages (report.c) ---- */
+
+/* --report: the page of a result. *json is the library's text of it, made with that status, and is freed; more: a second
+ * one, or NULL. */
+int cli_report(cli_app *app, tn_status made, char **json, char **more);
+/* Adds the member provenance to an object that has others. */
+void cli_json_provenance(const cli_app *app, FILE *out);
+/* Writes a page, with the pictures of --images or of the command. */
+int cli_page_write(cli_app *app, tn_page *page, const char *path);
 
 /* ---- tables as CSV (csv.c) ---- */
 

@@ -44,7 +44,7 @@ int cmd_cv(cli_app *app)
     cli_fit_inputs in = {.labels = NULL};
     tn_labels *groups = NULL, *folds = NULL;
     tn_cv_result *result = NULL;
-    char *text = NULL;
+    char *text = NULL, *page = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(cli_fit_open(app, &in));
     CLI_TRY(open_parts(app, "groups", options->groups, &groups));
@@ -56,6 +56,8 @@ int cmd_cv(cli_app *app)
                                          : tn_cv_table(app->ctx, result, options->scores, app->color, &text)));
     if (options->scores)
         CLI_TRY(write_scores(app, result));
+    if (options->report)
+        CLI_TRY(cli_report(app, tn_cv_json(app->ctx, result, options->scores, &page), &page, NULL));
     cli_print_result(app, text);
 done:
     tn_text_free(text);

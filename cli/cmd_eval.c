@@ -268,7 +268,7 @@ int cmd_eval(cli_app *app)
 {
     int code = EXIT_FINE;
     measured m = {.scores = NULL}, other = {.scores = NULL};
-    char *text = NULL;
+    char *text = NULL, *page = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(app->options.scores ? measure_scores(app, &m, &other) : measure_head(app, &m, &other));
     CLI_TRY(measure(app, m.labels, &m));
@@ -280,6 +280,8 @@ int cmd_eval(cli_app *app)
     CLI_TRY(cli_check(app, app->options.json ? tn_metrics_json(app->ctx, m.metrics, names, &text)
                                              : tn_metrics_table(app->ctx, m.metrics, names, app->options.per_class,
                                                                 app->color, &text)));
+    if (app->options.report)
+        CLI_TRY(cli_report(app, tn_metrics_json(app->ctx, m.metrics, names, &page), &page, NULL));
     cli_print_result(app, text);
 done:
     tn_text_free(text);

@@ -88,7 +88,7 @@ int cmd_fit(cli_app *app)
     cli_fit_inputs in = {.labels = NULL};
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
-    char *text = NULL;
+    char *text = NULL, *page = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(cli_fit_open(app, &in));
     CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_features_view(&in.features), in.features.count, in.labels, app->library,
@@ -99,6 +99,8 @@ int cmd_fit(cli_app *app)
     const char *checkpoint = tn_options_text(app->library, "checkpoint");
     if (*checkpoint) /* the head is safe: what it could be made from again is not needed */
         remove(checkpoint);
+    if (options->report)
+        CLI_TRY(cli_report(app, tn_fit_json(app->ctx, info, options->output, &page), &page, NULL));
     cli_print_result(app, text);
     if (info->interrupted) /* the head is the best so far, and a script must see that it is no more */
         code = EXIT_INTERRUPTED;

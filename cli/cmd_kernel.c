@@ -55,7 +55,7 @@ static int learn(cli_app *app)
     tn_map_data *data = NULL;
     tn_map_info info;
     tn_map *map = NULL;
-    char *text = NULL;
+    char *text = NULL, *page = NULL, *table = NULL;
     const char *output = app->options.output;
     CLI_TRY(check_count(app, app->arg_count == 1, "its data from --data"));
     if (count == 0 || app->options.data.count % 2 != 0)
@@ -70,6 +70,10 @@ static int learn(cli_app *app)
     CLI_TRY(cli_check(app, app->options.json ? tn_map_learn_json(app->ctx, &info, map, output, &text)
                                              : tn_map_learn_text(app->ctx, &info, map, output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_map_save(app->ctx, map, app->line, output)));
+    if (app->options.report) {
+        CLI_TRY(cli_check(app, tn_map_json(app->ctx, map, output, &table)));
+        CLI_TRY(cli_report(app, tn_map_learn_json(app->ctx, &info, map, output, &page), &page, &table));
+    }
     cli_print_result(app, text);
 done:
     for (size_t i = 0; data && i < count; ++i) {
@@ -78,6 +82,7 @@ done:
     }
     free(data);
     tn_map_free(map);
+    tn_text_free(table);
     tn_text_free(text);
     return code;
 }

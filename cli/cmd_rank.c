@@ -9,7 +9,7 @@ int cmd_rank(cli_app *app)
     cli_features features = {NULL, 0};
     tn_labels *labels = NULL;
     tn_ranking *ranking = NULL;
-    char *text = NULL;
+    char *text = NULL, *page = NULL;
     CLI_TRY(cli_need_labels(app));
     CLI_TRY(cli_features_open(app, app->args, app->arg_count, &features));
     CLI_TRY(cli_labels_train(app, app->options.labels, false, &labels));
@@ -18,6 +18,8 @@ int cmd_rank(cli_app *app)
                       tn_rank(app->ctx, cli_features_view(&features), features.count, labels, app->library, &ranking)));
     CLI_TRY(cli_check(app, app->options.json ? tn_ranking_json(app->ctx, ranking, &text)
                                              : tn_ranking_table(app->ctx, ranking, app->color, &text)));
+    if (app->options.report)
+        CLI_TRY(cli_report(app, tn_ranking_json(app->ctx, ranking, &page), &page, NULL));
     cli_print_result(app, text);
 done:
     tn_text_free(text);

@@ -20,7 +20,7 @@ int cmd_transfer(cli_app *app)
     tn_labels *labels = NULL;
     tn_transfer_info *info = NULL;
     tn_head *head = NULL;
-    char *text = NULL;
+    char *text = NULL, *page = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(cli_features_open(app, options->target.items, options->target.count, &targets));
     CLI_TRY(cli_labels_train(app, options->labels, cli_has_value(app, "class-weight", "balanced"), &labels));
@@ -33,6 +33,8 @@ int cmd_transfer(cli_app *app)
     CLI_TRY(cli_check(app, options->json ? tn_transfer_json(app->ctx, info, options->output, &text)
                                          : tn_transfer_table(app->ctx, info, options->output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));
+    if (options->report)
+        CLI_TRY(cli_report(app, tn_transfer_json(app->ctx, info, options->output, &page), &page, NULL));
     cli_print_result(app, text);
 done:
     tn_text_free(text);

@@ -77,7 +77,7 @@ static const char *path_of(const cli_app *app, const char *name)
 }
 
 /* Every command has its own, and those it has not are empty. */
-enum { OUTPUTS = 6 };
+enum { OUTPUTS = 7 };
 
 static size_t outputs_of(const cli_app *app, named out[OUTPUTS])
 {
@@ -88,7 +88,8 @@ static size_t outputs_of(const cli_app *app, named out[OUTPUTS])
                                 {"--scores ", scores ? o->scores : NULL},
                                 {"--labels-out ", o->labels_out},
                                 {"--csv ", o->csv},
-                                {"--picture ", o->picture}};
+                                {"--picture ", o->picture},
+                                {"--report ", o->report}};
     size_t count = 0;
     for (size_t i = 0; i < OUTPUTS; ++i)
         if (all[i].word)
@@ -96,39 +97,18 @@ static size_t outputs_of(const cli_app *app, named out[OUTPUTS])
     return count;
 }
 
-/* The first input that `file` is or would be part of; false when there is none. */
-static bool is_input(const identity *file, const char *option, const char *const *words, size_t count, named *found)
-{
-    char path[PATH_MAX];
-    for (size_t i = 0; i < count; ++i) {
-        if (!words[i] || !*words[i])
-            continue;
-        identity id = identity_of(tn_rep_file(words[i], path, sizeof path));
-        if (!id.exists || !(is_same(file, &id) || is_in_folder(file, &id)))
-            continue;
-        *found = (named){option, words[i]};
-        return true;
-    }
-    return false;
-}
-
-/* Files of --transform, which are joined by commas. */
-static bool is_transform(const identity *file, const char *list, named *found)
+/* Files of --transform, which are joined by commas; words that are no files are the names of kernels. */
+static void each_transform(const char *list, cli_input_fn use, void *user)
 {
     for (size_t n; *list; list += n + (list[n] != 0)) {
         char path[PATH_MAX];
         n = strcspn(list, ",");
         snprintf(path, sizeof path, "%.*s", (int)(n < sizeof path ? n : 0), list);
-        identity id = identity_of(path);
-        if (id.exists && is_same(file, &id)) {
-            *found = (named){"--transform ", list};
-            return true;
-        }
+        use(user, "--transform ", path);
     }
-    return false;
 }
 
-static bool find_input(const cli_app *app, const identity *file, named *found)
+void cli_each_input(const cli_app *app, cli_input_fn use, void *user)
 {
     const cli_options *o = &app->options;
     bool scores = app->command->run == cmd_eval;
@@ -154,16 +134,39 @@ static bool find_input(const cli_app *app, const identity *file, named *found)
                  {"--offsets ", &o->offsets, 1},
                  {"--compare ", &o->compare, 1},
                  {"--ids ", &o->ids, 1},
+                 {"--images ", o->images.items, o->images.count},
                  {"--scores ", &o->scores, scores ? 1 : 0}};
     for (size_t i = 0; i < sizeof lists / sizeof *lists; ++i)
-        if (is_input(file, lists[i].option, lists[i].words, lists[i].count, found))
-            return true;
-    return transform && is_transform(file, transform, found);
+        for (size_t k = 0; k < lists[i].count; ++k)
+            if (lists[i].words[k] && *lists[i].words[k])
+                use(user, lists[i].option, lists[i].words[k]);
+    if (transform)
+        each_transform(transform, use, user);
+}
+
+typedef struct search {
+    const identity *file;
+    const char *option; /* of the input that it is or would be part of; NULL: none so far */
+    char word[PATH_MAX];
+} search;
+
+/* As cli_input_fn. */
+static void compare_input(void *user, const char *option, const char *word)
+{
+    search *s = user;
+    char path[PATH_MAX];
+    if (s->option)
+        return;
+    identity id = identity_of(tn_rep_file(word, path, sizeof path));
+    if (!id.exists || !(is_same(s->file, &id) || is_in_folder(s->file, &id)))
+        return;
+    s->option = option;
+    snprintf(s->word, sizeof s->word, "%s", word);
 }
 
 int cli_check_files(const cli_app *app)
 {
-    named outputs[OUTPUTS], input;
+    named outputs[OUTPUTS];
     identity ids[OUTPUTS];
     size_t count = outputs_of(app, outputs);
     for (size_t i = 0; i < count; ++i) {
@@ -172,10 +175,13 @@ int cli_check_files(const cli_app *app)
             if (is_same(&ids[i], &ids[j]))
                 return cli_fail(app, EXIT_USAGE, "%s%s and %s%s are the same file; give them different names",
                                 outputs[j].option, outputs[j].word, outputs[i].option, outputs[i].word);
-        if (!app->options.force && find_input(app, &ids[i], &input))
+        search found = {.file = &ids[i]};
+        if (!app->options.force)
+            cli_each_input(app, compare_input, &found);
+        if (found.option)
             return cli_fail(app, EXIT_USAGE,
                             "%s%s would overwrite an input, %s%s; give it another name, or -f when that is meant",
-                            outputs[i].option, outputs[i].word, input.option, input.word);
+                            outputs[i].option, outputs[i].word, found.option, found.word);
     }
     return EXIT_FINE;
 }

@@ -76,6 +76,8 @@ static int run_command(cli_app *app, int argc, char **argv)
     code = cli_check_files(app);
     if (code == 0)
         code = cli_check(app, tn_simd_check(app->ctx));
+    if (code == 0 && app->options.report)
+        code = cli_check(app, tn_output_check(app->ctx, app->options.report));
     if (code != 0)
         return code;
     code = apply_common(app);

@@ -59,7 +59,10 @@ void cli_json_end(const cli_app *app, FILE *out)
         fputs(i ? "," : ",\"warnings\":[", out);
         cli_json_string(out, app->warnings[i]);
     }
-    fputs(app->warning_count ? "]}\n" : "}\n", out);
+    fputs(app->warning_count ? "]" : "", out);
+    if (app->options.report)
+        cli_json_provenance(app, out);
+    fputs("}\n", out);
 }
 
 bool cli_says_nothing(const cli_app *app)

@@ -26,7 +26,7 @@ install(FILES ${PROJECT_BINARY_DIR}/tenon.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}
 install(FILES README.md LICENSE CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 # In the places that the README's links and those between the pages name, pictures and their data included.
 install(DIRECTORY docs examples DESTINATION ${CMAKE_INSTALL_DOCDIR}
-        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.json" PATTERN "*.c" PATTERN "*.py")
+        FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "*.png" PATTERN "*.json" PATTERN "*.c" PATTERN "*.py")
 install(FILES data/demo/PROVENANCE.md DESTINATION ${CMAKE_INSTALL_DOCDIR}/data/demo)
 install(FILES docs/tenon.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 OPTIONAL)
 install(FILES completions/tenon.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

@@ -3,7 +3,7 @@ _tenon() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=''
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'rank fit cv transfer predict eval encoder extract pq kernel info doctor help completion --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'rank fit cv transfer predict eval report encoder extract pq kernel info doctor help completion --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]}:$previous in
@@ -71,7 +71,7 @@ _tenon() {
     kernel:--nan) words='error drop zero' ;;
     info:--task) words='auto multiclass multilabel regression' ;;
     help:--format) words='text markdown man' ;;
-    help:help) words='rank fit cv transfer predict eval encoder extract pq kernel info doctor help completion' ;;
+    help:help) words='rank fit cv transfer predict eval report encoder extract pq kernel info doctor help completion' ;;
     encoder:encoder) words='train info' ;;
     pq:pq) words='train apply' ;;
     kernel:kernel) words='learn apply compare show' ;;
@@ -79,16 +79,17 @@ _tenon() {
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
-        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --encoder --on-error --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --valid --valid-labels --from --encoder --on-error --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;
+        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --report --force --encoder --on-error --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --report --force --valid --valid-labels --from --encoder --on-error --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --report --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --report --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --csv --ids --scores --force --nan --encoder --on-error' ;;
-        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --compare --resamples --nan --encoder --on-error' ;;
+        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --compare --resamples --report --images --force --nan --encoder --on-error' ;;
+        report) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --images' ;;
         encoder) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --bags --offsets --pixels --side --largest --on-error --descriptor --step --sides --contrast --kind --words --pca --whiten --pyramid --places --norm --neighbours --sample --iterations --floor' ;;
         extract) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --encoder --labels-out --on-error --bags --offsets' ;;
         pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --sub --centroids --sample --iterations' ;;
-        kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --force --classes --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;
+        kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --report --force --classes --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;
         doctor) words=' --json --quiet --progress --no-color --threads --seed --mem --help' ;;
         help) words=' --json --quiet --progress --no-color --threads --seed --mem --help --format' ;;

@@ -1,7 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Looks whether what a level needs is there; only if something is missing, installs it with apt-get.
-# Usage: install_deps.sh build|test|full|bench|python       full is for make test-all, python for the tests of the package
+# Usage: install_deps.sh build|test|full|bench|python|browser [BUILD]
+#   full is for make test-all, python for the tests of the package, browser for those of pages: chromium, and from npm
+#   puppeteer-core and axe-core into BUILD/browser (build/browser)
 #
 # Packages are those of Debian 12. Each is paired with the cheapest question that shows it is there.
 set -eu
@@ -31,7 +33,7 @@ need libjpeg62-turbo-dev has_library libjpeg
 need libpng-dev has_library libpng
 case $level in
 build) ;;
-test | full | bench | python)
+test | full | bench | python | browser)
     need libcmocka-dev has_library cmocka
     need liblinear-dev test -f /usr/include/linear.h
     need libvlfeat-dev test -f /usr/include/vl/homkermap.h
@@ -40,7 +42,7 @@ test | full | bench | python)
     need abigail-tools has_program abidiff
     ;;
 *)
-    echo "install_deps.sh: unknown level '$level', expected build, test, full, bench or python" >&2
+    echo "install_deps.sh: unknown level '$level', expected build, test, full, bench, python or browser" >&2
     exit 2
     ;;
 esac
@@ -68,7 +70,25 @@ if [ "$level" = python ]; then
     need python3-venv has_python ensurepip
 fi
 
-[ -n "$missing" ] || exit 0
+if [ "$level" = browser ]; then
+    need chromium has_program chromium
+    has_program node || need nodejs has_program node
+    has_program npm || need npm has_program npm
+fi
+
+# What the tests of pages drive the browser with; nothing of it is part of the project.
+get_modules() {
+    [ "$level" = browser ] || return 0
+    modules=${1:-build}/browser
+    [ -d "$modules/node_modules/puppeteer-core" ] && [ -d "$modules/node_modules/axe-core" ] && return 0
+    mkdir -p "$modules"
+    npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$modules" puppeteer-core@24 axe-core@4 >&2
+}
+
+[ -n "$missing" ] || {
+    get_modules "${2:-}"
+    exit
+}
 as_root=
 [ "$(id -u)" = 0 ] || as_root=sudo
 if ! has_program apt-get || { [ -n "$as_root" ] && ! has_program sudo; }; then
@@ -79,3 +99,4 @@ echo "installing:$missing" >&2
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2
 # shellcheck disable=SC2086
 $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2
+get_modules "${2:-}"

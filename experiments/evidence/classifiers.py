@@ -10,8 +10,10 @@ import measure
 
 LAMBDAS = [2.0 ** i for i in range(-10, 11)]
 COSTS = [0.01, 0.05, 0.1, 0.5, 1, 2, 5, 10]
+LOGISTIC_COSTS = [1, 3, 10, 30, 100, 300, 1000]  # the paper has no logistic regression; on rows of length 1 it wants these
 METHODS = {"cv-ridge": ["--method", "ridge-cv"], "cv-svm": ["--method", "svm-cv", "--grid", ",".join(map(str, COSTS))],
-           "logistic": ["--method", "logistic", "--C", "1"]}
+           "cv-logistic": ["--method", "logistic-cv", "--grid", ",".join(map(str, LOGISTIC_COSTS))],
+           "auto": ["--method", "auto"]}
 
 
 def result(fit, parameter=None):
@@ -45,6 +47,8 @@ def one_network(program, folder, scratch, name):
     found["best-ridge"] = oracle(along(program, folder, scratch, name, LAMBDAS, "--lambda"))
     svms = along(program, folder, scratch, name, COSTS, "--method", "svm", "--C")
     found["best-svm"], found["svm"] = oracle(svms), result(svms[1], 1)
+    logistics = along(program, folder, scratch, name, LOGISTIC_COSTS, "--method", "logistic", "--C")
+    found["best-logistic"], found["logistic"] = oracle(logistics), result(logistics[1], 1)
     for method, options in METHODS.items():
         fit = measure.fit_and_test(program, folder, scratch, [name], "--select", "all", *options)
         found[method] = result(fit, chosen(fit))

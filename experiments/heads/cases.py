@@ -12,7 +12,7 @@ from common import call, test_score
 AUTO, ALL = "auto", 0  # ALL: rows per class
 COSTS = {"svm": ("0.1", "0.3", "1", "3", "10"), "logistic": ("1", "3", "10", "30", "100")}
 NAMED = {"evidence": ("evidence", []), "ridge-cv": ("ridge-cv", []), "pa": ("pa", []), "arow": ("arow", []),
-         "scw": ("scw", []),
+         "scw": ("scw", []), "svm-cv": ("svm-cv", []), "logistic-cv": ("logistic-cv", []),
          **{f"{method}, C = {cost}": (method, ["--C", cost]) for method, costs in COSTS.items() for cost in costs}}
 
 
@@ -73,7 +73,7 @@ def run(program, features, case, scratch):
         found[head] = [value, seconds]
         if head == AUTO:
             took = [tried["method"] for tried in said["tried"] if tried["chosen"]]
-            found["took"], found["test_rows"], found["task"] = (took or ["evidence"])[0], said["test_rows"], said["task"]
+            found["took"], found["test_rows"], found["task"] = (took or [said["method"]])[0], said["test_rows"], said["task"]
     if sys.stderr.isatty():
         print(f"\r{name} {network} {rows} {seed}          ", end="", file=sys.stderr, flush=True)
     return found

@@ -36,6 +36,15 @@ def groups(cases):
     return found
 
 
+def mean_of_draws(cases):
+    """{(set, network, rows): what cases.run found, the mean of the draws}: chance has less to choose from."""
+    found = {}
+    for (name, network, rows, _), one in cases.items():
+        found.setdefault((name, network, rows, 0), []).append(one)
+    return {case: {head: [statistics.fmean(one[head][0] for one in ones)] for head in (AUTO, *NAMED)}
+            for case, ones in found.items()}
+
+
 def signed(value):
     return f"{value:+.2f}"
 
@@ -44,11 +53,13 @@ def answer(cases):
     behind, ahead = leads(cases, best), leads(cases, lambda found: found["evidence"][0])
     single = {head: statistics.fmean(found[head][0] - best(found) for found in cases.values()) for head in NAMED}
     first = max(single, key=single.get)
+    means = leads(mean_of_draws(cases), best)
     within = [lead >= -error(found) for lead, found in zip(ahead, cases.values())]
     return [
         f"- `fit` without a method is **{-statistics.fmean(behind):.2f} points** below the best of {len(NAMED)} heads that a "
         f"user could have named, each picked on the test rows themselves, on average of {len(cases)} cases "
-        f"({-min(behind):.2f} at worst); the aim was {NEAR} and {FAR}.",
+        f"({-min(behind):.2f} at worst); the aim was {NEAR} and {FAR}. Of the means over the draws of a case, from which the best "
+        f"head then is picked, {-statistics.fmean(means):.2f} ({-min(means):.2f} at worst).",
         f"- The best head that is named once for all cases, {first}, is {-single[first]:.2f} below it on average; "
         f"the evidence, the default before, {-single['evidence']:.2f}.",
         f"- Below the evidence by more than a standard error of the test: **{within.count(False)} of {len(cases)}** cases; "
@@ -125,6 +136,9 @@ def render(doctor, cases, seconds, seeds):
              "standard error worth the name.",
              "- **The usual C.** On rows of length 1 logistic regression at C = 10 and svm at C = 1 are near their best nearly everywhere; "
              "another C is taken where it is better by a standard error.",
+             "- **svm where nothing can judge.** With one row per class no head can be compared with another. In 40 draws of 10 pairs of "
+             "set and network, made while the rule was sought, the nearest class mean, which the evidence has there, was 3.6 points "
+             "below the best of ten heads by test on average, svm at C = 0.3 on rows of length 1 0.6, logistic at its best C 1.2.",
              "- **5 folds, one of them first from 2500 rows on,** and none after it where 1000 rows have judged: the blend needs no finer "
              "decision.", ""]
     return "\n".join(lines)

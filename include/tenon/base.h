@@ -208,6 +208,9 @@ TN_API tn_status tn_output_commit(tn_ctx *ctx, tn_output *output);
 /* NULL is legal; frees also after commit. */
 TN_API void tn_output_close(tn_output *output);
 
+/* SHA-256 of a file as 64 hexadecimal digits and a NUL. TN_ERR_IO, TN_ERR_INTERRUPTED. */
+TN_API tn_status tn_file_sha256(tn_ctx *ctx, const char *path, char out[65]);
+
 /* Writes a text to a file, beside it first. TN_ERR_OUTPUT. */
 TN_API tn_status tn_text_write(tn_ctx *ctx, const char *text, const char *path);
 

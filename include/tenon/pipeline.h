@@ -94,8 +94,9 @@ TN_API tn_status tn_online_update(tn_ctx *ctx, tn_online *online, const tn_featu
 
 /* Trains a head for `labels` on the target's representations and the scores of the sources, which must have as many
  * rows or be heads that apply to the representations. The head names the sources that it uses: tn_scorer_new_transfer
- * needs them. options: of "transfer". Owned by the caller, free with tn_transfer_info_free and tn_head_free.
- * TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA. */
+ * needs them. Weights of the labels (tn_labels_set_weights) count in fits and in the choice of lambda; figures are shares
+ * of rows. options: of "transfer". Owned by the caller, free with tn_transfer_info_free and tn_head_free. TN_ERR_ARG,
+ * TN_ERR_SHAPE, TN_ERR_DATA. */
 TN_API tn_status tn_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t count, const tn_labels *labels,
                              const tn_source *sources, size_t source_count, const tn_options *options,
                              tn_transfer_info **info, tn_head **head);

@@ -45,6 +45,24 @@ TN_API tn_status tn_map_learn_text(tn_ctx *ctx, const tn_map_info *info, const t
                                    bool color, char **out);
 TN_API tn_status tn_map_text(tn_ctx *ctx, const tn_map *map, const char *name, bool color, char **out);
 
+/* ---- a page for a browser ---- */
+
+/* Results as one HTML page that needs no network: figures, tables and charts that can be read without a script, aloud and
+ * on paper. Only aggregates are shown, and thumbnails where rows are pictures. */
+typedef struct tn_page tn_page;
+
+/* Owned by the caller, free with tn_page_free. TN_ERR_MEMORY. */
+TN_API tn_status tn_page_new(tn_ctx *ctx, tn_page **out);
+/* NULL is legal. */
+TN_API void tn_page_free(tn_page *page);
+/* Adds a result: the JSON object that a command prints, with its member "command"; name: its file, or what it is called.
+ * Both are copied. TN_ERR_FORMAT for what is no such object, TN_ERR_BUDGET, TN_ERR_MEMORY. */
+TN_API tn_status tn_page_add(tn_ctx *ctx, tn_page *page, const char *name, const char *json);
+/* Rows of the results are these pictures, row i the i-th: borrowed while the page lives. */
+TN_API void tn_page_set_pictures(tn_page *page, const tn_pictures *pictures);
+/* The page, for tn_text_write; free with tn_text_free. TN_ERR_ARG without a result. O(size of the results). */
+TN_API tn_status tn_page_html(tn_ctx *ctx, const tn_page *page, char **out);
+
 #ifdef __cplusplus
 }
 #endif

@@ -18,6 +18,7 @@ from ._compat import Tagged, validate
 from ._data import FeatureList, Targets, as_array, as_matrix, has_parts, needs_array, parts_of
 from ._errors import ArgumentError
 from ._head import Head
+from ._library import lib
 from ._options import Options
 from ._session import Session
 
@@ -118,10 +119,16 @@ class HeadEstimator(BaseEstimator):
 
 
 def make_two(s: Session, name: str, *arguments: Any) -> tuple[Any, Any]:
-    """Two objects that a long call makes."""
-    first, second = ctypes.c_void_p(), ctypes.c_void_p()
-    s.call(name, *arguments, ctypes.byref(first), ctypes.byref(second), long=True)
-    return first, second
+    """The account and the head that a long call makes. Ctrl-C may come when both are there already: nobody would free
+    them."""
+    info, head = ctypes.c_void_p(), ctypes.c_void_p()
+    try:
+        s.call(name, *arguments, ctypes.byref(info), ctypes.byref(head), long=True)
+    except BaseException:
+        getattr(lib, name + "_info_free")(info)
+        lib.tn_head_free(head)
+        raise
+    return info, head
 
 
 def _has_probabilities(self: Any) -> bool:

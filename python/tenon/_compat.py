@@ -52,6 +52,9 @@ def apply_tags(tags: Any, old: dict[str, Any]) -> None:
               "requires_y": ("target_tags", "required"), "poor_score": ("regressor_tags", "poor_score"),
               "preserves_dtype": ("transformer_tags", "preserves_dtype"),
               "non_deterministic": (None, "non_deterministic"), "no_validation": (None, "no_validation")}
+    if "X_types" in old:
+        tags.input_tags.two_d_array = "2darray" in old["X_types"]
+        tags.input_tags.three_d_array = "3darray" in old["X_types"]
     for name, value in old.items():
         if name not in places:
             continue

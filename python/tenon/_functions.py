@@ -244,7 +244,7 @@ def load(path: Union[str, os.PathLike[str]]) -> Any:
 
     Returns
     -------
-    Head, OnlineClassifier, AdditiveKernelMap, ProductQuantizer, Moments, Features or ndarray
+    Head, OnlineClassifier, AdditiveKernelMap, ProductQuantizer, BagEncoder, Moments, Features or ndarray
         By what is in the file; a head, or a learner that goes on, has `predict`, `predict_proba`, `coef_`, `save`.
         A .npy is mapped, not read; codes and other representations are Features.
 
@@ -273,6 +273,10 @@ def load(path: Union[str, os.PathLike[str]]) -> Any:
         from .transformers import ProductQuantizer
 
         return ProductQuantizer._load(name)
+    if kind == "tenon-encoder":
+        from .encoders import BagEncoder
+
+        return BagEncoder._load(name)
     if kind == "tenon-stats":
         return Moments.load(name)
     if kind == "tenon-checkpoint":

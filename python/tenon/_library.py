@@ -79,6 +79,14 @@ class PqInfo(ctypes.Structure):
                 ("error", ctypes.c_double), ("energy", ctypes.c_double), ("seconds", ctypes.c_double)]
 
 
+class EncoderInfo(ctypes.Structure):
+    """tn_encoder_info."""
+
+    _fields_ = [("bags", ctypes.c_size_t), ("missing", ctypes.c_size_t), ("descriptors", ctypes.c_size_t),
+                ("sample", ctypes.c_size_t), ("kept", ctypes.c_double), ("iterations", ctypes.c_size_t),
+                ("finished", ctypes.c_bool), ("objective", ctypes.c_double), ("seconds", ctypes.c_double)]
+
+
 class Machine(ctypes.Structure):
     """tn_machine."""
 
@@ -101,7 +109,14 @@ PROTOTYPES = {
     "tn_features_is_wide": "p:b", "tn_features_read": "pppzzzzp", "tn_features_read_wide": "pppzzzzp",
     "tn_labels_open": "psip", "tn_labels_free": "p:v", "tn_labels_from_numbers": "ppzpzp",
     "tn_labels_from_matrix": "ppzzttpip", "tn_labels_from_values": "ppzzpp", "tn_labels_set_weights": "pppz",
-    "tn_labels_rows": "p:z",
+    "tn_labels_rows": "p:z", "tn_labels_text": "ppp",
+    "tn_bags_new": "ppzppp", "tn_bags_free": "p:v", "tn_pictures_open": "ppzp", "tn_pictures_free": "p:v",
+    "tn_pictures_count": "p:z", "tn_pictures_path": "pz:s", "tn_pictures_ids": "p:p", "tn_pictures_labelled": "p:b",
+    "tn_pictures_labels": "ppp", "tn_pictures_drop_broken": "ppp", "tn_features_from_pictures": "psppp",
+    "tn_encoder_train": "ppppp", "tn_encoder_train_bags": "ppppp", "tn_encoder_free": "p:v", "tn_encoder_dim": "p:z",
+    "tn_encoder_words": "p:z", "tn_encoder_cols": "p:z", "tn_encoder_kind": "p:s", "tn_encoder_descriptor": "p:s",
+    "tn_encoder_pyramid": "p:s", "tn_encoder_encode": "ppVVp", "tn_encoder_save": "ppss", "tn_encoder_load": "psp",
+    "tn_encoder_to_bytes": "ppspp", "tn_encoder_from_bytes": "ppzsp",
     "tn_head_free": "p:v", "tn_head_task": "p:i", "tn_head_classes": "p:z", "tn_head_class_names": "p:p",
     "tn_head_dim": "p:z", "tn_head_rep_count": "p:z", "tn_head_rep": "pz:Rep", "tn_head_source_count": "p:z",
     "tn_head_source_at": "pz:HeadSource", "tn_head_weight": "p:p", "tn_head_bias": "p:p", "tn_head_centre": "p:p",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""Results that people look at: a ranking of representations, the evidence of one."""
+"""Results that people look at: a ranking of representations, the evidence of one, a race of methods."""
 from __future__ import annotations
 
 import math
@@ -110,6 +110,91 @@ class Ranking:
             if c.loo == c.loo:
                 ax.annotate(f" {c.loo:.3f}", (max(c.gain, 0), place), va="center", fontsize="small")
         return ax
+
+
+class Contender(NamedTuple):
+    """One line of a race. Figures that do not exist are NaN.
+
+    `mean` is the metric over rows that it was not trained with, `se` its standard error; `note` why it ended early.
+    """
+
+    method: str
+    set: str
+    C: float
+    lam: float
+    mean: float
+    se: float
+    log_loss: float
+    rows: int
+    seconds: float
+    chosen: bool
+    note: str
+
+
+class Race:
+    """What method "auto" tried on the same held-out rows, in its order: `race_` of a TenonClassifier.
+
+    It prints as a table, draws itself in notebooks, and is a sequence of `Contender`.
+
+    Attributes
+    ----------
+    contenders : list of Contender
+    metric : str
+        What `mean` is, such as "accuracy".
+    note : str
+        What there is to say of the race as a whole, often nothing.
+    """
+
+    def __init__(self, json: dict[str, Any]) -> None:
+        self.metric: str = json["tried_metric"]
+        self.note: str = json.get("tried_note") or ""
+        self.contenders = [
+            Contender(t["method"], t["set"], _number(t["C"]), _number(t["lambda"]), _number(t["mean"]),
+                      _number(t["se"]), _number(t["log_loss"]), t["rows"], _number(t["seconds"]), t["chosen"],
+                      t["note"] or "") for t in json["tried"]]
+
+    @property
+    def chosen(self) -> Contender:
+        """The one that the head is of."""
+        return next(c for c in self.contenders if c.chosen)
+
+    def __len__(self) -> int:
+        return len(self.contenders)
+
+    def __iter__(self) -> Iterator[Contender]:
+        return iter(self.contenders)
+
+    def __getitem__(self, place: Any) -> Any:
+        return self.contenders[place]
+
+    def _cells(self, c: Contender) -> list[str]:
+        def shown(value: float, form: str) -> str:
+            return "" if math.isnan(value) else format(value, form)
+
+        return [c.method, c.set, shown(c.C, ".4g"), shown(c.lam, ".4g"), f"{c.mean:.4f} ± {c.se:.4f}",
+                shown(c.log_loss, ".4f"), f"{c.seconds:.2f}", "chosen" if c.chosen else c.note]
+
+    def __repr__(self) -> str:
+        rows = [["method", "set", "C", "lambda", self.metric, "log loss", "seconds", ""], *map(self._cells, self)]
+        widths = [max(len(r[i]) for r in rows) for i in range(8)]
+        lines = ["  ".join(text.ljust(width) for text, width in zip(r, widths)).rstrip() for r in rows]
+        return "\n".join(lines + ([self.note] if self.note else []))
+
+    def _repr_html_(self) -> str:
+        rows = []
+        for c in self.contenders:
+            texts = self._cells(c)
+            bar = bar_cell(texts[4], c.mean if 0 <= c.mean <= 1 else 0)
+            rows.append("".join(cell(t, i in (2, 3)) for i, t in enumerate(texts[:4])) + bar +
+                        "".join(cell(t, i < 2) for i, t in enumerate(texts[5:])))
+        return table("what was tried" + (f"; {self.note}" if self.note else ""),
+                     ["method", "set", "C", "lambda", self.metric, "log loss", "seconds", ""], rows)
+
+    def to_pandas(self) -> Any:
+        """A pandas DataFrame, a row per contender."""
+        import pandas
+
+        return pandas.DataFrame.from_records(self.contenders, columns=list(Contender._fields))
 
 
 class Evidence:

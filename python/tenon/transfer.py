@@ -54,10 +54,10 @@ class GreedyTransferClassifier(HeadClassifier):
         They stop when a further column gains less.
     features : bool
         Use the target's own columns beside the sources.
-    balanced : bool
-        All classes count the same; of several labels both sides of each.
+    class_weight : None, "balanced" or dict of class to weight
+        balanced: all classes count the same; of several labels both sides of each.
     feature_map, signed, normalize, nan, name, n_jobs, memory, verbose
-        As of TenonClassifier. There are no weights of rows.
+        As of TenonClassifier.
 
     Attributes
     ----------
@@ -80,7 +80,7 @@ class GreedyTransferClassifier(HeadClassifier):
 
     def __init__(self, sources: Any = None, *, method: str = "auto", lam: float = 0.0, k: Any = "all",
                  delta: float = 1e-4, features: bool = True, feature_map: str = "none", signed: str = "odd",
-                 normalize: str = "l2", nan: str = "error", balanced: bool = False, name: str = "X",
+                 normalize: str = "l2", nan: str = "error", class_weight: Any = None, name: str = "X",
                  n_jobs: Optional[int] = None, memory: Optional[int] = None, verbose: int = 0) -> None:
         self.sources = sources
         self.method = method
@@ -92,20 +92,17 @@ class GreedyTransferClassifier(HeadClassifier):
         self.signed = signed
         self.normalize = normalize
         self.nan = nan
-        self.balanced = balanced
+        self.class_weight = class_weight
         self.name = name
         self.n_jobs = n_jobs
         self.memory = memory
         self.verbose = verbose
-
-    class_weight = None
 
     def _promises_probabilities(self) -> bool:
         return False
 
     def _option_values(self) -> dict[str, Any]:
         values = super()._option_values()
-        values["class_weight"] = "balanced" if values.pop("balanced") else None
         alone = self.method == "auto" and not named_sources(self.sources)
         return {"method": "none" if alone else self.method, **values}
 
@@ -131,24 +128,25 @@ class GreedyTransferClassifier(HeadClassifier):
         scores = as_array(source)
         return as_matrix(scores.reshape(len(scores), -1) if scores.ndim == 1 else scores, name)
 
-    def fit(self, X: Any, y: Any) -> GreedyTransferClassifier:  # type: ignore[override]
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> GreedyTransferClassifier:
         """Trains the head.
 
         Parameters
         ----------
         X : array of shape (n_rows, n_columns), or dict of name to array
         y : array of shape (n_rows,), or of 0 and 1, (n_rows, n_classes), for several labels per row
+        sample_weight : array of shape (n_rows,), optional
 
         Returns
         -------
         self
         """
-        X, targets, _ = self._checked(X, y, None)
+        X, targets, weights = self._checked(X, y, sample_weight)
         self._note(targets, y)
         sources = self._source_arrays(X, None, True)
         with self._session() as s:
             features = FeatureList(s, parts_of(X, self.name))
-            labels = targets.labels(s)
+            labels = targets.labels(s, weights)
             given, count, kept = source_list(s, sources)
             options = Options(s, "transfer")
             options.set_all(self._option_values())

@@ -19,35 +19,11 @@ from ._head import LONG_WORK
 from ._library import MapData, PqInfo, View, lib
 from ._options import Options
 from ._results import Ranking
-from ._session import Handle, Session
+from ._session import Session
+from ._stored import Stored
 
 SIGNED = ("odd", "split")
 KERNELS = ("hellinger", "chi2", "intersection", "js")
-
-
-class _Stored:
-    """An object of the library that goes through pickle as the bytes of its file."""
-
-    def __init__(self, kind: str, handle: ctypes.c_void_p) -> None:
-        self.kind = kind
-        self._handle = Handle(handle, f"tn_{kind}_free")
-
-    @property
-    def value(self) -> ctypes.c_void_p:
-        return self._handle.value
-
-    @classmethod
-    def from_bytes(cls, kind: str, data: bytes) -> _Stored:
-        with Session() as s:
-            return cls(kind, s.make(f"tn_{kind}_from_bytes", data, len(data), None))
-
-    def __reduce__(self) -> Any:
-        with Session() as s:
-            return _Stored.from_bytes, (self.kind, s.to_bytes(f"tn_{self.kind}_to_bytes", self.value, None))
-
-    def save(self, path: Union[str, os.PathLike[str]], command: Optional[str]) -> None:
-        with Session() as s:
-            s.call(f"tn_{self.kind}_save", self.value, None if command is None else command.encode(), os.fsencode(path))
 
 
 class AdditiveKernelMap(Tagged, TransformerMixin, BaseEstimator):
@@ -150,7 +126,7 @@ class AdditiveKernelMap(Tagged, TransformerMixin, BaseEstimator):
             options.set_all({"rank": self.rank, "rate": self.rate, "power": self.power, "scale": self.scale,
                              "basis": self.basis, "signed": self.signed, "C": self.C, "nan": self.nan,
                              "random_state": seed_of(self.random_state)})
-            self._map = _Stored("map", s.make("tn_map_learn", ctypes.byref(data), 1, options.handle, None, long=True))
+            self._map = Stored("map", s.make("tn_map_learn", ctypes.byref(data), 1, options.handle, None, long=True))
 
     def _session(self) -> Session:
         return Session(self.n_jobs, self.memory, self.verbose)
@@ -193,8 +169,8 @@ class AdditiveKernelMap(Tagged, TransformerMixin, BaseEstimator):
 
     @classmethod
     def _load(cls, path: str) -> AdditiveKernelMap:
+        stored = Stored.load("map", path)
         with Session() as s:
-            stored = _Stored("map", s.make("tn_map_load", os.fsencode(path)))
             told = s.json("tn_map_json", stored.value, b"")
         out = cls("learned", signed=told["signed"], basis=told["basis"], rank=told["rank"], scale=told["scale"])
         out._map, out.width_ = stored, int(lib.tn_map_width(stored.value))
@@ -213,7 +189,7 @@ def _named_map(kernel: str, signed: str) -> Any:
         return _NamedMap(kernel, signed, s.make("tn_map_new_named", kernel.encode(), SIGNED.index(signed)))
 
 
-class _NamedMap(_Stored):
+class _NamedMap(Stored):
     """A map that is known by its name."""
 
     def __init__(self, kernel: str, signed: str, handle: ctypes.c_void_p) -> None:
@@ -313,7 +289,7 @@ class ProductQuantizer(Tagged, TransformerMixin, BaseEstimator):
             options.set_all({"sub": self.sub, "centroids": self.centroids, "sample": self.sample,
                              "iterations": self.iterations, "random_state": seed_of(self.random_state)})
             handle = s.make("tn_pq_fit", features.handles[0], options.handle, ctypes.byref(info), long=True)
-            self._pq = _Stored("pq", handle)
+            self._pq = Stored("pq", handle)
         self.n_groups_ = int(lib.tn_pq_groups(handle))
         self.error_ = info.error / info.energy if info.energy > 0 else 0.0
         return self
@@ -380,8 +356,7 @@ class ProductQuantizer(Tagged, TransformerMixin, BaseEstimator):
 
     @classmethod
     def _load(cls, path: str) -> ProductQuantizer:
-        with Session() as s:
-            stored = _Stored("pq", s.make("tn_pq_load", os.fsencode(path)))
+        stored = Stored.load("pq", path)
         handle = stored.value
         out = cls(int(lib.tn_pq_sub(handle)), centroids=int(lib.tn_pq_centroids(handle)))
         out._pq, out.n_groups_, out.error_ = stored, int(lib.tn_pq_groups(handle)), float("nan")
@@ -548,4 +523,4 @@ def _copied_map(s: Session, mapped: Any, signed: str) -> Any:
     name = lib.tn_map_name(mapped).decode()
     if name in KERNELS:
         return _named_map(name, signed)
-    return _Stored.from_bytes("map", s.to_bytes("tn_map_to_bytes", mapped, None))
+    return Stored.from_bytes("map", s.to_bytes("tn_map_to_bytes", mapped, None))

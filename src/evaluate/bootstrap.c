@@ -270,17 +270,18 @@ done:
 
 /* ---- intervals ---- */
 
-static double deviation(const double *values, size_t count)
+double tnp_deviation(const double *values, const double *less, size_t count)
 {
     double sum = 0, squares = 0, n = 0;
-    for (size_t b = 0; b < count; ++b)
-        if (!isnan(values[b])) {
-            sum += values[b];
-            n += 1;
-        }
-    for (size_t b = 0; b < count; ++b)
-        if (!isnan(values[b]))
-            squares += (values[b] - sum / n) * (values[b] - sum / n);
+    for (size_t b = 0; b < count; ++b) {
+        double value = values[b] - (less ? less[b] : 0);
+        n += !isnan(value);
+        sum += isnan(value) ? 0 : value;
+    }
+    for (size_t b = 0; b < count; ++b) {
+        double value = values[b] - (less ? less[b] : 0) - sum / n;
+        squares += isnan(value) ? 0 : value * value;
+    }
     return n > 1 ? sqrt(squares / (n - 1)) : (double)NAN;
 }
 
@@ -288,7 +289,7 @@ void tnp_bootstrap_intervals(const tn_metrics *metrics, tn_details *d)
 {
     const double none = (double)NAN;
     for (size_t f = 0; f < TNP_FIGURES; ++f) {
-        double value = tnp_figure_of(metrics, f), se = deviation(values_of(d, f), d->resamples);
+        double value = tnp_figure_of(metrics, f), se = tnp_deviation(values_of(d, f), NULL, d->resamples);
         bool share = d->labels->task == TN_TASK_MULTICLASS && (f == TNP_CV_ACCURACY || f == TNP_CV_TOP5);
         double least = f == TNP_CV_R2 ? -INFINITY : 0, most = f == TNP_CV_MSE || f == TNP_CV_NLL ? INFINITY : 1;
         if (isnan(value) || (!share && isnan(se)))

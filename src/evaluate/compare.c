@@ -22,21 +22,6 @@ static double mcnemar(size_t b, size_t c)
     return fmin(1, 2 * sum);
 }
 
-/* Standard deviation of a[b] - o[b], where both exist; NaN of fewer than two. */
-static double deviation(const double *a, const double *o, size_t count)
-{
-    double sum = 0, squares = 0, n = 0;
-    for (size_t b = 0; b < count; ++b)
-        if (!isnan(a[b] - o[b])) {
-            sum += a[b] - o[b];
-            n += 1;
-        }
-    for (size_t b = 0; b < count; ++b)
-        if (!isnan(a[b] - o[b]))
-            squares += (a[b] - o[b] - sum / n) * (a[b] - o[b] - sum / n);
-    return n > 1 ? sqrt(squares / (n - 1)) : (double)NAN;
-}
-
 static void count_rows(const tn_details *a, const tn_details *o, tnp_comparison *out)
 {
     out->mcnemar_p = (double)NAN;
@@ -66,7 +51,7 @@ tn_status tn_metrics_compare(tn_ctx *ctx, tn_metrics *metrics, const tn_metrics 
     count_rows(a, o, c);
     for (size_t f = 0; f < TNP_FIGURES; ++f) {
         c->difference[f] = tnp_figure_of(metrics, f) - tnp_figure_of(other, f);
-        c->se[f] = deviation(a->values + f * a->resamples, o->values + f * a->resamples, a->resamples);
+        c->se[f] = tnp_deviation(a->values + f * a->resamples, o->values + f * a->resamples, a->resamples);
         c->p[f] = c->se[f] > 0 ? erfc(fabs(c->difference[f]) / (c->se[f] * sqrt(2.0))) : (double)NAN;
     }
     if (a->comparison)

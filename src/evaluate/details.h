@@ -111,6 +111,9 @@ tn_status tnp_probability_bins(tn_ctx *ctx, tn_view probabilities, const tn_labe
 /* One row that counts: mean loss of its decisions, and per bin the sum of p less what came true over their number. */
 void tnp_probability_row(tn_view probabilities, const tn_labels *labels, size_t i, double *loss,
                          double apart[TNP_BINS]);
+/* Standard deviation of values[b], or of values[b] - less[b] unless that is NULL, where it is a number; NaN of fewer than
+ * two. */
+double tnp_deviation(const double *values, const double *less, size_t count);
 /* Intervals of every figure that has a value, from the resamples or by Wilson. */
 void tnp_bootstrap_intervals(const tn_metrics *metrics, tn_details *details);
 

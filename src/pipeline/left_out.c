@@ -37,28 +37,32 @@ tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *fe
 typedef struct collected {
     const double *lambda; /* classes */
     const tnp_cross *cross;
+    const tnp_also *also;
     size_t classes, calls;
     double *out; /* (rows, classes) */
 } collected;
 
 static tn_status collect(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
+    tn_status st = TN_OK;
     collected *job = arg;
     double lambda = job->cross->grid[job->calls++ % job->cross->count];
-    (void)ctx;
     for (size_t i = 0; i < count; ++i)
         for (size_t k = 0; k < job->classes; ++k)
             if (job->lambda[k] == lambda)
                 job->out[rows[i] * job->classes + k] = (double)scores[i * job->classes + k];
+    for (size_t g = 0; job->also && g < job->also->count; ++g)
+        if (job->also->grid[g] == lambda)
+            TN_TRY(job->also->take(ctx, job->also->arg, g, rows, count, scores));
     *value = NAN;
-    return TN_OK;
+done:
+    return st;
 }
 
-/* The finite lambdas, each once; the caller has room for all. */
-static size_t distinct(const double *lambda, size_t classes, double *out)
+/* Adds the finite lambdas that are not among the n of out yet; the caller has room for all. */
+static size_t add_distinct(const double *lambda, size_t count, double *out, size_t n)
 {
-    size_t n = 0;
-    for (size_t k = 0; k < classes; ++k) {
+    for (size_t k = 0; k < count; ++k) {
         bool known = !isfinite(lambda[k]);
         for (size_t i = 0; i < n && !known; ++i)
             known = out[i] == lambda[k];
@@ -69,18 +73,21 @@ static size_t distinct(const double *lambda, size_t classes, double *out)
 }
 
 /* out (rows, classes), zero on entry: what a class without a lambda keeps. */
-static tn_status ridge_by_folds(tn_ctx *ctx, const tnp_left_out *l, const uint32_t *fold, size_t folds, double *out)
+static tn_status ridge_by_folds(tn_ctx *ctx, const tnp_left_out *l, const tnp_also *also, const uint32_t *fold,
+                                size_t folds, double *out)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &l->selection->task->y;
+    size_t more = also ? also->count : 0;
     double *grid = NULL;
     tnp_cross *cross = NULL;
     tnp_design *design = NULL;
-    TN_TRY(tnp_alloc(ctx, y->classes, sizeof *grid, &grid));
-    size_t count = distinct(l->lambda, y->classes, grid);
+    TN_TRY(tnp_alloc(ctx, y->classes + more, sizeof *grid, &grid));
+    size_t count = add_distinct(l->lambda, y->classes, grid, 0);
+    count = more > 0 ? add_distinct(also->grid, more, grid, count) : count;
     TN_TRY(tnp_cross_new(ctx, grid, count, folds, &cross));
     TN_TRY(tnp_design_new(ctx, l->feeds, l->count, 0, &design));
-    collected job = {l->lambda, cross, y->classes, 0, out};
+    collected job = {l->lambda, cross, also, y->classes, 0, out};
     TN_TRY(tnp_ridge_cv_wide(ctx, design, y, l->ridge->intercept, l->ridge->wide ? l->ridge->mean : NULL, fold, collect,
                              &job, cross));
 done:
@@ -130,7 +137,8 @@ done:
     return st;
 }
 
-tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *l, const uint32_t *fold, size_t folds, double *out)
+tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *l, const tnp_also *also, const uint32_t *fold,
+                             size_t folds, double *out)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &l->selection->task->y;
@@ -141,7 +149,7 @@ tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *l, const uint32_t 
     if (l->share > 0)
         TN_TRY(means_by_folds(ctx, l, fold, folds, out));
     if (l->share < 1)
-        TN_TRY(ridge_by_folds(ctx, l, fold, folds, ridge));
+        TN_TRY(ridge_by_folds(ctx, l, also, fold, folds, ridge));
     for (size_t i = 0; i < size; ++i)
         out[i] = l->share * out[i] + (1 - l->share) * ridge[i];
 done:
@@ -159,7 +167,7 @@ static tn_status by_folds(tn_ctx *ctx, const tnp_left_out *l, size_t folds, cons
     size_t k = y->classes;
     TN_TRY(tnp_folds_new(ctx, y, TN_TASK_MULTICLASS, folds, l->selection->options->seed, &fold));
     TN_TRY(tnp_alloc_raw(ctx, y->rows * k, sizeof *all, &all));
-    TN_TRY(tnp_left_out_folds(ctx, l, fold, folds, all));
+    TN_TRY(tnp_left_out_folds(ctx, l, NULL, fold, folds, all));
     for (size_t i = 0; i < sample->count; ++i)
         memcpy(out + i * k, all + sample->rows[i] * k, k * sizeof *out);
 done:

@@ -76,6 +76,15 @@ tn_status tnp_pick_feeds(tn_ctx *ctx, const tnp_candidates *candidates, const si
 tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_selection *selection, const tnp_ridge *ridge, const size_t *members,
                          size_t count, tnp_loo **out);
 
+/* Further lambdas, each for all classes, to score held-out rows at: with the tridiagonal form of a fold at hand they cost
+ * little. take: receives the scores (count, classes) of the rows of one fold at grid[g]. */
+typedef struct tnp_also {
+    const double *grid;
+    size_t count;
+    tn_status (*take)(tn_ctx *ctx, void *arg, size_t g, const size_t *rows, size_t count, const float *scores);
+    void *arg;
+} tnp_also;
+
 /* A ridge problem, class means, or both, of a set: what tnp_left_out_scores makes again without some rows. */
 typedef struct tnp_left_out {
     const tnp_selection *selection;
@@ -91,9 +100,10 @@ typedef struct tnp_left_out {
  * refits are some seconds at most; else 0. dim: columns. */
 tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few);
 
-/* Scores (rows, classes) of the rows of every fold by models without that fold; 0 of rows in none. */
-tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *left_out, const uint32_t *fold, size_t folds,
-                             double *out);
+/* Scores (rows, classes) of the rows of every fold by models without that fold; 0 of rows in none. also: may be NULL, and
+ * is not asked where the head has no ridge in it. */
+tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_also *also, const uint32_t *fold,
+                             size_t folds, double *out);
 /* Scores (sample rows, classes) of the sample's rows by models without them. */
 tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_sample *sample, double *out);
 /* The same, by the scores that the ridge problem keeps where they are of these models: rotating the rows of the sample

@@ -238,6 +238,28 @@ done:
     return st;
 }
 
+/* job->row_weight: those of the labels, scaled to 1 on average. */
+static tn_status weigh_rows(tn_ctx *ctx, transfer_job *job)
+{
+    tn_status st = TN_OK;
+    const tn_labels *labels = job->labels;
+    double sum = 0;
+    if (!labels->weights)
+        return TN_OK;
+    TN_TRY(tnp_alloc(ctx, job->rows, sizeof *job->row_weight, &job->row_weight));
+    for (size_t i = 0; i < job->rows; ++i) {
+        double value = labels->weights[job->task->rows[i]];
+        if (!(value > 0 && isfinite(value)))
+            TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: the weight of row %zu is %g, expected a number from 0 up",
+                            labels->weights_path, job->task->rows[i], value));
+        sum += job->row_weight[i] = value;
+    }
+    for (size_t i = 0; i < job->rows; ++i)
+        job->row_weight[i] *= (double)job->rows / sum;
+done:
+    return st;
+}
+
 static tn_status open_targets(tn_ctx *ctx, transfer_job *job)
 {
     const tnp_transfer_options *o = job->options;
@@ -253,6 +275,7 @@ static tn_status open_targets(tn_ctx *ctx, transfer_job *job)
     if (job->task->kind == TN_TASK_REGRESSION)
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "transfer needs classes, but the task is a regression"));
     job->rows = job->task->y.rows;
+    TN_TRY(weigh_rows(ctx, job));
     job->joint = job->task->kind == TN_TASK_MULTICLASS && job->labels->classes > 2;
     TN_TRY(tnp_candidates_new(ctx, job->targets, o->features ? job->target_count : 0, job->task, &prepare,
                               &job->candidates));
@@ -372,6 +395,7 @@ static void job_destroy(transfer_job *job)
     tnp_task_free(job->task);
     tnp_transfer_drop_problem(job);
     tnp_transfer_columns_free(job->columns);
+    tnp_free(job->row_weight);
     tnp_free(job->weights);
     tnp_free(job->intercepts);
 }

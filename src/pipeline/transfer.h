@@ -26,6 +26,7 @@ typedef struct transfer_job {
     tnp_transfer_columns *columns;         /* raw, read once for all classes */
     tnp_transfer_problem *problem;         /* of the class at work; with equal row weights only its labels change */
     tnp_ridge_basis *of_features, *of_all; /* of the problem's columns, as soon as a method asked for them */
+    double *row_weight;                    /* (rows): how much each counts, 1 on average; NULL: all alike */
     double *weights;                       /* (results, cols), raw */
     double *intercepts;                    /* results */
 } transfer_job;

@@ -49,7 +49,7 @@ static tn_status set_problem(tn_ctx *ctx, transfer_job *job, size_t k)
     TN_TRY(tnp_alloc(ctx, job->rows, sizeof *weights, &weights));
     for (size_t i = 0; i < job->rows; ++i) {
         y[i] = tnp_target(&job->task->y, i, k) > 0.5 ? 1 : -1;
-        weights[i] = 1;
+        weights[i] = job->row_weight ? job->row_weight[i] : 1;
     }
     if (job->task->constant[k])
         TN_TRY(tnp_transfer_constant(ctx, job, k));
@@ -69,7 +69,8 @@ done:
 
 static tnp_leaving leaving_of(const transfer_job *job)
 {
-    return (tnp_leaving){job->columns, job->problem->y, job->options->class_weight == TNP_WEIGHT_BALANCED};
+    return (tnp_leaving){job->columns, job->problem->y, job->options->class_weight == TNP_WEIGHT_BALANCED,
+                         job->row_weight};
 }
 
 static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, transfer_found *f)

@@ -84,8 +84,9 @@ static tn_status joint_job_init(tn_ctx *ctx, transfer_job *job, joint_job *j)
     j->job = job;
     j->counts = j->weights + rows;
     j->y = j->counts + rows;
-    j->joint = (tnp_joint){job->columns, job->features, classes, j->class_of,
-                           job->options->class_weight == TNP_WEIGHT_BALANCED};
+    j->joint = (tnp_joint){
+        job->columns,   job->features, classes, j->class_of, job->options->class_weight == TNP_WEIGHT_BALANCED,
+        job->row_weight};
     for (size_t k = 0; k < classes; ++k) {
         if (job->task->constant[k])
             TN_TRY(tnp_transfer_constant(ctx, job, k));

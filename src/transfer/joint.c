@@ -44,13 +44,16 @@ static size_t rows_of(const tnp_joint *joint, const double *weights, size_t k)
 void tnp_joint_weigh(const tnp_joint *joint, double *weights)
 {
     for (size_t k = 0; k < joint->classes; ++k) {
-        size_t all = 0, stay = rows_of(joint, weights, k);
+        double all = 0, stay = 0;
         for (size_t i = 0; i < joint->columns->rows; ++i)
-            all += joint->class_of[i] == k;
-        double sum = joint->balanced ? (double)joint->columns->rows / (double)joint->classes : (double)all;
+            if (joint->class_of[i] == k) {
+                all += tnp_joint_row_weight(joint, i);
+                stay += weights[i] > 0 ? tnp_joint_row_weight(joint, i) : 0;
+            }
+        double sum = joint->balanced ? (double)joint->columns->rows / (double)joint->classes : all;
         for (size_t i = 0; i < joint->columns->rows; ++i)
             if (weights[i] > 0 && joint->class_of[i] == k)
-                weights[i] = sum / (double)stay;
+                weights[i] = sum / stay * tnp_joint_row_weight(joint, i);
     }
 }
 

@@ -12,14 +12,21 @@ typedef struct tnp_joint {
     const tnp_transfer_columns *columns; /* grouped */
     size_t features;                     /* columns of the target */
     size_t classes;
-    const size_t *class_of; /* (rows) */
-    bool balanced;          /* every class weighs the same, else every row */
+    const size_t *class_of;   /* (rows) */
+    bool balanced;            /* every class weighs the same, else every row as it does */
+    const double *row_weight; /* (rows) above 0, 1 on average, or NULL: all alike */
 } tnp_joint;
+
+static inline double tnp_joint_row_weight(const tnp_joint *joint, size_t row)
+{
+    return joint->row_weight ? joint->row_weight[row] : 1;
+}
 
 /* y (rows): 1 in class k, else -1. */
 void tnp_joint_labels(const tnp_joint *joint, size_t k, double *y);
-/* Weights (rows) of the rows whose weight is not 0 when it comes in; the others stay 0. The sum over a class is that of
- * all its rows, whether or not they stay: rows that leave must not make their class a rarer one than it is. */
+/* Weights (rows) of the rows whose weight is not 0 when it comes in, in the proportions of their row weights; the
+ * others stay 0. The sum over a class is that of all its rows, whether or not they stay: rows that leave must not make
+ * their class a rarer one than it is. */
 void tnp_joint_weigh(const tnp_joint *joint, double *weights);
 /* counts (rows): the weight of rows whose class has another row among those of weights other than 0, else 0: without
  * such a row its class is not there, and no value of a method could tell it. Returns whether a row counts. */

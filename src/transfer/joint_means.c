@@ -11,7 +11,7 @@
  * TNP_MEANS_SHARE.
  *
  * The means of all columns were refused: a head of few picks would have weights everywhere, for no gain
- * (docs/math.md 5.6). Rows of one class have one weight, so their weighted mean is the plain one. Values are taken
+ * (docs/math.md 5.6). Means are weighted as the rows are. Values are taken
  * about the problem's means: a common offset costs no digits. Oracle: tests/unit/test_transfer_joint.c, literal means.
  */
 #include "transfer/joint.h"
@@ -34,11 +34,13 @@ static void gather(tnp_joint_means *m, const double *weights)
 /* Mean of class k in a column, about the problem's mean. */
 static double mean_of(const tnp_joint_means *m, size_t k, size_t column)
 {
-    size_t n = m->first[k + 1] - m->first[k];
-    double sum = 0;
-    for (size_t a = m->first[k]; a < m->first[k + 1]; ++a)
-        sum += tnp_transfer_value(m->problem->columns, m->members[a], column) - m->problem->mean[column];
-    return n > 0 ? sum / (double)n : 0;
+    double sum = 0, n = 0;
+    for (size_t a = m->first[k]; a < m->first[k + 1]; ++a) {
+        double weight = tnp_joint_row_weight(m->joint, m->members[a]);
+        n += weight;
+        sum += weight * (tnp_transfer_value(m->problem->columns, m->members[a], column) - m->problem->mean[column]);
+    }
+    return n > 0 ? sum / n : 0;
 }
 
 tn_status tnp_joint_means_new(tn_ctx *ctx, const tnp_joint *joint, const tnp_transfer_problem *problem,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * lambda, and tau of DAM, of a ridge model for all classes, by leave-one-out residuals for which the rows that stay
- * take over the weight of the row that leaves, those of its class in equal parts: columns, centring and scaling are
- * kept.
+ * take over the weight of the row that leaves, those of its class in the proportions of their own: columns, centring and
+ * scaling are kept.
  *
  * In standardised rows r = P t is the residual of the fit to all rows and L = P - u u' = I - H, the intercept inside H.
  * Changing the weights of the rows C of one class, n of them, by the factors 1 + delta, delta = -1 for row i and 1/(n -
@@ -14,6 +14,9 @@
  * and with n large r_i/L_ii, the form without siblings. Eigenvalues of L are in [0, 1], so R is at most n/(n - 1) and
  * nothing cancels. The form without siblings was refused: a class of two rows is half as frequent as the others when
  * one of them is to be told, smaller lambdas make up for it, and the heads lose a point of accuracy (docs/math.md).
+ *
+ * With weights g of rows, 1/n is q_i = g_i / sum of g over C, delta = q_i/(1 - q_i) for the others, and R one for every
+ * row: those come from eigenvectors of L_CC.
  *
  * All classes go through the same directions, so residuals of a block of them are one product of matrices, (classes,
  * rank) with (rank, rows), and what the labels have along the directions is found once for the whole grid.
@@ -32,6 +35,8 @@
 
 #include <math.h>
 #include <string.h>
+
+enum { BLOCK = 256 }; /* rows of a class between two looks for an interrupt */
 
 /* Labels of all classes in the directions of a basis: t_k = u (y_k - mean_k), and that of DAM, which is drawn to the
  * sources' mean score: (t_k + tau pull)/(1 + tau), linear in both. */
@@ -53,8 +58,8 @@ typedef struct choice_job {
     class_targets targets;
     size_t block;       /* classes at a time: */
     double *r, *scaled; /* (block, rows), (block, rank) */
-    double *square;     /* (n n + n) of the largest class */
-    double *gathered;   /* (rank (1 + n)) of it */
+    double *square;     /* (2 n n) of the largest class */
+    double *gathered;   /* (rank (1 + 2 n)) of it */
 } choice_job;
 
 static double drawn(double value, double tau, double pull)
@@ -116,42 +121,104 @@ static void list_members(const choice_job *job, const double *weights)
     job->first[job->joint->classes] = at;
 }
 
-/* left (n, n): L of some rows. */
-static void left_of(const choice_job *job, double lambda, const size_t *rows, size_t n, double *left)
-{
-    const tnp_ridge_basis *b = job->basis;
-    bool whole = b->count >= b->rows;
-    const double *u = job->problem->root;
-    double *part = job->gathered, *v = part + b->rank; /* (rank); (n, rank): the directions, row by row */
-    for (size_t k = 0; k < b->rank; ++k) {
-        part[k] = lambda / (lambda + fmax(b->s[k], 0));
-        for (size_t i = 0; i < n; ++i)
-            v[i * b->rank + k] = b->v[k * b->rows + rows[i]];
-    }
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j <= i; ++j) {
-            const double *x = v + i * b->rank, *y = v + j * b->rank;
-            double off = i == j || whole ? 0 : 1; /* what the directions leave has no closed form beside the diagonal */
-            double sum = i == j ? b->outside[rows[i]] : -off * u[rows[i]] * u[rows[j]];
-            for (size_t k = 0; k < b->rank; ++k)
-                sum += (part[k] - off) * x[k] * y[k];
-            left[i * n + j] = left[j * n + i] = sum;
-        }
-}
-
-/* shares (n, n) of one class. */
-static tn_status share_class(tn_ctx *ctx, const choice_job *job, double lambda, const size_t *rows, size_t n,
-                             double *shares)
+/* left (n, n): L of some rows. Products of a block of rows at a time, so that an interrupt need not wait for a large
+ * class. */
+static tn_status left_of(tn_ctx *ctx, const choice_job *job, double lambda, const size_t *rows, size_t n, double *left)
 {
     tn_status st = TN_OK;
-    double *e = job->square, *values = e + n * n;
-    left_of(job, lambda, rows, n, e);
+    const tnp_ridge_basis *b = job->basis;
+    const double *u = job->problem->root;
+    size_t rank = b->rank;
+    double off = b->count >= b->rows ? 0 : 1; /* what the directions leave has no closed form beside the diagonal */
+    double *part = job->gathered, *v = part + rank,
+           *scaled = v + n * rank; /* (rank); (n, rank): row by row; (n, rank) */
+    for (size_t k = 0; k < rank; ++k) {
+        part[k] = lambda / (lambda + fmax(b->s[k], 0));
+        for (size_t i = 0; i < n; ++i) {
+            v[i * rank + k] = b->v[k * b->rows + rows[i]];
+            scaled[i * rank + k] = (part[k] - off) * v[i * rank + k];
+        }
+    }
+    memset(left, 0, n * n * sizeof *left);
+    for (size_t i = 0, some; i < n; i += some) {
+        some = tnp_min(BLOCK, n - i);
+        TN_TRY(tnp_cancelled(ctx));
+        if (rank > 0)
+            TN_TRY(tnp_dgemm_nt(ctx, some, n - i, rank, scaled + i * rank, rank, v + i * rank, rank, 0,
+                                left + i * n + i, n));
+    }
+    for (size_t i = 0; i < n; ++i) {
+        left[i * n + i] = b->outside[rows[i]];
+        for (size_t k = 0; k < rank; ++k)
+            left[i * n + i] += part[k] * v[i * rank + k] * v[i * rank + k];
+        for (size_t j = i + 1; j < n; ++j)
+            left[i * n + j] = left[j * n + i] = left[i * n + j] - off * u[rows[i]] * u[rows[j]];
+    }
+done:
+    return st;
+}
+
+/* inverse (n, n), upper triangle = (I - left/n)^-1 = S S', S the inverse of its triangular factor; s (n, n) is scratch
+ * for S. */
+static tn_status invert(tn_ctx *ctx, size_t n, const double *left, double *s, double *inverse)
+{
+    tn_status st = TN_OK;
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j)
+            inverse[i * n + j] = (i == j) - left[i * n + j] / (double)n;
+    TN_TRY(tnp_cancelled(ctx));
+    TN_TRY(tnp_cholesky(ctx, n, inverse));
+    memset(s, 0, n * n * sizeof *s);
+    for (size_t i = 0, some; i < n; i += some) {
+        some = tnp_min(BLOCK, n - i);
+        for (size_t j = i; j < i + some; ++j)
+            s[j * n + j] = 1;
+        TN_TRY(tnp_cancelled(ctx));
+        TN_TRY(tnp_solve_right(ctx, some, n, inverse, s + i * n));
+    }
+    for (size_t i = 0, some; i < n; i += some) {
+        some = tnp_min(BLOCK, n - i);
+        TN_TRY(tnp_cancelled(ctx));
+        TN_TRY(tnp_dgemm_nt(ctx, some, n - i, n - i, s + i * n + i, n, s + i * n + i, n, 0, inverse + i * n + i, n));
+    }
+done:
+    return st;
+}
+
+/* shares (n, n) = R over the diagonal of R L; inverse (n, n) is scratch. I - L/n is as good as I for many rows, and never worse than a half of it: its inverse has all its digits. Eigenvectors of L were refused: twenty times
+ * the work, in one call that no interrupt ends. */
+static tn_status share_alike(tn_ctx *ctx, size_t n, const double *left, double *inverse, double *shares)
+{
+    tn_status st = TN_OK;
+    TN_TRY(invert(ctx, n, left, shares, inverse));
+    for (size_t a = 0; a < n; ++a) {
+        double own = 0;
+        for (size_t b = 0; b < n; ++b) {
+            shares[a * n + b] = inverse[tnp_min(a, b) * n + tnp_max(a, b)];
+            own += shares[a * n + b] * left[a * n + b];
+        }
+        for (size_t b = 0; b < n; ++b)
+            shares[a * n + b] = own > 0 ? shares[a * n + b] / own : NAN;
+    }
+done:
+    return st;
+}
+
+/* The same with an R for every row: left (n, n) becomes its eigenvectors; values (n) is scratch. */
+static tn_status share_weighted(tn_ctx *ctx, const choice_job *job, const size_t *rows, size_t n, double *left,
+                                double *values, double *shares)
+{
+    tn_status st = TN_OK;
+    double sum = 0, *e = left;
+    for (size_t a = 0; a < n; ++a)
+        sum += job->joint->row_weight[rows[a]];
     TN_TRY(tnp_eigen(ctx, n, e, values));
     memset(shares, 0, n * n * sizeof *shares);
     for (size_t a = 0; a < n; ++a) {
-        double own = 0;
+        double own = 0, part = job->joint->row_weight[rows[a]] / sum;
+        TN_TRY(tnp_cancelled(ctx));
         for (size_t k = 0; k < n; ++k) {
-            double value = fmax(values[k], 0), growth = e[k * n + a] / (1 - value / (double)n);
+            double value = fmin(fmax(values[k], 0), 1), growth = e[k * n + a] / (1 - part * value);
             own += growth * value * e[k * n + a];
             for (size_t b = 0; b < n; ++b)
                 shares[a * n + b] += growth * e[k * n + b];
@@ -161,6 +228,18 @@ static tn_status share_class(tn_ctx *ctx, const choice_job *job, double lambda, 
     }
 done:
     return st;
+}
+
+/* shares (n, n) of one class. */
+static tn_status share_class(tn_ctx *ctx, const choice_job *job, double lambda, const size_t *rows, size_t n,
+                             double *shares)
+{
+    double *left = job->square, *scratch = left + n * n;
+    tn_status st = left_of(ctx, job, lambda, rows, n, left);
+    if (st != TN_OK)
+        return st;
+    return job->joint->row_weight ? share_weighted(ctx, job, rows, n, left, scratch, shares)
+                                  : share_alike(ctx, n, left, scratch, shares);
 }
 
 static tn_status share_all(tn_ctx *ctx, const choice_job *job, double lambda)
@@ -230,6 +309,7 @@ static tn_status loss_of_all(tn_ctx *ctx, const choice_job *job, double lambda, 
     size_t classes = job->joint->classes, rows = job->basis->rows;
     for (size_t k = 0, n; k < classes; k += n) {
         n = tnp_min(job->block, classes - k);
+        TN_TRY(tnp_cancelled(ctx));
         TN_TRY(residuals(ctx, job, lambda, tau, k, n, job->r));
         for (size_t c = 0; c < n; ++c)
             if (job->first[k + c + 1] > job->first[k + c])
@@ -272,8 +352,8 @@ static tn_status job_init(tn_ctx *ctx, choice_job *job, const double *weights)
         largest = tnp_max(largest, n);
     }
     TN_TRY(tnp_alloc(ctx, sum, sizeof(double), &job->shares));
-    TN_TRY(tnp_alloc(ctx, largest * (largest + 1), sizeof(double), &job->square));
-    TN_TRY(tnp_alloc(ctx, largest + 1, job->basis->rank * sizeof(double), &job->gathered));
+    TN_TRY(tnp_alloc(ctx, largest * largest, 2 * sizeof(double), &job->square));
+    TN_TRY(tnp_alloc(ctx, 2 * largest + 1, job->basis->rank * sizeof(double), &job->gathered));
     job->block = classes_at_once(job->joint);
     TN_TRY(tnp_alloc(ctx, job->block, rows * sizeof(double), &job->r));
     TN_TRY(tnp_alloc(ctx, job->block, job->basis->rank * sizeof(double), &job->scaled));

@@ -57,7 +57,7 @@ static tn_status leave_part(tn_ctx *ctx, const part_job *job, refit *fit, size_t
     size_t rows = from->columns->rows;
     tnp_transfer_problem *problem = NULL;
     for (size_t i = 0; i < rows; ++i)
-        job->weights[i] = job->part[i] != which;
+        job->weights[i] = job->part[i] == which ? 0 : from->row_weight ? from->row_weight[i] : 1;
     double only = only_class(job);
     for (size_t i = 0; only != 0 && i < rows; ++i)
         for (size_t s = 0; job->part[i] == which && s < job->steps; ++s)

@@ -23,6 +23,7 @@ typedef struct tnp_leaving {
     const tnp_transfer_columns *columns;
     const double *y;
     bool balanced;
+    const double *row_weight; /* (rows) above 0, or NULL: all alike */
 } tnp_leaving;
 
 /* The greedy path. predicted (count + 1, rows): of the first s picks, s = 0 .. count; a path that ends earlier is asked

@@ -71,6 +71,7 @@ void tnp_project_l1(size_t n, double tau, double *b, double *scratch)
 }
 
 typedef struct descent {
+    const tn_ctx *ctx; /* for interrupts: what they leave unfinished is not used */
     const tnp_transfer_problem *problem;
     size_t sources;
     double *base; /* (rows): y - e(y) */
@@ -128,7 +129,7 @@ static void descend_l1(void *arg, size_t which)
     double *beta = d->scratch + which * (3 * width + 5 * m), *gradient = beta + width, *scratch = gradient + width;
     double *now = scratch + width, *slope = now + m;
     memset(beta, 0, n * sizeof *beta);
-    for (size_t step = 1; step <= STEPS; ++step) {
+    for (size_t step = 1; step <= STEPS && !tnp_was_cancelled(d->ctx); ++step) {
         predict(d, beta, now);
         double value = hinge(d->problem, now, slope);
         if (value < least) {
@@ -168,7 +169,7 @@ static void descend_l2(void *arg, size_t which)
     double *a = d->scratch + which * (3 * d->width + 5 * m), *part = a + m, *slope = part + m, *kept = slope + m;
     double *now = kept + m, *predicted = d->predicted + which * m;
     memset(a, 0, m * sizeof *a);
-    for (size_t step = 1; step <= STEPS; ++step) {
+    for (size_t step = 1; step <= STEPS && !tnp_was_cancelled(d->ctx); ++step) {
         double size = sqrt(times_gram(d, a, part)), factor = size > tau ? tau / size : 1;
         for (size_t i = 0; i < m; ++i) {
             a[i] *= factor;
@@ -198,7 +199,7 @@ static void residuals(const descent *d, const tnp_ridge_basis *basis, size_t fea
     double *left = work, *h = work + m, *centred = h + m, *scratch = centred + m, *e = scratch + m;
     tnp_ridge_left(basis, lambda, left);
     memset(d->gram, 0, m * m * sizeof *d->gram);
-    for (size_t j = 0; j <= d->sources; ++j) {
+    for (size_t j = 0; j <= d->sources && !tnp_was_cancelled(d->ctx); ++j) {
         for (size_t i = 0; j < d->sources && i < m; ++i)
             h[i] = tnp_transfer_value(p->columns, i, features + j);
         (void)tnp_transfer_centre(p, j < d->sources ? h : p->y, centred);
@@ -254,7 +255,7 @@ tn_status tnp_multikt(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t f
     tnp_transfer_model *model = NULL;
     tnp_ridge_basis *own = NULL, **basis = kept ? kept : &own;
     size_t m = problem->rows, n = problem->cols - features;
-    descent d = {.problem = problem, .sources = n};
+    descent d = {.ctx = ctx, .problem = problem, .sources = n};
     double *work = NULL;
     if (features == 0 || n == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "transfer: MultiKT needs features and sources, got %zu and %zu", features, n));
@@ -277,6 +278,7 @@ tn_status tnp_multikt(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t f
         residuals(&d, *basis, features, tnp_transfer_lambda(l), work);
         double flops = 4.0 * STEPS * (double)TNP_TAUS * (double)(ball == TNP_BALL_L1 ? n : m) * (double)m;
         tnp_parallel(ctx, tnp_threads_for(ctx, flops), TNP_TAUS, ball == TNP_BALL_L1 ? descend_l1 : descend_l2, &d);
+        TN_TRY(tnp_cancelled(ctx));
         keep_better(&d, features, l, choice, model);
     }
     if (!choice || !choice->loss) {

@@ -349,14 +349,12 @@ tn_status tnp_transfer_tiles(tn_ctx *ctx, const tnp_transfer_problem *problem, t
 
 void tnp_transfer_balance(size_t rows, const double *y, double *weights)
 {
-    size_t positive = 0, count = 0;
-    for (size_t i = 0; i < rows; ++i) {
-        count += weights[i] > 0;
-        positive += weights[i] > 0 && y[i] > 0;
-    }
+    double side[2] = {0};
+    for (size_t i = 0; i < rows; ++i)
+        side[y[i] > 0] += weights[i];
     for (size_t i = 0; i < rows; ++i)
         if (weights[i] > 0)
-            weights[i] = (double)count / (2 * (double)(y[i] > 0 ? positive : count - positive));
+            weights[i] *= (side[0] + side[1]) / (2 * side[y[i] > 0]);
 }
 
 double tnp_transfer_unscale(const tnp_transfer_problem *problem, const size_t *picks, size_t count, double *w)

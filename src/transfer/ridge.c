@@ -118,7 +118,9 @@ static tn_status column_basis(tn_ctx *ctx, const tnp_transfer_problem *p, tnp_ri
     TN_TRY(tnp_alloc(ctx, n * m, sizeof(double), &b->v));
     TN_TRY(tnp_alloc(ctx, n, sizeof(double), &b->s));
     tnp_transfer_rows(p, b->first, n, x);
+    TN_TRY(tnp_cancelled(ctx));
     TN_TRY(tnp_dsyrk_cols(ctx, m, n, x, n, 0, e));
+    TN_TRY(tnp_cancelled(ctx));
     TN_TRY(tnp_eigen(ctx, n, e, s));
     size_t dropped = 0;
     while (dropped < n && s[dropped] <= 1e-13 * (double)n)

@@ -34,6 +34,7 @@ typedef struct member {
 } member;
 
 typedef struct solver {
+    const tn_ctx *ctx; /* for interrupts: what they leave unfinished is not used */
     const tnp_simd *simd;
     const tnp_sparse_problem *p;
     tnp_sparse_fit *fit;
@@ -95,7 +96,7 @@ static double loss_of(const solver *s, const double *scores)
 static tn_status enlarge(tn_ctx *ctx, solver *s)
 {
     tn_status st = TN_OK;
-    size_t now = tnp_max(2 * s->capacity, 4 * s->rows), old = s->count;
+    size_t now = tnp_min(tnp_max(2 * s->capacity, 4 * s->rows), tnp_max(s->cols, 1)), old = s->count;
     TN_TRY(tnp_grow(ctx, &s->set, old, now, sizeof *s->set));
     TN_TRY(tnp_grow(ctx, &s->a, old * s->stride, now * s->stride, sizeof(double)));
     TN_TRY(tnp_grow(ctx, &s->bent, old * s->stride, now * s->stride, sizeof(double)));
@@ -234,7 +235,7 @@ static double visit_coordinates(solver *s, double slope, double curvature, doubl
                      s->move};
     memcpy(s->next, s->w, s->count * sizeof *s->next);
     memset(s->move, 0, s->stride * sizeof *s->move);
-    for (int round = 0; round < SWEEPS; ++round) {
+    for (int round = 0; round < SWEEPS && !tnp_was_cancelled(s->ctx); ++round) {
         double pull = slope;
         for (size_t i = 0; i < s->rows; ++i)
             pull += s->h[i] * s->move[i];
@@ -291,7 +292,7 @@ static bool advance(solver *s, double shift)
 static void solve_set(solver *s, double share)
 {
     double first = 0, slope, curvature;
-    for (int n = 0; n < NEWTONS; ++n) {
+    for (int n = 0; n < NEWTONS && !tnp_was_cancelled(s->ctx); ++n) {
         double worst = derive(s, &slope, &curvature);
         first = n == 0 ? worst : first;
         if (worst <= share * first)
@@ -362,6 +363,7 @@ static tn_status run(tn_ctx *ctx, solver *s, double tolerance)
             break;
         solve_set(s, 1e-3);
     }
+    TN_TRY(tnp_cancelled(ctx));
 done:
     return st;
 }
@@ -384,7 +386,7 @@ tn_status tnp_sparse_logistic(tn_ctx *ctx, const tnp_sparse_problem *problem, do
 {
     tn_status st = TN_OK;
     size_t m = problem->z->rows, n = problem->z->cols;
-    solver s = {.simd = tnp_simd_get(), .p = problem, .fit = fit, .rows = m, .cols = n};
+    solver s = {.ctx = ctx, .simd = tnp_simd_get(), .p = problem, .fit = fit, .rows = m, .cols = n};
     s.stride = (m + LANES - 1) / LANES * LANES;
     TN_TRY(check(ctx, problem));
     TN_TRY(tnp_alloc(ctx, n, sizeof(double), &s.t));

@@ -3,7 +3,9 @@
 import json
 import os
 import pathlib
+import struct
 import subprocess
+import zlib
 
 import numpy as np
 import pytest
@@ -17,6 +19,36 @@ def small_problem(rows=90, columns=8, classes=3, seed=0):
     y = np.arange(rows) % classes
     centres = rng.normal(size=(classes, columns)) * 2
     return centres[y] + rng.normal(size=(rows, columns)), y
+
+
+def write_png(path, pixels):
+    """A grey picture (height, width) of bytes."""
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    height, width = pixels.shape
+    lines = b"".join(b"\0" + row.tobytes() for row in pixels.astype(np.uint8))
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)) +
+                     chunk(b"IDAT", zlib.compress(lines)) + chunk(b"IEND", b""))
+
+
+def draw_photos(folder, each=4):
+    """A folder per class: lines that lie, lines that stand, spots; with noise."""
+    rng = np.random.default_rng(0)
+    rows, columns = np.mgrid[:48, :64]
+    for name, wave in (("lines", np.sin(rows / 2)), ("posts", np.sin(columns / 2)),
+                       ("spots", np.sin(rows / 3) * np.sin(columns / 3))):
+        (folder / name).mkdir(parents=True, exist_ok=True)
+        for i in range(each):
+            noise = rng.normal(size=wave.shape) * 12
+            write_png(folder / name / f"{i}.png", np.clip(128 + 90 * np.roll(wave, i, (0, 1)) + noise, 0, 255))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def photos(tmp_path_factory):
+    """Twelve small pictures of three classes."""
+    return draw_photos(tmp_path_factory.mktemp("photos"))
 
 
 @pytest.fixture

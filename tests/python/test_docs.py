@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import pytest
-from conftest import DEMO, ROOT, small_problem
+from conftest import DEMO, ROOT, draw_photos, small_problem
 
 import tenon
 
@@ -19,10 +19,10 @@ PAGES = ["README.md", "python/README.md", "docs/python.md"]
 
 
 @pytest.mark.parametrize("name", MODULES)
-def test_docstrings(name, tmp_path, monkeypatch):
+def test_docstrings(name, tmp_path, monkeypatch, photos):
     monkeypatch.chdir(tmp_path)
     x, y = small_problem()
-    given = {"tenon": tenon, "np": np, "X": x, "y": y, "demo": DEMO, "folder": tmp_path}
+    given = {"tenon": tenon, "np": np, "X": x, "y": y, "demo": DEMO, "folder": tmp_path, "photos": photos}
     found = doctest.DocTestFinder(exclude_empty=True).find(importlib.import_module(name), extraglobs=given)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
     for test in found:
@@ -35,7 +35,7 @@ def test_every_estimator_and_function_has_an_example():
         thing = getattr(tenon, name)
         if isinstance(thing, type) and issubclass(thing, (Exception, Warning)):
             continue
-        if name in ("__version__", "machine", "methods", "Ranking", "Evidence"):
+        if name in ("__version__", "machine", "methods", "Ranking", "Evidence", "Race"):
             continue
         assert ">>> " in thing.__doc__, name
 
@@ -53,6 +53,7 @@ def test_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "demo").symlink_to(DEMO)
+    draw_photos(tmp_path / "photos")
     pytest.importorskip("matplotlib").use("Agg")
     names = {}
     for text in blocks(ROOT / page):

@@ -16,16 +16,17 @@ from sklearn.utils import validation
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import tenon
-from tenon import (AdditiveKernelMap, EvidenceClassifier, EvidenceRegressor, GreedyTransferClassifier,
-                   LinearSVMClassifier, LogisticClassifier, OnlineClassifier, ProductQuantizer, RepresentationSelector,
-                   TenonClassifier, _compat)
+from tenon import (AdditiveKernelMap, BagEncoder, EvidenceClassifier, EvidenceRegressor, FisherVector,
+                   GreedyTransferClassifier, LinearSVMClassifier, LogisticClassifier, OnlineClassifier,
+                   ProductQuantizer, RepresentationSelector, TenonClassifier, _compat)
 from tenon._errors import option_name
 from tenon._options import option_fields
 
 CLASSIFIERS = [TenonClassifier(), EvidenceClassifier(), LinearSVMClassifier(), LogisticClassifier(), OnlineClassifier(),
                GreedyTransferClassifier(n_jobs=1)]
 TRANSFORMERS = [AdditiveKernelMap(), ProductQuantizer(), RepresentationSelector()]
-ALL = [*CLASSIFIERS, EvidenceRegressor(), *TRANSFORMERS]
+ENCODERS = [BagEncoder(), FisherVector()]  # of bags, which most checks have none of
+ALL = [*CLASSIFIERS, EvidenceRegressor(), *TRANSFORMERS, *ENCODERS]
 # Named in docs/python.md, too.
 EXPECTED = {"TenonClassifier": {"check_sample_weights_invariance"},
             "LinearSVMClassifier": {"check_sample_weights_invariance"},
@@ -65,6 +66,8 @@ class Part:
     required: bool = False
     poor_score: bool = False
     preserves_dtype: list = dataclasses.field(default_factory=lambda: ["float64"])
+    two_d_array: bool = True
+    three_d_array: bool = False
 
 
 @dataclasses.dataclass
@@ -73,6 +76,7 @@ class Tags:
     regressor_tags: Part = None
     transformer_tags: Part = None
     target_tags: Part = dataclasses.field(default_factory=Part)
+    input_tags: Part = dataclasses.field(default_factory=Part)
     non_deterministic: bool = False
 
 
@@ -102,6 +106,11 @@ def test_tags_of_the_new_interface():
     class Selector(RepresentationSelector, new_mixin("transformer_tags"), NewBase):
         pass
 
+    class Encoder(FisherVector, new_mixin("transformer_tags"), NewBase):
+        pass
+
+    assert Encoder().__sklearn_tags__().input_tags.three_d_array
+    assert not Encoder().__sklearn_tags__().input_tags.two_d_array
     assert Classifier().__sklearn_tags__().classifier_tags.multi_label
     assert Regressor().__sklearn_tags__().target_tags.multi_output
     assert Selector().__sklearn_tags__().target_tags.required
@@ -142,12 +151,12 @@ def test_auto_is_the_librarys_word_when_it_has_one(problem, monkeypatch):
 
 
 @pytest.mark.parametrize("model, call", [(m, c) for m, c in zip(ALL, [
-    "fit", "fit", "fit", "fit", "fit", "transfer", "fit", "kernel", "pq", "fit"])],
+    "fit", "fit", "fit", "fit", "fit", "transfer", "fit", "kernel", "pq", "fit", "encoder", "encoder"])],
     ids=[type(m).__name__ for m in ALL])
 def test_parameters_and_defaults_are_those_of_the_library(model, call):
     fields = option_fields(call)
     own = {"n_jobs", "memory", "verbose", "name", "options", "sources", "representations", "random_state", "task",
-           "class_weight", "average", "balanced", "rule", "kernel"}
+           "class_weight", "average", "rule", "kernel"}
     if isinstance(model, AdditiveKernelMap):
         own |= {"normalize"}
     for parameter, value in model.get_params(deep=False).items():
@@ -158,6 +167,8 @@ def test_parameters_and_defaults_are_those_of_the_library(model, call):
             assert default == ("yes" if value else "no"), parameter
         elif isinstance(value, (int, float)):
             assert float(default) == value, parameter
+        elif value is None or isinstance(value, tuple):
+            assert default == ",".join(map(str, value or ())), parameter
         else:
             assert default == value, parameter
 
@@ -251,6 +262,51 @@ def test_in_pipelines_and_searches(problem):
     assert cross_val_score(EvidenceClassifier(), x, y, cv=3).mean() > 0.9
 
 
+def test_a_path_along_c(problem):
+    """C="cv" is the program's -cv methods; its best is what scikit-learn's own search over the same values cannot beat
+    by more than the noise of its folds."""
+    x, y = problem
+    for model in (LogisticClassifier, LinearSVMClassifier):
+        fitted = model("cv", grid=[0.01, 1, 100], folds=3).fit(x, y)
+        best = max(fitted.path_, key=lambda p: p.mean)
+        assert [p.C for p in fitted.path_] == [0.01, 1, 100] and fitted.C_ in (0.01, 1, 100)
+        chosen = next(p for p in fitted.path_ if p.C == fitted.C_)
+        assert chosen.mean == best.mean
+        plain = model(fitted.C_).fit(x, y)
+        # both are within gap f of the least f, which has |w|^2/2 in it: |w - w*|^2 <= 2 gap f
+        assert np.abs(plain.coef_ - fitted.coef_).max() < 2 * (2 * 1e-4 * plain.fit_info_["objective"]) ** 0.5
+        search = GridSearchCV(model(), {"C": [0.01, 1, 100]}, cv=3).fit(x, y)
+        assert search.best_score_ < best.mean + 2 * best.se + 0.02
+        assert model("cv", holdout=0.3).fit(x, y).fit_info_["cross_validation"]["folds"] == 1
+        assert cross_val_score(model("cv", folds=3), x, y, cv=3).mean() > 0.9
+        with pytest.raises(AttributeError, match="cv"):
+            model(2).fit(x, y).path_
+        assert model(2).fit(x, y).C_ == 2
+        with pytest.raises(ValueError, match="C"):
+            model("best").fit(x, y)
+        with pytest.raises(ValueError, match="grid"):
+            model(1, grid=[1, 2]).fit(x, y)
+
+
+def test_the_race_of_auto(problem):
+    pytest.importorskip("pandas")
+    x, y = problem
+    model = TenonClassifier().fit(x, y)
+    race = model.race_
+    assert race.metric == "accuracy" and len(race) == len(model.fit_info_["tried"]) > 3
+    assert race.chosen.chosen and {"evidence", "logistic", "svm"} <= {c.method for c in race}
+    assert race[0].method in repr(race) and repr(race).count("\n") >= len(race)
+    assert race._repr_html_().count("<tr>") == len(race) + 1 and list(race.to_pandas()["method"])[0] == race[0].method
+    assert pickle.loads(pickle.dumps(model)).race_[0] == race[0]
+    held = TenonClassifier(holdout=0.2).fit(x, y).fit_info_["validation"]
+    assert held["rows"] == 18 and held["value"] > 0.9
+    with pytest.raises(AttributeError, match="auto"):
+        TenonClassifier("svm").fit(x, y).race_
+    assert cross_val_score(TenonClassifier(budget=5), x, y, cv=3).mean() > 0.9
+    with pytest.raises(ValueError, match="budget"):
+        TenonClassifier("svm", budget=5).fit(x, y)
+
+
 def test_names_of_columns(problem):
     pandas = pytest.importorskip("pandas")
     x, y = problem
@@ -320,6 +376,32 @@ def test_sources_of_every_kind(problem):
             sources[0] is not theirs else None
         assert (model.predict(x, sources=scores) == y).mean() > 0.7
         assert model.fit_info_["method"]
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_weights_of_rows_in_transfer(problem, classes):
+    """A row of weight 2 is a row that is there twice, where nothing is chosen by leaving rows out; the greedy path goes
+    by weighted moments alone."""
+    x, y = problem
+    keep = y < classes
+    x, y = x[keep], y[keep]
+    times = np.arange(len(y)) % 3 + 1
+    again = np.repeat(np.arange(len(y)), times)
+    scores = x[:, :2] + np.random.default_rng(0).normal(size=(len(y), 2))
+    words = {"method": "greedytl", "lam": 0.5, "k": 4, "n_jobs": 1}
+    by_weight = GreedyTransferClassifier([scores], **words).fit(x, y, sample_weight=times)
+    by_copies = GreedyTransferClassifier([scores[again]], **words).fit(x[again], y[again])
+    # the same moments but for the order of n = 180 additions in double, rounded to single precision
+    assert np.abs(by_weight.coef_ - by_copies.coef_).max() < 1e-5 * np.abs(by_copies.coef_).max()
+    assert np.abs(by_weight.coef_ - GreedyTransferClassifier([scores], **words).fit(x, y).coef_).max() > 1e-3
+    by_class = GreedyTransferClassifier([scores], class_weight={1: 3}, **words).fit(x, y)
+    by_rows = GreedyTransferClassifier([scores], **words).fit(x, y, sample_weight=np.where(y == 1, 3, 1))
+    assert (by_class.coef_ == by_rows.coef_).all()
+    alike = GreedyTransferClassifier([scores], **words).fit(x, y, sample_weight=np.full(len(y), 7.0))
+    assert (alike.coef_ == GreedyTransferClassifier([scores], **words).fit(x, y).coef_).all()
+    for method in ("auto", "rls", "dam", "multikt-l1", "multikt-l2", "l1-logistic", "elastic-net", "forward"):
+        small = GreedyTransferClassifier([scores[::5]], method=method).fit(x[::5], y[::5], sample_weight=times[::5])
+        assert (small.predict(x[::5], sources=[scores[::5]]) == y[::5]).mean() > 0.8
 
 
 def test_heads_as_torch_layers(problem, monkeypatch):

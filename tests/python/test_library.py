@@ -58,7 +58,8 @@ def test_structs_have_the_members_of_the_headers():
     text = re.sub(r"/\*.*?\*/", " ", text, flags=re.S)
     for name, struct in {"tn_array": _library.Array, "tn_rep": _library.Rep, "tn_source": _library.Source,
                          "tn_head_source": _library.HeadSource, "tn_map_data": _library.MapData,
-                         "tn_field": _library.Field, "tn_pq_info": _library.PqInfo, "tn_machine": _library.Machine,
+                         "tn_field": _library.Field, "tn_pq_info": _library.PqInfo,
+                         "tn_encoder_info": _library.EncoderInfo, "tn_machine": _library.Machine,
                          "tn_view": _library.View}.items():
         body = re.search(r"typedef struct " + name + r" \{(.*?)\} " + name + ";", text, re.S)[1]
         members = [m for line in body.split(";") for m in re.findall(r"(\w+)(?:\[\d+\])?\s*(?:,|$)", line.strip())]

@@ -128,6 +128,29 @@ def test_ctrl_c_stops_a_fit_and_leaves_the_rest_working():
     assert done.stderr == ""
 
 
+TRANSFER = """
+    import os, signal, sys, threading
+    import numpy as np
+    from tenon import GreedyTransferClassifier
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(900, 60)), rng.integers(0, 3, 900)
+    model = GreedyTransferClassifier([rng.normal(size=(900, 400))], method=sys.argv[1])
+    threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+    try:
+        model.fit(x, y)
+    except KeyboardInterrupt:
+        print("stopped")
+"""
+
+
+@pytest.mark.parametrize("method", ["multikt-l1", "multikt-l2", "l1-logistic", "elastic-net"])
+def test_ctrl_c_stops_a_transfer(method):
+    """Which would take minutes: the library looks for it within the steps of a solver."""
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(TRANSFER), method], capture_output=True, text=True,
+                          timeout=200, check=False)
+    assert done.stdout.split() == ["stopped"] and done.stderr == ""
+
+
 def test_what_a_signal_handler_raises_ends_a_fit():
     class Alarm(Exception):
         pass

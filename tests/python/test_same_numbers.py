@@ -35,6 +35,14 @@ MODELS = [
     (EvidenceClassifier(feature_map="hellinger", name="darknet"), ["--method", "evidence", "--transform", "hellinger"]),
     (TenonClassifier("ridge-cv", options={"folds": 3, "grid": [0.1, 1, 10]}, name="darknet"),
      ["--method", "ridge-cv", "--folds", "3", "--grid", "0.1,1,10"]),
+    (TenonClassifier(name="darknet"), ["--method", "auto"]),
+    (TenonClassifier(holdout=0.2, random_state=2, name="darknet"),
+     ["--method", "auto", "--holdout", "0.2", "--seed", "2"]),
+    (LinearSVMClassifier(C="cv", grid=[0.1, 1, 10], folds=3, name="darknet"),
+     ["--method", "svm-cv", "--grid", "0.1,1,10", "--folds", "3"]),
+    (LogisticClassifier(C="cv", holdout=0.25, name="darknet"), ["--method", "logistic-cv", "--holdout", "0.25"]),
+    (LogisticClassifier(C="cv", grid="1e-2:1e2:3", folds=3, name="darknet"),
+     ["--method", "logistic-cv", "--grid", "1e-2:1e2:3", "--folds", "3"]),
     (LinearSVMClassifier(C=3, name="darknet"), ["--method", "svm", "--C", "3"]),
     (LinearSVMClassifier(loss="hinge", class_weight="balanced", random_state=5, name="darknet"),
      ["--method", "svm", "--loss", "hinge", "--class-weight", "balanced", "--seed", "5"]),
@@ -141,12 +149,15 @@ def test_transfer(program, tmp_path):
     np.save(tmp_path / "guess.npy", guess[few])
     old = LogisticClassifier(name="few").fit(X[known], Y[known])
     old.save(tmp_path / "old.safetensors")
-    program("transfer", "--target", tmp_path / "few.npy", "--labels", tmp_path / "few.txt", "--source",
-            tmp_path / "old.safetensors", tmp_path / "guess.npy", "-o", tmp_path / "a.safetensors", "--quiet",
-            "--method", "rls")
-    model = GreedyTransferClassifier({"old": old, "guess": guess[few]}, method="rls", name="few").fit(X[few], Y[few])
-    model.save(tmp_path / "b.safetensors")
-    assert parts(tmp_path / "a.safetensors") == parts(tmp_path / "b.safetensors")
+    for words, parameters in ((["--method", "auto"], {}), (["--method", "rls"], {"method": "rls"}),
+                              (["--method", "greedytl", "--lambda", "0.5", "--k", "9", "--class-weight", "balanced"],
+                               {"method": "greedytl", "lam": 0.5, "k": 9, "class_weight": "balanced"})):
+        program("transfer", "--target", tmp_path / "few.npy", "--labels", tmp_path / "few.txt", "--source",
+                tmp_path / "old.safetensors", tmp_path / "guess.npy", "-o", tmp_path / "a.safetensors", "--quiet",
+                *words)
+        model = GreedyTransferClassifier({"old": old, "guess": guess[few]}, name="few", **parameters)
+        model.fit(X[few], Y[few]).save(tmp_path / "b.safetensors")
+        assert parts(tmp_path / "a.safetensors") == parts(tmp_path / "b.safetensors")
     with pytest.raises(tenon.ArgumentError, match="guess"):
         model.predict(X)
     assert (model.predict(X, sources={"guess": guess}) == Y).mean() > 0.5

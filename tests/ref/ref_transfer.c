@@ -272,11 +272,12 @@ ref_transfer ref_transfer_without(const ref_transfer *r, const size_t *part, siz
     for (size_t i = 0; i < r->m; ++i)
         if (part[i] != which) {
             memcpy(x + n * r->p, r->x + i * r->p, r->p * sizeof *x);
+            weights[n] = r->weights ? r->weights[i] : 1;
+            count[r->y[i] > 0] += weights[n];
             y[n++] = r->y[i];
-            count[r->y[i] > 0] += 1;
         }
     for (size_t i = 0; i < n; ++i)
-        weights[i] = balanced ? 1 / count[y[i] > 0] : 1;
+        weights[i] /= balanced ? count[y[i] > 0] : 1;
     return ref_transfer_from(n, r->p, x, y, weights);
 }
 

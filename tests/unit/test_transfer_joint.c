@@ -80,8 +80,9 @@ static void check_leave(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_meth
             double y = t->class_of[i] == k ? 1 : -1, off = y - want[k * t->rows + i];
             size_t n = members(t, NULL, t->class_of[i]);
             assert_near_at(k * t->rows + i, left.predicted[k * t->rows + i], want[k * t->rows + i], 1e-8);
+            double whole = t->balanced ? (double)t->rows / (double)t->classes / mass(t, NULL, t->class_of[i]) : 1;
             if (n > 1)
-                loss += off * off * (t->balanced ? (double)t->rows / (double)t->classes / (double)n : 1);
+                loss += off * off * whole * row_weight(t, i);
         }
     assert_near(left.loss[left.steps - 1], loss, 1e-7 * loss);
     for (size_t k = 0; k < t->classes; ++k) {
@@ -117,8 +118,9 @@ static void learn_means(const task *t, const bool *stay, const ref_real *scale, 
     for (size_t i = 0; i < t->rows; ++i)
         for (size_t j = 0, k = t->class_of[i]; stay[i] && j < COLS; ++j)
             if (scale[j] > 0) {
-                mean[k][j] += t->x[i * COLS + j] / scale[j] / (ref_real)members(t, stay, k);
-                centre[j] += t->x[i * COLS + j] / scale[j] / (ref_real)(members(t, stay, k) * present);
+                ref_real share = row_weight(t, i) / mass(t, stay, k);
+                mean[k][j] += t->x[i * COLS + j] / scale[j] * share;
+                centre[j] += t->x[i * COLS + j] / scale[j] * share / (ref_real)present;
             }
     for (size_t k = 0; k < t->classes; ++k)
         for (size_t c = 0; c < l[k].count; ++c)
@@ -222,8 +224,10 @@ static void class_means_are_made_again_without_the_rows(void **state)
     static const size_t shapes[][2] = {{9, 3}, {7, 4}, {13, 3}};
     tn_ctx *ctx = ctx_of(1);
     for (size_t shape = 0; shape < 3; ++shape)
-        for (int option = 0; option < 4; ++option) {
-            task t = task_of(ctx, shapes[shape][0], shapes[shape][1], option % 2, option / 2, 15 + shape);
+        for (int option = 0; option < 8; ++option) {
+            task t = task_of(ctx, shapes[shape][0], shapes[shape][1], option % 2, option / 2 % 2, 15 + shape);
+            if (option >= 4)
+                weigh_task(&t, shape);
             check_mixed(ctx, &t, 0.7, TNP_TRANSFER_RLS);
             check_mixed(ctx, &t, -1, TNP_TRANSFER_RLS);
             check_mixed(ctx, &t, -1, TNP_TRANSFER_NONE);
@@ -239,9 +243,11 @@ static void the_arg_max_is_asked_without_the_row(void **state)
     static const size_t shapes[][2] = {{9, 3}, {7, 4}, {13, 3}, {36, 4}};
     tn_ctx *ctx = ctx_of(1);
     for (size_t shape = 0; shape < 4; ++shape)
-        for (int option = 0; option < 4; ++option) {
-            bool lonely = option % 2, balanced = option / 2;
+        for (int option = 0; option < 8; ++option) {
+            bool lonely = option % 2, balanced = option / 2 % 2;
             task t = task_of(ctx, shapes[shape][0], shapes[shape][1], lonely, balanced, 5 + shape);
+            if (option >= 4)
+                weigh_task(&t, shape);
             check_leave(ctx, &t, 0.7, TNP_TRANSFER_RLS);
             if (t.rows <= 9) { /* 13 lambdas for every row that stays, of every row that leaves */
                 check_leave(ctx, &t, -1, TNP_TRANSFER_RLS);
@@ -311,8 +317,10 @@ static void all_classes_share_one_value(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
-    for (uint64_t seed = 0; seed < 6; ++seed) {
+    for (uint64_t seed = 0; seed < 12; ++seed) {
         task t = task_of(ctx, 12, 3, seed % 2, seed / 2 % 2, seed);
+        if (seed >= 6)
+            weigh_task(&t, seed);
         const tnp_joint joint = joint_of(&t);
         double weights[12], y[12];
         bool stay[12];
@@ -346,8 +354,10 @@ static void sources_count_for_what_left_out_rows_say(void **state)
     (void)state;
     static const size_t first[3] = {0, 0, FEATURES}, count[3] = {FEATURES, COLS, COLS - FEATURES};
     tn_ctx *ctx = ctx_of(1);
-    for (uint64_t seed = 0; seed < 6; ++seed) {
+    for (uint64_t seed = 0; seed < 12; ++seed) {
         task t = task_of(ctx, 12, 3 + seed % 2, seed % 2, seed / 2 % 2, seed);
+        if (seed >= 6)
+            weigh_task(&t, seed);
         const tnp_joint joint = joint_of(&t);
         const ref_real shares[3] = {0, 1.0L / (TARGETS + 1), 1};
         ref_real loss = 0, sum = 0, mean = 0, rows = seed % 2 ? 11 : 12;
@@ -421,7 +431,7 @@ static void errors_by_hand(void **state)
     static const double a[15] = {1, 0, 2, NAN, 9, /* */ 0, 0, 2, 0, 9, /* */ 0, 1, 0, 0, 0};
     static const double b[15] = {1, 1, 0, 0, 9, /* */ 0, 0, 2, NAN, 9, /* */ 0, 0, 0, 0, 0};
     assert_fine(ctx, tnp_transfer_columns_new(ctx, 5, 1, true, &columns));
-    const tnp_joint joint = {columns, 1, 3, class_of, false};
+    const tnp_joint joint = {columns, 1, 3, class_of, false, NULL};
     /* a: right, wrong (class 2), wrong (tie with class 0), right (its rivals are NaN and equal but later). */
     tnp_joint_score score = tnp_joint_score_of(&joint, counts, a);
     assert_near(score.error, 0.5, 0);

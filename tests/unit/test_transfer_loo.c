@@ -26,7 +26,8 @@ static void check(tn_ctx *ctx, const ref_transfer *r, bool wide, bool balanced, 
     ref_real *want = ref_alloc((most + 1) * r->m, sizeof *want);
     tnp_transfer_score *score = ref_alloc(most + 1, sizeof *score);
     tnp_transfer_columns *columns = columns_of(ctx, r, wide);
-    assert_fine(ctx, tnp_leave_greedy(ctx, &(tnp_leaving){columns, r->y, balanced}, lambda, delta, most, got, score));
+    assert_fine(ctx, tnp_leave_greedy(ctx, &(tnp_leaving){columns, r->y, balanced, r->weights}, lambda, delta, most,
+                                      got, score));
     deal(r, many, part);
     for (size_t which = 0; which < many; ++which)
         ref_transfer_greedy_without(r, part, which, balanced, lambda, delta, most, want);
@@ -57,7 +58,7 @@ static void everything_again_without_the_row(void **state)
         for (size_t shape = 0; shape < 4; ++shape)
             for (size_t l = 0; l < 3; ++l)
                 for (int kind = 0; kind < REF_COLUMN_KINDS; ++kind) {
-                    ref_transfer r = ref_transfer_of((ref_columns)kind, shapes[shape][0], shapes[shape][1], false,
+                    ref_transfer r = ref_transfer_of((ref_columns)kind, shapes[shape][0], shapes[shape][1], l == 2,
                                                      31 * seed + shape);
                     if (seed % 2)
                         ref_transfer_narrow(&r);
@@ -95,7 +96,7 @@ static void one_class_left(void **state)
         tnp_transfer_columns *columns = columns_of(ctx, &r, true);
         double got[3 * 4];
         tnp_transfer_score score[3];
-        assert_fine(ctx, tnp_leave_greedy(ctx, &(tnp_leaving){columns, r.y, false}, 1, 0, 2, got, score));
+        assert_fine(ctx, tnp_leave_greedy(ctx, &(tnp_leaving){columns, r.y, false, NULL}, 1, 0, 2, got, score));
         for (size_t s = 0; s < 3; ++s) {
             assert_true(got[s * m + 1] == -1 && (m > 2 || got[s * m] == 1));
             assert_true(score[s].error >= 0.5);
@@ -159,16 +160,17 @@ static void ridge_chooses_again_without_the_row(void **state)
     tn_ctx *ctx = ctx_of(1);
     for (size_t shape = 0; shape < 4; ++shape)
         for (int kind = 0; kind < REF_COLUMN_KINDS; ++kind)
-            for (int option = 0; option < 4; ++option) {
-                bool all = option % 2, balanced = option / 2;
+            for (int option = 0; option < (shape < 3 ? 8 : 4); ++option) {
+                bool all = option % 2, balanced = option / 2 % 2;
                 size_t m = shapes[shape][0], many = tnp_min(m, 32);
-                ref_transfer r = ref_transfer_of((ref_columns)kind, m, shapes[shape][1], false, shape);
+                ref_transfer r = ref_transfer_of((ref_columns)kind, m, shapes[shape][1], option >= 4, shape);
                 size_t *part = ref_alloc(m, sizeof *part), count = all ? r.p : shapes[shape][2];
                 double *got = ref_alloc(m, sizeof *got), *want = ref_alloc(m, sizeof *want);
                 tnp_transfer_columns *columns = columns_of(ctx, &r, true);
                 tnp_transfer_score score;
-                assert_fine(ctx, tnp_leave_ridge(ctx, &(tnp_leaving){columns, r.y, balanced}, shapes[shape][2],
-                                                 all ? TNP_TRANSFER_RLS : TNP_TRANSFER_NONE, got, &score));
+                assert_fine(ctx,
+                            tnp_leave_ridge(ctx, &(tnp_leaving){columns, r.y, balanced, r.weights}, shapes[shape][2],
+                                            all ? TNP_TRANSFER_RLS : TNP_TRANSFER_NONE, got, &score));
                 deal(&r, many, part);
                 for (size_t which = 0; which < many; ++which)
                     ridge_without(&r, part, which, balanced, count, want);
@@ -199,7 +201,7 @@ static void noise_cannot_be_told(void **state)
         tnp_transfer_columns *columns = columns_of(ctx, &r, true);
         double got[11 * 20];
         tnp_transfer_score score[11];
-        assert_fine(ctx, tnp_leave_greedy(ctx, &(tnp_leaving){columns, r.y, true}, 1, 0, 10, got, score));
+        assert_fine(ctx, tnp_leave_greedy(ctx, &(tnp_leaving){columns, r.y, true, NULL}, 1, 0, 10, got, score));
         error += score[10].error / 40;
         tnp_transfer_columns_free(columns);
         ref_transfer_free(&r);
@@ -227,7 +229,7 @@ static void failing_allocations(void **state)
     size_t blocks = tnp_live_blocks(ctx), k = 1;
     for (tn_status st = TN_ERR_MEMORY; st != TN_OK; ++k) {
         tnp_fail_allocation(ctx, k);
-        st = tnp_leave_greedy(ctx, &(tnp_leaving){columns, r.y, false}, 1, 0, 2, got, score);
+        st = tnp_leave_greedy(ctx, &(tnp_leaving){columns, r.y, false, NULL}, 1, 0, 2, got, score);
         tnp_fail_allocation(ctx, 0);
         assert_true(st == TN_OK || st == TN_ERR_MEMORY);
         assert_int_equal(tnp_live_blocks(ctx), blocks);

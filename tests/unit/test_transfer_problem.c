@@ -275,6 +275,11 @@ static void scores_by_hand(void **state)
     tnp_transfer_balance(5, y, fewer);
     for (size_t i = 0; i < 5; ++i)
         assert_near_at(i, weights[i], i < 3 ? 5.0 / 6 : 5.0 / 4, 1e-15);
+    double uneven[5] = {1, 2, 0, 4, 2}; /* 3 and 6 of 9 */
+    const double even[5] = {1.5, 3, 0, 3, 1.5};
+    tnp_transfer_balance(5, y, uneven);
+    for (size_t i = 0; i < 5; ++i)
+        assert_near_at(i, uneven[i], even[i], 1e-15);
     assert_true(fewer[0] == 0 && fewer[4] == 0 && fewer[1] == 0.75 && fewer[2] == 0.75 && fewer[3] == 1.5);
 }
 

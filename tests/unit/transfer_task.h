@@ -19,6 +19,7 @@ typedef struct task {
     double *x;
     tnp_transfer_columns *columns;
     bool balanced;
+    double *row_weight; /* (rows), or NULL: all alike */
 } task;
 
 static inline task task_of(tn_ctx *ctx, size_t rows, size_t classes, bool lonely, bool balanced, uint64_t seed)
@@ -45,7 +46,19 @@ static inline task task_of(tn_ctx *ctx, size_t rows, size_t classes, bool lonely
 
 static inline tnp_joint joint_of(const task *t)
 {
-    return (tnp_joint){t->columns, FEATURES, t->classes, t->class_of, t->balanced};
+    return (tnp_joint){t->columns, FEATURES, t->classes, t->class_of, t->balanced, t->row_weight};
+}
+
+/* Gives the rows weights from 0.3 to 3 times one another, 1 on average. */
+static inline void weigh_task(task *t, uint64_t seed)
+{
+    ref_rng rng = ref_rng_of(seed + 100);
+    double sum = 0;
+    t->row_weight = ref_alloc(t->rows, sizeof *t->row_weight);
+    for (size_t i = 0; i < t->rows; ++i)
+        sum += t->row_weight[i] = exp(fmax(fmin(ref_normal(&rng), 1), -1));
+    for (size_t i = 0; i < t->rows; ++i)
+        t->row_weight[i] *= (double)t->rows / sum;
 }
 
 static inline void task_free(task *t)
@@ -53,6 +66,7 @@ static inline void task_free(task *t)
     tnp_transfer_columns_free(t->columns);
     free(t->class_of);
     free(t->x);
+    free(t->row_weight);
 }
 
 static inline size_t members(const task *t, const bool *stay, size_t k)
@@ -61,6 +75,20 @@ static inline size_t members(const task *t, const bool *stay, size_t k)
     for (size_t i = 0; i < t->rows; ++i)
         n += (!stay || stay[i]) && t->class_of[i] == k;
     return n;
+}
+
+static inline double row_weight(const task *t, size_t i)
+{
+    return t->row_weight ? t->row_weight[i] : 1;
+}
+
+/* Weight of the rows of class k. */
+static inline double mass(const task *t, const bool *stay, size_t k)
+{
+    double sum = 0;
+    for (size_t i = 0; i < t->rows; ++i)
+        sum += (!stay || stay[i]) && t->class_of[i] == k ? row_weight(t, i) : 0;
+    return sum;
 }
 
 /* The problem of class k on the rows that stay, whose classes keep their weight. */
@@ -75,7 +103,7 @@ static inline ref_transfer literal(const task *t, const bool *stay, size_t k)
             continue;
         memcpy(x + n * COLS, t->x + i * COLS, COLS * sizeof *x);
         y[n] = c == k ? 1 : -1;
-        weights[n++] = (t->balanced ? 1 : (double)members(t, NULL, c)) / (double)members(t, stay, c);
+        weights[n++] = row_weight(t, i) * (t->balanced ? 1 : mass(t, NULL, c)) / mass(t, stay, c);
     }
     ref_transfer r = ref_transfer_from(n, COLS, x, y, weights);
     ref_transfer_group(&r, GROUPS, TARGETS, ends, t->columns->share);
@@ -92,7 +120,7 @@ static inline ref_real trace(const ref_transfer *r, size_t first, size_t count)
     return sum;
 }
 
-/* share (r->m): that of row i, number n of r, in equal parts to the others of its class. */
+/* share (r->m): that of row i, number n of r, to the others of its class in the proportions of their weights. */
 static inline void pass_on(const task *t, const bool *stay, const ref_transfer *r, size_t i, size_t n, ref_real *share)
 {
     for (size_t k = 0, at = 0; k < t->rows; ++k) {
@@ -101,7 +129,7 @@ static inline void pass_on(const task *t, const bool *stay, const ref_transfer *
         bool same = t->class_of[k] == t->class_of[i];
         share[at] = r->share[at];
         if (same)
-            share[at] += r->share[n] / (ref_real)(members(t, stay, t->class_of[i]) - 1);
+            share[at] += r->share[n] * row_weight(t, k) / (mass(t, stay, t->class_of[i]) - row_weight(t, i));
         if (at == n)
             share[at] = 0;
         ++at;

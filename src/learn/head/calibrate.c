@@ -26,19 +26,21 @@ typedef struct sums {
 /* The largest of the scores that take part, class `besides` left out. */
 static double largest(const float *s, size_t k, size_t besides)
 {
-    double most = -INFINITY;
+    float most = -INFINITY;
     for (size_t c = 0; c < k; ++c)
-        most = c == besides ? most : fmax(most, (double)s[c]); /* fmax passes over NaN */
-    return most;
+        most = c != besides && s[c] > most ? s[c] : most; /* NaN is not larger */
+    return (double)most;
 }
 
-static void add_softmax(const float *s, size_t k, size_t y, double t, double w, sums *out)
+/* most: the largest of s. Classes of less than exp(-40) of its probability are below the rounding of any sum here. */
+static void add_softmax(const float *s, size_t k, size_t y, double most, double t, double w, sums *out)
 {
-    double most = largest(s, k, k), total = 0, mean = 0, square = 0;
+    double total = 0, mean = 0, square = 0, least = -40 / t;
     for (size_t c = 0; c < k; ++c) {
-        double d = (double)s[c] - most, p = exp(t * d);
-        if (isnan(d))
+        double d = (double)s[c] - most;
+        if (!(d > least)) /* NaN neither */
             continue;
+        double p = exp(t * d);
         total += p;
         mean += p * d;
         square += p * d * d;
@@ -68,7 +70,8 @@ typedef struct calibration {
     size_t count;
     const double *weight;
     const float *scores;
-    double wrong; /* margin of the decision that is added; 0: none */
+    const double *most; /* count: the largest score of each row, multi-class; NULL: not known */
+    double wrong;       /* margin of the decision that is added; 0: none */
     double wrong_weight;
 } calibration;
 
@@ -92,7 +95,8 @@ static double margin(const calibration *c, size_t i, size_t j)
     return tnp_target(c->y, row_of(c, i), j) > 0.5 ? m : -m;
 }
 
-/* Whether score j of row i is a decision that counts: of a multi-class row there is one, about its own class. */
+/* Whether score j of row i is a decision that counts: of a multi-class row there is one, about its own class, if another
+ * takes part. */
 static bool decides(const calibration *c, size_t i, size_t j)
 {
     size_t row = row_of(c, i);
@@ -100,19 +104,34 @@ static bool decides(const calibration *c, size_t i, size_t j)
     return own && weight_of(c, i) > 0 && isfinite(margin(c, i, j));
 }
 
+/* The largest score of row i where the row has a decision, else NaN. */
+static double most_of(const calibration *c, size_t i)
+{
+    size_t k = c->y->classes, own = c->y->cls[c->y->first[row_of(c, i)]];
+    return decides(c, i, own) ? largest(c->scores + i * k, k, k) : (double)NAN;
+}
+
+static size_t add_class(const calibration *c, size_t i, double t, sums *out)
+{
+    size_t k = c->y->classes, own = c->y->cls[c->y->first[row_of(c, i)]];
+    double most = c->most ? c->most[i] : most_of(c, i);
+    if (isnan(most))
+        return 0;
+    add_softmax(c->scores + i * k, k, own, most, t, weight_of(c, i), out);
+    return 1;
+}
+
 /* Adds the decisions of row i; how many there are. */
 static size_t add_row(const calibration *c, size_t i, double t, sums *out)
 {
     size_t k = c->y->classes, n = 0;
-    for (size_t j = 0; j < k; ++j) {
-        if (!decides(c, i, j))
-            continue;
-        ++n;
-        if (c->task == TN_TASK_MULTICLASS)
-            add_softmax(c->scores + i * k, k, j, t, weight_of(c, i), out);
-        else
+    if (c->task == TN_TASK_MULTICLASS)
+        return add_class(c, i, t, out);
+    for (size_t j = 0; j < k; ++j)
+        if (decides(c, i, j)) {
             add_logistic(margin(c, i, j), t, weight_of(c, i), out);
-    }
+            ++n;
+        }
     return n;
 }
 
@@ -190,8 +209,8 @@ static double minimise(const calibration *c, double scale)
 tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, double threshold, const size_t *rows,
                               size_t count, const double *weight, const float *scores, double *temperature)
 {
-    calibration c = {y, task, threshold, rows, count, weight, scores, 0, 0};
-    double scale = spread(&c), mean, typical;
+    calibration c = {y, task, threshold, rows, count, weight, scores, NULL, 0, 0};
+    double scale = spread(&c), mean, typical, *most = NULL;
     bool right;
     if (task == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG, "calibration: a regression has no probabilities");
@@ -207,14 +226,20 @@ tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, d
         c.wrong = mean;
         c.wrong_weight = typical;
     }
-    *temperature = 1 / minimise(&c, scale);
-    return TN_OK;
+    tn_status st = task == TN_TASK_MULTICLASS ? tnp_alloc_raw(ctx, count, sizeof *most, &most) : TN_OK;
+    for (size_t i = 0; most && i < count; ++i)
+        most[i] = most_of(&c, i);
+    c.most = most;
+    if (st == TN_OK)
+        *temperature = 1 / minimise(&c, scale);
+    tnp_free(most);
+    return st;
 }
 
 void tnp_temperature_losses(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,
                             const float *scores, double temperature, double *loss)
 {
-    calibration c = {y, task, threshold, rows, count, NULL, scores, 0, 0};
+    calibration c = {y, task, threshold, rows, count, NULL, scores, NULL, 0, 0};
     for (size_t i = 0; i < count; ++i) {
         sums row = {0, 0, 0};
         size_t n = add_row(&c, i, 1 / temperature, &row);
@@ -225,7 +250,7 @@ void tnp_temperature_losses(const tnp_targets *y, tn_task task, double threshold
 double tnp_log_loss(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,
                     const double *weight, const float *scores, double temperature)
 {
-    const calibration c = {y, task, threshold, rows, count, weight, scores, 0, 0};
+    const calibration c = {y, task, threshold, rows, count, weight, scores, NULL, 0, 0};
     double mean, typical;
     bool right;
     size_t n = survey(&c, &mean, &typical, &right);

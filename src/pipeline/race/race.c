@@ -17,7 +17,11 @@
  *
  * with those that do trail but lower the log loss of the mean. That is a linear head again, and it is the head unless one
  * alone is better by more than BEHIND standard errors. The quality is accuracy: log loss, which was the other choice,
- * finds as good a head where there are many rows, and a worse one where there are few. */
+ * finds as good a head where there are many rows, and a worse one where there are few.
+ *
+ * One row per class judges nobody. The evidence has the nearest class mean then, and a class whose row lies far from the
+ * others is nearest too seldom; svm gives every class the same margin: in 40 draws of 10 pairs of set and network 2.9
+ * points more on average, where the best of ten heads by test has 3.6. */
 #include "pipeline/race/race.h"
 #include "base/text.h"
 #include "learn/head/folds.h"
@@ -40,10 +44,13 @@ static double ridge_work(const tnp_course *course, size_t rows)
     return n * d * least + 4 * least * least * least / 3;
 }
 
-/* Passes over the rows that a training is worth, about. */
+/* Passes over the rows that a training is worth, about. Where classes are few, reading the rows is most of a pass, and
+ * takes as long as the products with some dozens of classes. */
 static double passes_work(const tnp_course *course, size_t rows, double passes)
 {
-    return 4 * passes * (double)rows * (double)course->dim * (double)course->task->y.classes;
+    enum { READING = 64 };
+    double classes = (double)tnp_max(course->task->y.classes, READING);
+    return 4 * passes * (double)rows * (double)course->dim * classes;
 }
 
 static double online_work(const tnp_course *course, size_t rows)
@@ -105,7 +112,7 @@ static const tnp_contender challengers[] = {
     {"logistic", TNP_METHOD_LOGISTIC, CLASSES | LABELS, true, 0, tnp_hold_out_logistic, logistic_work, settle_cost},
     {"svm", TNP_METHOD_SVM, CLASSES | LABELS, true, 0, tnp_hold_out_svm, svm_work, settle_cost},
 };
-enum { CHALLENGERS = sizeof challengers / sizeof *challengers };
+enum { CHALLENGERS = sizeof challengers / sizeof *challengers, SVM = CHALLENGERS - 1 };
 
 static const tnp_contender blend = {.word = "blend", .method = TNP_METHOD_AUTO};
 
@@ -125,14 +132,18 @@ tn_status tnp_name_entry(tn_ctx *ctx, const tnp_race *race, size_t entry, char *
     return tnp_text_take(&text, out);
 }
 
-/* Whether somebody has a use for the task and the numbers, is worth his time and did not lose before. */
-static bool may_race(const tnp_race *race, const tnp_contender *who)
+/* Whether somebody has a use for the task and the numbers, is worth the time and did not lose before. */
+static bool may_race(tnp_race *race, const tnp_contender *who)
 {
     size_t rows = race->course->chosen->selection->task->y.rows;
     if (who == &tnp_incumbent)
         return true;
-    if (!(who->tasks & 1u << race->course->task->kind) || who->work(race->course, rows) > race->most_work)
+    if (!(who->tasks & 1u << race->course->task->kind))
         return false;
+    if (who->work(race->course, rows) > race->most_work) {
+        race->too_long = true;
+        return false;
+    }
     for (size_t i = 0; race->like && i < race->like->count; ++i)
         if (race->like->entries[i].who == who && race->like->entries[i].note)
             return false;
@@ -408,6 +419,21 @@ void tnp_race_decide(tnp_race *race)
     double lead, se;
     tnp_lead(&race->entries[first], &race->entries[usual], race->units, &lead, &se);
     race->best = lead > BEHIND * se || race->entries[usual].note ? first : usual;
+}
+
+tn_status tnp_race_unjudged(tn_ctx *ctx, tnp_race *race)
+{
+    tn_status st = TN_OK;
+    const tnp_contender *svm = &challengers[SVM];
+    tnp_entry *e = NULL;
+    if (race->course->task->kind != TN_TASK_MULTICLASS || !may_race(race, svm))
+        return TN_OK;
+    TN_TRY(enter(ctx, race, &tnp_incumbent, &e));
+    TN_TRY(enter(ctx, race, svm, &e));
+    TN_TRY(tnp_unjudged_svm(ctx, race->course, &e->value));
+    race->best = race->count - 1;
+done:
+    return st;
 }
 
 tn_status tnp_race_run(tn_ctx *ctx, tnp_race *race)

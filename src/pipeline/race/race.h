@@ -18,13 +18,16 @@ typedef struct tnp_course {
     tnp_task *sampled;  /* the task where it is a sample, else NULL */
     tn_feed *own;       /* storage of feeds */
     size_t epochs;      /* passes of the online learners */
+    struct {
+        const uint32_t *fold; /* of the round that it was found in; NULL: not yet */
+        double lambda;        /* one for all classes, the best of a grid */
+        float *scores;        /* (rows, classes) by models without the row */
+    } ridge; /* found on the way by whichever ridge is judged first: both have the same tridiagonal forms */
 } tnp_course;
 
 /* A race over the chosen set on at most about `most` rows. Everything of c is borrowed while it lives. Owned by the
  * caller, free with tnp_course_free. */
 tn_status tnp_course_new(tn_ctx *ctx, const tnp_chosen *c, size_t most, tnp_course **out);
-/* The same rows with another set. `from` must live as long. */
-tn_status tnp_course_like(tn_ctx *ctx, const tnp_course *from, const tnp_chosen *c, tnp_course **out);
 void tnp_course_free(tnp_course *course);
 
 /* Folds as of learn/head/folds.h: a row in none of them always trains and is never judged. */
@@ -75,6 +78,8 @@ tn_status tnp_hold_out_ridge(tn_ctx *ctx, tnp_course *course, const tnp_round *r
 tn_status tnp_hold_out_svm(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
 tn_status tnp_hold_out_logistic(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
 tn_status tnp_hold_out_online(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
+/* C for a head by svm that nothing can judge. */
+tn_status tnp_unjudged_svm(tn_ctx *ctx, tnp_course *course, double *cost);
 /* The design of a course, made when it is first asked for. */
 tn_status tnp_course_design(tn_ctx *ctx, tnp_course *course, size_t reserve);
 /* Copies the scores of the rows in these folds. */
@@ -96,6 +101,7 @@ typedef struct tnp_race {
     const struct tnp_race *like;               /* whoever left that race stays out of this one; or NULL */
     bool cancelled;                            /* by the user */
     bool ridge_only;                           /* others cannot hold these numbers */
+    bool too_long;                             /* somebody's head would take more than most_work */
 } tnp_race;
 
 /* Rows and folds for a race over the chosen set; folds is 0 where no row can be judged. Destroy is legal after failure. */
@@ -104,6 +110,8 @@ void tnp_race_destroy(tnp_race *race);
 /* Runs every contender that has a use for the task, until no other can win; ends early, with a note, where the deadline
  * has passed or the call was cancelled, but for the first contender. */
 tn_status tnp_race_run(tn_ctx *ctx, tnp_race *race);
+/* The winner of a race without a row to judge by: nobody runs. */
+tn_status tnp_race_unjudged(tn_ctx *ctx, tnp_race *race);
 bool tnp_is_blend(const tnp_race *race, size_t entry);
 /* Its steps. Whoever trails the leader by more than chance allows gets a note; the winner, best, is the blend, or without
  * one the incumbent, unless another is better by more than chance allows. */
@@ -116,8 +124,10 @@ tn_status tnp_name_entry(tn_ctx *ctx, const tnp_race *race, size_t entry, char *
 
 /* ---- race_judge.c ---- */
 
-/* Fills unit, mean, se, judged and log_loss of an entry from its scores. */
+/* Fills unit, mean, se and judged of an entry from its scores; the first also log_loss and temperature, which take as many
+ * passes over the scores as all the rest of a small race. */
 tn_status tnp_judge_entry(tn_ctx *ctx, const tnp_task *task, const tnp_round *round, tnp_entry *entry);
+tn_status tnp_judge_units(tn_ctx *ctx, const tnp_task *task, const tnp_round *round, tnp_entry *entry);
 size_t tnp_round_units(const tnp_task *task, const tnp_round *round);
 /* How much better a is than b on the units that both have, and the standard error of that: infinite where they have none
  * in common. */

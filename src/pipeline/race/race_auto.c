@@ -161,9 +161,12 @@ static tn_status tell_race(tn_ctx *ctx, const tnp_set_race *s, tn_fit_info *info
     tnp_chosen c = s->chosen;
     c.info = info;
     info->tried_metric = tnp_metric_name(c.selection->task->kind);
-    if (s->race.count == 0 && !info->tried_note)
-        info->tried_note = "no row can be held out to judge by: the head is that of the evidence";
-    for (size_t i = 0; i < s->race.count; ++i)
+    if (s->race.folds == 0 && !info->tried_note)
+        info->tried_note = s->race.best > 0 ? "no row can be held out to judge by: the head is svm's at a small C"
+                                            : "no row can be held out to judge by: the head is that of the evidence";
+    if (s->race.too_long && !info->tried_note)
+        info->tried_note = "with so many rows logistic or svm would take longer than all of this: name one to have it";
+    for (size_t i = 0; s->race.folds > 0 && i < s->race.count; ++i)
         TN_TRY(tell_entry(ctx, &c, &s->race, i, chosen && i == s->race.best));
 done:
     return st;

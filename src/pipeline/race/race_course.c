@@ -87,28 +87,13 @@ done:
     return st;
 }
 
-tn_status tnp_course_like(tn_ctx *ctx, const tnp_course *from, const tnp_chosen *c, tnp_course **out)
-{
-    tn_status st = TN_OK;
-    tnp_course *course = NULL;
-    TN_TRY(tnp_alloc(ctx, 1, sizeof *course, &course));
-    course->chosen = c;
-    course->task = from->task;
-    TN_TRY(take_feeds(ctx, c->feeds, c->count, course));
-    TN_TRY(tnp_row_weights(ctx, course->task, &c->options->learn, &course->row_weight));
-    *out = course;
-    course = NULL;
-done:
-    tnp_course_free(course);
-    return st;
-}
-
 void tnp_course_free(tnp_course *course)
 {
     if (!course)
         return;
     tnp_design_free(course->design);
     tnp_free(course->row_weight);
+    tnp_free(course->ridge.scores);
     tnp_free(course->feeds);
     tnp_free(course->own);
     tnp_task_free(course->sampled);

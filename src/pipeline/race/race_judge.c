@@ -79,31 +79,48 @@ static double loss_of(const float *s, size_t k, size_t y, double t)
     return log(sum) - ((double)s[y] - most) / t;
 }
 
-static tn_status judge_classes(tn_ctx *ctx, const tnp_task *task, const tnp_round *round, tnp_entry *e)
+/* The scores, without those of classes that were not in training. The caller's, free with tnp_free. */
+static tn_status known_scores(tn_ctx *ctx, const tnp_task *task, const tnp_round *round, const tnp_entry *e,
+                              float **out)
 {
     tn_status st = TN_OK;
-    const tnp_targets *y = &task->y;
+    size_t size = task->y.rows * task->y.classes;
+    float *known = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, size, sizeof *known, &known));
+    memcpy(known, e->scores, size * sizeof *known);
+    TN_TRY(tnp_folds_hide(ctx, &task->y, round->fold, round->folds, known));
+    *out = known;
+    known = NULL;
+done:
+    tnp_free(known);
+    return st;
+}
+
+static void judge_rows(const tnp_targets *y, const float *known, tnp_entry *e)
+{
     size_t k = y->classes;
-    float *known = NULL; /* the scores, without those of classes that were not in training */
-    TN_TRY(tnp_alloc_raw(ctx, y->rows * k, sizeof *known, &known));
-    memcpy(known, e->scores, y->rows * k * sizeof *known);
-    TN_TRY(tnp_folds_hide(ctx, y, round->fold, round->folds, known));
-    TN_TRY(tnp_temperature_fit(ctx, y, task->kind, 0, NULL, y->rows, NULL, known, &e->temperature));
-    e->log_loss = 0;
     e->judged = 0;
     for (size_t i = 0; i < y->rows; ++i) {
         size_t own = y->cls[y->first[i]];
         const float *s = known + i * k;
-        e->unit[i] = (double)NAN;
-        if (isnan(s[own]))
-            continue;
-        e->unit[i] = largest(s, k) == own;
-        e->log_loss += loss_of(s, k, own, e->temperature);
-        ++e->judged;
+        bool judged = !isnan(s[own]);
+        e->unit[i] = judged ? largest(s, k) == own : (double)NAN;
+        e->judged += judged;
     }
-    e->log_loss = e->judged > 0 ? e->log_loss / (double)e->judged : (double)NAN;
-done:
-    tnp_free(known);
+}
+
+/* Temperature and log loss of the rows that were judged. */
+static tn_status measure_loss(tn_ctx *ctx, const tnp_task *task, const float *known, tnp_entry *e)
+{
+    const tnp_targets *y = &task->y;
+    size_t k = y->classes;
+    tn_status st = tnp_temperature_fit(ctx, y, task->kind, 0, NULL, y->rows, NULL, known, &e->temperature);
+    e->log_loss = e->judged > 0 ? 0 : (double)NAN;
+    for (size_t i = 0; st == TN_OK && i < y->rows; ++i) {
+        size_t own = y->cls[y->first[i]];
+        if (!isnan(known[i * k + own]))
+            e->log_loss += loss_of(known + i * k, k, own, e->temperature) / (double)e->judged;
+    }
     return st;
 }
 
@@ -117,12 +134,6 @@ static tn_status judge_folds(tn_ctx *ctx, const tnp_task *task, const tnp_round 
     TN_TRY(tnp_alloc(ctx, n, sizeof *rows, &rows));
     TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *part, &part));
     e->judged = 0;
-    e->log_loss = (double)NAN;
-    if (task->kind == TN_TASK_MULTILABEL) {
-        memcpy(part, e->scores, n * k * sizeof *part);
-        TN_TRY(tnp_folds_hide(ctx, &task->y, round->fold, round->folds, part));
-        TN_TRY(tnp_temperature_fit(ctx, &task->y, task->kind, e->who->threshold, NULL, n, NULL, part, &e->temperature));
-    }
     for (size_t f = 0; f < round->folds; ++f) {
         size_t count = 0;
         for (size_t i = 0; i < n; ++i)
@@ -142,13 +153,36 @@ done:
     return st;
 }
 
+static tn_status judge(tn_ctx *ctx, const tnp_task *task, const tnp_round *round, bool loss, tnp_entry *e)
+{
+    tn_status st = TN_OK;
+    float *known = NULL;
+    if (task->kind != TN_TASK_REGRESSION)
+        TN_TRY(known_scores(ctx, task, round, e, &known));
+    e->log_loss = (double)NAN;
+    if (task->kind == TN_TASK_MULTICLASS)
+        judge_rows(&task->y, known, e);
+    else
+        TN_TRY(judge_folds(ctx, task, round, e));
+    if (loss && task->kind == TN_TASK_MULTICLASS)
+        TN_TRY(measure_loss(ctx, task, known, e));
+    if (loss && task->kind == TN_TASK_MULTILABEL)
+        TN_TRY(tnp_temperature_fit(ctx, &task->y, task->kind, e->who->threshold, NULL, task->y.rows, NULL, known,
+                                   &e->temperature));
+    summarise(e, tnp_round_units(task, round));
+done:
+    tnp_free(known);
+    return st;
+}
+
 tn_status tnp_judge_entry(tn_ctx *ctx, const tnp_task *task, const tnp_round *round, tnp_entry *e)
 {
-    tn_status st =
-        task->kind == TN_TASK_MULTICLASS ? judge_classes(ctx, task, round, e) : judge_folds(ctx, task, round, e);
-    if (st == TN_OK)
-        summarise(e, tnp_round_units(task, round));
-    return st;
+    return judge(ctx, task, round, true, e);
+}
+
+tn_status tnp_judge_units(tn_ctx *ctx, const tnp_task *task, const tnp_round *round, tnp_entry *e)
+{
+    return judge(ctx, task, round, false, e);
 }
 
 /* ---- temperature ---- */
@@ -196,9 +230,7 @@ tn_status tnp_choose_temperature(tn_ctx *ctx, const tnp_task *task, const tnp_ro
     *temperature = e->temperature;
     if (must || !(e->temperature > 0))
         return TN_OK;
-    TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *known, &known));
-    memcpy(known, e->scores, n * k * sizeof *known);
-    TN_TRY(tnp_folds_hide(ctx, &task->y, round->fold, round->folds, known));
+    TN_TRY(known_scores(ctx, task, round, e, &known));
     for (size_t h = 0; h < 2; ++h) {
         TN_TRY(tnp_alloc(ctx, n, sizeof *rows[h], &rows[h]));
         TN_TRY(tnp_alloc_raw(ctx, n * k, sizeof *part[h], &part[h]));

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Support vector machines and logistic regression in a race. The search for C begins at the value that suits most
- * features (of rows of length 1: 10 for logistic, 1 for svm; C goes with 1 over the mean squared length) and climbs from
- * there by half powers of ten while the quality rises, upwards first. It keeps the usual value unless the best is better
- * by more than a standard error of the difference, row by row: with few rows a cross-validation that takes the largest
- * figure loses more by chance than the usual value loses by being usual (docs/results/heads.md).
+ * features (about 10 for logistic and 1 for svm on rows of length 1, whose mean squared distance from their mean is about
+ * 0.55; C goes with 1 over that) and climbs from there by half powers of ten while the quality rises, upwards first. It
+ * keeps the usual value unless the best is better by more than a standard error of the difference, row by row: with few
+ * rows a cross-validation that takes the largest figure loses more by chance than the usual value loses by being usual
+ * (docs/results/heads.md).
  *
  * A hundredth of the objective is as near as the search needs: it moves fewer decisions than one fold instead of another
  * does. The head itself is trained to the gap that was asked for. */
@@ -14,7 +15,8 @@
 #include <string.h>
 
 static const double GAP = 1e-2;
-static const double USUAL_SVM = 1, USUAL_LOGISTIC = 10;
+static const double USUAL_SVM = 0.55, USUAL_LOGISTIC = 5.5;
+static const double UNJUDGED_SVM = 0.17; /* with one row per class, see race.c */
 
 tn_status tnp_course_design(tn_ctx *ctx, tnp_course *course, size_t reserve)
 {
@@ -59,21 +61,34 @@ typedef struct climb {
     tnp_entry usual, best, now; /* value, scores and units of three C at most */
 } climb;
 
-/* The usual C for these rows, by the mean squared length of some of them. */
-static tn_status usual_cost(tn_ctx *ctx, climb *c)
+/* C over the mean squared distance of some of the rows from their mean: what rows have in common is no margin. */
+static tn_status scale_cost(tn_ctx *ctx, const tnp_rows *rows, double cost, double *out)
 {
     enum { SOME = 512 };
-    const tnp_rows *rows = &c->linear.rows;
     const float *x = NULL;
     float *kept = NULL;
     size_t stride = tnp_max(1, rows->rows / SOME), count = (rows->rows + stride - 1) / stride, ld = 0;
     double square = 0;
     tn_status st = rows->ops->sample(ctx, rows->self, stride, &x, &ld, &kept);
-    for (size_t i = 0; st == TN_OK && i < count; ++i)
-        square += tnp_dot(x + i * ld, x + i * ld, rows->dim) / (double)count;
+    for (size_t j = 0; st == TN_OK && j < rows->dim; ++j) {
+        double mean = 0;
+        for (size_t i = 0; i < count; ++i)
+            mean += (double)x[i * ld + j] / (double)count;
+        for (size_t i = 0; i < count; ++i)
+            square += ((double)x[i * ld + j] - mean) * ((double)x[i * ld + j] - mean) / (double)count;
+    }
     tnp_free(kept);
-    c->usual.value = (c->linear.logistic ? USUAL_LOGISTIC : USUAL_SVM) / (square > 0 ? square : 1);
+    *out = cost / (square > 0 ? square : 1);
     return st;
+}
+
+tn_status tnp_unjudged_svm(tn_ctx *ctx, tnp_course *course, double *cost)
+{
+    tn_status st = tnp_course_design(ctx, course, 0);
+    if (st != TN_OK)
+        return st;
+    tnp_rows rows = tnp_design_rows(course->design);
+    return scale_cost(ctx, &rows, UNJUDGED_SVM, cost);
 }
 
 static tn_status entry_new(tn_ctx *ctx, const climb *c, tnp_entry *e)
@@ -96,19 +111,23 @@ static tn_status train_at(tn_ctx *ctx, climb *c, double cost, tnp_entry *e)
     e->value = cost;
     TN_TRY(tnp_linear_train(ctx, &c->linear, cost, c->w, &training));
     TN_TRY(tnp_linear_held_out(ctx, &c->linear, c->w, e->scores));
-    TN_TRY(tnp_judge_entry(ctx, c->course->task, c->round, e));
+    TN_TRY(tnp_judge_units(ctx, c->course->task, c->round, e));
 done:
     return st;
 }
 
-/* From the best so far by this factor, for as long as that gains something. */
+/* From the best so far by this factor, for as long as that gains more than half a standard error: six steps would else be
+ * taken for a row or two each, the last of them the longest. */
 static tn_status walk(tn_ctx *ctx, climb *c, double factor)
 {
     enum { MOST = 6 };
     tn_status st = TN_OK;
+    size_t units = tnp_round_units(c->course->task, c->round);
     for (int i = 0; i < MOST; ++i) {
+        double lead, se;
         TN_TRY(train_at(ctx, c, c->best.value * factor, &c->now));
-        if (!(c->now.mean > c->best.mean))
+        tnp_lead(&c->now, &c->best, units, &lead, &se);
+        if (!(lead > se / 2))
             break;
         tnp_entry was = c->best;
         c->best = c->now;
@@ -139,7 +158,7 @@ static tn_status search_cost(tn_ctx *ctx, climb *c, tnp_entry *found)
     TN_TRY(entry_new(ctx, c, &c->now));
     TN_TRY(tnp_alloc(ctx, y->rows * columns, sizeof *c->alpha, &c->alpha));
     c->linear.alpha = c->alpha;
-    TN_TRY(usual_cost(ctx, c));
+    TN_TRY(scale_cost(ctx, &c->linear.rows, c->linear.logistic ? USUAL_LOGISTIC : USUAL_SVM, &c->usual.value));
     TN_TRY(train_at(ctx, c, c->usual.value, &c->usual));
     copy_entry(c, &c->usual, &c->best);
     TN_TRY(walk(ctx, c, step));

@@ -21,8 +21,7 @@ static tn_status race_one(tn_ctx *ctx, tnp_set_race *s, const tnp_race *like)
     if (s->chosen.options->budget > 0)
         tnp_set_deadline(ctx, s->chosen.begin + RACE * s->chosen.options->budget);
     s->race.like = like;
-    if (s->race.folds > 0)
-        TN_TRY(tnp_race_run(ctx, &s->race));
+    TN_TRY(s->race.folds > 0 ? tnp_race_run(ctx, &s->race) : tnp_race_unjudged(ctx, &s->race));
 done:
     return st;
 }
@@ -74,7 +73,7 @@ static bool has_rivals(const tnp_chosen *c, const tnp_race *race)
 {
     int how = c->options->select;
     bool searched = how == TNP_SEARCH_GREEDY || how == TNP_SEARCH_FORWARD || how == TNP_SEARCH_EXHAUSTIVE;
-    return searched && c->selection->ensemble && race->count > 0 && !race->note &&
+    return searched && c->selection->ensemble && race->folds > 0 && !race->note &&
            race->entries[race->best].who->method != TNP_METHOD_EVIDENCE;
 }
 

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""Encoders: the numbers of the program, bags and pictures of every kind, in the company of scikit-learn."""
+import pickle
+
+import numpy as np
+import pytest
+from conftest import write_png
+from sklearn.base import clone
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+
+import tenon
+from tenon import BagEncoder, Bags, EvidenceClassifier, FisherVector, Pictures
+
+
+def some_bags(count=12, columns=10, seed=0, equal=False):
+    """Classes by the spread of the descriptors, which only a second moment tells."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(count) % 2
+    return [rng.normal(size=(20 if equal else rng.integers(15, 30), columns)).astype(np.float32) *
+            (1 + 2 * y[i]) for i in range(count)], y
+
+
+def parts(path):
+    data = path.read_bytes()
+    import json
+    size = int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:8 + size])
+    header["__metadata__"].pop("created_by")
+    return header, data[8 + size:]
+
+
+@pytest.mark.parametrize("kind", ["fisher", "vlad", "bovw", "llc"])
+def test_bags_of_the_program(program, tmp_path, kind):
+    bags, _ = some_bags()
+    offsets = np.cumsum([0] + [len(b) for b in bags])
+    np.savez(tmp_path / "bags.npz", descriptors=np.concatenate(bags), offsets=offsets)
+    program("encoder", "train", "--bags", tmp_path / "bags.npz", "-o", tmp_path / "e.safetensors", "--kind", kind,
+            "--words", "5", "--pca", "6", "--seed", "3", "--quiet")
+    program("extract", "--bags", tmp_path / "bags.npz", "--encoder", tmp_path / "e.safetensors", "-o",
+            tmp_path / "v.npy", "--quiet")
+    encoder = BagEncoder(kind, words=5, pca=6, random_state=3).fit(bags)
+    encoder.save(tmp_path / "mine.safetensors")
+    assert parts(tmp_path / "mine.safetensors") == parts(tmp_path / "e.safetensors")
+    want = np.load(tmp_path / "v.npy")
+    assert (encoder.transform(bags) == want).all() and encoder.n_features_out_ == want.shape[1]
+    loaded = tenon.load(tmp_path / "e.safetensors")
+    assert loaded.kind == kind and loaded.words == 5 and (loaded.transform(bags) == want).all()
+    assert (pickle.loads(pickle.dumps(encoder)).transform(bags) == want).all()
+    assert (tenon.extract(bags, tmp_path / "e.safetensors", n_jobs=1) == want).all()
+
+
+def test_pictures_of_the_program(program, photos, tmp_path):
+    words = ["--words", "3", "--pca", "16", "--sides", "16,24", "--step", "6", "--pyramid", "1x1,1x2"]
+    program("encoder", "train", photos, "-o", tmp_path / "e.safetensors", "--quiet", *words)
+    program("extract", photos, "--encoder", tmp_path / "e.safetensors", "-o", tmp_path / "v.npy", "--quiet",
+            "--labels-out", tmp_path / "labels.txt")
+    encoder = FisherVector(3, pca=16, sides=[16, 24], step=6, pyramid="1x1,1x2").fit(photos)
+    encoder.save(tmp_path / "mine.safetensors")
+    assert parts(tmp_path / "mine.safetensors") == parts(tmp_path / "e.safetensors")
+    want = np.load(tmp_path / "v.npy")
+    pictures = Pictures(photos)
+    for images in (photos, pictures, pictures.paths, np.array(pictures.paths), str(photos)):
+        assert (tenon.extract(images, encoder) == want).all()
+    assert pictures.labels.tolist() == (tmp_path / "labels.txt").read_text().split() and len(pictures) == 12
+    assert pictures.ids[0] == "lines/0.png" and pickle.loads(pickle.dumps(pictures)).labels[11] == "spots"
+    both = tenon.extract(photos, {"a": encoder, "b": str(tmp_path / "e.safetensors")})
+    assert (both["a"] == want).all() and (both["b"] == want).all()
+    assert "pictures" in encoder.fit_info_ or encoder.fit_info_["bags"] == 12
+
+
+def test_every_form_of_bags_is_the_same():
+    bags, _ = some_bags(equal=True)
+    encoder = FisherVector(words=3, pca=4)
+    want = encoder.fit_transform(bags)
+    cube = np.stack(bags)
+    ragged = np.empty(len(bags), dtype=object)
+    ragged[:] = bags
+    joined = Bags(np.concatenate(bags), np.arange(13) * 20)
+    far = np.zeros((12, 20, 30), np.float32)
+    far[:, :, ::3] = cube
+    for form in (cube, far[:, :, ::3], ragged, tuple(bags), joined, [b.astype(np.float64) for b in bags],
+                 np.asfortranarray(cube)):
+        assert (clone(encoder).fit_transform(form) == want).all()
+    assert (encoder.transform(joined[2:5]) == want[2:5]).all() and (encoder.transform([joined[3]]) == want[3]).all()
+    assert len(list(joined)) == 12 and (joined[-1] == bags[-1]).all()
+    with pytest.raises(IndexError):
+        joined[12]
+
+
+def test_positions_of_bags():
+    """A pyramid of two columns is the encodings of the two halves, one after the other, where rows are not
+    normalised."""
+    bags, _ = some_bags(equal=True)
+    rng = np.random.default_rng(1)
+    places = np.column_stack([rng.uniform(size=(240, 2)), np.full(240, 0.1)]).astype(np.float32)
+    joined = Bags(np.concatenate(bags), np.arange(13) * 20, places)
+    flat = BagEncoder("bovw", words=4, pca=0, norm="raw").fit(joined)
+    cells = BagEncoder("bovw", words=4, pca=0, norm="raw", pyramid="1x2").fit(joined)
+    left = [b[places[20 * i:20 * i + 20, 0] < 0.5] for i, b in enumerate(bags)]
+    right = [b[places[20 * i:20 * i + 20, 0] >= 0.5] for i, b in enumerate(bags)]
+    by_hand = np.hstack([flat.transform(side) * np.array([[len(b)] for b in side]) for side in (left, right)])
+    scaled = cells.transform(joined)
+    counts = np.array([[len(b)] * 4 + [len(c)] * 4 for b, c in zip(left, right)])
+    # a histogram is counts over their number, of single precision: exact but for one rounding each way
+    assert np.abs(scaled * counts - by_hand).max() < 1e-5
+    assert (cells.transform(joined.take([5, 2])) == scaled[[5, 2]]).all()
+    with pytest.raises(ValueError, match="position"):
+        cells.transform(bags)
+
+
+def test_an_empty_bag_is_zero():
+    bags, _ = some_bags()
+    encoder = FisherVector(words=2, pca=3).fit(bags)
+    rows = encoder.transform([bags[0], bags[0][:0], bags[1]])
+    assert (rows[1] == 0).all() and (rows[[0, 2]] == encoder.transform(bags[:2])).all()
+
+
+def test_in_pipelines_and_searches(photos):
+    bags, y = some_bags(40)
+    model = make_pipeline(FisherVector(words=1, pca=0), EvidenceClassifier())  # two Gaussians would be the two classes
+    assert cross_val_score(model, bags, y, cv=3).mean() > 0.9
+    assert cross_val_score(model, Bags.of(bags), y, cv=3).mean() > 0.9
+    search = GridSearchCV(model, {"fishervector__pca": [0, 5]}, cv=3).fit(bags, y)
+    assert search.best_score_ > 0.9
+    pictures = Pictures(photos)
+    seen = make_pipeline(FisherVector(words=2, pca=8, sides=[16], step=8), EvidenceClassifier())
+    assert cross_val_score(seen, pictures, pictures.labels, cv=2).mean() > 0.5
+    assert seen.fit(pictures, pictures.labels).predict(pictures.paths[:3]).tolist() == ["lines"] * 3
+    names = seen[0].get_feature_names_out()
+    assert len(names) == seen[0].n_features_out_ and names[0] == "fishervector0"
+
+
+def test_broken_pictures(photos, tmp_path):
+    for i in range(3):
+        (tmp_path / f"{i}.png").write_bytes((photos / "lines" / f"{i}.png").read_bytes())
+    (tmp_path / "1.png").write_bytes((tmp_path / "1.png").read_bytes()[:60])
+    encoder = FisherVector(words=2, pca=8, sides=[16], step=8)
+    with pytest.raises(tenon.FormatError, match="1.png"):
+        encoder.fit(tmp_path)
+    with pytest.warns(tenon.TenonWarning, match="1.png"):
+        encoder.set_params(on_error="skip").fit(tmp_path)
+    assert encoder.fit_info_["missing"] == 1
+    with pytest.raises(tenon.FormatError, match="1.png"):
+        encoder.transform(tmp_path)
+    with pytest.warns(tenon.TenonWarning, match="1.png"):
+        rows = tenon.extract(tmp_path, encoder, on_error="skip")
+    with pytest.warns(tenon.TenonWarning):
+        assert Pictures(tmp_path, on_error="skip").ids == ["0.png", "2.png"]
+    assert (rows == encoder.transform([tmp_path / "0.png", tmp_path / "2.png"])).all()
+
+
+@pytest.mark.parametrize("spoiled, error, words", [
+    ([], ValueError, "0 samples"), (np.zeros((0, 4, 3)), ValueError, "0 samples"),
+    (np.zeros((4, 3)), ValueError, "dimensions"), ([np.zeros((4, 3)), np.zeros((4, 2))], ValueError, "bag 1"),
+    ([np.zeros(3)], ValueError, "bag 0"), (["missing.png"], FileNotFoundError, "missing"),
+    ([np.zeros((4, 3)), "a.png"], ValueError, "beside"), ([np.zeros((4, 3), complex)], ValueError, "complex"),
+    ([np.full((40, 3), np.nan)], ValueError, "NaN")])
+def test_bad_bags(spoiled, error, words):
+    with pytest.raises(error, match=words):
+        FisherVector(words=1, pca=0).fit(spoiled)
+
+
+def test_bad_parameters():
+    bags, _ = some_bags()
+    for model, word in ((BagEncoder("mean"), "kind"), (FisherVector(words=-1), "words"),
+                        (FisherVector(norm="max"), "norm"), (FisherVector(pyramid="two"), "pyramid")):
+        with pytest.raises(ValueError, match=word):
+            model.fit(bags)
+    encoder = FisherVector(words=1, pca=0)
+    with pytest.raises(ValueError):  # NotFittedError
+        tenon.extract(bags, encoder)
+    with pytest.raises(tenon.ArgumentError, match="encoder"):
+        tenon.extract(bags, EvidenceClassifier())
+    with pytest.raises(ValueError, match="columns"):
+        encoder.fit(bags).transform([np.zeros((3, 4))])
+    with pytest.raises(ValueError, match="bags"):
+        tenon.extract(_one_picture(), encoder)
+    for offsets in ([0], [0, 2, 1], [0.0, 1.0], [0, 99]):
+        with pytest.raises(ValueError, match="offsets"):
+            Bags(np.zeros((5, 2)), offsets)
+    with pytest.raises(ValueError, match="positions"):
+        Bags(np.zeros((5, 2)), [0, 5], np.zeros((4, 3)))
+    with pytest.raises(ValueError, match="on_error"):
+        Pictures("x", on_error="shrug")
+
+
+def _one_picture():
+    import pathlib
+    import tempfile
+    path = pathlib.Path(tempfile.mkdtemp()) / "one.png"
+    write_png(path, np.zeros((20, 20)))
+    return [path]
