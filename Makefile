@@ -3,6 +3,7 @@
 #
 #   make            the program, build/tenon, and the library
 #   make demo       the whole way on data/demo, ends with one sentence
+#   make demo-pictures   the whole way from pictures that it draws, through networks where ONNX Runtime is to be had
 #   make test       every test that needs a few minutes; make test-all adds clang, sanitizers, valgrind, fuzzing
 #   make torture    MINUTES=1 of kills, full disks, failing calls and changing files; finds nothing, or tells how to repeat it
 #   make python     the Python package, into build/venv
@@ -23,6 +24,9 @@ all:
 
 demo: all
 	@tools/demo.sh $(BUILD)/tenon $(BUILD)/demo
+
+demo-pictures: all
+	@tools/demo_pictures.sh $(BUILD)/tenon $(BUILD)/demo-pictures
 
 test:
 	@tools/install_deps.sh test
@@ -64,4 +68,4 @@ format:
 clean:
 	@rm -rf $(BUILD) build-*
 
-.PHONY: all demo test test-all torture bench python docs install uninstall format clean
+.PHONY: all demo demo-pictures test test-all torture bench python docs install uninstall format clean

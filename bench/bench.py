@@ -21,6 +21,8 @@ import kernel_report
 import linear
 import linear_report
 import measure
+import networks
+import networks_report
 import online
 import online_report
 import python
@@ -31,9 +33,10 @@ import transfer_report
 
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report), "cost": (cost, cost_report),
             "online": (online, online_report), "transfer": (transfer, transfer_report),
-            "kernel": (kernel, kernel_report), "python": (python, python_report)}
+            "kernel": (kernel, kernel_report), "python": (python, python_report),
+            "networks": (networks, networks_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|python]... [--quick | --tiny] "
+USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|python|networks]... [--quick | --tiny] "
          "[--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
 
 

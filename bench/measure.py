@@ -89,10 +89,10 @@ def compile_program(name, directory, more=(), packages=("openblas",)):
 
 def compile_with_objects(name, program, directory, more=()):
     """A C program of this folder that is made of the program's own objects and sees their headers. Objects of files that have
-    been removed stay in a build folder."""
+    been removed stay in a build folder; some files are made there."""
     made = program.parent / "CMakeFiles" / "tenon_objects.dir"
     objects = [file for file in sorted(made.rglob("*.o"))
-               if (HERE.parent / file.relative_to(made).with_suffix("")).is_file()]
+               if any((folder / file.relative_to(made).with_suffix("")).is_file() for folder in (HERE.parent, program.parent))]
     if not objects:
         sys.exit(f"bench: the objects of {program} are not beside it: run make first")
     include = [f"-I{HERE.parent / folder}" for folder in ("src", "include")]

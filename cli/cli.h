@@ -35,6 +35,13 @@ typedef struct cli_options {
     int task, format, normalize, nan, on_error;
     size_t top, resamples;
     bool per_class, proba, force;
+    /* of networks: nets.c */
+    tn_words nets;
+    const char *cache, *layer, *mean, *std, *config;
+    int as, views, resample, channels, layout;
+    size_t size;
+    double crop, scale;
+    bool other_net;
 } cli_options;
 
 void cli_options_default(cli_options *options);
@@ -87,6 +94,7 @@ struct cli_app {
     bool color;       /* on standard output */
     char **warnings;  /* of the library, told so far: result.c */
     size_t warning_count;
+    const tn_head *head;   /* that predict and eval apply, which may remember networks; NULL before it is read */
     tn_pictures *pictures; /* IMAGES that were opened last, which labels come from where none are named */
 };
 

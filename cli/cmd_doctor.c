@@ -23,7 +23,7 @@ done:
     return code;
 }
 
-static void print_json(const cli_app *app, const tn_machine *m, const speeds *s)
+static void print_json(const cli_app *app, const tn_machine *m, const speeds *s, const tn_engine *e)
 {
     printf("{\"command\":\"doctor\",\"version\":");
     cli_json_string(stdout, tn_version());
@@ -45,10 +45,14 @@ static void print_json(const cli_app *app, const tn_machine *m, const speeds *s)
     cli_json_number(stdout, s->one);
     printf(",\"gemm_gflops\":");
     cli_json_number(stdout, s->all);
+    printf(",\"onnxruntime\":");
+    cli_json_string(stdout, e->version);
+    printf(",\"onnxruntime_path\":");
+    cli_json_string(stdout, e->path);
     cli_json_end(app, stdout);
 }
 
-static void print_table(const tn_machine *m, const speeds *s)
+static void print_table(const tn_machine *m, const speeds *s, const tn_engine *e, const char *no_engine)
 {
     const double gib = 1024.0 * 1024.0 * 1024.0;
     cli_say(stdout, "version       tenon %s\n", tn_version());
@@ -63,6 +67,10 @@ static void print_table(const tn_machine *m, const speeds *s)
     if (*m->blas_advice)
         cli_say(stdout, "better ones   %s: set OPENBLAS_CORETYPE=%s\n", m->blas_advice, m->blas_advice);
     cli_say(stdout, "sgemm speed   %.1f GFLOP/s with 1 thread, %.1f with %zu\n", s->one, s->all, s->threads);
+    if (*e->version)
+        cli_say(stdout, "networks      ONNX Runtime %s, %s\n", e->version, e->path);
+    else
+        cli_say(stdout, "networks      %s\n", no_engine);
 }
 
 int cmd_doctor(cli_app *app)
@@ -74,9 +82,11 @@ int cmd_doctor(cli_app *app)
     if (code != 0)
         return code;
     cli_progress_clear();
+    tn_engine engine = {.version = ""};
+    bool found = tn_engine_look(app->ctx, &engine) == TN_OK;
     if (app->options.json)
-        print_json(app, &machine, &s);
+        print_json(app, &machine, &s, &engine);
     else
-        print_table(&machine, &s);
+        print_table(&machine, &s, &engine, found ? "" : tn_ctx_message(app->ctx));
     return EXIT_FINE;
 }

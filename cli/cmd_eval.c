@@ -156,7 +156,7 @@ static int measure_head(cli_app *app, measured *m, measured *other)
     const char *path = app->options.labels;
     CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &m->head)));
-    const tn_head *head = m->head;
+    const tn_head *head = app->head = m->head;
     tn_task task = tn_head_task(head), asked = (tn_task)app->options.task;
     if (asked != TN_TASK_AUTO && asked != task)
         CLI_TRY(cli_fail(app, EXIT_USAGE, "--task: got %s, but %s is a %s head", tn_task_name(asked), app->args[0],
@@ -175,6 +175,7 @@ static int measure_head(cli_app *app, measured *m, measured *other)
     if (app->options.compare)
         CLI_TRY(score_other(app, &features, m, other));
 done:
+    app->head = NULL;
     cli_features_close(&features);
     return code;
 }

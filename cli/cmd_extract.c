@@ -2,6 +2,7 @@
  *
  * tenon extract: pictures or bags to vectors. */
 #define _POSIX_C_SOURCE 200809L
+#include "nets.h"
 #include "pictures.h"
 
 #include <errno.h>
@@ -11,35 +12,68 @@
 
 static int check_line(const cli_app *app)
 {
-    if (app->options.encoders.count == 0)
-        return cli_fail(app, EXIT_USAGE, "--encoder is missing; usage: tenon extract %s", app->command->arguments);
+    if (app->options.encoders.count == 0 && app->options.nets.count == 0)
+        return cli_fail(app, EXIT_USAGE, "--encoder and --net are missing; usage: tenon extract %s",
+                        app->command->arguments);
     if (!app->options.output)
         return cli_fail(app, EXIT_USAGE, "-o is missing; usage: tenon extract %s", app->command->arguments);
     if (!app->options.bags && app->arg_count == 0)
         return cli_fail(app, EXIT_USAGE, "expected IMAGES or --bags; usage: tenon extract %s", app->command->arguments);
-    if (app->options.bags && (app->options.encoders.count != 1 || app->options.labels_out))
+    if (app->options.bags && (app->options.encoders.count != 1 || app->options.nets.count || app->options.labels_out))
         return cli_fail(app, EXIT_USAGE, "--bags takes one --encoder and has no labels to write");
     return EXIT_FINE;
 }
 
-/* -o itself for one encoder, FOLDER/NAME.npy for several; free each. */
-static int make_paths(const cli_app *app, const cli_encoders *encoders, char **paths)
+/* What the command makes: encoders, then networks, a file each. */
+typedef struct makers {
+    cli_encoders encoders;
+    cli_networks networks;
+    char **paths;
+} makers;
+
+static size_t count_of(const makers *m)
+{
+    return m->encoders.count + m->networks.count;
+}
+
+static const char *name_of(const makers *m, size_t i)
+{
+    return i < m->encoders.count ? m->encoders.names[i] : m->networks.names[i - m->encoders.count];
+}
+
+static size_t cols_of(const makers *m, size_t i)
+{
+    return i < m->encoders.count ? tn_encoder_cols(m->encoders.items[i])
+                                 : tn_network_cols(m->networks.items[i - m->encoders.count]);
+}
+
+/* Descriptors per picture; 0: one vector. */
+static size_t bag_of(const makers *m, size_t i)
+{
+    return i < m->encoders.count ? 0 : tn_network_bag(m->networks.items[i - m->encoders.count]);
+}
+
+/* -o itself for one, FOLDER/NAME.npy for several. */
+static int make_paths(const cli_app *app, makers *m)
 {
     const char *output = app->options.output;
     struct stat about;
-    bool folder = encoders->count > 1 || (stat(output, &about) == 0 && S_ISDIR(about.st_mode));
+    bool folder = count_of(m) > 1 || (stat(output, &about) == 0 && S_ISDIR(about.st_mode));
     if (folder && mkdir(output, 0777) != 0 && errno != EEXIST)
         return cli_fail(app, EXIT_OUTPUT, "%s: %s", output, strerror(errno));
-    for (size_t i = 0; i < encoders->count; ++i) {
-        size_t size = strlen(output) + strlen(encoders->names[i]) + 8;
-        paths[i] = malloc(size);
-        if (!paths[i])
+    for (size_t i = 0; i < count_of(m); ++i) {
+        size_t size = strlen(output) + strlen(name_of(m, i)) + 8;
+        m->paths[i] = malloc(size);
+        if (!m->paths[i])
             return cli_fail(app, EXIT_FAILED, "memory: the system refused to give any");
         if (folder)
-            snprintf(paths[i], size, "%s/%s.npy", output, encoders->names[i]);
+            snprintf(m->paths[i], size, "%s/%s.npy", output, name_of(m, i));
         else
-            snprintf(paths[i], size, "%s", output);
-        int code = cli_check(app, tn_output_check(app->ctx, paths[i]));
+            snprintf(m->paths[i], size, "%s", output);
+        for (size_t j = 0; j < i; ++j)
+            if (strcmp(m->paths[i], m->paths[j]) == 0)
+                return cli_fail(app, EXIT_USAGE, "two are called %s; give one another name: NAME=FILE", name_of(m, i));
+        int code = cli_check(app, tn_output_check(app->ctx, m->paths[i]));
         if (code != 0)
             return code;
     }
@@ -61,64 +95,82 @@ static int write_labels(cli_app *app)
     return code;
 }
 
-static int extract(cli_app *app, const cli_encoders *encoders, char **paths, size_t *rows)
+static int extract_pictures(cli_app *app, const makers *m, size_t *rows)
 {
     int code = EXIT_FINE;
-    tn_bags *bags = NULL;
-    if (app->options.bags) {
-        CLI_TRY(cli_bags_open(app, &bags));
-        *rows = tn_bags_count(bags);
-        CLI_TRY(cli_check(app, tn_extract_bags(app->ctx, bags, encoders->items[0], paths[0], app->line)));
-    } else {
-        CLI_TRY(cli_images_open(app, app->args, app->arg_count));
-        *rows = tn_pictures_count(app->pictures);
-        if (app->options.labels_out)
-            CLI_TRY(write_labels(app));
+    const cli_encoders *encoders = &m->encoders;
+    const char *const *paths = (const char *const *)m->paths;
+    CLI_TRY(cli_images_open(app, app->args, app->arg_count));
+    *rows = tn_pictures_count(app->pictures);
+    if (app->options.labels_out)
+        CLI_TRY(write_labels(app));
+    if (encoders->count != 0)
         CLI_TRY(cli_check(app, tn_extract(app->ctx, app->pictures, (const tn_encoder *const *)encoders->items,
-                                          encoders->count, (const char *const *)paths, app->line)));
-    }
+                                          encoders->count, paths, app->line)));
+    if (m->networks.count != 0)
+        CLI_TRY(cli_check(app, tn_extract_networks(app->ctx, app->pictures, cli_networks_view(&m->networks),
+                                                   m->networks.count, paths + encoders->count, app->options.cache,
+                                                   app->line)));
 done:
+    return code;
+}
+
+static int extract_bags(cli_app *app, const makers *m, size_t *rows)
+{
+    tn_bags *bags = NULL;
+    int code = cli_bags_open(app, &bags);
+    if (code == 0) {
+        *rows = tn_bags_count(bags);
+        code = cli_check(app, tn_extract_bags(app->ctx, bags, m->encoders.items[0], m->paths[0], app->line));
+    }
     tn_bags_free(bags);
     return code;
 }
 
-static void print(const cli_app *app, const cli_encoders *encoders, char *const *paths, size_t rows)
+static void print(const cli_app *app, const makers *m, size_t rows)
 {
     cli_progress_clear();
-    if (app->options.json) {
+    if (app->options.json)
         printf("{\"command\":\"extract\",\"rows\":%zu,\"representations\":[", rows);
-        for (size_t i = 0; i < encoders->count; ++i) {
+    for (size_t i = 0; i < count_of(m); ++i) {
+        size_t bag = bag_of(m, i), cols = cols_of(m, i);
+        if (app->options.json) {
             fputs(i ? ",{\"name\":" : "{\"name\":", stdout);
-            cli_json_string(stdout, encoders->names[i]);
-            printf(",\"cols\":%zu,\"file\":", tn_encoder_cols(encoders->items[i]));
-            cli_json_string(stdout, paths[i]);
+            cli_json_string(stdout, name_of(m, i));
+            printf(",\"cols\":%zu,\"file\":", cols);
+            cli_json_string(stdout, m->paths[i]);
+            if (bag)
+                printf(",\"bag\":%zu", bag);
             fputc('}', stdout);
-        }
+        } else if (bag && !cli_says_nothing(app))
+            cli_say(stdout, "%s: %zu bags of %zu descriptors x %zu columns\n", m->paths[i], rows, bag, cols);
+        else if (!cli_says_nothing(app))
+            cli_say(stdout, "%s: %zu rows x %zu columns\n", m->paths[i], rows, cols);
+    }
+    if (app->options.json) {
         fputc(']', stdout);
         cli_json_end(app, stdout);
-    } else if (!cli_says_nothing(app)) {
-        for (size_t i = 0; i < encoders->count; ++i)
-            cli_say(stdout, "%s: %zu rows x %zu columns\n", paths[i], rows, tn_encoder_cols(encoders->items[i]));
     }
 }
 
 int cmd_extract(cli_app *app)
 {
     int code = EXIT_FINE;
-    cli_encoders encoders = {NULL, NULL, 0};
-    char **paths = calloc(app->options.encoders.count + 1, sizeof *paths);
+    makers m = {.paths = calloc(app->options.encoders.count + app->options.nets.count + 1, sizeof(char *))};
     size_t rows = 0;
-    if (!paths)
+    if (!m.paths)
         return cli_fail(app, EXIT_FAILED, "memory: the system refused to give any");
     CLI_TRY(check_line(app));
-    CLI_TRY(cli_encoders_open(app, &encoders));
-    CLI_TRY(make_paths(app, &encoders, paths));
-    CLI_TRY(extract(app, &encoders, paths, &rows));
-    print(app, &encoders, paths, rows);
+    CLI_TRY(cli_encoders_open(app, &m.encoders));
+    CLI_TRY(cli_networks_open(app, &m.networks));
+    CLI_TRY(make_paths(app, &m));
+    CLI_TRY(app->options.bags ? extract_bags(app, &m, &rows) : extract_pictures(app, &m, &rows));
+    print(app, &m, rows);
 done:
-    for (size_t i = 0; i < app->options.encoders.count; ++i)
-        free(paths[i]);
-    free(paths);
-    cli_encoders_close(&encoders);
+    for (size_t i = 0; i < count_of(&m); ++i)
+        free(m.paths[i]);
+    free(m.paths);
+    cli_encoders_close(&m.encoders);
+    cli_networks_close(&m.networks);
     return code;
 }

@@ -5,6 +5,7 @@
  * are looked at before anything is printed, so that a failure leaves no half object on standard output. */
 #define _POSIX_C_SOURCE 200809L
 #include "info.h"
+#include "nets.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -50,6 +51,8 @@ static int one_file(cli_app *app, FILE *out, const char *path)
         return info_pq(app, out, path);
     if (cli_calls_itself(path, "tenon-kernel"))
         return info_kernel(app, out, path);
+    if (cli_ends_with(path, ".onnx"))
+        return cli_info_network(app, out, path);
     if (looks_like_labels(path))
         return info_labels(app, out, path);
     tn_features *features = NULL;

@@ -354,6 +354,7 @@ int cmd_predict(cli_app *app)
         CLI_TRY(cli_check(app, tn_output_check(app->ctx, options->csv)));
     CLI_TRY(cli_check_order(app, 0, "tenon-head", "head"));
     CLI_TRY(cli_check(app, tn_head_load(app->ctx, app->args[0], &head)));
+    app->head = head;
     CLI_TRY(check_head(app, head));
     CLI_TRY(make_printer(app, head, &p));
     CLI_TRY(cli_features_open(app, app->args + 1, app->arg_count - 1, &features));
@@ -381,6 +382,7 @@ done:
     tn_scorer_free(scorer);
     cli_sources_close(&sources);
     cli_features_close(&features);
+    app->head = NULL;
     tn_head_free(head);
     return code;
 }

@@ -2,6 +2,7 @@
  *
  * The options of every command, besides those of the library's calls. */
 #include "command_options.h"
+#include "nets.h"
 
 #include <stddef.h>
 
@@ -222,15 +223,19 @@ static const tn_field help_fields[] = {
 };
 
 #define COMMON LIST("Common options", common_fields)
-const cli_table cli_rank_tables[] = {COMMON, LIST("Options", rank_fields), END};
-const cli_table cli_fit_tables[] = {COMMON, LIST("Options", fit_fields), END};
-const cli_table cli_cv_tables[] = {COMMON, LIST("Options", cv_fields), END};
+#define NETS(many)                                                                                                     \
+    {                                                                                                                  \
+        .title = "Networks", .fields = cli_net_fields, .count = (many)                                                 \
+    }
+const cli_table cli_rank_tables[] = {COMMON, LIST("Options", rank_fields), NETS(CLI_NET_FIELDS - 1), END};
+const cli_table cli_fit_tables[] = {COMMON, LIST("Options", fit_fields), NETS(CLI_NET_FIELDS - 1), END};
+const cli_table cli_cv_tables[] = {COMMON, LIST("Options", cv_fields), NETS(CLI_NET_MAIN), END};
 const cli_table cli_transfer_tables[] = {COMMON, LIST("Options", transfer_fields), END};
-const cli_table cli_predict_tables[] = {COMMON, LIST("Options", predict_fields), END};
-const cli_table cli_eval_tables[] = {COMMON, LIST("Options", eval_fields), END};
+const cli_table cli_predict_tables[] = {COMMON, LIST("Options", predict_fields), NETS(CLI_NET_FIELDS), END};
+const cli_table cli_eval_tables[] = {COMMON, LIST("Options", eval_fields), NETS(CLI_NET_FIELDS), END};
 const cli_table cli_report_tables[] = {COMMON, LIST("Options", report_fields), END};
 const cli_table cli_encoder_tables[] = {COMMON, LIST("Options", encoder_fields), END};
-const cli_table cli_extract_tables[] = {COMMON, LIST("Options", extract_fields), END};
+const cli_table cli_extract_tables[] = {COMMON, LIST("Options", extract_fields), NETS(CLI_NET_FIELDS - 1), END};
 const cli_table cli_pq_tables[] = {COMMON, LIST("Options", pq_fields), END};
 const cli_table cli_kernel_tables[] = {COMMON, LIST("Options", kernel_fields), END};
 const cli_table cli_info_tables[] = {COMMON, LIST("Options", info_fields), END};

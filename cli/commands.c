@@ -270,15 +270,20 @@ const cli_command cli_commands[] = {
      .uses = cli_encoder_uses,
      .run = cmd_encoder},
     {.name = "extract",
-     .summary = "turns pictures, or bags of descriptors, into vectors by encoders",
-     .arguments = "IMAGES --encoder ENC... -o FILE.npy [options]",
+     .summary = "turns pictures, or bags of descriptors, into vectors by encoders and networks",
+     .arguments = "IMAGES --encoder ENC... | --net MODEL... -o FILE.npy [options]",
      .examples = "tenon extract photos/train --encoder fisher.safetensors -o fisher.train.npy --labels-out train.txt\n"
                  "tenon extract photos/ --encoder fisher.safetensors llc.safetensors -o vectors/\n"
+                 "tenon extract photos/ --net squeezenet.onnx mobilenet.onnx -o vectors/ --cache cache/\n"
+                 "tenon extract photos/ --net vit.onnx --layer last_hidden_state --as bag -o tokens.npy\n"
                  "tenon extract --bags tokens.npy --encoder vlad.safetensors -o vlad.npy",
-     .details = "Rows are in the order of the pictures: of a folder of classes, class by class in byte order. Beside "
-                "each FILE.npy a FILE.json names the rows, the encoder and this command. Several encoders share one "
-                "pass over the pictures.\n\n"
-                "rank, fit, predict and eval take IMAGES with --encoder themselves.",
+     .details =
+         "Rows are in the order of the pictures: of a folder of classes, class by class in byte order. Beside "
+         "each FILE.npy a FILE.json names the rows, the encoder and this command. Several encoders share one "
+         "pass over the pictures.\n\n"
+         "Networks are .onnx files, run by ONNX Runtime, which must be installed (tenon doctor). Tokens and maps "
+         "become one vector, or with --as bag an array (N, T, D) that encoder train --bags takes.\n\n"
+         "rank, fit, predict and eval take IMAGES with --encoder and --net themselves.",
      .min_args = 0,
      .max_args = SIZE_MAX,
      .tables = cli_extract_tables,
@@ -337,7 +342,7 @@ const cli_command cli_commands[] = {
      .uses = cli_kernel_uses,
      .run = cmd_kernel},
     {.name = "info",
-     .summary = "tells what is in a file: a representation, labels, a head, a quantiser or a kernel",
+     .summary = "tells what is in a file: a representation, labels, a head, a network, a quantiser or a kernel",
      .arguments = "FILE... [options]",
      .examples = "tenon info vgg.train.npy\n"
                  "tenon info head.safetensors labels.txt --json",

@@ -130,6 +130,7 @@ void cli_each_input(const cli_app *app, cli_input_fn use, void *user)
                  {"--fold-file ", &o->fold_file, 1},
                  {"--data ", o->data.items, o->data.count},
                  {"--encoder ", o->encoders.items, o->encoders.count},
+                 {"--net ", o->nets.items, o->nets.count},
                  {"--bags ", &o->bags, 1},
                  {"--offsets ", &o->offsets, 1},
                  {"--compare ", &o->compare, 1},

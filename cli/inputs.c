@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The representations of a command line, and the files it must name. */
+#include "nets.h"
 #include "pictures.h"
 
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 int cli_features_open(cli_app *app, const char *const *reps, size_t count, cli_features *out)
 {
-    if (app->options.encoders.count != 0)
+    if (cli_takes_images(app, reps, count))
         return cli_features_of_images(app, reps, count, out);
     out->items = calloc(count ? count : 1, sizeof *out->items);
     if (!out->items)
@@ -98,7 +99,8 @@ int cli_need_output(const cli_app *app)
 
 int cli_need_labels(const cli_app *app)
 {
-    if (app->options.labels || app->options.encoders.count != 0)
+    bool images = app->command->run == cmd_eval && app->arg_count > 1 && cli_is_image(app->args[1]);
+    if (app->options.labels || images || cli_takes_images(app, NULL, 0))
         return EXIT_FINE;
     return cli_fail(app, EXIT_USAGE, "--labels is missing; usage: tenon %s %s", app->command->name,
                     app->command->arguments);

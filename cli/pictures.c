@@ -2,6 +2,7 @@
  *
  * Pictures, bags and encoders of a command line: IMAGES in the place of representations. */
 #define _POSIX_C_SOURCE 200809L
+#include "nets.h"
 #include "pictures.h"
 
 #include <stdlib.h>
@@ -59,7 +60,8 @@ int cli_features_of_images(cli_app *app, const char *const *images, size_t count
     cli_encoders encoders = {NULL, NULL, 0};
     CLI_TRY(cli_images_open(app, images, count));
     CLI_TRY(cli_encoders_open(app, &encoders));
-    out->items = calloc(encoders.count, sizeof *out->items);
+    size_t networks = app->options.nets.count + (app->head ? tn_head_rep_count(app->head) : 0);
+    out->items = calloc(encoders.count + networks + 1, sizeof *out->items);
     if (!out->items)
         CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused to give any"));
     for (size_t i = 0; i < encoders.count; ++i) {
@@ -67,6 +69,7 @@ int cli_features_of_images(cli_app *app, const char *const *images, size_t count
                                                          &out->items[i])));
         out->count = i + 1;
     }
+    CLI_TRY(cli_features_of_networks(app, out));
 done:
     cli_encoders_close(&encoders);
     return code;

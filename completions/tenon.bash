@@ -9,6 +9,11 @@ _tenon() {
     case ${COMP_WORDS[1]}:$previous in
     rank:--task) words='auto multiclass multilabel regression' ;;
     rank:--on-error) words='stop skip' ;;
+    rank:--as) words='auto mean max token bag' ;;
+    rank:--views) words='centre flip ten' ;;
+    rank:--resample) words='auto bilinear bicubic' ;;
+    rank:--channels) words='rgb bgr' ;;
+    rank:--layout) words='auto nchw nhwc' ;;
     rank:--by) words='evidence loo nll knn cv' ;;
     rank:--signed) words='odd split' ;;
     rank:--nan) words='error drop zero' ;;
@@ -16,6 +21,11 @@ _tenon() {
     rank:--intercept) words='yes no' ;;
     fit:--task) words='auto multiclass multilabel regression' ;;
     fit:--on-error) words='stop skip' ;;
+    fit:--as) words='auto mean max token bag' ;;
+    fit:--views) words='centre flip ten' ;;
+    fit:--resample) words='auto bilinear bicubic' ;;
+    fit:--channels) words='rgb bgr' ;;
+    fit:--layout) words='auto nchw nhwc' ;;
     fit:--method) words='auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     fit:--select) words='best greedy forward exhaustive all' ;;
     fit:--loss) words='squared-hinge hinge' ;;
@@ -30,6 +40,8 @@ _tenon() {
     fit:--optimizer) words='aitken mackay em newton' ;;
     fit:--intercept) words='yes no' ;;
     cv:--task) words='auto multiclass multilabel regression' ;;
+    cv:--as) words='auto mean max token bag' ;;
+    cv:--views) words='centre flip ten' ;;
     cv:--against) words='none auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     cv:--method) words='auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     cv:--select) words='best greedy forward exhaustive all' ;;
@@ -53,9 +65,19 @@ _tenon() {
     transfer:--nan) words='error drop zero' ;;
     predict:--nan) words='error drop zero' ;;
     predict:--on-error) words='stop skip' ;;
+    predict:--as) words='auto mean max token bag' ;;
+    predict:--views) words='centre flip ten' ;;
+    predict:--resample) words='auto bilinear bicubic' ;;
+    predict:--channels) words='rgb bgr' ;;
+    predict:--layout) words='auto nchw nhwc' ;;
     eval:--task) words='auto multiclass multilabel regression' ;;
     eval:--nan) words='error drop zero' ;;
     eval:--on-error) words='stop skip' ;;
+    eval:--as) words='auto mean max token bag' ;;
+    eval:--views) words='centre flip ten' ;;
+    eval:--resample) words='auto bilinear bicubic' ;;
+    eval:--channels) words='rgb bgr' ;;
+    eval:--layout) words='auto nchw nhwc' ;;
     encoder:--on-error) words='stop skip' ;;
     encoder:--descriptor) words='sift rootsift csift lbp gist' ;;
     encoder:--contrast) words='yes no' ;;
@@ -64,6 +86,11 @@ _tenon() {
     encoder:--places) words='yes no' ;;
     encoder:--norm) words='auto root intra l2 raw' ;;
     extract:--on-error) words='stop skip' ;;
+    extract:--as) words='auto mean max token bag' ;;
+    extract:--views) words='centre flip ten' ;;
+    extract:--resample) words='auto bilinear bicubic' ;;
+    extract:--channels) words='rgb bgr' ;;
+    extract:--layout) words='auto nchw nhwc' ;;
     kernel:--task) words='auto multiclass multilabel regression' ;;
     kernel:--normalize) words='l2 root l1 zscore none' ;;
     kernel:--basis) words='scaled-fourier fourier' ;;
@@ -79,15 +106,15 @@ _tenon() {
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
-        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --report --force --encoder --on-error --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --report --force --valid --valid-labels --from --encoder --on-error --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --report --force --valid --valid-labels --from --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --report --force --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --report --force --valid --valid-labels --from --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --groups --fold-file --scores --report --force --valid --valid-labels --from --net --cache --layer --as --views --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --report --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;
-        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --csv --ids --scores --force --nan --encoder --on-error' ;;
-        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --compare --resamples --report --images --force --nan --encoder --on-error' ;;
+        predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --csv --ids --scores --force --nan --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --other-net' ;;
+        eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --compare --resamples --report --images --force --nan --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --other-net' ;;
         report) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --images' ;;
         encoder) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --bags --offsets --pixels --side --largest --on-error --descriptor --step --sides --contrast --kind --words --pca --whiten --pyramid --places --norm --neighbours --sample --iterations --floor' ;;
-        extract) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --encoder --labels-out --on-error --bags --offsets' ;;
+        extract) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --encoder --labels-out --on-error --bags --offsets --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config' ;;
         pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --sub --centroids --sample --iterations' ;;
         kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --report --force --classes --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;
         info) words=' --json --quiet --progress --no-color --threads --seed --mem --help --task' ;;

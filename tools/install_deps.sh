@@ -1,9 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: BSD-3-Clause
 # Looks whether what a level needs is there; only if something is missing, installs it with apt-get.
-# Usage: install_deps.sh build|test|full|bench|python|browser [BUILD]
+# Usage: install_deps.sh build|test|full|bench|python|net|browser [BUILD]
 #   full is for make test-all, python for the tests of the package, browser for those of pages: chromium, and from npm
 #   puppeteer-core and axe-core into BUILD/browser (build/browser)
+#   net: ONNX Runtime, of npm's package onnxruntime-node, into build/net, where tests and the demo of networks look for it;
+#   prints where it is
 #
 # Packages are those of Debian 12. Each is paired with the cheapest question that shows it is there.
 set -eu
@@ -21,6 +23,23 @@ need() { # need PACKAGES QUESTION...
     shift
     "$@" || missing="$missing $packages"
 }
+
+net_folder=$(dirname "$0")/../build/net
+find_engine() { find "$net_folder" -path "*/linux/$1/libonnxruntime.so*" 2>/dev/null | sort | head -n 1; }
+if [ "$level" = net ]; then
+    case $(uname -m) in aarch64) machine=arm64 ;; *) machine=x64 ;; esac
+    if [ -z "$(find_engine $machine)" ]; then
+        has_program npm || { echo "install_deps.sh: npm is not installed; see docs/networks.md for other ways" >&2; exit 1; }
+        mkdir -p "$net_folder"
+        npm install --prefix "$net_folder" --ignore-scripts --no-audit --no-fund --loglevel=error onnxruntime-node >&2
+        # Libraries of other systems and machines are most of it.
+        find "$net_folder" -path '*/bin/napi-v*' -type f ! -path "*/linux/$machine/*" -delete
+    fi
+    engine=$(find_engine $machine)
+    [ -n "$engine" ] || { echo "install_deps.sh: onnxruntime-node brought no library for this machine" >&2; exit 1; }
+    (cd "$(dirname "$engine")" && pwd)
+    exit 0
+fi
 
 need "gcc libc6-dev" has_program gcc
 need cmake has_program cmake
@@ -42,7 +61,7 @@ test | full | bench | python | browser)
     need abigail-tools has_program abidiff
     ;;
 *)
-    echo "install_deps.sh: unknown level '$level', expected build, test, full, bench, python or browser" >&2
+    echo "install_deps.sh: unknown level '$level', expected build, test, full, bench, python, net or browser" >&2
     exit 2
     ;;
 esac

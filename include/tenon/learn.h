@@ -40,6 +40,8 @@ TN_API const char *const *tn_head_class_names(const tn_head *head);
 TN_API size_t tn_head_dim(const tn_head *head);
 TN_API size_t tn_head_rep_count(const tn_head *head);
 TN_API tn_rep tn_head_rep(const tn_head *head, size_t i);
+/* What made the rows of representation i, as JSON: tn_features_about of what it was trained on; NULL: nobody said. */
+TN_API const char *tn_head_about(const tn_head *head, size_t i);
 TN_API size_t tn_head_source_count(const tn_head *head); /* the last columns of dim; 0 but for transfer heads */
 TN_API tn_head_source tn_head_source_at(const tn_head *head, size_t i);
 TN_API const float *tn_head_weight(const tn_head *head); /* classes x dim */

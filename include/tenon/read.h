@@ -86,6 +86,11 @@ TN_API tn_status tn_features_from_producer(tn_ctx *ctx, const char *name, const 
  * */
 TN_API tn_status tn_features_set_ids(tn_ctx *ctx, tn_features *features, const char *const *ids);
 
+/* What made them, as a JSON object (tn_network_about), copied: heads that are trained on them remember it. */
+TN_API tn_status tn_features_set_about(tn_ctx *ctx, tn_features *features, const char *about);
+/* NULL: nobody said. */
+TN_API const char *tn_features_about(const tn_features *features);
+
 /* Borrowed while the features live. */
 TN_API const char *tn_features_name(const tn_features *features);
 /* Where they come from, for messages: the path; the name, when there is no file. */

@@ -173,6 +173,9 @@ typedef struct tn_fit_info {
     const char *tried_note;     /* why there was no race, or what ended it; NULL: all is as it should be */
     bool interrupted;           /* option budget was given and the call was cancelled: the head is the best so far */
     const char *threshold_rule; /* multi-label: "f1" or "fixed" where the head has a threshold per class; else NULL */
+    /* grid_count: folds that a value was judged by; 0: all. One of fewer was given up as clearly worse than the best,
+     * and its mean is that of those folds. */
+    size_t *grid_folds;
 } tn_fit_info;
 
 #ifdef __cplusplus

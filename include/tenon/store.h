@@ -9,6 +9,7 @@
 #ifndef TENON_STORE_H
 #define TENON_STORE_H
 
+#include "tenon/describe.h"
 #include "tenon/encode.h"
 #include "tenon/learn.h"
 
@@ -71,6 +72,19 @@ TN_API tn_status tn_extract_bags(tn_ctx *ctx, const tn_bags *bags, const tn_enco
  * the caller, free with tn_features_close. */
 TN_API tn_status tn_features_from_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
                                            const tn_encoder *encoder, tn_features **out);
+
+/* Rows of networks in one pass over the pictures: paths[k] becomes the float32 .npy of networks[k], of shape (rows, cols),
+ * or (rows, descriptors, cols) of one that makes bags, with a .json beside it. cache, unless NULL, is a folder where rows
+ * are kept, in blocks, under the hash of the pictures (paths, sizes, times), the network and its options: blocks that are
+ * there are not computed again, whoever left them, also after a kill; several programs may share it. A broken picture
+ * stops it. TN_ERR_OUTPUT, and as networks and pictures fail. */
+TN_API tn_status tn_extract_networks(tn_ctx *ctx, const tn_pictures *pictures, const tn_network *const *networks,
+                                     size_t count, const char *const *paths, const char *cache, const char *command);
+/* The same as features (count of them, each the caller's), which remember their network: in memory, or, with a cache,
+ * read from there. TN_ERR_ARG for a network that makes bags. */
+TN_API tn_status tn_features_from_networks(tn_ctx *ctx, const char *const *names, const tn_pictures *pictures,
+                                           const tn_network *const *networks, size_t count, const char *cache,
+                                           tn_features **out);
 
 /* A learned map as .safetensors, layout in docs/formats.md. Failures as for heads; TN_ERR_ARG for a named map, which
  * needs no file. */

@@ -272,11 +272,13 @@ void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross, size_t rows)
     info->grid = cross->grid;
     info->grid_mean = cross->mean;
     info->grid_se = cross->se;
+    info->grid_folds = cross->judged;
     info->grid_metric = tnp_metric_name(c->selection->task->kind);
     if (cross->best == SIZE_MAX)
         info->grid_note = rows > 0 ? "no row that was held out can judge"
                                    : "no fold holds a class that the rows outside it tell from others";
     cross->grid = cross->mean = cross->se = NULL; /* the info's now */
+    cross->judged = NULL;
 }
 
 tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *c, double temperature)

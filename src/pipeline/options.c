@@ -3,6 +3,7 @@
  * Which options every call has, and the calls that take them by name: the values are checked against the method, then
  * read by member from there on. */
 #include "pipeline/options.h"
+#include "describe/net/network.h"
 #include "encode/encoder.h"
 #include "encode/pq.h"
 #include "pipeline/methods.h"
@@ -103,12 +104,14 @@ tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out)
     static const tnp_options_kind *const kinds[] = {
         &rank_kind,         &fit_kind,          &cv_kind,
         &transfer_kind,     &map_kind,          &tnp_pq_kind,
-        &tnp_evidence_kind, &tnp_describe_kind, &tnp_encoder_kind_of_options};
+        &tnp_evidence_kind, &tnp_describe_kind, &tnp_encoder_kind_of_options,
+        &tnp_network_kind};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
         if (strcmp(kinds[i]->name, call) == 0)
             return tnp_options_new(ctx, kinds[i], out);
     return tnp_fail(ctx, TN_ERR_ARG,
-                    "options: got '%s', expected rank, fit, cv, transfer, kernel, pq, evidence, describe or encoder",
+                    "options: got '%s', expected rank, fit, cv, transfer, kernel, pq, evidence, describe, encoder or "
+                    "network",
                     call);
 }
 

@@ -274,6 +274,7 @@ void tn_fit_info_free(tn_fit_info *info)
     tnp_free(info->grid);
     tnp_free(info->grid_mean);
     tnp_free(info->grid_se);
+    tnp_free(info->grid_folds);
     tnp_free(info->epochs);
     tnp_free(info->trials);
     for (size_t i = 0; i < info->tried_count; ++i) {

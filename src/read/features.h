@@ -50,6 +50,7 @@ struct tn_features {
     size_t file_count, part_count;
     void *owned;          /* inflated or parsed values, or NULL */
     tn_producer producer; /* read NULL: values are stored */
+    char *about;          /* what made them, JSON (tn_features_set_about), or NULL */
     bool from_memory;     /* made of an array or a producer of the caller: the path is a name */
 };
 

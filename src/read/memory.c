@@ -94,3 +94,19 @@ tn_status tn_features_set_ids(tn_ctx *ctx, tn_features *features, const char *co
     features->ids = copy;
     return TN_OK;
 }
+
+tn_status tn_features_set_about(tn_ctx *ctx, tn_features *features, const char *about)
+{
+    char *copy = NULL;
+    tn_status st = tnp_strdup(ctx, about, &copy);
+    if (st != TN_OK)
+        return st;
+    tnp_free(features->about);
+    features->about = copy;
+    return TN_OK;
+}
+
+const char *tn_features_about(const tn_features *features)
+{
+    return features->about;
+}

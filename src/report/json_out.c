@@ -206,6 +206,8 @@ static void add_grid(tnp_text *text, const tn_fit_info *info)
         tnp_text_number(text, info->grid[g]);
         tnp_text_value(text, "mean", info->grid_mean[g]);
         tnp_text_value(text, "se", info->grid_se[g]);
+        if (info->grid_folds && info->grid_folds[g] > 0 && info->grid_folds[g] < info->folds)
+            add_count(text, "folds", info->grid_folds[g]);
         tnp_text_add(text, ",\"best\":%s}", g == info->grid_best ? "true" : "false");
     }
     tnp_text_add(text, "],\"folds\":%zu", info->folds);

@@ -260,7 +260,10 @@ static void add_grid(tnp_text *text, const tn_fit_info *info, bool color)
             tnp_table_cell(&table, "%.4f", info->grid_mean[g]);
         else
             tnp_table_cell(&table, "%.4f ± %.4f", info->grid_mean[g], info->grid_se[g]);
-        tnp_table_cell(&table, "%s", g == info->grid_best ? "yes" : "");
+        if (info->grid_folds && info->grid_folds[g] > 0 && info->grid_folds[g] < info->folds)
+            tnp_table_cell(&table, "given up after %zu of %zu folds", info->grid_folds[g], info->folds);
+        else
+            tnp_table_cell(&table, "%s", g == info->grid_best ? "yes" : "");
     }
     tnp_table_finish(&table, text, color);
     tnp_text_add(text, "\n");
@@ -495,7 +498,7 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
                      info->lambda ? "lambda is that of the evidence" : "C is the one that was given");
     else if (info->grid_note)
         tnp_text_add(text, "Cross-validation has %zu folds: %s.\n", info->folds, info->grid_note);
-    if (info->grid_count > 1 && (best == 0 || (best == info->grid_count - 1 && info->grid_skipped == 0)))
+    if (info->grid_count > 1 && (best == 0 || best == info->grid_count - 1))
         tnp_text_add(text, "The best %s is the %s that was tried: a wider option grid may find a better one.\n",
                      grid_name(info), best == 0 ? "smallest" : "largest");
 }

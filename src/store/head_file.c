@@ -61,6 +61,10 @@ static tn_status reps_json(tn_ctx *ctx, const tn_head *head, char **out)
         tnp_text_add(&text, ",\"dim\":%zu,\"normalize\":\"%s\"", head->reps[r].dim,
                      tn_normalize_name(head->reps[r].normalize));
         add_transform(&text, &head->reps[r]);
+        if (head->reps[r].about) {
+            tnp_text_add(&text, ",\"about\":");
+            tnp_text_quote(&text, head->reps[r].about);
+        }
         tnp_text_add(&text, "}");
     }
     tnp_text_add(&text, "]");
@@ -365,6 +369,9 @@ static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char 
         if (strchr(normalize, ',') || tn_normalize_parse(ctx, normalize, &rep->normalize, &count) != TN_OK)
             return bad(ctx, path, "unknown normalisation");
         tn_status st = tnp_strdup(ctx, name, &rep->name);
+        const char *about = json_string_value(json_object_get(entry, "about"));
+        if (st == TN_OK && about)
+            st = tnp_strdup(ctx, about, &rep->about);
         if (st == TN_OK)
             st = load_map(ctx, file, path, entry, r, rep);
         if (st != TN_OK)

@@ -6,7 +6,7 @@
  *   \x93 N U M P Y  1 0  | length of the header, 2 bytes little-endian | header | rows * cols floats, row-major
  *
  * The header is a Python dictionary, padded with blanks so that the data begins at a multiple of 64. */
-#include "base/base.h"
+#include "store/store.h"
 #include "tenon/store.h"
 
 #include <string.h>
@@ -17,6 +17,7 @@ struct tn_npy_writer {
     tn_output *output;
     char *path;
     size_t rows, cols, written;
+    size_t bag; /* descriptors that the columns of a row are; 0: it is one vector */
 };
 
 static bool little_endian(void)
@@ -32,8 +33,13 @@ static tn_status write_header(tn_ctx *ctx, const tn_npy_writer *writer)
     unsigned char bytes[PREFIX + HEADER + 1] = "\x93NUMPY\x01";
     bytes[8] = HEADER;
     char *header = (char *)bytes + PREFIX;
-    int used = snprintf(header, HEADER, "{'descr': '%cf4', 'fortran_order': False, 'shape': (%zu, %zu), }",
-                        little_endian() ? '<' : '>', writer->rows, writer->cols);
+    char shape[70];
+    if (writer->bag)
+        snprintf(shape, sizeof shape, "%zu, %zu, %zu", writer->rows, writer->bag, writer->cols / writer->bag);
+    else
+        snprintf(shape, sizeof shape, "%zu, %zu", writer->rows, writer->cols);
+    int used = snprintf(header, HEADER, "{'descr': '%cf4', 'fortran_order': False, 'shape': (%s), }",
+                        little_endian() ? '<' : '>', shape);
     memset(header + used, ' ', (size_t)(HEADER - used));
     header[HEADER - 1] = '\n';
     return tn_output_write(ctx, writer->output, bytes, PREFIX + HEADER);
@@ -41,11 +47,18 @@ static tn_status write_header(tn_ctx *ctx, const tn_npy_writer *writer)
 
 tn_status tn_npy_writer_open(tn_ctx *ctx, const char *path, size_t rows, size_t cols, tn_npy_writer **out)
 {
+    return tnp_npy_writer_open_bags(ctx, path, rows, 0, cols, out);
+}
+
+tn_status tnp_npy_writer_open_bags(tn_ctx *ctx, const char *path, size_t rows, size_t bag, size_t cols,
+                                   tn_npy_writer **out)
+{
     tn_status st = TN_OK;
     tn_npy_writer *writer = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *writer, &writer));
     writer->rows = rows;
     writer->cols = cols;
+    writer->bag = bag;
     TN_TRY(tnp_strdup(ctx, path, &writer->path));
     TN_TRY(tn_output_open(ctx, path, &writer->output));
     TN_TRY(write_header(ctx, writer));

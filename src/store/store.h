@@ -45,6 +45,11 @@ bool tnp_whole_below(double value, double end);
 /* "tenon 0.1.0: command", for the metadata created_by; free with tn_text_free. */
 tn_status tnp_store_created_by(tn_ctx *ctx, const char *command, char **out);
 
+/* tn_npy_writer_open of a file of shape (rows, bag, cols / bag); bag 0: as that. */
+typedef struct tn_npy_writer tn_npy_writer;
+tn_status tnp_npy_writer_open_bags(tn_ctx *ctx, const char *path, size_t rows, size_t bag, size_t cols,
+                                   tn_npy_writer **out);
+
 /* A kind of object. make, called for a container of this format and version, writes to *(object **)out on success. */
 typedef struct tnp_store_kind {
     const char *format, *version, *in_memory; /* what messages call bytes that have no name */

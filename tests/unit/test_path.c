@@ -8,42 +8,35 @@
 #include "learn/head/cross.h"
 #include "learn/head/folds.h"
 
-enum { N = PATH_ROWS, D = PATH_COLS, K = PATH_CLASSES };
+enum { N = PATH_ROWS, D = PATH_COLS, K = PATH_CLASSES, MOST_ROWS = 900, MOST_COLS = 300 };
 
 typedef struct scene {
     setting s;
     tnp_task *task;
     tnp_design *x;
     tnp_learn_options options;
-    uint32_t fold[N];
-    float alpha[N * PATH_FOLDS * K], w[PATH_FOLDS * K * (D + 1)], scores[N * K];
+    uint32_t fold[MOST_ROWS];
+    float alpha[MOST_ROWS * PATH_FOLDS * K], w[PATH_FOLDS * K * (MOST_COLS + 1)], scores[MOST_ROWS * K];
     tnp_linear linear;
+    const tnp_cross *cross;
     size_t calls;
-    const double *curve; /* (values of the grid, folds), by which the measure goes */
-    double rise;         /* without a curve: what the measure gains with every C */
+    const double *grid, *curve; /* values of C, and what folds say of them (values, folds): the measure goes by it */
+    double rise;                /* without a curve: what the measure gains with every factor of e in C */
 } scene;
 
-/* The rows of the fixture, in two representations as a setting has them. */
-static scene *scene_of(tn_task kind, bool logistic)
+/* Training of the problem e->s.p, in two representations as a setting has them. */
+static void open_scene(scene *e, tn_task kind, bool logistic)
 {
-    scene *e = ref_alloc(1, sizeof *e);
-    double *half = ref_alloc(N * D, sizeof *half);
-    e->s.p = (ref_problem){N, D, K, ref_alloc(N * D, sizeof(double)), ref_alloc(N * K, sizeof(double))};
-    for (size_t i = 0; i < N * D; ++i)
-        e->s.p.x[i] = path_x[i] / 64.0;
-    for (size_t i = 0; i < N; ++i) {
-        e->s.p.y[i * K + path_y[i]] = 1;
-        e->fold[i] = (uint32_t)(i * 7 % 4);
-        e->fold[i] = e->fold[i] < PATH_FOLDS ? e->fold[i] : TNP_NO_FOLD;
-    }
+    size_t rows = e->s.p.n, all = e->s.p.d;
+    double *half = ref_alloc(rows * all, sizeof *half);
     for (size_t f = 0; f < 2; ++f) {
-        size_t from = f ? D / 2 : 0, cols = f ? D - D / 2 : D / 2;
-        for (size_t i = 0; i < N; ++i)
-            memcpy(half + i * cols, e->s.p.x + i * D + from, cols * sizeof *half);
-        e->s.features[f] = array_of(f ? "b" : "a", half, N, cols, AS_F32);
+        size_t from = f ? all / 2 : 0, cols = f ? all - all / 2 : all / 2;
+        for (size_t i = 0; i < rows; ++i)
+            memcpy(half + i * cols, e->s.p.x + i * all + from, cols * sizeof *half);
+        e->s.features[f] = array_of(f ? "b" : "a", half, rows, cols, AS_F32);
         e->s.feed[f] = feed_of(e->s.features[f], TN_NORM_NONE);
     }
-    e->s.labels = labels_of(e->s.p.y, N, K, kind);
+    e->s.labels = labels_of(e->s.p.y, rows, K, kind);
     e->s.y = targets_of(e->s.labels);
     free(half);
     assert_fine(test_ctx, tnp_task_new(test_ctx, (const tn_features *const *)e->s.features, 2, e->s.labels,
@@ -61,6 +54,21 @@ static scene *scene_of(tn_task kind, bool logistic)
                              .row_fold = e->fold,
                              .folds = PATH_FOLDS,
                              .alpha = logistic ? NULL : e->alpha};
+}
+
+/* The rows of the fixture. */
+static scene *scene_of(tn_task kind, bool logistic)
+{
+    scene *e = ref_alloc(1, sizeof *e);
+    e->s.p = (ref_problem){N, D, K, ref_alloc(N * D, sizeof(double)), ref_alloc(N * K, sizeof(double))};
+    for (size_t i = 0; i < N * D; ++i)
+        e->s.p.x[i] = path_x[i] / 64.0;
+    for (size_t i = 0; i < N; ++i) {
+        e->s.p.y[i * K + path_y[i]] = 1;
+        e->fold[i] = (uint32_t)(i * 7 % 4);
+        e->fold[i] = e->fold[i] < PATH_FOLDS ? e->fold[i] : TNP_NO_FOLD;
+    }
+    open_scene(e, kind, logistic);
     return e;
 }
 
@@ -84,6 +92,7 @@ static void scene_free(scene *e)
 static tn_status walk(scene *e, tnp_measure_fn measure, tnp_cross *cross)
 {
     e->calls = 0;
+    e->cross = cross;
     return tnp_linear_cv(test_ctx, &e->linear, measure, e, cross, e->w, e->scores);
 }
 
@@ -101,7 +110,9 @@ static size_t decide(const float *s)
 static tn_status compare(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
     scene *e = arg;
-    size_t g = e->calls / PATH_FOLDS, f = e->calls % PATH_FOLDS, right = 0;
+    size_t g = 0, f = e->fold[rows[0]], right = 0;
+    while (path_grid[g] != e->cross->trying)
+        ++g;
     const unsigned char *want = path_class + ((e->linear.logistic ? PATH_COSTS : 0) + g) * N;
     (void)ctx;
     for (size_t i = 0; i < count; ++i) {
@@ -127,12 +138,18 @@ static void decisions_of_cold_solutions(void **state)
         assert_fine(test_ctx, tnp_cross_new(test_ctx, path_grid, PATH_COSTS, PATH_FOLDS, &cross));
         assert_fine(test_ctx, tnp_cross_want_loss(test_ctx, cross));
         assert_fine(test_ctx, walk(e, compare, cross));
-        assert_int_equal(e->calls, cross->count * PATH_FOLDS);
+        size_t judged = 0, skipped = 0;
+        for (size_t g = 0; g < cross->count; ++g) {
+            judged += cross->judged[g];
+            if (cross->judged[g] == PATH_FOLDS)
+                best = cross->mean[g] > cross->mean[best] ? g : best;
+        }
+        assert_int_equal(e->calls, judged);
         assert_true(cross->count >= 3);
-        for (size_t g = 1; g < cross->count; ++g)
-            best = cross->mean[g] > cross->mean[best] ? g : best;
         assert_int_equal(cross->best, best);
-        const unsigned char *want = path_class + ((logistic ? PATH_COSTS : 0) + best) * N;
+        while (path_grid[skipped] != cross->grid[best])
+            ++skipped;
+        const unsigned char *want = path_class + ((logistic ? PATH_COSTS : 0) + skipped) * N;
         for (size_t i = 0; i < N; ++i) /* the scores are those of the best C, and so are the weights */
             if (e->fold[i] < PATH_FOLDS) {
                 double s = (double)e->w[e->fold[i] * K * (D + 1) + D];
@@ -225,16 +242,21 @@ static void a_grid_goes_by_the_size_of_the_rows(void **state)
 
 /* ---- where the path ends ---- */
 
-/* As the curve says. */
+/* As the curve says of the C that is tried and the fold of the rows. */
 static tn_status follow(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
     scene *e = arg;
+    size_t g = 0;
     (void)ctx;
-    (void)rows;
     (void)count;
     (void)scores;
-    *value = e->curve ? e->curve[e->calls] : e->rise * (double)(e->calls / e->linear.folds);
     ++e->calls;
+    *value = e->rise * log(e->cross->trying);
+    if (e->curve) {
+        while (e->grid[g] != e->cross->trying)
+            ++g;
+        *value = e->curve[g * e->linear.folds + e->fold[rows[0]]];
+    }
     return TN_OK;
 }
 
@@ -246,9 +268,9 @@ static void the_path_ends_where_it_has_clearly_fallen(void **state)
     static const struct {
         const char *name;
         double ratio, scale;
-        double mean[LONGEST]; /* of the values; the folds are a little above, at, and a little below it */
-        double noise;         /* how much, with signs that change from value to value */
-        size_t count, tried, best;
+        double mean[LONGEST];      /* of the values; the folds are a little above, at, and a little below it */
+        double noise;              /* how much, with signs that change from value to value */
+        size_t count, tried, best; /* best: of those that were tried */
     } cases[] = {
         {"two clearly worse values over a factor of ten", 3.2, 100, {0.5, 0.6, 0.7, 0.6, 0.5, 0.4}, 0.01, 6, 5, 2},
         {"one worse value, then the best again", 3.2, 100, {0.5, 0.7, 0.6, 0.7, 0.6, 0.5, 0.4}, 0.01, 7, 6, 1},
@@ -264,6 +286,10 @@ static void the_path_ends_where_it_has_clearly_fallen(void **state)
         {"far apart, but one value only", 100, 100, {0.5, 0.7, 0.1}, 0.01, 3, 3, 1},
         {"a fall before anything was learned", 3.2, 1e-9, {0.7, 0.5, 0.4, 0.3, 0.8}, 0.01, 5, 5, 4},
         {"level", 3.2, 100, {0.5, 0.5, 0.5, 0.5, 0.5}, 0, 5, 5, 0},
+        /* C s^2 from 0.001 on: the walk begins at 0.033, the fourth value */
+        {"a rise from a tenth of the best on", 3.2, 0.1, {0.1, 0.1, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9}, 0.01, 8, 5, 4},
+        {"nothing below is better", 3.2, 0.1, {0.2, 0.3, 0.4, 0.7, 0.6, 0.5, 0.4, 0.3}, 0.01, 8, 6, 2},
+        {"the best is below", 3.2, 0.1, {0.6, 0.7, 0.9, 0.7, 0.6, 0.5, 0.4, 0.3}, 0.01, 8, 7, 2},
     };
     for (size_t z = 0; z < sizeof cases / sizeof *cases; ++z) {
         scene *e = made_up();
@@ -274,6 +300,7 @@ static void the_path_ends_where_it_has_clearly_fallen(void **state)
             for (size_t f = 0; f < PATH_FOLDS; ++f)
                 curve[g * PATH_FOLDS + f] = cases[z].mean[g] + ((double)f - 1) * (g % 2 ? 1 : -1) * cases[z].noise;
         }
+        e->grid = grid;
         e->curve = curve;
         assert_fine(test_ctx, tnp_cross_new(test_ctx, grid, cases[z].count, PATH_FOLDS, &c));
         c->scale = cases[z].scale;
@@ -308,12 +335,13 @@ static void a_found_grid_goes_on_past_its_ends(void **state)
             assert_true(c->grid[g] > 2.9 * c->grid[g - 1] && c->grid[g] < 10.1 * c->grid[g - 1]);
         if (form == 0) {
             assert_int_equal(c->best, c->count - 1);
-            assert_int_equal(c->added, c->count - 11);
+            assert_int_equal(c->added, c->count + c->skipped - 11);
             assert_true(c->grid[c->best] * c->scale <= 1e6 && 3.4 * c->grid[c->best] * c->scale > 1e6);
-        } else if (form == 1) { /* ever worse: it ends at once where it may, then tries below the first, in vain */
-            assert_true(c->skipped > 0 && c->added == 1);
-            assert_int_equal(c->best, 1);
-            assert_true(c->grid[1] == first && c->mean[0] < c->mean[1]);
+        } else if (form == 1) { /* the smaller the better: it ends at once where it may, then goes below the first */
+            assert_true(c->skipped > 0 && c->added > 0);
+            assert_int_equal(c->best, 0);
+            assert_true(c->grid[c->added] == first);
+            assert_true(c->grid[0] * c->scale >= 1e-6 && c->grid[0] * c->scale < 3.4e-6);
         } else {
             assert_int_equal(c->count, PATH_COSTS);
             assert_int_equal(c->added, 0);
@@ -323,42 +351,109 @@ static void a_found_grid_goes_on_past_its_ends(void **state)
     }
 }
 
-/* The smaller C the better. */
-static tn_status small_is_better(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores,
-                                 double *value)
+/* ---- values that are given up ---- */
+
+/* Three classes whose rows differ in two of many columns, by less than what is random in them: a large C learns the
+ * random. */
+static scene *noisy(bool logistic)
 {
-    scene *e = arg;
-    size_t g = e->calls++ / PATH_FOLDS;
+    scene *e = ref_alloc(1, sizeof *e);
+    uint64_t state = 7;
+    size_t rows = MOST_ROWS, cols = MOST_COLS;
+    e->s.p = (ref_problem){rows, cols, K, ref_alloc(rows * cols, sizeof(double)), ref_alloc(rows * K, sizeof(double))};
+    for (size_t i = 0; i < rows; ++i) {
+        size_t own = i % K;
+        e->s.p.y[i * K + own] = 1;
+        e->fold[i] = (uint32_t)(i / K % PATH_FOLDS);
+        for (size_t j = 0; j < cols; ++j) {
+            state = state * 6364136223846793005u + 1442695040888963407u;
+            e->s.p.x[i * cols + j] = (double)(state >> 40) / (1 << 24) - 0.5 + (j == own ? 0.4 : 0);
+        }
+    }
+    open_scene(e, TN_TASK_MULTICLASS, logistic);
+    return e;
+}
+
+typedef struct looks {
+    scene *e;
+    double right[LONGEST][MOST_ROWS]; /* by value of the grid: 1 right, 0 wrong, NaN not asked */
+    const double *grid;
+} looks;
+
+static tn_status look(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
+{
+    looks *k = arg;
+    size_t g = 0;
     (void)ctx;
-    (void)rows;
-    (void)count;
-    (void)scores;
-    *value = e->rise > 0 && g >= (size_t)e->rise ? (double)g : -(double)g;
+    while (k->grid[g] != k->e->cross->trying)
+        ++g;
+    *value = 0;
+    for (size_t i = 0; i < count; ++i) {
+        k->right[g][rows[i]] = k->e->s.p.y[rows[i] * K + decide(scores + i * K)];
+        *value += k->right[g][rows[i]] / (double)count;
+    }
     return TN_OK;
 }
 
-static void a_found_grid_goes_on_below(void **state)
+/* Sum of best - other over the rows of the first `folds` folds beside its standard error. */
+static double errors_below(const looks *k, size_t best, size_t other, size_t folds)
+{
+    double n = 0, sum = 0, square = 0;
+    for (size_t i = 0; i < MOST_ROWS; ++i)
+        if (k->e->fold[i] < folds) {
+            double d = k->right[best][i] - k->right[other][i];
+            n += 1;
+            sum += d;
+            square += d * d;
+        }
+    return sum / sqrt((square - sum * sum / n) * n / (n - 1));
+}
+
+/* A value is given up after a fold where it is two standard errors below the best before it, row by row, and only there;
+ * the choice is that of trainings one by one, cold and to a small gap, which never give up. */
+static void values_without_hope_are_given_up(void **state)
 {
     (void)state;
-    scene *e = made_up();
-    tnp_cross *c = NULL;
-    assert_fine(test_ctx, tnp_cross_found(test_ctx, &e->linear, PATH_FOLDS, &c));
-    assert_fine(test_ctx, tnp_cross_want_loss(test_ctx, c));
-    double first = c->grid[0];
-    size_t up = 0;
-    while (c->grid[up] * c->scale < 1) /* where the walk upwards may end, and does: all are worse than the first */
-        ++up;
-    e->rise = (double)up + 1;
-    assert_fine(test_ctx, walk(e, small_is_better, c));
-    assert_int_equal(c->best, 0);
-    assert_int_equal(c->skipped, 11 - up - 1);
-    assert_true(c->grid[c->added] == first);
-    assert_int_equal(c->count, up + 1 + c->added);
-    assert_true(c->grid[0] * c->scale >= 1e-6 && c->grid[0] * c->scale < 3.4e-6);
-    for (size_t g = 1; g < c->count; ++g)
-        assert_true(c->grid[g] > c->grid[g - 1]);
-    tnp_cross_free(c);
-    scene_free(e);
+    static const double grid[] = {0.005, 0.1, 2, 40, 800}; /* C s^2 from 0.08 on, then 1.7: none is set aside */
+    enum { COUNT = sizeof grid / sizeof *grid };
+    for (int logistic = 0; logistic < 2; ++logistic) {
+        scene *e = noisy(logistic);
+        looks *k = ref_alloc(1, sizeof *k);
+        tnp_cross *c = NULL;
+        size_t given_up = 0, exact = 0;
+        double top = 0;
+        *k = (looks){.e = e, .grid = grid};
+        e->options.gap = 1e-3;
+        assert_fine(test_ctx, tnp_cross_new(test_ctx, grid, COUNT, PATH_FOLDS, &c));
+        e->cross = c;
+        assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, look, k, c, e->w, e->scores));
+        size_t offset = 0;
+        while (grid[offset] != c->grid[0])
+            ++offset;
+        for (size_t g = c->best + 1; g < c->count; ++g) { /* after the best all are compared with it */
+            bool last = c->judged[g] == PATH_FOLDS;
+            given_up += !last;
+            if (!last)
+                assert_true(errors_below(k, offset + c->best, offset + g, c->judged[g]) > 2);
+            for (size_t folds = logistic ? 1 : c->judged[g]; folds < c->judged[g]; ++folds)
+                assert_true(errors_below(k, offset + c->best, offset + g, folds) <= 2);
+        }
+        assert_true(given_up > 0);
+        for (size_t g = 0; g < COUNT; ++g) {
+            tnp_cross *one = NULL;
+            e->options.gap = 1e-6;
+            assert_fine(test_ctx, tnp_cross_new(test_ctx, grid + g, 1, PATH_FOLDS, &one));
+            e->cross = one;
+            assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, look, k, one, e->w, e->scores));
+            exact = one->mean[0] > top ? g : exact;
+            top = fmax(top, one->mean[0]);
+            tnp_cross_free(one);
+        }
+        assert_true(grid[exact] == c->grid[c->best]);
+        tnp_cross_free(c);
+        free(k);
+        scene_free(e);
+    }
 }
 
 /* ---- one fold ---- */
@@ -372,7 +467,7 @@ static void a_holdout_has_an_error(void **state)
     for (size_t i = 0; i < N; ++i)
         e->fold[i] = e->fold[i] == 0 ? 0 : TNP_NO_FOLD;
     e->linear.folds = 1;
-    e->curve = path_grid;
+    e->grid = e->curve = path_grid;
     assert_fine(test_ctx, tnp_cross_new(test_ctx, path_grid, 2, 1, &c));
     assert_fine(test_ctx, walk(e, follow, c));
     assert_int_equal(c->count, 2);
@@ -396,7 +491,7 @@ static void faults(void **state)
     tn_status st = TN_ERR_MEMORY;
     for (; st != TN_OK; ++k) {
         tnp_cross *c = NULL;
-        e->curve = path_grid;
+        e->rise = 1;
         tnp_fail_allocation(test_ctx, k);
         st = tnp_cross_found(test_ctx, &e->linear, PATH_FOLDS, &c);
         if (st == TN_OK)
@@ -422,7 +517,7 @@ int main(void)
         cmocka_unit_test(a_grid_goes_by_the_size_of_the_rows),
         cmocka_unit_test(the_path_ends_where_it_has_clearly_fallen),
         cmocka_unit_test(a_found_grid_goes_on_past_its_ends),
-        cmocka_unit_test(a_found_grid_goes_on_below),
+        cmocka_unit_test(values_without_hope_are_given_up),
         cmocka_unit_test(a_holdout_has_an_error),
         cmocka_unit_test(faults),
     };

@@ -206,6 +206,7 @@ static void fit_has_the_keys_of_the_contract(void **state)
 }
 
 static double grid[3] = {0.5, 1, 2}, grid_mean[3] = {0.75, 0.875, 0.8125}, grid_se[3] = {0.01, 0.02, 0.03};
+static size_t grid_folds[3] = {0, 5, 2}; /* the last was given up */
 /* A head trained on the one representation there was: no evidence, no ranking, no lambda. */
 static const tn_ranking unranked = {.task = TN_TASK_MULTICLASS, .rows = 100, .classes = 3};
 static const tn_fit_info svm = {
@@ -224,6 +225,8 @@ static const tn_fit_info svm = {
     .grid = grid,
     .grid_mean = grid_mean,
     .grid_se = grid_se,
+    .grid_folds = grid_folds,
+    .folds = 5,
     .grid_metric = "accuracy",
     .seconds = 2.5,
     .chosen =
@@ -255,6 +258,7 @@ static void fit_without_evidence_keeps_the_contract(void **state)
         assert_true(number(entry, "value") == grid[g] && number(entry, "mean") == grid_mean[g]);
         assert_true(number(entry, "se") == grid_se[g]);
         assert_true(json_is_true(json_object_get(entry, "best")) == (g == 1));
+        assert_true(g == 2 ? number(entry, "folds") == 2 : !json_object_get(entry, "folds"));
     }
     json_decref(root);
 }

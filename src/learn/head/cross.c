@@ -24,6 +24,7 @@ tn_status tnp_cross_sized(tn_ctx *ctx, size_t capacity, size_t folds, tnp_cross 
     TN_TRY(tnp_alloc(ctx, capacity * folds, sizeof *c->value, &c->value));
     TN_TRY(tnp_alloc(ctx, capacity, sizeof *c->mean, &c->mean));
     TN_TRY(tnp_alloc(ctx, capacity, sizeof *c->se, &c->se));
+    TN_TRY(tnp_alloc(ctx, capacity, sizeof *c->judged, &c->judged));
     for (size_t g = 0; g < capacity; ++g)
         c->se[g] = NAN;
     *out = c;
@@ -54,6 +55,7 @@ void tnp_cross_free(tnp_cross *c)
     tnp_free(c->value);
     tnp_free(c->mean);
     tnp_free(c->se);
+    tnp_free(c->judged);
     tnp_free(c->log_loss);
     tnp_free(c->temperature);
     tnp_free(c);
@@ -81,6 +83,8 @@ void tnp_cross_finish(tnp_cross *c, bool more_is_simpler)
     c->best = SIZE_MAX;
     for (size_t g = 0; g < c->count; ++g) {
         tnp_cross_summarise(c, g);
+        if (c->judged[g] > 0 && c->judged[g] < c->folds)
+            continue;
         if (c->mean[g] > best || (more_is_simpler && c->mean[g] == best)) {
             best = c->mean[g];
             c->best = g;

@@ -57,6 +57,8 @@ tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *h
         const tn_feed *feed = feeds[r];
         tnp_rep *rep = &h->reps[r];
         TN_TRY(tnp_strdup(ctx, tn_features_name(tn_feed_features(feed)), &rep->name));
+        if (tn_features_about(tn_feed_features(feed)))
+            TN_TRY(tnp_strdup(ctx, tn_features_about(tn_feed_features(feed)), &rep->about));
         rep->dim = tn_features_cols(tn_feed_features(feed));
         rep->normalize = tn_feed_normalize(feed);
         if (tn_feed_map(feed))
@@ -82,6 +84,8 @@ tn_status tnp_rep_copy(tn_ctx *ctx, const tnp_rep *from, const char *name, size_
     TN_TRY(tnp_strdup(ctx, name, &to->name));
     to->dim = dim;
     to->normalize = from->normalize;
+    if (from->about)
+        TN_TRY(tnp_strdup(ctx, from->about, &to->about));
     if (!from->map)
         goto done;
     TN_TRY(tnp_strdup(ctx, from->transform, &to->transform));
@@ -220,6 +224,7 @@ void tn_head_free(tn_head *h)
     for (size_t r = 0; h->reps && r < h->rep_count; ++r) {
         tnp_free(h->reps[r].name);
         tnp_free(h->reps[r].transform);
+        tnp_free(h->reps[r].about);
         tn_map_free(h->reps[r].map);
     }
     for (size_t i = 0; i < h->source_count; ++i) {
@@ -274,6 +279,11 @@ tn_rep tn_head_rep(const tn_head *head, size_t i)
     const tnp_rep *rep = &head->reps[i];
     return (tn_rep){rep->name, rep->dim,         rep->normalize, rep->map ? rep->transform : "none",
                     rep->map,  tnp_rep_cols(rep)};
+}
+
+const char *tn_head_about(const tn_head *head, size_t i)
+{
+    return head->reps[i].about;
 }
 
 size_t tn_head_source_count(const tn_head *head)

@@ -13,6 +13,7 @@ typedef struct tnp_rep {
     tn_normalize normalize;
     char *transform; /* name of the map; NULL without one */
     tn_map *map;     /* or NULL */
+    char *about;     /* what made its rows, JSON, or NULL: tn_features_about */
 } tnp_rep;
 
 /* A column of scores that another classifier gives. */

@@ -4,16 +4,22 @@
  *
  *   s^2 = mean |x - mean|^2   (without an intercept: mean |x|^2)
  *
- * C s^2 is that of a score about its mean, whatever the units, the number and the width of the rows. Below FIRST scores
+ * C s^2 is that of a score about its mean, whatever the units, the number and the width of the rows. Below 0.01 scores
  * cannot leave 0.1, and nothing is learned but the means of classes; at 1000 they may be 30 apart, and rows are told
- * apart for certain. The grid that is found begins at the largest of ..., 0.1, 0.3, 1, 3, ... with C s^2 <= FIRST and
- * has STEPS values; people know these numbers, and sets of rows that differ a little have the same ones.
+ * apart for certain. The grid that is found begins at the largest of ..., 0.1, 0.3, 1, 3, ... with C s^2 <= 0.01 and
+ * has 11 values (path_grid.c); people know these numbers, and sets of rows that differ a little have the same ones.
  *
- * Where the best is the last value the path goes on to C s^2 = HIGHEST, where it is the first it goes on below, to
- * LOWEST. It ends early at C when the last two values or more, and all above a tenth of C, are clearly worse than the
- * best: paired with it, unit by unit, by more than a standard error. Units are the rows of a multi-class task, right or
- * wrong; for labels the folds, or PARTS of the rows where there is one fold. Below C s^2 = 1 the path never ends: a
- * model that is yet to learn says little about the one that has.
+ * The walk begins at the largest value with C s^2 <= BEGIN, goes up, then down from there. It ends early at C when the
+ * last two values or more, and all between a tenth of C (on the way down: ten times C) and it, are clearly worse than
+ * the best: paired with it, unit by unit, by more than a standard error. Units are the rows of a multi-class task, right
+ * or wrong; for labels the folds, or PARTS of the rows where there is one fold. On the way up it never ends below
+ * C s^2 = 1: a model that is yet to learn says little about the one that has. Where the best is the last value the path
+ * goes on to C s^2 = 10^6, where it is the first it goes on below, to 10^-6.
+ *
+ * A value is given up, and the folds that are left are not trained, when it is HOPELESS standard errors below the best in
+ * the rows of the folds before: it could win only with rows that are unlike all others. The first fold is trained
+ * alone, of logistic regression each is. Models of all rows as starts of the folds' were refused: what stops at a loose
+ * gap would know the rows that it is to be judged by.
  *
  * Models are trained to the gap that the options ask for, below C s^2 = 1 to that part of it: there weights change the
  * objective by about that part only, and a model that is close by its objective may be any.
@@ -24,98 +30,19 @@
  *
  * Oracle: cold solutions by another library (tests/unit/test_path.c), curves made up for the rule. */
 #include "learn/head/calibrate.h"
-#include "learn/head/cross.h"
 #include "learn/head/folds.h"
+#include "learn/head/path.h"
 #include "learn/ridge/ridge.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { STEPS = 11, PARTS = 5, SAMPLE = 4096 };
-static const double FIRST = 0.01, LOWEST = 1e-6, HIGHEST = 1e6; /* of C s^2 */
-static const double LEARNED = 1;                                /* of C s^2: what falls from here on has fallen */
-static const double APART = 10;                                 /* factor of C over which all must be clearly worse */
+enum { PARTS = 5 };
+static const double BEGIN_SVM = 0.1, BEGIN_LOGISTIC = 1; /* of C s^2: a tenth of where the best is, often */
+static const double LEARNED = 1;                         /* of C s^2: what falls from here on has fallen */
+static const double APART = 10;                          /* factor of C over which all must be clearly worse */
+static const double HOPELESS = 2;                        /* standard errors: no more folds are tried */
 static const double LEAST_GAP = 1e-7;
-static const double LEAST_COST = 1e-30, MOST_COST = 1e30; /* bounds of the option */
-
-/* ---- the grid ---- */
-
-/* Mean |x - mean|^2 over a sample of rows, which is rounded to a third of itself anyway. */
-static tn_status spread(tn_ctx *ctx, const tnp_linear *l, double *out)
-{
-    tn_status st = TN_OK;
-    const float *x = NULL;
-    float *kept = NULL;
-    double *sum = NULL, square = 0;
-    size_t ld = 0, stride = (l->rows.rows + SAMPLE - 1) / SAMPLE, n = (l->rows.rows + stride - 1) / stride;
-    TN_TRY(l->rows.ops->sample(ctx, l->rows.self, stride, &x, &ld, &kept));
-    TN_TRY(tnp_alloc(ctx, l->rows.dim, sizeof *sum, &sum));
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < l->rows.dim; ++j) {
-            double v = (double)x[i * ld + j];
-            sum[j] += v;
-            square += v * v;
-        }
-    for (size_t j = 0; l->bias && j < l->rows.dim; ++j)
-        square -= sum[j] * sum[j] / (double)n;
-    *out = square / (double)n;
-done:
-    tnp_free(sum);
-    tnp_free(kept);
-    return st;
-}
-
-/* What C is multiplied with to be the variance of scores: s^2 times the weight that a row has beside C. 1 where rows do
- * not differ. */
-static tn_status find_scale(tn_ctx *ctx, const tnp_linear *l, double *scale)
-{
-    double weight = 0, n = (double)l->task->y.rows;
-    tn_status st = spread(ctx, l, scale);
-    for (size_t i = 0; l->row_weight && i < l->task->y.rows; ++i)
-        weight += (double)l->row_weight[i] / n;
-    *scale *= l->row_weight ? weight : 1;
-    *scale /= l->options->mean_cost ? n : 1;
-    *scale = st == TN_OK && *scale > 0 && isfinite(*scale) ? *scale : 1;
-    return st;
-}
-
-/* Rungs of the ladder ..., 0.1, 0.3, 1, 3, ...: number 0 is 1. */
-static double rung(int i)
-{
-    int tens = (i - (i & 1)) / 2;
-    double digit = i & 1 ? 3 : 1;
-    return tens < 0 ? digit / pow(10, -tens) : digit * pow(10, tens);
-}
-
-/* The largest that is at most c. */
-static int rung_below(double c)
-{
-    int i = (int)(2 * floor(log10(c))) - 1;
-    while (rung(i + 1) <= c * (1 + 1e-9))
-        ++i;
-    return i;
-}
-
-tn_status tnp_cross_found(tn_ctx *ctx, const tnp_linear *l, size_t folds, tnp_cross **out)
-{
-    tn_status st = TN_OK;
-    tnp_cross *c = NULL;
-    double scale;
-    TN_TRY(find_scale(ctx, l, &scale));
-    int lowest = rung_below(fmax(LOWEST / scale, LEAST_COST)), highest = rung_below(fmin(HIGHEST / scale, MOST_COST));
-    int first = rung_below(fmin(fmax(FIRST / scale, LEAST_COST), MOST_COST));
-    int last = first + STEPS - 1 < highest ? first + STEPS - 1 : highest;
-    lowest = lowest < first ? lowest : first;
-    last = last > first ? last : first;
-    TN_TRY(tnp_cross_sized(ctx, (size_t)((highest > last ? highest : last) - lowest + 1), folds, &c));
-    for (int i = first; i <= last; ++i)
-        c->grid[c->count++] = fmax(rung(i), LEAST_COST);
-    c->planned = c->count;
-    c->scale = scale;
-    *out = c;
-done:
-    return st;
-}
 
 tn_status tnp_cross_want_loss(tn_ctx *ctx, tnp_cross *c)
 {
@@ -142,9 +69,16 @@ typedef struct walk {
     float *now, *part, *scores;              /* (rows, classes): of this C; scratch; of the best */
     size_t *rows, size, weights, unit_count; /* rows: scratch; numbers of a score array, of a weight array */
     double *unit, *best_unit;                /* unit_count: right or wrong, or the quality of a part */
+    double *first_unit;                      /* (2, unit_count): of the first two values on the way up */
     double best;                             /* mean at the best so far, -inf before there is one */
     double best_cost, level;                 /* its C; the last C that was not clearly worse, */
     size_t level_at;                         /* and its place */
+    double *below;                           /* values of the grid below the one that the walk begins with, */
+    size_t below_count;                      /* those that are yet to be tried */
+    float *lowest_w;                         /* with such values: w of the lowest C that was tried */
+    size_t level_low;                        /* place of the least C that was not clearly worse */
+    uint32_t *part_fold;                     /* training rows: folds of a part; NULL: all folds are one part */
+    size_t done;                             /* folds that this C has been judged by */
 } walk;
 
 /* Rows of fold f, or of part `part` of `parts` of it, into job->rows and their scores into job->part. */
@@ -182,7 +116,7 @@ static void judge_rows(const walk *job)
         size_t best = 0;
         for (size_t c = 1; c < k; ++c)
             best = s[c] > s[best] ? c : best;
-        bool judged = job->judges->row_fold[i] < job->folds && y->first[i] < y->first[i + 1];
+        bool judged = job->judges->row_fold[i] < job->done && y->first[i] < y->first[i + 1];
         job->unit[i] = judged ? (double)(y->cls[y->first[i]] == best) : (double)NAN;
     }
 }
@@ -200,12 +134,16 @@ static double unit_error(const walk *job)
     return n > 1 ? sqrt(square / (n * (n - 1))) : (double)NAN;
 }
 
-static tn_status judge(tn_ctx *ctx, const walk *job, size_t g)
+/* By the folds [from, job->done), and the units of all so far. */
+static tn_status judge(tn_ctx *ctx, const walk *job, size_t g, size_t from)
 {
     tn_status st = TN_OK;
     double *value = job->cross->value + g * job->folds;
-    for (size_t f = 0; f < job->folds; ++f)
+    for (size_t f = from; f < job->done; ++f)
         TN_TRY(job->measure(ctx, job->arg, job->rows, gather(job, (uint32_t)f, 0, 1), job->part, &value[f]));
+    for (size_t f = job->done; f < job->folds; ++f)
+        value[f] = NAN;
+    job->cross->judged[g] = job->done;
     tnp_cross_summarise(job->cross, g);
     if (job->l->task->kind == TN_TASK_MULTICLASS)
         judge_rows(job);
@@ -234,19 +172,112 @@ done:
     return st;
 }
 
+/* Whether these units are worse than those of the best by more than so many standard errors of their differences. */
+static bool is_worse(const walk *job, const double *unit, double errors)
+{
+    double n = 0, sum = 0, square = 0;
+    for (size_t i = 0; i < job->unit_count; ++i) {
+        double d = job->best_unit[i] - unit[i];
+        if (isnan(d))
+            continue;
+        n += 1;
+        sum += d;
+        square += d * d;
+    }
+    if (!(sum > 0) || n < 2)
+        return false;
+    return sum > errors * sqrt(fmax(square - sum * sum / n, 0) * n / (n - 1)); /* both times n */
+}
+
+/* ---- parts of the folds ---- */
+
+/* How many folds are trained together, from fold `first` on: all that are left, but where rows are told right or wrong
+ * the first alone, and logistic regression each, for its folds share nothing. */
+static size_t part_size(const walk *job, size_t first)
+{
+    bool alone = job->part_fold && (first == 0 || job->l->logistic);
+    return alone ? 1 : job->folds - first;
+}
+
+/* The training of folds [first, first + count) alone, whose multipliers lie together. */
+static tnp_linear part_of(const walk *job, size_t first, size_t count)
+{
+    tnp_linear l = *job->l;
+    size_t rows = l.task->y.rows, classes = l.task->y.classes;
+    for (size_t i = 0; i < rows; ++i) {
+        uint32_t f = job->l->row_fold[i];
+        job->part_fold[i] = f >= first && f < first + count ? f - (uint32_t)first : TNP_NO_FOLD;
+    }
+    l.row_fold = job->part_fold;
+    l.folds = count;
+    l.alpha = l.alpha ? l.alpha + rows * first * classes : NULL;
+    return l;
+}
+
+/* Trains folds [first, first + count) and has their rows scored. */
+static tn_status try_part(tn_ctx *ctx, const walk *job, const tnp_learn_options *options, double cost, size_t first,
+                          size_t count)
+{
+    tn_status st = TN_OK;
+    size_t classes = job->l->task->y.classes;
+    bool part = count < job->folds;
+    tnp_linear l = part ? part_of(job, first, count) : *job->l;
+    float *w = job->w + first * classes * (l.rows.dim + 1);
+    tnp_training training;
+    l.options = options;
+    TN_TRY(tnp_linear_train(ctx, &l, cost, w, &training));
+    if (!part)
+        return job->judges->score(ctx, job->judges->self, w, job->now);
+    TN_TRY(tnp_linear_held_out(ctx, &l, w, job->part));
+    for (size_t i = 0; i < job->judges->y->rows; ++i)
+        if (l.row_fold[i] < count)
+            memcpy(job->now + i * classes, job->part + i * classes, classes * sizeof *job->now);
+done:
+    return st;
+}
+
+/* Multipliers of the other folds, which lie together: those of the first fold, 0 in rows that are left out. Those of the
+ * hinge have bounds, which may differ from fold to fold. */
+static void start_multipliers(const walk *job)
+{
+    const tnp_linear *l = job->l;
+    size_t rows = l->task->y.rows, k = l->task->y.classes, others = (job->folds - 1) * k;
+    if (!l->alpha || l->options->loss == TNP_SVM_HINGE)
+        return;
+    for (size_t i = 0; i < rows; ++i)
+        for (size_t j = 0; j < others; ++j)
+            l->alpha[rows * k + i * others + j] = l->row_fold[i] == 1 + j / k ? 0 : l->alpha[i * k + j % k];
+}
+
+/* Folds of the first C start where the first of them arrived, whose last steps are of second order: they forget the rows
+ * that they have seen. Those of logistic regression would not. */
+static void start_from_first(const walk *job)
+{
+    size_t size = job->weights / job->folds;
+    for (size_t f = 1; f < job->folds; ++f)
+        memcpy(job->w + f * size, job->w, size * sizeof *job->w);
+    start_multipliers(job);
+}
+
 static tn_status try_cost(tn_ctx *ctx, walk *job, size_t g)
 {
     tn_status st = TN_OK;
     tnp_cross *c = job->cross;
-    tnp_training training;
-    tnp_linear l = *job->l;
-    tnp_learn_options options = *l.options;
+    tnp_learn_options options = *job->l->options;
     options.gap = fmin(options.gap, fmax(options.gap * c->grid[g] * c->scale, LEAST_GAP));
-    l.options = &options;
-    TN_TRY(tnp_linear_train(ctx, &l, c->grid[g], job->w, &training));
-    TN_TRY(job->judges->score(ctx, job->judges->self, job->w, job->now));
-    put_constants(job);
-    TN_TRY(judge(ctx, job, g));
+    c->trying = c->grid[g];
+    for (size_t i = 0; job->part_fold && i < job->size; ++i)
+        job->now[i] = NAN;
+    job->done = 0;
+    do {
+        size_t first = job->done, count = part_size(job, first);
+        if (first == 1 && !job->l->logistic && !isfinite(job->best))
+            start_from_first(job);
+        TN_TRY(try_part(ctx, job, &options, c->grid[g], first, count));
+        put_constants(job);
+        job->done += count;
+        TN_TRY(judge(ctx, job, g, first));
+    } while (job->done < job->folds && !is_worse(job, job->unit, HOPELESS));
     if (c->log_loss)
         TN_TRY(judge_loss(ctx, job, g));
 done:
@@ -255,36 +286,19 @@ done:
 
 /* ---- the walk ---- */
 
-/* Whether this C is worse than the best by more than a standard error of the differences of their units. */
-static bool clearly_worse(const walk *job, double mean)
-{
-    double n = 0, sum = 0, square = 0;
-    for (size_t i = 0; i < job->unit_count; ++i) {
-        double d = job->best_unit[i] - job->unit[i];
-        if (isnan(d))
-            continue;
-        n += 1;
-        sum += d;
-        square += d * d;
-    }
-    if (!(mean < job->best) || n < 2)
-        return false;
-    return sum > sqrt(fmax(square - sum * sum / n, 0) * n / (n - 1)); /* both times n */
-}
-
 /* Takes value g into account; *over: nothing is to be expected of a larger C. */
 static void account(walk *job, size_t g, bool *over)
 {
     const tnp_cross *c = job->cross;
     double cost = c->grid[g];
-    if (c->mean[g] > job->best) {
+    if (job->done == job->folds && c->mean[g] > job->best) {
         job->best = c->mean[g];
         job->best_cost = cost;
         memcpy(job->scores, job->now, job->size * sizeof *job->scores);
         memcpy(job->best_w, job->w, job->weights * sizeof *job->w);
         memcpy(job->best_unit, job->unit, job->unit_count * sizeof *job->unit);
     }
-    if (!clearly_worse(job, c->mean[g])) {
+    if (!is_worse(job, job->unit, 1)) {
         job->level = cost;
         job->level_at = g;
     }
@@ -321,11 +335,11 @@ static tn_status walk_up(tn_ctx *ctx, walk *job, tnp_share whole)
     tn_status st = TN_OK;
     tnp_cross *c = job->cross;
     bool over = false;
-    size_t g = 0;
-    for (; g < c->capacity && !over; ++g) {
-        if (g >= c->planned) { /* past the end of a grid that was found, as long as the last value is the best */
-            double next = rung(rung_below(c->grid[g - 1]) + 1);
-            if (job->best_cost != c->grid[g - 1] || next * c->scale > HIGHEST || next > MOST_COST)
+    size_t g = 0, above = c->planned - job->below_count;
+    for (; g < c->capacity - job->below_count && !over; ++g) {
+        if (g >= above) { /* past the end of a grid that was found, as long as the last value is the best */
+            double next = tnp_rung(tnp_rung_below(c->grid[g - 1]) + 1);
+            if (job->best_cost != c->grid[g - 1] || next * c->scale > TNP_HIGHEST_SCALED || next > TNP_MOST_COST)
                 break;
             c->grid[g] = next;
         }
@@ -333,10 +347,14 @@ static tn_status walk_up(tn_ctx *ctx, walk *job, tnp_share whole)
         start_ahead(job, g);
         TN_TRY(try_cost(ctx, job, g));
         account(job, g, &over);
+        if (g < 2)
+            memcpy(job->first_unit + g * job->unit_count, job->unit, job->unit_count * sizeof *job->unit);
+        if (g == 0 && job->lowest_w)
+            memcpy(job->lowest_w, job->w, job->weights * sizeof *job->w);
     }
     c->count = g;
-    c->skipped = g < c->planned ? c->planned - g : 0;
-    c->added = g > c->planned ? g - c->planned : 0;
+    c->skipped = g < above ? above - g : 0;
+    c->added = g > above ? g - above : 0;
 done:
     return st;
 }
@@ -348,6 +366,7 @@ static void shift(tnp_cross *c)
     memmove(c->value + c->folds, c->value, c->count * c->folds * sizeof *c->value);
     memmove(c->mean + 1, c->mean, c->count * sizeof *c->mean);
     memmove(c->se + 1, c->se, c->count * sizeof *c->se);
+    memmove(c->judged + 1, c->judged, c->count * sizeof *c->judged);
     if (c->log_loss) {
         memmove(c->log_loss + 1, c->log_loss, c->count * sizeof *c->log_loss);
         memmove(c->temperature + 1, c->temperature, c->count * sizeof *c->temperature);
@@ -363,25 +382,70 @@ static void start_from_nothing(const walk *job)
         memset(l->alpha, 0, l->task->y.rows * l->folds * l->task->y.classes * sizeof *l->alpha);
 }
 
-/* Below the first value of a grid that was found, as long as the first is the best. Multipliers of a larger C may be
- * beyond the bounds of a smaller one, and so small a C is soon solved: each starts from nothing. */
+/* The next value below all that were tried: of the grid, as long as the least two values or more, and all below ten
+ * times the least, are not clearly worse than the best; then of the ladder where the grid was found, as long as the
+ * first is the best. 0: none. */
+static double next_below(walk *job)
+{
+    tnp_cross *c = job->cross;
+    bool fallen = job->level_low >= 2 && APART * c->grid[0] <= c->grid[job->level_low] * (1 + 1e-9);
+    if (job->below_count > 0)
+        return fallen ? 0 : job->below[--job->below_count];
+    double next = tnp_rung(tnp_rung_below(c->grid[0]) - 1);
+    if (c->capacity <= c->planned || c->count >= c->capacity || job->best_cost != c->grid[0] ||
+        next * c->scale < TNP_LOWEST_SCALED || next < TNP_LEAST_COST)
+        return 0;
+    ++c->added;
+    return next;
+}
+
+/* Multipliers of a larger C may be beyond the bounds of a smaller one, and so small a C is soon solved: they start from
+ * nothing. */
 static tn_status walk_down(tn_ctx *ctx, walk *job, tnp_share whole)
 {
     tn_status st = TN_OK;
     tnp_cross *c = job->cross;
-    while (c->capacity > c->planned && c->count < c->capacity && job->best_cost == c->grid[0]) {
-        int below = rung_below(c->grid[0]) - 1;
+    double next;
+    job->level_low = tnp_min(2, c->count - 1);
+    for (size_t g = job->level_low; g-- > 0;)
+        job->level_low = is_worse(job, job->first_unit + g * job->unit_count, 1) ? job->level_low : g;
+    while ((next = next_below(job)) > 0) {
         bool over;
-        if (rung(below) * c->scale < LOWEST || rung(below) < LEAST_COST)
-            break;
         shift(c);
-        ++c->added;
-        c->grid[0] = rung(below);
+        ++job->level_low;
+        c->grid[0] = next;
         start_from_nothing(job);
+        if (job->lowest_w)
+            memcpy(job->w, job->lowest_w, job->weights * sizeof *job->w);
         TN_TRY(tell(ctx, job, whole, 0));
         TN_TRY(try_cost(ctx, job, 0));
         account(job, 0, &over);
+        if (!is_worse(job, job->unit, 1))
+            job->level_low = 0;
+        if (job->lowest_w)
+            memcpy(job->lowest_w, job->w, job->weights * sizeof *job->w);
     }
+    c->skipped += job->below_count;
+done:
+    return st;
+}
+
+/* Sets the values aside that are far below where such models are best. */
+static tn_status begin_above(tn_ctx *ctx, walk *job)
+{
+    tn_status st = TN_OK;
+    tnp_cross *c = job->cross;
+    double from = job->l->logistic ? BEGIN_LOGISTIC : BEGIN_SVM;
+    size_t first = 0;
+    while (first + 1 < c->planned && c->grid[first + 1] * c->scale <= from)
+        ++first;
+    if (first == 0 || first + 1 == c->planned)
+        return TN_OK;
+    TN_TRY(tnp_alloc(ctx, first, sizeof *job->below, &job->below));
+    TN_TRY(tnp_alloc_raw(ctx, job->weights, sizeof *job->lowest_w, &job->lowest_w));
+    memcpy(job->below, c->grid, first * sizeof *c->grid);
+    memmove(c->grid, c->grid + first, (c->planned - first) * sizeof *c->grid);
+    job->below_count = first;
 done:
     return st;
 }
@@ -395,6 +459,10 @@ static void walk_free(walk *job)
     tnp_free(job->rows);
     tnp_free(job->unit);
     tnp_free(job->best_unit);
+    tnp_free(job->first_unit);
+    tnp_free(job->below);
+    tnp_free(job->lowest_w);
+    tnp_free(job->part_fold);
 }
 
 tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *judges, tnp_measure_fn measure, void *arg,
@@ -416,7 +484,7 @@ tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *ju
     tnp_share whole = tnp_progress_now(ctx);
     job.unit_count = l->task->kind == TN_TASK_MULTICLASS ? rows : job.folds > 1 ? job.folds : PARTS;
     if (cross->scale == 0)
-        TN_TRY(find_scale(ctx, l, &cross->scale));
+        TN_TRY(tnp_path_scale(ctx, l, &cross->scale));
     TN_TRY(tnp_alloc_raw(ctx, job.weights, sizeof *job.best_w, &job.best_w));
     TN_TRY(tnp_alloc(ctx, job.weights, sizeof *job.before, &job.before));
     TN_TRY(tnp_alloc_raw(ctx, job.size, sizeof *job.now, &job.now));
@@ -424,6 +492,10 @@ tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *ju
     TN_TRY(tnp_alloc(ctx, rows, sizeof *job.rows, &job.rows));
     TN_TRY(tnp_alloc(ctx, job.unit_count, sizeof *job.unit, &job.unit));
     TN_TRY(tnp_alloc(ctx, job.unit_count, sizeof *job.best_unit, &job.best_unit));
+    TN_TRY(tnp_alloc(ctx, 2 * job.unit_count, sizeof *job.first_unit, &job.first_unit));
+    if (l->row_fold && job.folds > 1 && l->task->kind == TN_TASK_MULTICLASS)
+        TN_TRY(tnp_alloc(ctx, l->task->y.rows, sizeof *job.part_fold, &job.part_fold));
+    TN_TRY(begin_above(ctx, &job));
     start_from_nothing(&job);
     TN_TRY(walk_up(ctx, &job, whole));
     TN_TRY(walk_down(ctx, &job, whole));

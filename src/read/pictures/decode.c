@@ -75,6 +75,26 @@ static tn_status check(tn_ctx *ctx, const char *path, const tnp_picture_head *he
     return TN_OK;
 }
 
+/* A picture that is longer than so many times its shorter side is squeezed to that: of a line of 1 x 60000 pixels
+ * nobody wants a tape of gigabytes. */
+enum { MOST_LONG = 32 };
+
+/* The size of the stored picture that is kept. */
+static void pick_size(const tnp_picture_head *head, const tnp_picture_options *options, size_t *width, size_t *height)
+{
+    bool turned = head->orientation > 4;
+    if (options->width != 0) {
+        *width = turned ? options->height : options->width;
+        *height = turned ? options->width : options->height;
+    } else if (options->shorter != 0) {
+        double factor = (double)options->shorter / (double)tnp_min(head->width, head->height);
+        size_t most = MOST_LONG * options->shorter;
+        *width = tnp_min(most, tnp_max(options->shorter, (size_t)((double)head->width * factor + 1e-9)));
+        *height = tnp_min(most, tnp_max(options->shorter, (size_t)((double)head->height * factor + 1e-9)));
+    } else
+        tnp_resize_size(head->width, head->height, options->pixels, options->side, width, height);
+}
+
 static size_t pick_divisor(const tnp_picture_head *head, size_t width, size_t height)
 {
     size_t divisor = 8;
@@ -114,11 +134,12 @@ tn_status tnp_decoding_begin(tn_ctx *ctx, const char *path, tnp_bytes bytes, con
     const tnp_picture_head *head = &out->head;
     TN_TRY(check(ctx, path, head, options));
     channels = head->channels;
-    tnp_resize_size(head->width, head->height, options->pixels, options->side, &width, &height);
+    pick_size(head, options, &width, &height);
     out->divisor = pick_divisor(head, width, height);
     size_t n = out->divisor;
-    TN_TRY(tnp_resize_new(ctx, (head->width + n - 1) / n, (head->height + n - 1) / n, (double)head->width / (double)n,
-                          (double)head->height / (double)n, width, height, channels, &out->resize));
+    TN_TRY(tnp_resize_new_by(ctx, options->kernel, (head->width + n - 1) / n, (head->height + n - 1) / n,
+                             (double)head->width / (double)n, (double)head->height / (double)n, width, height, channels,
+                             &out->resize));
     TN_TRY(tnp_alloc_raw(ctx, out->resize.x.from * channels, sizeof *out->line, &out->line));
     TN_TRY(make_rows(ctx, path, out));
     bool turned = head->orientation > 4;

@@ -147,6 +147,11 @@ done:
     return st;
 }
 
+tn_status tnp_picture_bytes(tn_ctx *ctx, const tn_pictures *pictures, size_t i, tnp_bytes *out)
+{
+    return tnp_bytes_read(ctx, pictures->files[i].path, out);
+}
+
 static void free_file(tnp_picture_file *file)
 {
     tnp_free(file->path);

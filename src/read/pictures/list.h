@@ -30,6 +30,8 @@ struct tn_pictures {
 tn_status tnp_pictures_add(tn_ctx *ctx, tn_pictures *pictures, const char *before, tnp_span name, size_t id);
 /* A folder, with a sub-folder per class or without (folders.c). */
 tn_status tnp_pictures_add_folder(tn_ctx *ctx, tn_pictures *pictures, const char *folder);
+/* The bytes of picture i as they are stored; free with tnp_bytes_free. TN_ERR_IO. */
+tn_status tnp_picture_bytes(tn_ctx *ctx, const tn_pictures *pictures, size_t i, tnp_bytes *out);
 /* By its name: .jpg, .jpeg or .png in any case. */
 bool tnp_is_picture_name(const char *name);
 /* Forgets the pictures that are not to be kept (count flags): those that were broken. */

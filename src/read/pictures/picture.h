@@ -21,6 +21,10 @@ typedef struct tnp_picture_options {
     size_t side;    /* the longer one at most; 0: any */
     size_t largest; /* pixels that a file may declare; 2^27, a gigabyte and a half as floats of three channels */
     int on_error;   /* TNP_ON_ERROR_STOP */
+    /* Of networks, in the place of pixels and side; enlarging, too. All 0: none of it. */
+    size_t shorter;       /* what the shorter side becomes */
+    size_t width, height; /* what both become, as the picture is looked at */
+    tnp_kernel kernel;
 } tnp_picture_options;
 enum { TNP_ON_ERROR_STOP, TNP_ON_ERROR_SKIP };
 

@@ -7,7 +7,10 @@
  *
  * the triangle that is as wide as two results: every input sample has its share in about the same amount, and
  * enlarging is linear interpolation. Of the same size it is the identity, exactly. A cubic or Lanczos kernel was
- * refused: their negative lobes make gradients at edges that are not in the picture, and descriptors are gradients.
+ * refused for descriptors: their negative lobes make gradients at edges that are not in the picture, and descriptors
+ * are gradients. Networks were trained with one of two: for them there is also the cubic, with t the distance over radius
+ *
+ *   w = 1.5 t^3 - 2.5 t^2 + 1 (t < 1)      -0.5 t^3 + 2.5 t^2 - 4 t + 2 (t < 2)
  *
  * Rows come one at a time: each is resized along x and added, by its weight, to the one, two or more results it has a
  * share in. Oracle: test_resize.c, the formula in long double; Pillow's BILINEAR has the same kernel. */
@@ -19,6 +22,10 @@
 static double weight_of(const tnp_axis *axis, size_t i, size_t j)
 {
     double distance = fabs((double)j + 0.5 - ((double)i + 0.5) * axis->scale) / axis->radius;
+    if (axis->kernel == TNP_CUBIC && distance < 1)
+        return (1.5 * distance - 2.5) * distance * distance + 1;
+    if (axis->kernel == TNP_CUBIC && distance < 2)
+        return ((-0.5 * distance + 2.5) * distance - 4) * distance + 2;
     return distance < 1 ? 1 - distance : 0;
 }
 
@@ -26,7 +33,8 @@ static double weight_of(const tnp_axis *axis, size_t i, size_t j)
 static void fill_weights(tnp_axis *axis, size_t i)
 {
     double centre = ((double)i + 0.5) * axis->scale, sum = 0;
-    double low = floor(centre - axis->radius - 0.5) + 1; /* the first j with j + 1/2 > centre - radius */
+    double reach = axis->kernel == TNP_CUBIC ? 2 * axis->radius : axis->radius;
+    double low = floor(centre - reach - 0.5) + 1; /* the first j with j + 1/2 > centre - reach */
     size_t first = tnp_min(low < 0 ? 0 : (size_t)low, axis->from - 1);
     float *weights = axis->weights + i * axis->taps;
     axis->first[i] = first;
@@ -36,7 +44,7 @@ static void fill_weights(tnp_axis *axis, size_t i)
         weights[t] = sum > 0 ? (float)(weight_of(axis, i, first + t) / sum) : (float)(t == 0);
 }
 
-static tn_status axis_new(tn_ctx *ctx, size_t from, size_t to, double extent, tnp_axis *axis)
+static tn_status axis_new(tn_ctx *ctx, tnp_kernel kernel, size_t from, size_t to, double extent, tnp_axis *axis)
 {
     tn_status st = TN_OK;
     size_t count = 0;
@@ -44,7 +52,8 @@ static tn_status axis_new(tn_ctx *ctx, size_t from, size_t to, double extent, tn
     axis->to = to;
     axis->scale = extent / (double)to;
     axis->radius = fmax(axis->scale, 1);
-    axis->taps = tnp_min(from, (size_t)(2 * axis->radius) + 2);
+    axis->kernel = kernel;
+    axis->taps = tnp_min(from, (size_t)((kernel == TNP_CUBIC ? 4 : 2) * axis->radius) + 2);
     TN_TRY(tnp_mul(ctx, to, axis->taps, &count));
     TN_TRY(tnp_alloc(ctx, count, sizeof *axis->weights, &axis->weights));
     TN_TRY(tnp_alloc_raw(ctx, to, sizeof *axis->first, &axis->first));
@@ -57,12 +66,19 @@ done:
 tn_status tnp_resize_new(tn_ctx *ctx, size_t from_width, size_t from_height, double extent_x, double extent_y,
                          size_t width, size_t height, size_t channels, tnp_resize *out)
 {
+    return tnp_resize_new_by(ctx, TNP_TRIANGLE, from_width, from_height, extent_x, extent_y, width, height, channels,
+                             out);
+}
+
+tn_status tnp_resize_new_by(tn_ctx *ctx, tnp_kernel kernel, size_t from_width, size_t from_height, double extent_x,
+                            double extent_y, size_t width, size_t height, size_t channels, tnp_resize *out)
+{
     tn_status st = TN_OK;
     out->width = width;
     out->height = height;
     out->channels = channels;
-    TN_TRY(axis_new(ctx, from_width, width, extent_x, &out->x));
-    TN_TRY(axis_new(ctx, from_height, height, extent_y, &out->y));
+    TN_TRY(axis_new(ctx, kernel, from_width, width, extent_x, &out->x));
+    TN_TRY(axis_new(ctx, kernel, from_height, height, extent_y, &out->y));
     TN_TRY(tnp_alloc_raw(ctx, width * channels, sizeof *out->across, &out->across));
 done:
     return st;

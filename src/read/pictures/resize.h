@@ -6,12 +6,17 @@
 
 #include "base/base.h"
 
+/* What weighs samples: a triangle, which Pillow calls bilinear, or the cubic of Keys with a = -1/2, its bicubic. */
+typedef enum tnp_kernel { TNP_TRIANGLE, TNP_CUBIC } tnp_kernel;
+
 /* One axis: `from` samples that cover `extent` of their own widths become `to`. */
 typedef struct tnp_axis {
     size_t from, to, taps;
-    double scale, radius; /* extent / to; of the triangle, in samples of `from` */
-    size_t *first;        /* (to): the first sample with a weight */
-    float *weights;       /* (to, taps), each row of sum 1 */
+    double scale,
+        radius; /* extent / to; max(scale, 1) samples of `from`, which the triangle reaches, the cubic twice */
+    tnp_kernel kernel;
+    size_t *first;  /* (to): the first sample with a weight */
+    float *weights; /* (to, taps), each row of sum 1 */
 } tnp_axis;
 
 typedef struct tnp_resize {
@@ -25,6 +30,9 @@ typedef struct tnp_resize {
 /* from_width x from_height samples that cover extent_x x extent_y; all zero before, tnp_resize_free after. */
 tn_status tnp_resize_new(tn_ctx *ctx, size_t from_width, size_t from_height, double extent_x, double extent_y,
                          size_t width, size_t height, size_t channels, tnp_resize *out);
+/* The same with another kernel than the triangle. */
+tn_status tnp_resize_new_by(tn_ctx *ctx, tnp_kernel kernel, size_t from_width, size_t from_height, double extent_x,
+                            double extent_y, size_t width, size_t height, size_t channels, tnp_resize *out);
 void tnp_resize_free(tnp_resize *resize);
 /* From the first row on, into out, which is set to zero. */
 void tnp_resize_begin(tnp_resize *resize, float *out);

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The section on networks: pictures per second of tenon extract --net, from JPEG to rows, against onnxruntime-node on
+tensors that it need not decode, at the best of its settings; and memory against the number of pictures.
+
+Networks and photographs are those of ../shared; without them drawn pictures and small networks take their place."""
+import json
+import os
+import resource
+import shutil
+import subprocess
+import sys
+
+import networks_report as report
+from measure import HERE, ask, cached, measure
+
+PAGE = "bench-networks.md"
+ROOT = HERE.parent
+DATA = ROOT.parent / "shared" / "data"
+PICTURES = {"full": 720, "quick": 96, "tiny": 12}
+ROUNDS = {"full": 3, "quick": 2, "tiny": 1}
+SETTINGS = [(threads, together, batch) for threads in (1, 2) for together in (1, 2) for batch in (1, 8)]
+LIMIT = 600
+
+
+def inputs(directory, size):
+    """(paths of pictures, models with the side that they see, what they are)"""
+    photos = sorted((DATA / "images" / "flowers12" / "train").glob("*/*.jpg"))
+    if photos and size != "tiny":
+        models = [(path, 224) for path in sorted((DATA / "networks").glob("*.onnx"))]
+        return photos[:PICTURES[size]], models, "photographs of flowers12 (about 500 x 400)"
+    drawn = directory / "drawn"
+    subprocess.run([sys.executable, ROOT / "tools" / "draw_pictures.py", drawn, "--train", str(PICTURES[size] // 6)], check=True)
+    return sorted((drawn / "train").glob("*/*.png")), [(drawn / "texture.onnx", 64)], "drawn pictures of 64 x 64"
+
+
+def list_of(directory, name, paths):
+    file = directory / name
+    file.write_text("".join(f"{path}\n" for path in paths))
+    return file
+
+
+def ours(program, environment, directory, pictures, model, watch):
+    command = [program, "extract", pictures, "--net", model, "-o", directory / "rows.npy", "--json"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    seconds, memory, found = measure(command, environment, directory, LIMIT, watch)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return {"seconds": seconds, "pictures": found["rows"], "anon_mb": memory,
+            "cpu": after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime}
+
+
+def theirs(environment, module, model, side, runs, setting):
+    command = ["node", HERE / "networks_peer.cjs", module, model, str(side), str(runs), *map(str, setting)]
+    return json.loads(ask(command, environment)) | {"setting": setting}
+
+
+def better(a, b):
+    return a if b is None or a["pictures"] / a["seconds"] > b["pictures"] / b["seconds"] else b
+
+
+def contest(program, environment, module, directory, pictures, model, side, rounds, count):
+    """The best of some rounds of each, taking turns; theirs at the best of all settings."""
+    found = {"model": model.stem, "ours": None, "theirs": None}
+    for _ in range(rounds):
+        found["ours"] = better(ours(program, environment, directory, pictures, model, False), found["ours"])
+        for setting in SETTINGS:
+            found["theirs"] = better(theirs(environment, module, model, side, count // 2, setting), found["theirs"])
+    report.print_entry(found)
+    return found
+
+
+def run(program, environment, directory, size):
+    module = ROOT / "build" / "net" / "node_modules" / "onnxruntime-node"
+    if not module.is_dir() or not shutil.which("node"):
+        print("skipped: node or onnxruntime-node is not installed; tools/install_deps.sh net")
+        sys.exit(77)
+    environment = environment | {"TENON_ONNXRUNTIME": ask([ROOT / "tools" / "install_deps.sh", "net"]).strip()}
+    paths, models, what = inputs(directory, size)
+    for path in paths:
+        cached(path)
+    every, few = list_of(directory, "all.txt", paths), list_of(directory, "few.txt", paths[:max(1, len(paths) // 4)])
+    entries = [contest(program, environment, module, directory, every, model, side, ROUNDS[size], len(paths))
+               for model, side in models]
+    memory = [ours(program, environment, directory, pictures, models[0][0], True) for pictures in (few, every)]
+    found = {"entries": entries, "memory": memory, "what": what, "threads": os.cpu_count(), "count": len(paths),
+             "engine": json.loads(ask([program, "doctor", "--json"], environment))["onnxruntime"]}
+    report.print_targets(found)
+    return found

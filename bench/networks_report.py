@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""What networks.py found, as lines on standard output, as CSV and as a page. Nothing in here measures."""
+from report import merge_csv, page_head, table, verdict, write_page
+
+LEAD, FLAT = 1.2, 1.2
+
+
+def rate(entry):
+    return entry["pictures"] / entry["seconds"]
+
+
+def cost(entry):
+    """Milliseconds of the processor per picture."""
+    return 1000 * entry["cpu"] / entry["pictures"]
+
+
+def setting_text(setting):
+    return "{} threads, {} runs at once, batches of {}".format(*setting)
+
+
+def print_entry(found):
+    print(f"  {found['model']:<16}{rate(found['ours']):>8.0f} pictures/s ({cost(found['ours']):.2f} ms of processor each)"
+          f"   onnxruntime-node {rate(found['theirs']):.0f} ({cost(found['theirs']):.2f}), "
+          f"{setting_text(found['theirs']['setting'])}", flush=True)
+
+
+def targets(found):
+    rows = []
+    for entry in found["entries"]:
+        lead = rate(entry["ours"]) / rate(entry["theirs"])
+        rows.append((f"{entry['model']}: pictures per second / onnxruntime-node's", f"{lead:.2f}", f">= {LEAD}",
+                     verdict(lead, LEAD, True)))
+    few, every = found["memory"]
+    share = every["anon_mb"] / max(few["anon_mb"], 1)
+    rows.append((f"memory with {every['pictures']} pictures / with {few['pictures']}", f"{share:.2f}", f"<= {FLAT}",
+                 verdict(share, FLAT, False)))
+    return rows
+
+
+def print_targets(found):
+    for what, figure, wanted, word in targets(found):
+        print(f"  {what}: {figure} ({wanted}) {word}", flush=True)
+
+
+def csv_rows(facts, found):
+    rows = []
+    for entry in found["entries"]:
+        for name in ("ours", "theirs"):
+            e = entry[name]
+            note = "" if name == "ours" else "; " + setting_text(e["setting"])
+            rows.append({"section": "networks", "machine": facts["cpu"], "threads": facts["threads"],
+                         "versions": f"ONNX Runtime {found['engine']}", "kernels": "", "seed": "", "rows": e["pictures"],
+                         "dim": "", "classes": "", "contestant": f"{entry['model']}: {'tenon' if name == 'ours' else 'onnxruntime-node'}",
+                         "seconds": f"{e['seconds']:.3f}", "anon_mb": "",
+                         "note": f"{rate(e):.0f} pictures/s, {cost(e):.2f} ms of processor each{note}"})
+    return rows
+
+
+def write(csv, page, facts, found):
+    merge_csv(csv, "networks", csv_rows(facts, found))
+    lines = page_head("networks", facts, f"{found['threads']} threads")
+    lines += [f"- ONNX Runtime {found['engine']} for both; {found['count']} {found['what']}.",
+              "- tenon: `tenon extract LIST --net MODEL -o rows.npy`, the whole process: loading the network, decoding, "
+              "resizing, running, writing. onnxruntime-node: runs on a tensor that is there, after a first run, at the "
+              "best of 1 or 2 threads, 1 or 2 runs at once, batches of 1 or 8.",
+              "- Processor: time of all cores in user and system mode per picture.", ""]
+    lines += table(["network", "tenon, pictures/s", "ms of processor", "onnxruntime-node, pictures/s", "ms of processor", "at"],
+                   [[e["model"], f"{rate(e['ours']):.0f}", f"{cost(e['ours']):.2f}", f"{rate(e['theirs']):.0f}",
+                     f"{cost(e['theirs']):.2f}", setting_text(e["theirs"]["setting"])] for e in found["entries"]])
+    few, every = found["memory"]
+    lines += [f"Anonymous memory at its highest: {few['anon_mb']:.0f} MB with {few['pictures']} pictures, "
+              f"{every['anon_mb']:.0f} MB with {every['pictures']}.", "", "## Targets", ""]
+    lines += table(["target", "figure", "wanted", "verdict"], [list(r) for r in targets(found)])
+    write_page(page, lines)
+
+
+__all__ = ["print_entry", "print_targets", "write"]

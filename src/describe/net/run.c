@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Pictures through networks. A view is a window of width x height of the resized picture, perhaps mirrored:
+ *
+ *   centre   the middle        flip   it and its mirror image        ten   middle and four corners, each and mirrored
+ *
+ *   row = mean over views of the pooled layer
+ *
+ * Values of a tensor, with v from 0 to 1 the picture's, cut to that range (a cubic kernel leaves it):
+ *
+ *   float: (255 v scale - mean[c]) / std[c]        uint8: the nearest whole number to 255 v
+ *
+ * A grey picture has three equal colours; a network of one channel gets 0.299 R + 0.587 G + 0.114 B.
+ *
+ * Each thread takes the next picture and does all of it: decodes, resizes, fills tensors, runs every network. No thread
+ * waits for another's stage, and the engine's own threads, which would, are not used. */
+#include "describe/net/network.h"
+
+#include "read/pictures/list.h"
+#include "simd/simd.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { AHEAD = 8 }; /* pictures per thread and block: the threads that end first wait for a small part of the block */
+
+/* ---- tensors ---- */
+
+size_t tnp_recipe_bytes(const tnp_recipe *r)
+{
+    return r->width * r->height * r->channels * (r->bytes ? 1 : sizeof(float));
+}
+
+size_t tnp_view_count(tnp_views views)
+{
+    return views == TNP_VIEW_CENTRE ? 1 : views == TNP_VIEW_FLIP ? 2 : 10;
+}
+
+tnp_picture_options tnp_recipe_picture(const tnp_recipe *r)
+{
+    tnp_picture_options options;
+    tnp_picture_options_default(&options);
+    options.shorter = r->shorter;
+    options.width = r->shorter ? 0 : r->resize_width;
+    options.height = r->shorter ? 0 : r->resize_height;
+    options.kernel = (tnp_kernel)r->kernel;
+    return options;
+}
+
+/* Where window i of five begins: the middle, then the corners. The middle is at half of what is left, rounded to even. */
+static void window(const tnp_recipe *r, const tn_picture *p, size_t i, size_t *x, size_t *y)
+{
+    size_t left = p->width - r->width, above = p->height - r->height;
+    *x = i == 0 ? (size_t)nearbyint((double)left / 2) : i % 2 ? 0 : left;
+    *y = i == 0 ? (size_t)nearbyint((double)above / 2) : i < 3 ? 0 : above;
+}
+
+/* One row of a channel, `step` apart in out: colours as they are, or mixed; the pixel after is `stride` floats on. */
+typedef struct fill_row {
+    const float *pixels;
+    ptrdiff_t stride;
+    size_t width, step;
+    float mix[3], factor, offset; /* of red, green and blue; v factor - offset */
+} fill_row;
+
+static inline float value_of(const fill_row *f, size_t x, bool grey)
+{
+    const float *p = f->pixels + (ptrdiff_t)x * f->stride;
+    float v = grey ? p[0] : f->mix[0] * p[0] + f->mix[1] * p[1] + f->mix[2] * p[2];
+    return v < 0 ? 0 : v > 1 ? 1 : v;
+}
+
+static void fill_floats(const fill_row *f, bool grey, float *restrict out)
+{
+    for (size_t x = 0; x < f->width; ++x)
+        out[x * f->step] = value_of(f, x, grey) * f->factor - f->offset;
+}
+
+static void fill_bytes(const fill_row *f, bool grey, unsigned char *restrict out)
+{
+    for (size_t x = 0; x < f->width; ++x)
+        out[x * f->step] = (unsigned char)(255 * value_of(f, x, grey) + 0.5F);
+}
+
+void tnp_recipe_fill(const tnp_recipe *r, const tn_picture *p, size_t view, void *out)
+{
+    size_t x0 = 0, y0 = 0, plane = r->width * r->height;
+    bool mirrored = view % 2 == 1, grey = p->channels == 1;
+    window(r, p, view / 2, &x0, &y0);
+    for (size_t c = 0; c < r->channels; ++c) {
+        fill_row f = {.width = r->width, .step = r->nhwc ? r->channels : 1, .mix = {0.299F, 0.587F, 0.114F}};
+        for (size_t k = 0; k < 3 && r->channels == 3; ++k)
+            f.mix[k] = k == (r->bgr ? 2 - c : c) ? 1 : 0;
+        f.factor = (float)(255 * r->scale / r->std[c]);
+        f.offset = (float)(r->mean[c] / r->std[c]);
+        f.stride = mirrored ? -(ptrdiff_t)p->channels : (ptrdiff_t)p->channels;
+        for (size_t y = 0; y < r->height; ++y) {
+            size_t to = r->nhwc ? y * r->width * r->channels + c : c * plane + y * r->width;
+            size_t from = (y0 + y) * p->width + x0 + (mirrored ? r->width - 1 : 0);
+            f.pixels = p->pixels + from * p->channels;
+            if (r->bytes)
+                fill_bytes(&f, grey, (unsigned char *)out + to);
+            else
+                fill_floats(&f, grey, (float *)out + to);
+        }
+    }
+}
+
+bool tnp_network_run(const tn_network *n, const void *tensor, tnp_result *out, char *message)
+{
+    const tnp_recipe *r = &n->recipe;
+    int64_t c = (int64_t)r->channels, h = (int64_t)r->height, w = (int64_t)r->width;
+    const int64_t dims[4] = {1, r->nhwc ? h : c, r->nhwc ? w : h, r->nhwc ? c : w};
+    return tnp_session_run(n->session, n->input, r->bytes ? TNP_ONNX_UINT8 : TNP_ONNX_FLOAT, tensor,
+                           tnp_recipe_bytes(r), dims, 4, n->layer, out, message);
+}
+
+/* ---- pooling ---- */
+
+/* values: descriptor t has its value j at t * step_t + j * step_j. */
+void tnp_network_pool(const tn_network *n, const float *values, const size_t *dims, float weight, float *row)
+{
+    size_t places = n->rank == 2 ? 1 : n->rank == 3 ? dims[1] : dims[2] * dims[3];
+    size_t step_t = n->rank == 4 ? 1 : n->dim, step_j = n->rank == 4 ? places : 1;
+    for (size_t j = 0; j < n->dim; ++j) {
+        const float *x = values + j * step_j;
+        double sum = 0;
+        float most = x[0];
+        if (n->as == TNP_AS_BAG) {
+            for (size_t t = 0; t < places; ++t)
+                row[t * n->dim + j] += weight * x[t * step_t];
+            continue;
+        }
+        for (size_t t = 0; t < places && n->as == TNP_AS_MEAN; ++t)
+            sum += (double)x[t * step_t];
+        for (size_t t = 1; t < places && n->as == TNP_AS_MAX; ++t)
+            most = x[t * step_t] > most ? x[t * step_t] : most;
+        row[j] += weight * (n->as == TNP_AS_MEAN ? (float)(sum / (double)places) : most);
+    }
+}
+
+/* ---- many pictures ---- */
+
+typedef struct slot {
+    tnp_bytes bytes;
+    tnp_decoding *decodings; /* one per size of picture */
+    void *tensor;
+    float *values;             /* of a layer whose elements are no floats */
+    const tn_network *refused; /* the network that failed, and why */
+    char message[TNP_ENGINE_MESSAGE];
+} slot;
+
+typedef struct job {
+    tn_ctx *ctx;
+    const tn_network *const *networks;
+    size_t network_count;
+    size_t *groups; /* (network_count): the decoding that a network sees */
+    size_t group_count;
+    slot *slots;
+    size_t some;
+    size_t first; /* row of slot 0 */
+    float *const *rows;
+} job;
+
+static bool see_alike(const tnp_recipe *a, const tnp_recipe *b)
+{
+    return a->shorter == b->shorter && a->kernel == b->kernel &&
+           (a->shorter != 0 || (a->resize_width == b->resize_width && a->resize_height == b->resize_height));
+}
+
+static const float *as_floats(const tn_network *n, const tnp_result *r, float *space)
+{
+    if (r->type == TNP_ONNX_FLOAT)
+        return r->data;
+    const double *wide = r->data;
+    if (r->type == TNP_ONNX_FLOAT16)
+        tnp_simd_get()->half_to_float(r->data, space, n->elements);
+    for (size_t i = 0; r->type == TNP_ONNX_DOUBLE && i < n->elements; ++i)
+        space[i] = (float)wide[i];
+    return space;
+}
+
+static bool same_shape(const tn_network *n, const tnp_result *r)
+{
+    size_t elements = 1;
+    for (size_t i = 0; i < r->rank; ++i)
+        elements *= r->dims[i];
+    return r->rank == n->rank && r->type == n->type && elements == n->elements;
+}
+
+static bool one_network(const tn_network *n, const tn_picture *picture, slot *s, float *row)
+{
+    size_t views = tnp_view_count(n->views);
+    memset(row, 0, tnp_network_values(n) * sizeof *row);
+    for (size_t v = 0; v < views; ++v) {
+        tnp_result result;
+        tnp_recipe_fill(&n->recipe, picture, v, s->tensor);
+        if (!tnp_network_run(n, s->tensor, &result, s->message))
+            return false;
+        bool same = same_shape(n, &result);
+        if (same)
+            tnp_network_pool(n, as_floats(n, &result, s->values), result.dims, 1 / (float)views, row);
+        else
+            snprintf(s->message, sizeof s->message, "its layer changes its shape from picture to picture");
+        tnp_result_free(n->session, &result);
+        if (!same)
+            return false;
+    }
+    return true;
+}
+
+static void one_picture(void *arg, size_t i)
+{
+    job *j = arg;
+    slot *s = &j->slots[i];
+    for (size_t g = 0; g < j->group_count; ++g) {
+        tnp_decoding_run(&s->decodings[g]);
+        if (s->decodings[g].message[0] != 0)
+            return;
+    }
+    for (size_t k = 0; k < j->network_count && !s->refused; ++k) {
+        const tn_network *n = j->networks[k];
+        float *row = j->rows[k] + (j->first + i) * tnp_network_values(n);
+        if (!one_network(n, s->decodings[j->groups[k]].picture, s, row))
+            s->refused = n;
+    }
+}
+
+static void clear(job *j)
+{
+    for (size_t i = 0; j->slots && i < j->some; ++i) {
+        for (size_t g = 0; j->slots[i].decodings && g < j->group_count; ++g)
+            tnp_decoding_end(j->ctx, &j->slots[i].decodings[g]);
+        tnp_bytes_free(&j->slots[i].bytes);
+    }
+}
+
+static tn_status block(tn_ctx *ctx, job *j, const tn_pictures *pictures, size_t first, size_t count)
+{
+    tn_status st = TN_OK;
+    for (size_t i = 0; i < count; ++i) {
+        const char *path = pictures->files[first + i].path;
+        slot *s = &j->slots[i];
+        TN_TRY(tnp_picture_bytes(ctx, pictures, first + i, &s->bytes));
+        for (size_t k = 0; k < j->network_count; ++k) {
+            tnp_picture_options options = tnp_recipe_picture(&j->networks[k]->recipe);
+            if (s->decodings[j->groups[k]].picture == NULL)
+                TN_TRY(tnp_decoding_begin(ctx, path, s->bytes, &options, &s->decodings[j->groups[k]]));
+        }
+    }
+    tnp_parallel(ctx, tn_ctx_threads(ctx), count, one_picture, j);
+    for (size_t i = 0; i < count; ++i) {
+        const char *path = pictures->files[first + i].path;
+        const slot *s = &j->slots[i];
+        for (size_t g = 0; g < j->group_count; ++g)
+            if (s->decodings[g].message[0] != 0)
+                TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: %s", path, s->decodings[g].message));
+        if (s->refused)
+            TN_TRY(tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: %s: %s", s->refused->path, path, s->message));
+    }
+done:
+    clear(j);
+    return st;
+}
+
+static tn_status begin(tn_ctx *ctx, job *j)
+{
+    tn_status st = TN_OK;
+    size_t tensor = 0, values = 0;
+    TN_TRY(tnp_alloc(ctx, j->network_count, sizeof *j->groups, &j->groups));
+    for (size_t k = 0; k < j->network_count; ++k) {
+        const tn_network *n = j->networks[k];
+        size_t like = 0;
+        while (like < k && !see_alike(&j->networks[like]->recipe, &n->recipe))
+            ++like;
+        j->groups[k] = like < k ? j->groups[like] : j->group_count++;
+        tensor = tnp_max(tensor, tnp_recipe_bytes(&n->recipe));
+        values = tnp_max(values, n->type == TNP_ONNX_FLOAT ? 0 : n->elements);
+    }
+    TN_TRY(tnp_alloc(ctx, j->some, sizeof *j->slots, &j->slots));
+    for (size_t i = 0; i < j->some; ++i) {
+        TN_TRY(tnp_alloc(ctx, j->group_count, sizeof(tnp_decoding), &j->slots[i].decodings));
+        TN_TRY(tnp_alloc_raw(ctx, tensor, 1, &j->slots[i].tensor));
+        TN_TRY(tnp_alloc_raw(ctx, values, sizeof(float), &j->slots[i].values));
+    }
+done:
+    return st;
+}
+
+static void end(job *j)
+{
+    clear(j);
+    for (size_t i = 0; j->slots && i < j->some; ++i) {
+        tnp_free(j->slots[i].decodings);
+        tnp_free(j->slots[i].tensor);
+        tnp_free(j->slots[i].values);
+    }
+    tnp_free(j->slots);
+    tnp_free(j->groups);
+}
+
+size_t tnp_networks_block(const tn_ctx *ctx)
+{
+    return AHEAD * tn_ctx_threads(ctx);
+}
+
+tn_status tnp_networks_rows(tn_ctx *ctx, const tn_network *const *networks, size_t network_count,
+                            const tn_pictures *pictures, size_t first, size_t count, float *const *rows)
+{
+    tn_status st = TN_OK;
+    job j = {.ctx = ctx, .networks = networks, .network_count = network_count, .rows = rows};
+    j.some = tnp_min(count, tnp_networks_block(ctx));
+    TN_TRY(begin(ctx, &j));
+    for (; j.first < count; j.first += j.some) {
+        TN_TRY(tnp_cancelled(ctx));
+        TN_TRY(block(ctx, &j, pictures, first + j.first, tnp_min(j.some, count - j.first)));
+    }
+done:
+    end(&j);
+    return st;
+}
