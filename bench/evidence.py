@@ -3,14 +3,20 @@
 import json
 import sys
 
+import numpy as np
+
 import evidence_report as report
-from measure import HERE, SEED, ask, compile_program, make_data, measure
+from measure import HERE, SEED, ask, cached, compile_program, compile_with_objects, make_data, measure
 
 PAGE = "bench-evidence.md"
 LIMIT_SECONDS = 120
 SHAPES = {"full": [(5011, 1024, 20), (5011, 4096, 20), (19850, 1024, 397), (19850, 4096, 397)],
           "quick": [(5011, 1024, 20), (19850, 1024, 397)], "tiny": [(90, 16, 3)]}
 MEMORY_SHAPES, MEMORY_LIMIT_MB = {"full": (200_000, 1024, 100), "quick": (200_000, 1024, 100), "tiny": (300, 16, 3)}, 400
+WIDTHS = {"full": [1024, 2048, 4096, 8192, 16384], "quick": [1024, 2048], "tiny": [48]}
+SYTRD_WIDEST = 8192  # LAPACK's single stage needs minutes beyond
+NETWORKS = {"full": (15_000, 2048, 20, 6), "quick": (3000, 512, 20, 3), "tiny": (90, 8, 3, 2)}  # rows, columns, classes, how many
+SEARCH_SECONDS = 900
 PEERS = ["logme", "logme-eigh", "ridge-loo", "ridge-5fold"]
 
 
@@ -75,10 +81,40 @@ def bench_memory(program, shape, environment, directory):
             "file_mb": paths[0].stat().st_size / 1e6}
 
 
+def bench_widths(program, widths, environment, directory):
+    """The reduction alone, as the width grows."""
+    reduction = compile_with_objects("reduction", program, directory)
+    threads = str(json.loads(ask([program, "doctor", "--json"]))["threads"])
+    return [{"width": n} | json.loads(ask([reduction, str(n), threads, "1" if n <= SYTRD_WIDEST else "0"], environment))
+            for n in widths]
+
+
+def bench_search(program, shape, environment, directory):
+    """A greedy search over networks: columns and noise of their own, of the same classes."""
+    rows, dim, classes, count = shape
+    all_of_them, labels = make_data(directory, (rows, dim * count, classes), environment)
+    networks, features = [directory / f"network{i}.npy" for i in range(count)], np.load(all_of_them, mmap_mode="r")
+    for i, network in enumerate(networks):
+        np.save(network, features[:, i * dim:(i + 1) * dim])
+        cached(network)
+    command = [program, "fit", *networks]
+    command += ["--labels", labels, "--method", "evidence", "--select", "greedy", "--loo", "0", "-o", directory / "head.safetensors",
+                "--json", "--quiet"]
+    seconds, peak, output = measure(command, None, directory, SEARCH_SECONDS)
+    for network in networks:
+        network.unlink()
+    return {"shape": shape, "seconds": seconds if output else None, "anon_mb": peak,
+            "picked": len(output["selected"]) if output else None, "limit": SEARCH_SECONDS}
+
+
 def run(program, environment, directory, size):
     """Everything the report of this section needs."""
     floor = compile_program("floor", directory)
     results = [bench_shape(program, floor, shape, environment, directory) for shape in SHAPES[size]]
     memory = bench_memory(program, MEMORY_SHAPES[size], environment, directory)
     report.print_memory(memory)
-    return {"results": results, "memory": memory, "seed": SEED, "limit": LIMIT_SECONDS}
+    widths = bench_widths(program, WIDTHS[size], environment, directory)
+    report.print_widths(widths)
+    search = bench_search(program, NETWORKS[size], environment, directory)
+    report.print_search(search)
+    return {"results": results, "memory": memory, "widths": widths, "search": search, "seed": SEED, "limit": LIMIT_SECONDS}

@@ -175,10 +175,14 @@ tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const size_t *members, size_t
 {
     tnp_selection selection = *(const tnp_selection *)arg;
     tn_candidate figures = {0};
+    tnp_ridge *ridge = NULL;
+    tn_evidence *evidence = NULL;
     selection.sample = NULL; /* the search goes by evidence alone */
-    tn_status st = tnp_measure_set(ctx, &selection, members, count, &figures, NULL, NULL);
-    if (st == TN_OK)
+    tn_status st = tnp_measure_set(ctx, &selection, members, count, &figures, &ridge, &evidence);
+    if (st == TN_OK) {
         *log_evidence = figures.log_evidence;
+        st = tnp_ensemble_keep(ctx, selection.ensemble, members, count, ridge, evidence);
+    }
     tnp_free(figures.name);
     return st;
 }

@@ -23,6 +23,11 @@ struct tnp_ensemble {
     tnp_range *columns;   /* count: of each candidate in the joint statistics; empty for the others */
     tnp_moments *moments; /* or NULL */
     double **products;    /* count: (N,N) each, or NULL */
+    struct {              /* the best set that was measured, while there is memory for it: no set twice */
+        size_t *members, count;
+        tnp_ridge *ridge;
+        tn_evidence *evidence;
+    } best;
 };
 
 typedef struct reading_plan {
@@ -121,10 +126,19 @@ done:
     return st;
 }
 
+static void forget_best(tnp_ensemble *e)
+{
+    tnp_free(e->best.members);
+    tnp_ridge_free(e->best.ridge);
+    tn_evidence_free(e->best.evidence);
+    memset(&e->best, 0, sizeof e->best);
+}
+
 void tnp_ensemble_free(tnp_ensemble *e)
 {
     if (!e)
         return;
+    forget_best(e);
     for (size_t c = 0; e->products && c < e->count; ++c)
         tnp_free(e->products[c]);
     tnp_free(e->products);
@@ -176,6 +190,44 @@ tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *e, const size_t *members
     return st;
 }
 
+tn_status tnp_ensemble_keep(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge *ridge,
+                            tn_evidence *evidence)
+{
+    tn_status st = TN_OK;
+    size_t *copy = NULL;
+    if (!e->best.ridge || evidence->log_evidence > e->best.evidence->log_evidence) {
+        TN_TRY(tnp_alloc(ctx, count, sizeof *copy, &copy));
+        memcpy(copy, members, count * sizeof *copy);
+        forget_best(e);
+        e->best.members = copy;
+        e->best.count = count;
+        e->best.ridge = ridge;
+        e->best.evidence = evidence;
+        return TN_OK;
+    }
+done:
+    tnp_ridge_free(ridge);
+    tn_evidence_free(evidence);
+    return st;
+}
+
+bool tnp_ensemble_take(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **ridge,
+                       tn_evidence **evidence)
+{
+    size_t order = tnp_min(columns_of(e, members, count), e->y->rows);
+    if (e->best.count == count && memcmp(e->best.members, members, count * sizeof *members) == 0) {
+        *ridge = e->best.ridge;
+        *evidence = e->best.evidence;
+        e->best.ridge = NULL;
+        e->best.evidence = NULL;
+        forget_best(e);
+        return true;
+    }
+    if (8 * order * order + tnp_spectrum_bytes(order, e->y->classes) > tnp_budget_left(ctx))
+        forget_best(e);
+    return false;
+}
+
 bool tnp_ensemble_can_widen(const tnp_ensemble *e)
 {
     const tnp_moments *s = e->moments;
@@ -224,6 +276,7 @@ tn_status tnp_ensemble_widen(tn_ctx *ctx, tnp_ensemble *e)
     double *mean = NULL;
     bool finite = true;
     TN_TRY(means_of(ctx, e->moments, (tnp_range){0, e->moments->dim}, &mean, &finite));
+    forget_best(e);
     tn_moments_free(e->moments);
     e->moments = NULL;
     TN_TRY(tnp_gather_moments_wide(ctx, e->narrow, e->narrow_count, e->y, finite ? mean : NULL, &e->moments));

@@ -34,6 +34,13 @@ bool tnp_ensemble_within_budget(const tn_ctx *ctx, const tnp_ensemble *ensemble,
 tn_status tnp_ensemble_evidence(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count,
                                 const bool *constant, const tnp_evidence_options *options, tnp_ridge **ridge,
                                 tn_evidence **evidence);
+/* Takes a set's problem and evidence over, also on failure, for when the set is asked for again: the best one is kept,
+ * until the moments change or the next problem needs the memory. */
+tn_status tnp_ensemble_keep(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count, tnp_ridge *ridge,
+                            tn_evidence *evidence);
+/* Gives them back if they are of this set; makes way for the set's problem if not. */
+bool tnp_ensemble_take(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count, tnp_ridge **ridge,
+                       tn_evidence **evidence);
 /* The same problem from the rows, by singular values; and what that takes. */
 tn_status tnp_ensemble_root(tn_ctx *ctx, const tnp_ensemble *ensemble, const size_t *members, size_t count,
                             tnp_ridge **out);

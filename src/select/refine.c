@@ -60,6 +60,8 @@ tn_status tnp_ensemble_evidence(tn_ctx *ctx, tnp_ensemble *ensemble, const size_
     tn_status st = TN_OK;
     tnp_ridge *r = NULL, *better = NULL;
     tn_evidence *e = NULL;
+    if (tnp_ensemble_take(ctx, ensemble, members, count, ridge, evidence))
+        return TN_OK;
     TN_TRY(tnp_ensemble_ridge(ctx, ensemble, members, count, &r));
     TN_TRY(tnp_evidence_new(ctx, r->spectrum, r->rows, r->dim, constant, options, &e));
     if (!r->spectrum->dual && tnp_ensemble_can_widen(ensemble) &&

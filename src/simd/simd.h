@@ -14,6 +14,8 @@ enum { TNP_LANES = 8 };   /* right-hand sides that one tridiagonal solve carries
 enum { TNP_PANEL = 64 };  /* columns of a tile that outer_add adds to */
 enum { TNP_BUNDLE = 32 }; /* samples side by side in coarse products */
 enum { TNP_CODES = 256 }; /* centroids that a code of one byte can name */
+enum { TNP_BAND = 32 };   /* entries beside the diagonal of a band on either side, and columns of its blocks */
+enum { TNP_CHASE = 2 * TNP_BAND - 1 }; /* from (i, j) of a band that is being narrowed to (i, j + 1) */
 
 /* Results of one tridiagonal solve, one value a lane; u = (T + lambda I)^-1 h. */
 typedef struct tnp_tri_out {
@@ -92,6 +94,28 @@ typedef struct tnp_mixture_loops {
     void (*exp)(float *x, size_t n);
 } tnp_mixture_loops;
 
+/* A sum of squares that is none: in a matrix of size 1 nothing depends on it, and what it is divided into overflows. */
+#define TNP_BAND_NOTHING 1e-280
+
+/* Loops of the reduction to band and tridiagonal form (simd_band.h). A reflection is I - w w'. Blocks of a band are
+ * (TNP_BAND, TNP_BAND) by columns, TNP_CHASE apart. */
+typedef struct tnp_band_loops {
+    /* c (rows, TNP_BAND) += a b; a_ik is a[i row + k step], b (depth, TNP_BAND), rows of c `stride` apart. */
+    void (*block_add)(size_t rows, size_t depth, const double *a, size_t row, size_t step, const double *b, double *c,
+                      size_t stride);
+    /* The same for a (rows, depth), and copy (rows, TNP_BAND), rows copy_stride apart, = c. */
+    void (*block_change)(size_t rows, size_t depth, const double *a, const double *b, double *c, size_t stride,
+                         double *copy, size_t copy_stride);
+    /* c (n, TNP_LANES) -= w w'c. */
+    void (*reflect)(size_t n, const double *w, double *c);
+    /* The w (TNP_BAND) that leaves only the first value of x (TNP_BAND), and x so; w is 0 where nothing is to do. */
+    void (*reflection)(double *x, double *w);
+    /* The lower triangle of d from both sides. */
+    void (*chase_diagonal)(double *d, const double *w);
+    /* e from the right with w, then from the left with the `next` that clears its first column. */
+    void (*chase_below)(double *e, const double *w, double *next);
+} tnp_band_loops;
+
 typedef struct tnp_simd {
     const char *name;
     /* IEEE half precision to single, n values. */
@@ -164,6 +188,7 @@ typedef struct tnp_simd {
     size_t (*may_reach)(const tnp_score_bounds *bounds, float level, size_t n, uint32_t *out);
     const tnp_patch_loops *patches;
     const tnp_mixture_loops *mixtures;
+    const tnp_band_loops *bands;
 } tnp_simd;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

@@ -306,6 +306,54 @@ static void a_budget_is_refused_before_reading_or_kept(void **state)
     }
 }
 
+/* Measures a set and gives it to the ensemble; returns its problem, only to be compared. */
+static const tnp_ridge *measure_and_keep(tnp_ensemble *e, const size_t *members, size_t count, double *value)
+{
+    tnp_evidence_options opt;
+    tnp_ridge *ridge = NULL;
+    tn_evidence *v = NULL;
+    const bool constant[K] = {false};
+    tnp_evidence_options_default(&opt);
+    assert_fine(test_ctx, tnp_ensemble_evidence(test_ctx, e, members, count, constant, &opt, &ridge, &v));
+    *value = v->log_evidence;
+    assert_fine(test_ctx, tnp_ensemble_keep(test_ctx, e, members, count, ridge, v));
+    return ridge;
+}
+
+/* The best set comes back as it was, once; a worse one is measured again; nothing comes back after the moments changed or
+ * where the next problem needs the memory. */
+static void the_best_set_is_kept(void **state)
+{
+    (void)state;
+    quartet q = quartet_of(120, mixed, AS_F32);
+    tnp_ensemble *e = NULL;
+    const tnp_ridge *ridge[2];
+    tnp_ridge *back = NULL;
+    tn_evidence *v = NULL;
+    double value[2];
+    const size_t sets[2][2] = {{0, 1}, {1, 2}};
+    assert_fine(test_ctx,
+                tnp_ensemble_new(test_ctx, (const tn_feed *const *)q.feed, FEEDS, &q.targets, true, true, &e));
+    for (size_t i = 0; i < 2; ++i)
+        ridge[i] = measure_and_keep(e, sets[i], 2, &value[i]);
+    size_t best = value[1] > value[0] ? 1 : 0;
+    assert_false(tnp_ensemble_take(test_ctx, e, sets[1 - best], 2, &back, &v));
+    assert_false(tnp_ensemble_take(test_ctx, e, sets[best], 1, &back, &v));
+    assert_true(tnp_ensemble_take(test_ctx, e, sets[best], 2, &back, &v));
+    assert_ptr_equal(back, ridge[best]);
+    assert_true(v->log_evidence == value[best]);
+    assert_fine(test_ctx, tnp_ensemble_keep(test_ctx, e, sets[best], 2, back, v));
+    tn_ctx_set_memory(test_ctx, tn_ctx_memory_now(test_ctx) + 1);
+    assert_false(tnp_ensemble_take(test_ctx, e, sets[1 - best], 2, &back, &v));
+    tn_ctx_set_memory(test_ctx, 0);
+    assert_false(tnp_ensemble_take(test_ctx, e, sets[best], 2, &back, &v));
+    (void)measure_and_keep(e, sets[best], 2, &value[0]);
+    assert_fine(test_ctx, tnp_ensemble_widen(test_ctx, e));
+    assert_false(tnp_ensemble_take(test_ctx, e, sets[best], 2, &back, &v));
+    tnp_ensemble_free(e);
+    quartet_free(&q);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -339,6 +387,7 @@ int main(void)
         cmocka_unit_test(many_rows),
         cmocka_unit_test(files_are_read_before_the_search_only),
         cmocka_unit_test(a_budget_is_refused_before_reading_or_kept),
+        cmocka_unit_test(the_best_set_is_kept),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

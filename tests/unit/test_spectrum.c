@@ -5,7 +5,7 @@
  * Tolerances. The reduction to tridiagonal form is backward stable: what comes out is exact for a matrix that differs
  * by c eps |A|, c of order n. (A + lambda I)^-1 then moves by c eps cond, cond = (s + lambda) / lambda. The primal R is
  * y'y minus a number and is right to c eps cond y'y, not relatively. */
-#include "algebra/blas.h"
+#include "learn/ridge/forms.h"
 #include "ref_dense.h"
 #include "ref_evidence.h"
 #include "spectrum_of.h"
@@ -229,15 +229,15 @@ static void test_forms(void **state)
     tn_ctx *ctx = ctx_of(2);
     for (size_t i = 0; i < SHAPES; ++i) {
         ref_problem p = ref_problem_of(REF_SIGNED, shapes[i].n, shapes[i].d, shapes[i].k, i);
-        size_t n = p.n, d = p.d, tiles = (n + TNP_LANES - 1) / TNP_LANES;
+        size_t n = p.n, d = p.d;
         tnp_spectrum *s = spectrum_of(ctx, &p, false, false);
-        double *rows = ref_alloc(n * d, sizeof *rows), *packed = ref_alloc(tiles * d * TNP_LANES, sizeof *packed);
-        double *out = ref_alloc(n, sizeof *out), lambda = 1e-3 * s->largest;
+        tnp_forms *forms = NULL;
+        double *rows = NULL, *out = ref_alloc(n, sizeof *out), lambda = 1e-3 * s->largest;
         ref_real *x = ref_widen(p.x, n * d), *g = ref_alloc(d * d, sizeof *g), *v = ref_alloc(d, sizeof *v);
+        assert_fine(ctx, tnp_alloc(ctx, n * d, sizeof *rows, &rows));
         memcpy(rows, p.x, n * d * sizeof *rows);
-        assert_fine(ctx, tnp_apply_q(ctx, d, s->q, s->tau, true, n, rows));
-        tnp_pack_tiles(rows, n, d, packed);
-        assert_fine(ctx, tnp_spectrum_forms(ctx, s, packed, n, lambda, out));
+        assert_fine(ctx, tnp_forms_new(ctx, s, n, rows, &forms));
+        assert_fine(ctx, tnp_forms_at(ctx, forms, lambda, out));
         ref_gram(x, n, d, g);
         for (size_t j = 0; j < d; ++j)
             g[j * d + j] += lambda;
@@ -250,8 +250,7 @@ static void test_forms(void **state)
                 want += v[j] * x[r * d + j];
             assert_near_at(r, out[r] / (double)want, 1, bound(s, lambda));
         }
-        free(rows);
-        free(packed);
+        tnp_forms_free(forms);
         free(out);
         free(x);
         free(g);
@@ -270,7 +269,7 @@ static void test_pack(void **state)
     for (size_t i = 0; i < COUNT * N; ++i)
         rows[i] = (double)i + 1;
     memset(tiles, 0x7f, sizeof tiles);
-    tnp_pack_tiles(rows, COUNT, N, tiles);
+    tnp_pack_tiles(rows, COUNT, N, TNP_LANES, tiles);
     for (size_t r = 0; r < 16; ++r)
         for (size_t i = 0; i < N; ++i)
             assert_true(tiles[(r / 8 * N + i) * 8 + r % 8] == (r < COUNT ? rows[r * N + i] : 0));

@@ -15,7 +15,7 @@
  * lambda.) z is made once, so every further lambda costs O(n) a row. All rows would cost as much again as the Gram:
  * hence the sample. Oracle: refitting without the row, tests/unit/test_loo.c. */
 #include "learn/ridge/loo.h"
-#include "algebra/blas.h"
+#include "learn/ridge/forms.h"
 
 #include <float.h>
 #include <math.h>
@@ -25,16 +25,14 @@ struct tnp_loo {
     const tnp_ridge *ridge;
     const tnp_targets *y;
     const tnp_sample *sample;
-    double *z;     /* (m, n): rotated rows */
-    double *tiles; /* the same for the tridiagonal solves */
-    double *u;     /* (classes, n) */
-    double *form;  /* (m): z'(T + lambda I)^-1 z */
+    tnp_forms *forms; /* of the rows of the sample */
+    double *form;     /* (m): z'(T + lambda I)^-1 z */
     double *lambdas;
     double *predicted; /* (m, classes) */
 };
 
 /* Rows of the sample, centred, side by side over the feeds. */
-static tn_status read_rows(tn_ctx *ctx, const tnp_loo *loo, const tn_feed *const *feeds, size_t count)
+static tn_status read_rows(tn_ctx *ctx, const tnp_loo *loo, const tn_feed *const *feeds, size_t count, double *z)
 {
     const tnp_ridge *r = loo->ridge;
     const tnp_sample *s = loo->sample;
@@ -42,7 +40,7 @@ static tn_status read_rows(tn_ctx *ctx, const tnp_loo *loo, const tn_feed *const
         run = 1;
         while (i + run < s->count && s->rows[i + run] == s->rows[i] + run)
             ++run;
-        tn_status st = tnp_feeds_read_wide(ctx, feeds, count, s->rows[i], run, loo->z + i * r->dim, r->dim);
+        tn_status st = tnp_feeds_read_wide(ctx, feeds, count, s->rows[i], run, z + i * r->dim, r->dim);
         if (st == TN_OK)
             st = tnp_progress(ctx, "leave-one-out", i, s->count);
         if (st != TN_OK)
@@ -50,12 +48,12 @@ static tn_status read_rows(tn_ctx *ctx, const tnp_loo *loo, const tn_feed *const
     }
     for (size_t i = 0; i < s->count; ++i)
         for (size_t j = 0; j < r->dim; ++j)
-            loo->z[i * r->dim + j] -= r->mean[j];
+            z[i * r->dim + j] -= r->mean[j];
     return TN_OK;
 }
 
 /* The dual's rows: unit vectors, centred with an intercept. */
-static void unit_rows(const tnp_loo *loo)
+static void unit_rows(const tnp_loo *loo, double *z)
 {
     size_t n = loo->ridge->rows;
     const double *root = loo->ridge->root;
@@ -63,7 +61,7 @@ static void unit_rows(const tnp_loo *loo)
     for (size_t i = 0; i < loo->sample->count; ++i) {
         size_t row = loo->sample->rows[i];
         for (size_t j = 0; j < n; ++j)
-            loo->z[i * n + j] = (j == row ? 1 : 0) - (root ? mean * root[row] * root[j] : mean);
+            z[i * n + j] = (j == row ? 1 : 0) - (root ? mean * root[row] * root[j] : mean);
     }
 }
 
@@ -79,26 +77,27 @@ tn_status tnp_loo_new(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const 
     tn_status st = TN_OK;
     tnp_loo *loo = NULL;
     const tnp_spectrum *s = ridge->spectrum;
-    size_t m = sample->count, padded = (m + TNP_LANES - 1) / TNP_LANES * TNP_LANES;
+    size_t m = sample->count;
+    double *z = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *loo, &loo));
     loo->ridge = ridge;
     loo->y = y;
     loo->sample = sample;
-    TN_TRY(tnp_alloc(ctx, m * s->order, sizeof(double), &loo->z));
-    TN_TRY(tnp_alloc_raw(ctx, padded * s->order, sizeof(double), &loo->tiles));
-    TN_TRY(tnp_alloc_raw(ctx, s->classes * s->order, sizeof(double), &loo->u));
+    TN_TRY(tnp_alloc(ctx, m * s->order, sizeof(double), &z));
     TN_TRY(tnp_alloc(ctx, m, sizeof(double), &loo->form));
     TN_TRY(tnp_alloc(ctx, s->classes, sizeof(double), &loo->lambdas));
     TN_TRY(tnp_alloc(ctx, m * s->classes, sizeof(double), &loo->predicted));
     if (s->by_rows)
-        unit_rows(loo);
+        unit_rows(loo, z);
     else
-        TN_TRY(read_rows(ctx, loo, feeds, count));
-    TN_TRY(tnp_spectrum_rotate(ctx, s, true, m, loo->z));
-    tnp_pack_tiles(loo->z, m, s->order, loo->tiles);
+        TN_TRY(read_rows(ctx, loo, feeds, count, z));
+    st = tnp_forms_new(ctx, s, m, z, &loo->forms);
+    z = NULL; /* taken over, also on failure */
+    TN_TRY(st);
     *out = loo;
     loo = NULL;
 done:
+    tnp_free(z);
     tnp_loo_free(loo);
     return st;
 }
@@ -107,9 +106,7 @@ void tnp_loo_free(tnp_loo *loo)
 {
     if (!loo)
         return;
-    tnp_free(loo->z);
-    tnp_free(loo->tiles);
-    tnp_free(loo->u);
+    tnp_forms_free(loo->forms);
     tnp_free(loo->form);
     tnp_free(loo->lambdas);
     tnp_free(loo->predicted);
@@ -145,16 +142,23 @@ static void predict_class(const tnp_loo *loo, size_t c, double lambda, double *o
     }
 }
 
+/* Whether class c needs forms that the class before has not: one lambda for all classes needs them once. */
+static bool is_another(const double *lambda, size_t c)
+{
+    return isfinite(lambda[c]) && (c == 0 || lambda[c] != lambda[c - 1]);
+}
+
 tn_status tnp_loo_predict_each(tn_ctx *ctx, tnp_loo *loo, const double *lambda, double *out)
 {
     tn_status st = TN_OK;
-    const tnp_spectrum *s = loo->ridge->spectrum;
-    size_t m = loo->sample->count, k = s->classes;
-    TN_TRY(tnp_spectrum_solve(ctx, s, lambda, false, loo->u));
-    TN_TRY(tnp_dgemm_nt(ctx, m, k, s->order, loo->z, s->order, loo->u, s->order, 0, out, k));
-    for (size_t c = 0; c < k; ++c) { /* one lambda for all classes needs the forms once */
-        if (isfinite(lambda[c]) && (c == 0 || lambda[c] != lambda[c - 1]))
-            TN_TRY(tnp_spectrum_forms(ctx, s, loo->tiles, m, lambda[c], loo->form));
+    size_t k = loo->ridge->classes, changes = 0;
+    for (size_t c = 0; c < k; ++c)
+        changes += is_another(lambda, c);
+    TN_TRY(tnp_forms_expect(ctx, loo->forms, changes));
+    TN_TRY(tnp_forms_scores(ctx, loo->forms, lambda, out));
+    for (size_t c = 0; c < k; ++c) {
+        if (is_another(lambda, c))
+            TN_TRY(tnp_forms_at(ctx, loo->forms, lambda[c], loo->form));
         predict_class(loo, c, lambda[c], out);
     }
 done:

@@ -6,27 +6,43 @@
  * negative one. The latter measures the noise that is really there, which for Grams summed from float products is
  * far above n eps. The same figures bound lambda from below: under the floor T + lambda I may be indefinite, and F
  * would be made of noise. Eigenvectors (syevd) were refused: 6.6 s against 2.9 s at order 4096, and nothing here needs
- * them. */
+ * them.
+ *
+ * From TNP_TWO_STAGES on T is made by way of a band (algebra/band.h): nearly twice as fast from 2048 on, while below it A is
+ * in the cache, where LAPACK's single stage does not wait for memory. Factors of the band itself at every lambda were
+ * refused: with a lambda per class they have more operations than the second stage, which leaves a lambda O(order) and
+ * gives the eigenvalues. */
 #include "learn/ridge/spectrum.h"
+#include "algebra/band.h"
 #include "algebra/blas.h"
 
 #include <float.h>
 #include <math.h>
 #include <string.h>
 
-void tnp_pack_tiles(const double *rows, size_t count, size_t n, double *tiles)
+#ifndef TNP_TWO_STAGES
+#define TNP_TWO_STAGES 1536
+#endif
+
+static bool has_two_stages(size_t order)
 {
-    size_t padded = (count + TNP_LANES - 1) / TNP_LANES * TNP_LANES;
+    return order >= TNP_TWO_STAGES;
+}
+
+void tnp_pack_tiles(const double *rows, size_t count, size_t n, size_t lanes, double *tiles)
+{
+    size_t padded = (count + lanes - 1) / lanes * lanes;
     for (size_t r = 0; r < padded; ++r) {
-        double *tile = tiles + r / TNP_LANES * n * TNP_LANES + r % TNP_LANES;
+        double *tile = tiles + r / lanes * n * lanes + r % lanes;
         for (size_t i = 0; i < n; ++i)
-            tile[i * TNP_LANES] = r < count ? rows[r * n + i] : 0;
+            tile[i * lanes] = r < count ? rows[r * n + i] : 0;
     }
 }
 
 size_t tnp_spectrum_bytes(size_t order, size_t classes)
 {
-    return 8 * (order * (classes + TNP_LANES + 4) + classes);
+    size_t stages = has_two_stages(order) ? 8 * order * (2 * TNP_BAND + 1) + tnp_two_stage_bytes(order) : 0;
+    return 8 * (order * (classes + TNP_LANES + 4) + classes) + stages;
 }
 
 /* Keeps the eigenvalues that stand above rounding, and sets the floor of lambda. */
@@ -67,13 +83,30 @@ done:
     return st;
 }
 
+/* T from a, which keeps Q together with tau or factors. */
+static tn_status reduce(tn_ctx *ctx, tnp_spectrum *s, double *a)
+{
+    tn_status st = TN_OK;
+    if (has_two_stages(s->order)) {
+        TN_TRY(tnp_alloc(ctx, s->order * TNP_BAND, sizeof(double), &s->factors));
+        TN_TRY(tnp_alloc_raw(ctx, s->order * (TNP_BAND + 1), sizeof(double), &s->band));
+        TN_TRY(tnp_two_stage(ctx, s->order, a, s->diag, s->off, s->factors, s->band));
+    } else {
+        TN_TRY(tnp_alloc(ctx, s->order, sizeof(double), &s->tau));
+        TN_TRY(tnp_progress(ctx, "tridiagonal form", 0, 1));
+        TN_TRY(tnp_tridiagonalise(ctx, s->order, a, s->diag, s->off, s->tau));
+        TN_TRY(tnp_progress(ctx, "tridiagonal form", 1, 1));
+    }
+done:
+    return st;
+}
+
 tn_status tnp_spectrum_new(tn_ctx *ctx, bool dual, size_t order, size_t classes, double dof, double *a, double *rhs,
                            const double *yy, tnp_spectrum **out)
 {
     tn_status st = TN_OK;
     tnp_spectrum *s = NULL;
     TN_TRY(spectrum_alloc(ctx, dual, dual, order, classes, dof, &s));
-    TN_TRY(tnp_alloc(ctx, order, sizeof(double), &s->tau));
     memcpy(s->yy, yy, classes * sizeof *yy);
     for (size_t i = 0; i < order; ++i)
         if (!isfinite(a[i * order + i]))
@@ -81,17 +114,17 @@ tn_status tnp_spectrum_new(tn_ctx *ctx, bool dual, size_t order, size_t classes,
                             "evidence: squares of the features leave the range of numbers "
                             "(column %zu); normalise or rescale them",
                             i));
-    TN_TRY(tnp_progress(ctx, "tridiagonal form", 0, 1));
-    TN_TRY(tnp_tridiagonalise(ctx, order, a, s->diag, s->off, s->tau));
-    TN_TRY(tnp_progress(ctx, "tridiagonal form", 1, 1));
-    TN_TRY(tnp_apply_q(ctx, order, a, s->tau, true, classes, rhs));
+    TN_TRY(reduce(ctx, s, a));
+    s->q = a; /* the caller's until the end */
+    TN_TRY(tnp_spectrum_rotate(ctx, s, true, classes, rhs));
     TN_TRY(tnp_tridiagonal_values(ctx, order, s->diag, s->off, s->values));
-    tnp_pack_tiles(rhs, classes, order, s->h);
+    tnp_pack_tiles(rhs, classes, order, TNP_LANES, s->h);
     cut_noise(s);
-    s->q = a;
     *out = s;
     s = NULL;
 done:
+    if (s)
+        s->q = NULL;
     tnp_spectrum_free(s);
     return st;
 }
@@ -152,7 +185,7 @@ tn_status tnp_spectrum_new_root(tn_ctx *ctx, bool by_rows, size_t order, size_t 
         for (size_t i = 0; i < order; ++i)
             s->yy[k] += h[k * order + i] * h[k * order + i];
     }
-    tnp_pack_tiles(h, classes, order, s->h);
+    tnp_pack_tiles(h, classes, order, TNP_LANES, s->h);
     take_singular(s, singular, blur, h);
     s->q = basis;
     *out = s;
@@ -178,6 +211,8 @@ tn_status tnp_spectrum_rotate(tn_ctx *ctx, const tnp_spectrum *s, bool transpose
     tn_status st = TN_OK;
     double *in = NULL;
     size_t n = s->order;
+    if (s->factors)
+        return tnp_two_stage_apply(ctx, n, s->q, s->factors, transpose, count, c);
     if (s->tau)
         return tnp_apply_q(ctx, n, s->q, s->tau, transpose, count, c);
     TN_TRY(tnp_alloc_raw(ctx, count * n, sizeof *in, &in));
@@ -197,6 +232,8 @@ void tnp_spectrum_free(tnp_spectrum *s)
         return;
     tnp_free(s->q);
     tnp_free(s->tau);
+    tnp_free(s->factors);
+    tnp_free(s->band);
     tnp_free(s->diag);
     tnp_free(s->off);
     tnp_free(s->values);
@@ -366,34 +403,4 @@ tn_status tnp_spectrum_solve(tn_ctx *ctx, const tnp_spectrum *s, const double *l
     if (st == TN_OK && rotate)
         st = tnp_spectrum_rotate(ctx, s, false, s->classes, out);
     return st;
-}
-
-typedef struct form_job {
-    const tnp_spectrum *s;
-    const tnp_simd *k;
-    const double *tiles;
-    double *out;
-    double lambda;
-    size_t count;
-} form_job;
-
-static void form_tile(void *arg, size_t tile, double *u)
-{
-    const form_job *job = arg;
-    size_t n = job->s->order;
-    double lambda[TNP_LANES];
-    tnp_tri_out v;
-    for (size_t l = 0; l < TNP_LANES; ++l)
-        lambda[l] = job->lambda;
-    job->k->tri_solve(n, job->s->diag, job->s->off, lambda, job->tiles + tile * n * TNP_LANES, u, u + n * TNP_LANES,
-                      &v);
-    for (size_t l = 0; l < TNP_LANES && tile * TNP_LANES + l < job->count; ++l)
-        job->out[tile * TNP_LANES + l] = v.hu[l];
-}
-
-tn_status tnp_spectrum_forms(tn_ctx *ctx, const tnp_spectrum *s, const double *tiles, size_t count, double lambda,
-                             double *out)
-{
-    form_job job = {s, tnp_simd_get(), tiles, out, lambda, count};
-    return tnp_spectrum_tiles(ctx, s, (count + TNP_LANES - 1) / TNP_LANES, form_tile, &job);
 }

@@ -31,10 +31,12 @@ typedef struct tnp_spectrum {
     bool by_rows;                 /* solutions are v with w = X'v, not w: the dual itself */
     size_t order, classes, tiles; /* tiles of TNP_LANES classes; missing lanes have h = 0 */
     double dof;                   /* N, or N - 1 with an intercept */
-    double *q, *tau;              /* Q as LAPACK keeps it; tau NULL: Q (order,order) itself */
-    double *root;                 /* S (order) of the third way when not by rows, else NULL */
-    double *diag, *off;           /* T */
-    double *values;               /* `rank` eigenvalues above rounding, ascending */
+    double *q;                    /* Q as blas.h keeps it with tau, or band.h with factors; both NULL: Q itself */
+    double *tau, *factors;
+    double *band;       /* B of the first stage as band.h's factors take it; NULL: there was none */
+    double *root;       /* S (order) of the third way when not by rows, else NULL */
+    double *diag, *off; /* T */
+    double *values;     /* `rank` eigenvalues above rounding, ascending */
     size_t rank;
     double largest; /* eigenvalue; 0 when A is zero */
     double floor;   /* smallest lambda at which T + lambda I is safely positive definite */
@@ -98,11 +100,7 @@ double tnp_spectrum_logdet(const tnp_spectrum *spectrum, double lambda);
  * u, in the original coordinates: w of the primal, or v with w = X'v of the dual. */
 tn_status tnp_spectrum_solve(tn_ctx *ctx, const tnp_spectrum *spectrum, const double *lambda, bool rotate, double *out);
 
-/* Quadratic forms x'(T + lambda I)^-1 x of `count` vectors in the rotated coordinates, as tiles (tiles, order,
- * TNP_LANES) packed by tnp_pack_tiles; out (count). */
-tn_status tnp_spectrum_forms(tn_ctx *ctx, const tnp_spectrum *spectrum, const double *tiles, size_t count,
-                             double lambda, double *out);
-/* Rows (count, n) to tiles of eight columns (tiles, n, TNP_LANES); missing lanes are zero. */
-void tnp_pack_tiles(const double *rows, size_t count, size_t n, double *tiles);
+/* Rows (count, n) to tiles of `lanes` columns (tiles, n, lanes); missing lanes are zero. */
+void tnp_pack_tiles(const double *rows, size_t count, size_t n, size_t lanes, double *tiles);
 
 #endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * B = Q2 T Q2': column after column of the band is cleared below its second entry, and the bulge that this makes is chased
+ * down the band in steps of b rows. Step s of column j works on rows [j + 1 + s b, + b), with r = its first row:
+ *
+ *   e = B[r .. r+b, r-b .. r)   from the right by the reflection of step s - 1, from the left by the one that clears
+ *                               its first column (s = 0: the column j itself)
+ *   d = B[r .. r+b, r .. r+b)   from both sides by that
+ *
+ * Step (j, s) comes after (j, s-1) and (j-1, s+1). Columns are taken in groups of COLUMNS; a task is the steps of a group
+ * with u = s + (j - first of the group) in a chunk of CHUNK, column by column, so that it stays within CHUNK b columns, in
+ * the cache. Task (g, c) comes after (g, c-1) and (g-1, c+1): those with the same c + 2 g have no column in common when
+ * CHUNK > COLUMNS, and are done together.
+ *
+ * The vectors of column j cover rows [j+1, n) without a gap: they lie in row n-1-j of the triangle of `a` that is free.
+ * Applied to vectors, reflections of a group are taken with s descending, so that a window of b + COLUMNS rows takes
+ * those of a whole group in turn.
+ *
+ * Oracle: Q2 T Q2' against B, tests/unit/test_band.c. */
+#include "algebra/band.h"
+
+#include <string.h>
+
+enum { COLUMNS = 16, CHUNK = 20, TOGETHER = 4 };
+
+typedef struct chase_job {
+    const tnp_band_loops *k;
+    size_t n, groups, level, low; /* low: the first group that has a task in the level */
+    double *band, *a;
+} chase_job;
+
+static size_t steps_of(size_t n, size_t column)
+{
+    return (n - 1 - column + TNP_BAND - 1) / TNP_BAND;
+}
+
+/* The vector of a step, and its length. */
+static double *vector_at(double *a, size_t n, size_t column, size_t step, size_t *length)
+{
+    *length = tnp_min(TNP_BAND, n - 1 - column - step * TNP_BAND);
+    return a + (n - 1 - column) * n + step * TNP_BAND;
+}
+
+static double *entry(double *band, size_t i, size_t j)
+{
+    return band + j * TNP_BAND_HEIGHT + i - j;
+}
+
+static void chase_step(const chase_job *job, size_t column, size_t step)
+{
+    double w[TNP_BAND] = {0}, next[TNP_BAND];
+    size_t row = column + 1 + step * TNP_BAND, length;
+    if (step == 0) {
+        job->k->reflection(entry(job->band, row, column), next);
+    } else {
+        const double *before = vector_at(job->a, job->n, column, step - 1, &length);
+        memcpy(w, before, length * sizeof *w);
+        job->k->chase_below(entry(job->band, row, row - TNP_BAND), w, next);
+    }
+    double *kept = vector_at(job->a, job->n, column, step, &length);
+    memcpy(kept, next, length * sizeof *kept);
+    job->k->chase_diagonal(entry(job->band, row, row), next);
+}
+
+/* Task i of a level: group low + i, chunk level - 2 (low + i). */
+static void chase_task(void *arg, size_t i)
+{
+    const chase_job *job = arg;
+    size_t group = job->low + i, chunk = job->level - 2 * group, begin = group * COLUMNS;
+    size_t end = tnp_min(begin + COLUMNS, job->n - 2);
+    for (size_t j = begin; j < end; ++j) {
+        size_t late = j - begin, from = chunk * CHUNK, to = tnp_min(from + CHUNK, late + steps_of(job->n, j));
+        for (size_t u = tnp_max(from, late); u < to; ++u)
+            chase_step(job, j, u - late);
+    }
+}
+
+/* Chunks of a group. */
+static size_t chunks_of(size_t n, size_t group)
+{
+    return (steps_of(n, group * COLUMNS) + COLUMNS - 1 + CHUNK - 1) / CHUNK;
+}
+
+tn_status tnp_band_chase(tn_ctx *ctx, size_t n, double *band, double *a, double *diag, double *off)
+{
+    tn_status st = TN_OK;
+    chase_job job = {.k = tnp_simd_get()->bands, .n = n, .band = band, .a = a};
+    job.groups = n > 2 ? (n - 2 + COLUMNS - 1) / COLUMNS : 0;
+    size_t levels = job.groups ? chunks_of(n, 0) + 2 * (job.groups - 1) : 0;
+    for (; job.level < levels; ++job.level) {
+        size_t end = tnp_min(job.groups, job.level / 2 + 1);
+        while (job.low < end && job.level - 2 * job.low >= chunks_of(n, job.low))
+            ++job.low;
+        TN_TRY(tnp_progress(ctx, "tridiagonal form", job.level, levels));
+        if (job.low < end)
+            tnp_parallel(ctx,
+                         tnp_threads_for(ctx, 12.0 * TNP_BAND * TNP_BAND * COLUMNS * CHUNK * (double)(end - job.low)),
+                         end - job.low, chase_task, &job);
+    }
+    for (size_t j = 0; j < n; ++j) {
+        diag[j] = band[j * TNP_BAND_HEIGHT];
+        if (j + 1 < n)
+            off[j] = band[j * TNP_BAND_HEIGHT + 1];
+    }
+done:
+    return st;
+}
+
+/* ---- Q2 ---- */
+
+typedef struct turn_job {
+    tn_ctx *ctx;
+    const tnp_band_loops *k;
+    size_t n, count, tiles, together;
+    bool transpose;
+    const double *a;
+    double *c, *scratch; /* (count, n); (tiles, n, TNP_LANES) */
+} turn_job;
+
+/* The vectors of a window: step `step` of columns [begin, end). Rows of `a` that lie a power of two apart would drive each
+ * other out of the cache while the tiles are turned, hence the copy; those of the step after it are called for. */
+static size_t gather_window(const turn_job *job, size_t begin, size_t end, size_t step, size_t after, double *w)
+{
+    size_t count = 0;
+    for (size_t column = begin; column < end && step < steps_of(job->n, column); ++column, ++count) {
+        const double *row = job->a + (job->n - 1 - column) * job->n;
+        for (size_t i = 0; i < TNP_BAND; i += 8)
+            __builtin_prefetch(row + after * TNP_BAND + i);
+        memcpy(w + count * TNP_BAND, row + step * TNP_BAND,
+               tnp_min(TNP_BAND, job->n - 1 - column - step * TNP_BAND) * sizeof *w);
+    }
+    return count;
+}
+
+static void turn_window(const turn_job *job, size_t begin, size_t count, size_t step, const double *w, double *tile)
+{
+    for (size_t i = 0; i < count; ++i) {
+        size_t at = job->transpose ? i : count - 1 - i, row = begin + at + 1 + step * TNP_BAND;
+        job->k->reflect(tnp_min(TNP_BAND, job->n - row), w + at * TNP_BAND, tile + row * TNP_LANES);
+    }
+}
+
+static void turn_group(const turn_job *job, size_t group, size_t first, size_t last)
+{
+    size_t begin = group * COLUMNS, end = tnp_min(begin + COLUMNS, job->n - 2), steps = steps_of(job->n, begin);
+    double w[COLUMNS * TNP_BAND];
+    for (size_t i = 0; i < steps; ++i) {
+        size_t step = job->transpose ? steps - 1 - i : i, after = job->transpose ? step - (step > 0) : step + 1;
+        size_t count = gather_window(job, begin, end, step, after, w);
+        for (size_t tile = first; tile < last; ++tile)
+            turn_window(job, begin, count, step, w, job->scratch + tile * job->n * TNP_LANES);
+    }
+}
+
+static void turn_tiles(void *arg, size_t task)
+{
+    const turn_job *job = arg;
+    size_t first = task * job->together, last = tnp_min(first + job->together, job->tiles), n = job->n;
+    size_t groups = (n - 2 + COLUMNS - 1) / COLUMNS;
+    for (size_t r = first * TNP_LANES; r < last * TNP_LANES; ++r)
+        for (size_t i = 0; i < n; ++i)
+            job->scratch[(r / TNP_LANES * n + i) * TNP_LANES + r % TNP_LANES] = r < job->count ? job->c[r * n + i] : 0;
+    for (size_t g = 0; g < groups && !tnp_was_cancelled(job->ctx); ++g)
+        turn_group(job, job->transpose ? g : groups - 1 - g, first, last);
+    for (size_t r = first * TNP_LANES; r < tnp_min(last * TNP_LANES, job->count); ++r)
+        for (size_t i = 0; i < n; ++i)
+            job->c[r * n + i] = job->scratch[(r / TNP_LANES * n + i) * TNP_LANES + r % TNP_LANES];
+}
+
+tn_status tnp_chase_apply(tn_ctx *ctx, size_t n, const double *a, bool transpose, size_t count, double *c)
+{
+    tn_status st = TN_OK;
+    turn_job job = {.ctx = ctx, .k = tnp_simd_get()->bands, .n = n, .count = count, .transpose = transpose, .a = a};
+    job.tiles = (count + TNP_LANES - 1) / TNP_LANES;
+    job.c = c;
+    if (n < 3 || count == 0)
+        return TN_OK;
+    size_t threads = tnp_threads_for(ctx, 2.0 * (double)count * (double)n * (double)n);
+    job.together = tnp_max(1, tnp_min(TOGETHER, job.tiles / threads));
+    TN_TRY(tnp_alloc_raw(ctx, job.tiles * n * TNP_LANES, sizeof *job.scratch, &job.scratch));
+    tnp_parallel(ctx, threads, (job.tiles + job.together - 1) / job.together, turn_tiles, &job);
+    TN_TRY(tnp_cancelled(ctx));
+done:
+    tnp_free(job.scratch);
+    return st;
+}

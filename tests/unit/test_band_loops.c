@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * The loops of the reduction to band and tridiagonal form, of every instruction set, against the formulas they stand for
+ * in long double. Products are of whole numbers, where all sets are exact; reflections are right to c b u of the block's
+ * norm, u = 2^-53, b = TNP_BAND terms a sum. */
+#include "simd_tables.h"
+#include "near.h"
+#include "ref_random.h"
+
+enum { B = TNP_BAND, MOST = 50 };
+static const double TOLERANCE = 8 * B * 0x1p-53;
+
+static double whole(ref_rng *rng)
+{
+    return (double)ref_below(rng, 17) - 8;
+}
+
+static void check_products(const tnp_band_loops *k, size_t rows, size_t depth, size_t row, size_t step)
+{
+    ref_rng rng = ref_rng_of(rows + 100 * depth);
+    enum { STRIDE = B + 3, COPY = B + 9 };
+    static double a[MOST * MOST], b[MOST * B], c[MOST * STRIDE], before[MOST * STRIDE], copy[MOST * COPY];
+    for (size_t i = 0; i < MOST * MOST; ++i)
+        a[i] = whole(&rng);
+    for (size_t i = 0; i < MOST * B; ++i)
+        b[i] = whole(&rng);
+    for (size_t i = 0; i < MOST * STRIDE; ++i)
+        before[i] = c[i] = whole(&rng);
+    k->block_add(rows, depth, a, row, step, b, c, STRIDE);
+    for (size_t i = 0; i < MOST; ++i)
+        for (size_t j = 0; j < STRIDE; ++j) {
+            double want = before[i * STRIDE + j];
+            for (size_t l = 0; i < rows && j < B && l < depth; ++l)
+                want += a[i * row + l * step] * b[l * B + j];
+            assert_true(c[i * STRIDE + j] == want);
+        }
+    if (step != 1 || row != depth)
+        return;
+    memset(copy, 0, sizeof copy);
+    k->block_change(rows, depth, a, b, before, STRIDE, copy, COPY);
+    for (size_t i = 0; i < MOST; ++i) {
+        for (size_t j = 0; j < STRIDE; ++j)
+            assert_true(before[i * STRIDE + j] == c[i * STRIDE + j]);
+        for (size_t j = 0; j < COPY; ++j)
+            assert_true(copy[i * COPY + j] == (i < rows && j < B ? c[i * STRIDE + j] : 0));
+    }
+}
+
+static void products(void **state)
+{
+    (void)state;
+    const size_t rows[] = {0, 1, 2, 5, 6, 7, 13, 32};
+    for (size_t t = 0; t < count; ++t)
+        for (size_t r = 0; r < 8; ++r)
+            for (size_t depth = 0; depth <= 41; depth += 5) {
+                check_products(tables[t]->bands, rows[r], depth, depth, 1);
+                check_products(tables[t]->bands, rows[r], depth, 1, MOST);
+            }
+}
+
+/* w of length sqrt 2. */
+static void random_reflection(ref_rng *rng, size_t n, double *w)
+{
+    double square = 0;
+    for (size_t i = 0; i < n; ++i) {
+        w[i] = ref_normal(rng);
+        square += w[i] * w[i];
+    }
+    for (size_t i = 0; i < n; ++i)
+        w[i] *= sqrt(2 / square);
+}
+
+static void lanes(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < count; ++t)
+        for (size_t n = 1; n < MOST; ++n) {
+            ref_rng rng = ref_rng_of(n);
+            double w[MOST], c[(MOST + 1) * TNP_LANES], before[(MOST + 1) * TNP_LANES];
+            random_reflection(&rng, n, w);
+            for (size_t i = 0; i < (MOST + 1) * TNP_LANES; ++i)
+                before[i] = c[i] = ref_normal(&rng);
+            tables[t]->bands->reflect(n, w, c);
+            for (size_t l = 0; l < TNP_LANES; ++l) {
+                long double sum = 0;
+                for (size_t i = 0; i < n; ++i)
+                    sum += (long double)w[i] * before[i * TNP_LANES + l];
+                for (size_t i = 0; i <= MOST; ++i)
+                    assert_near_at(i, c[i * TNP_LANES + l],
+                                   (double)(before[i * TNP_LANES + l] - (i < n ? w[i] * sum : 0)), 8 * TOLERANCE);
+            }
+        }
+}
+
+/* m <- m - (m w) w', or the same from the left. */
+static void reflect_block(long double m[B][B], const double *w, bool left)
+{
+    for (size_t i = 0; i < B; ++i) {
+        long double sum = 0;
+        for (size_t j = 0; j < B; ++j)
+            sum += w[j] * (left ? m[j][i] : m[i][j]);
+        for (size_t j = 0; j < B; ++j)
+            *(left ? &m[j][i] : &m[i][j]) -= sum * w[j];
+    }
+}
+
+static void check_reflection(const tnp_band_loops *k, double first, double others, uint64_t seed)
+{
+    ref_rng rng = ref_rng_of(seed);
+    double x[B] = {first}, before[B], w[B];
+    long double norm = 0, along = 0, square = 0;
+    for (size_t i = 1; i < B; ++i)
+        x[i] = others * ref_normal(&rng);
+    memcpy(before, x, sizeof x);
+    k->reflection(x, w);
+    for (size_t i = 0; i < B; ++i) {
+        norm += (long double)before[i] * before[i];
+        along += (long double)w[i] * before[i];
+        square += (long double)w[i] * w[i];
+        assert_true(i == 0 || x[i] == 0);
+    }
+    double size = (double)sqrtl(norm);
+    assert_true(square == 0 || fabsl(square - 2) <= TOLERANCE);
+    for (size_t i = 0; i < B; ++i)
+        assert_true(fabsl(before[i] - along * w[i] - x[i]) <= TOLERANCE * size);
+}
+
+static void reflections(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < count; ++t) {
+        const tnp_band_loops *k = tables[t]->bands;
+        check_reflection(k, 1, 1, 1);
+        check_reflection(k, -1, 1e-9, 2);
+        check_reflection(k, 0, 1, 3);
+        check_reflection(k, 3, 0, 4);
+        check_reflection(k, 0, 0, 5);
+        check_reflection(k, 1e-60, 1e-60, 6);
+        check_reflection(k, 1, 1e-200, 7); /* squares that vanish: nothing is to do, to the last digit of the norm */
+    }
+}
+
+static void check_chase(const tnp_band_loops *k, uint64_t seed)
+{
+    ref_rng rng = ref_rng_of(seed);
+    static double storage[2 * B * TNP_CHASE], before[2 * B * TNP_CHASE];
+    double w[B], next[B], norm = B, *e = storage + B; /* norm of a block of normal numbers */
+    long double want[B][B];
+    random_reflection(&rng, B, w);
+    for (size_t i = 0; i < 2 * B * TNP_CHASE; ++i)
+        before[i] = storage[i] = ref_normal(&rng);
+    for (size_t i = 0; i < B; ++i)
+        for (size_t j = 0; j < B; ++j)
+            want[i][j] = before[B + j * TNP_CHASE + i];
+    k->chase_below(e, w, next);
+    reflect_block(want, w, false);
+    reflect_block(want, next, true);
+    for (size_t i = 0; i < B; ++i)
+        for (size_t j = 0; j < B; ++j)
+            assert_true(fabsl(e[j * TNP_CHASE + i] - want[i][j]) <= TOLERANCE * norm);
+    for (size_t i = 1; i < B; ++i)
+        assert_true(e[i] == 0);
+    memcpy(storage, before, sizeof storage);
+    for (size_t i = 0; i < B; ++i)
+        for (size_t j = 0; j < B; ++j)
+            want[i][j] = before[B + (i < j ? i : j) * TNP_CHASE + (i < j ? j : i)];
+    k->chase_diagonal(e, w);
+    reflect_block(want, w, false);
+    reflect_block(want, w, true);
+    for (size_t i = 0; i < 2 * B * TNP_CHASE; ++i) {
+        size_t at = i - B, row = at % TNP_CHASE, column = at / TNP_CHASE;
+        if (i >= B && column < B && row >= column && row < B)
+            assert_true(fabsl(storage[i] - want[row][column]) <= TOLERANCE * norm);
+        else
+            assert_true(storage[i] == before[i]); /* what else lies between the columns stays */
+    }
+}
+
+static void chases(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < count; ++t)
+        for (uint64_t seed = 0; seed < 5; ++seed)
+            check_chase(tables[t]->bands, seed);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(lanes),
+                                       cmocka_unit_test(reflections), cmocka_unit_test(chases)};
+    return cmocka_run_group_tests(tests, find_tables, NULL);
+}
