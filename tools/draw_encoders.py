@@ -89,7 +89,7 @@ def draw_grid():
         for x in along(WIDTH, side, step):
             parts.append(f'<circle cx="{left + SCALE * (x + side / 2):g}" cy="{top + SCALE * (y + side / 2):g}" r="2.5" fill="{INK}"/>')
     x, y = along(WIDTH, side, step)[2], along(HEIGHT, side, step)[1]
-    for shift, colour in ((0, MARK), (step, INK), (2 * step, INK)):
+    for shift, colour in ((2 * step, INK), (0, MARK)):
         parts.append(rect(left + SCALE * (x + shift), top + SCALE * y, SCALE * side, SCALE * side, fill="none", stroke=colour,
                           stroke_width=2))
     bx, by = along(WIDTH, other, step)[4], along(HEIGHT, other, step)[3]
@@ -98,7 +98,7 @@ def draw_grid():
     at = left + WIDTH * SCALE + 70
     parts += [line(left + SCALE * (x + side), top + SCALE * (y + side / 2), at - 6, top + 120, MARK, 1),
               *descriptor(at, top + 20, 200, bins_of(x, y, side)),
-              text(left, 24, f"a patch of {side} x {side} every {step} pixels (dots: their middles); dashed: one of {other} x {other}"),
+              text(left, 24, f"patches of {side} x {side} every {step} pixels, dots in their middles; dashed: {other} x {other}"),
               text(at, 24, "what SIFT keeps of it: 4 x 4 bins,"),
               text(at, top + 246, "8 directions each, 128 values")]
     write("encoders-grid.svg", at + 240, top + HEIGHT * SCALE + 20, parts)
