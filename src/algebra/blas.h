@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The one gateway to BLAS and LAPACK. Matrices are row-major; sizes are size_t and are checked to fit the
- * library's int: TN_ERR_SHAPE. Each call uses the context's threads; none may be made from a tnp_parallel body. */
+ * library's int: TN_ERR_SHAPE. Each call uses the context's threads; a tnp_parallel body may make calls only with a
+ * context of its own that has one thread. */
 #ifndef TNP_BLAS_H
 #define TNP_BLAS_H
 
