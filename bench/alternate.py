@@ -18,7 +18,7 @@ import online
 import transfer
 from measure import make_data
 
-ROUNDS, ROWS, KERNEL = 5, 20_000, (3000, 1024)
+ROUNDS, ROWS, KERNEL = 3, 20_000, (3000, 1024)
 HEAD = ("--select", "all", "--loo", "0")
 
 
