@@ -284,14 +284,9 @@ void tnp_details_json(tnp_text *text, const tn_metrics *metrics, const char *con
 
 /* ---- for people ---- */
 
-typedef struct ranked {
-    size_t missed, index;
-    double value; /* the larger the better */
-} ranked;
-
-static int worst_first(const void *a, const void *b)
+int tnp_order_worst(const void *a, const void *b)
 {
-    const ranked *x = a, *y = b;
+    const tnp_ranked *x = a, *y = b;
     if (x->missed != y->missed)
         return x->missed > y->missed ? -1 : 1;
     if (x->value != y->value)
@@ -302,21 +297,22 @@ static int worst_first(const void *a, const void *b)
 tn_status tnp_worst_first(tn_ctx *ctx, const tn_metrics *metrics, size_t **out)
 {
     tn_status st = TN_OK;
-    ranked *list = NULL;
+    tnp_ranked *list = NULL;
     size_t *order = NULL;
     const tn_details *d = metrics->details;
     TN_TRY(tnp_alloc(ctx, metrics->classes, sizeof *list, &list));
     TN_TRY(tnp_alloc(ctx, metrics->classes, sizeof *order, &order));
     for (size_t k = 0; k < metrics->classes; ++k) {
-        list[k] = (ranked){0, k, metrics->per_class[k].r2};
+        list[k] = (tnp_ranked){0, metrics->per_class[k].r2, k};
         if (metrics->task == TN_TASK_MULTICLASS)
-            list[k] = (ranked){d->tallies[k].support - d->tallies[k].hits, k, tnp_prf_of(&d->tallies[k]).recall};
+            list[k] = (tnp_ranked){(double)(d->tallies[k].support - d->tallies[k].hits),
+                                   tnp_prf_of(&d->tallies[k]).recall, k};
         else if (metrics->task == TN_TASK_MULTILABEL)
             list[k].value = tnp_prf_of(&d->tallies[k]).f1;
         if (isnan(list[k].value)) /* nothing to get wrong */
             list[k].value = INFINITY;
     }
-    qsort(list, metrics->classes, sizeof *list, worst_first);
+    qsort(list, metrics->classes, sizeof *list, tnp_order_worst);
     for (size_t k = 0; k < metrics->classes; ++k)
         order[k] = list[k].index;
     *out = order;

@@ -59,16 +59,6 @@ static tn_status hash_of(tn_ctx *ctx, const tn_encoder *encoder, uint64_t *out)
     return st;
 }
 
-/* path with .json in the place of .npy, or behind it. */
-static tn_status sidecar_path(tn_ctx *ctx, const char *path, char **out)
-{
-    size_t n = strlen(path), cut = n > 4 && strcmp(path + n - 4, ".npy") == 0 ? n - 4 : n;
-    tn_status st = tnp_alloc(ctx, cut + 6, 1, out);
-    if (st == TN_OK)
-        snprintf(*out, cut + 6, "%.*s.json", (int)cut, path);
-    return st;
-}
-
 static const char *const *ids_of(const tnp_extraction *x)
 {
     return x->stream.pictures ? tn_pictures_ids(x->stream.pictures) : tn_bags_ids(x->stream.bags);
@@ -79,13 +69,12 @@ static tn_status write_sidecar(tn_ctx *ctx, const tnp_extraction *x, size_t e, c
     tn_status st = TN_OK;
     const tn_encoder *encoder = x->encoders[e];
     const char *const *ids = ids_of(x);
-    char *created = NULL, *name = NULL, hash[20];
+    char *created = NULL, hash[20];
     uint64_t number = 0;
     tnp_text text;
     tnp_text_init(&text, ctx);
     TN_TRY(hash_of(ctx, encoder, &number));
     TN_TRY(tnp_store_created_by(ctx, command, &created));
-    TN_TRY(sidecar_path(ctx, path, &name));
     snprintf(hash, sizeof hash, "%016" PRIx64, number);
     tnp_text_add(&text, "{\"format\":\"tenon-rows\",\"rows\":%zu,\"cols\":%zu,\"created_by\":", x->stream.count,
                  tn_encoder_cols(encoder));
@@ -94,16 +83,10 @@ static tn_status write_sidecar(tn_ctx *ctx, const tnp_extraction *x, size_t e, c
     tnp_text_quote(&text, tn_encoder_descriptor(encoder) ? tn_encoder_descriptor(encoder) : "");
     tnp_text_add(&text, ",\"words\":%zu,\"pyramid\":\"%s\",\"hash\":\"%s\"}", tn_encoder_words(encoder),
                  tn_encoder_pyramid(encoder), hash);
-    if (ids) {
-        tnp_text_add(&text, ",\"ids\":");
-        tnp_text_quotes(&text, ids, x->stream.count);
-    }
-    tnp_text_add(&text, "}\n");
-    TN_TRY(tnp_text_save(&text, name));
+    TN_TRY(tnp_sidecar_save(ctx, &text, ids, x->stream.count, path));
 done:
     tnp_text_destroy(&text);
     tn_text_free(created);
-    tnp_free(name);
     return st;
 }
 

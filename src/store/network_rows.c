@@ -238,26 +238,19 @@ static tn_status write_block(tn_ctx *ctx, void *arg, size_t k, size_t first, siz
 static tn_status write_sidecar(tn_ctx *ctx, const work *w, size_t k, const char *path, const char *command)
 {
     tn_status st = TN_OK;
-    size_t n = strlen(path), cut = n > 4 && strcmp(path + n - 4, ".npy") == 0 ? n - 4 : n;
-    char *created = NULL, *name = NULL;
+    char *created = NULL;
     tnp_text text;
     tnp_text_init(&text, ctx);
-    TN_TRY(tnp_alloc(ctx, cut + 6, 1, &name));
-    snprintf(name, cut + 6, "%.*s.json", (int)cut, path);
     TN_TRY(tnp_store_created_by(ctx, command, &created));
     tnp_text_add(&text, "{\"format\":\"tenon-rows\",\"rows\":%zu,\"cols\":%zu,\"bag\":%zu,\"created_by\":", w->rows,
                  tn_network_cols(w->networks[k]), tn_network_bag(w->networks[k]));
     tnp_text_quote(&text, created);
     tnp_text_add(&text, ",\"network\":");
     tnp_text_raw(&text, tn_network_about(w->networks[k]));
-    tnp_text_add(&text, ",\"ids\":");
-    tnp_text_quotes(&text, tn_pictures_ids(w->pictures), w->rows);
-    tnp_text_add(&text, "}\n");
-    TN_TRY(tnp_text_save(&text, name));
+    TN_TRY(tnp_sidecar_save(ctx, &text, tn_pictures_ids(w->pictures), w->rows, path));
 done:
     tnp_text_destroy(&text);
     tn_text_free(created);
-    tnp_free(name);
     return st;
 }
 

@@ -11,6 +11,7 @@
 #include "store/store.h"
 #include "tenon/store.h"
 
+#include <stdio.h>
 #include <string.h>
 
 enum { PREFIX = 8 };
@@ -187,4 +188,22 @@ tn_status tnp_store_parse(tn_ctx *ctx, const void *bytes, size_t size, const cha
                           void *out)
 {
     return read_object(ctx, name ? name : kind->in_memory, &(tnp_bytes){bytes, size}, kind, out);
+}
+
+tn_status tnp_sidecar_save(tn_ctx *ctx, tnp_text *text, const char *const *ids, size_t count, const char *path)
+{
+    size_t n = strlen(path), cut = n > 4 && strcmp(path + n - 4, ".npy") == 0 ? n - 4 : n;
+    char *name = NULL;
+    tn_status st = tnp_alloc(ctx, cut + 6, 1, &name);
+    if (st != TN_OK)
+        return st;
+    snprintf(name, cut + 6, "%.*s.json", (int)cut, path);
+    if (ids) {
+        tnp_text_add(text, ",\"ids\":");
+        tnp_text_quotes(text, ids, count);
+    }
+    tnp_text_add(text, "}\n");
+    st = tnp_text_save(text, name);
+    tnp_free(name);
+    return st;
 }

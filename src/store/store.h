@@ -44,6 +44,9 @@ tn_status tnp_store_read(tn_ctx *ctx, const tnp_safetensors *file, const tnp_ten
 bool tnp_whole_below(double value, double end);
 /* "tenon 0.1.0: command", for the metadata created_by; free with tn_text_free. */
 tn_status tnp_store_created_by(tn_ctx *ctx, const char *command, char **out);
+/* Ends a sidecar, an object that is open, with the ids of its rows (count; NULL: none) and writes it beside the .npy file
+ * at path: .json in the place of .npy, or behind the name. */
+tn_status tnp_sidecar_save(tn_ctx *ctx, tnp_text *text, const char *const *ids, size_t count, const char *path);
 
 /* tn_npy_writer_open of a file of shape (rows, bag, cols / bag); bag 0: as that. */
 typedef struct tn_npy_writer tn_npy_writer;

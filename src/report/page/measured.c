@@ -2,6 +2,7 @@
  *
  * What eval measured: figures with their intervals, classes with the worst first, the confusion matrix, reliability,
  * curves, residuals, the comparison of two heads. */
+#include "report/details_out.h"
 #include "report/page/page.h"
 
 #include <math.h>
@@ -78,26 +79,11 @@ tn_status tnp_section_compared(tnp_sheet *sheet, const tnp_result *r)
 
 /* ---- classes ---- */
 
-typedef struct ranked {
-    double missed, value;
-    size_t index;
-} ranked;
-
 /* Class that rows of a class are most often taken for. */
 typedef struct taken {
     double count;
     size_t by;
 } taken;
-
-static int worst_first(const void *a, const void *b)
-{
-    const ranked *x = a, *y = b;
-    if (x->missed != y->missed)
-        return x->missed > y->missed ? -1 : 1;
-    if (x->value != y->value)
-        return x->value < y->value ? -1 : 1;
-    return x->index < y->index ? -1 : x->index > y->index;
-}
 
 /* False for a cell that is no cell of K classes. */
 static bool cell_of(const json_t *cell, size_t classes, size_t *truth, size_t *predicted, double *count)
@@ -121,15 +107,15 @@ static void find_taken(const json_t *cells, size_t classes, taken *out)
 }
 
 /* By rows that were missed, then by the figure that the task has. */
-static void sort_classes(const json_t *list, ranked *order)
+static void sort_classes(const json_t *list, tnp_ranked *order)
 {
     for (size_t i = 0; i < json_array_size(list); ++i) {
         const json_t *c = json_array_get(list, i);
         double missed = tnp_member(c, "support") - tnp_member(c, "hits"), value = tnp_member(c, "f1");
         value = isnan(value) ? tnp_member(c, "r2") : value;
-        order[i] = (ranked){isnan(missed) ? 0 : missed, isnan(value) ? INFINITY : value, i};
+        order[i] = (tnp_ranked){isnan(missed) ? 0 : missed, isnan(value) ? INFINITY : value, i};
     }
-    qsort(order, json_array_size(list), sizeof *order, worst_first);
+    qsort(order, json_array_size(list), sizeof *order, tnp_order_worst);
 }
 
 static const char *const class_keys[] = {"positives", "recall", "precision", "f1",  "accuracy",
@@ -173,7 +159,7 @@ tn_status tnp_section_classes(tnp_sheet *sheet, const tnp_result *r)
     tn_status st = TN_OK;
     const json_t *list = tnp_member_list(r->json.root, "per_class");
     const size_t classes = json_array_size(list);
-    ranked *order = NULL;
+    tnp_ranked *order = NULL;
     taken *wrong = NULL;
     bool shown[CLASS_KEYS];
     char id[48];
