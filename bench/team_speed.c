@@ -56,8 +56,8 @@ static double gemm_gflops(void)
     double best = 1e300;
     for (int i = 0; i < TRIES; ++i) {
         double begin = now();
-        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ORDER, ORDER, ORDER, 1, a, ORDER, a + ORDER * ORDER, ORDER, 0,
-                    a + 2 * ORDER * ORDER, ORDER);
+        cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, ORDER, ORDER, ORDER, 1, a, ORDER, a + ORDER * ORDER, ORDER,
+                    0, a + 2 * ORDER * ORDER, ORDER);
         best = now() - begin < best ? now() - begin : best;
     }
     free(a);

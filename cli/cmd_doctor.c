@@ -86,9 +86,9 @@ static void print_table(const tn_machine *m, const speeds *s, const tn_engine *e
 static void print_plugin(const cli_app *app, const plugin *mpi)
 {
     if (*mpi->name)
-        cli_say(stdout, "several       %s, %s\n", mpi->name, mpi->path);
+        cli_say(stdout, "MPI           %s, %s\n", mpi->name, mpi->path);
     else
-        cli_say(stdout, "several       %s\n", tn_ctx_message(app->ctx));
+        cli_say(stdout, "MPI           %s\n", tn_ctx_message(app->ctx));
 }
 
 int cmd_doctor(cli_app *app)

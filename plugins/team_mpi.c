@@ -27,6 +27,8 @@ static void mpi_name(char *text, size_t size)
     int length = 0;
     MPI_Get_library_version(version, &length);
     version[strcspn(version, ",\n")] = 0;
+    for (char *c = version; *c; ++c) /* MPICH has a tab in it */
+        *c = *c == '\t' ? ' ' : *c;
     snprintf(text, size, "%s", version);
 }
 
