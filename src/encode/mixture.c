@@ -14,6 +14,9 @@
  * sums are of differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused for
  * that. Of 256 components 5 to 15 have a share of a descriptor: the second step costs less than the product.
  *
+ * The reverse pass finds the same posteriors again, which costs less than to keep them for all rows, and adds up with the
+ * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop is new than that of e[i,k].
+ *
  * Rows in blocks of BLOCK, each summed in float by one thread, blocks added up in double in order: the same sums for
  * every number of threads. Oracle: tests/ref/ref_encode.c; VLFeat's vl_fisher_encode (tests/peers). */
 #include "encode/mixture.h"
@@ -121,20 +124,22 @@ typedef struct pairs {
     uint32_t *row;            /* (capacity): by component; which row of the block */
     float *share;             /* (capacity): by component; log density, then posterior */
     float *most, *sum;        /* (rows of a block): the highest log density by the product; sum of exponentials */
+    float *slope, *mean;      /* (capacity): e of the pairs; (rows of a block): the mean of e. Reverse pass only */
 } pairs;
 
 /* Blocks of rows on their way. */
 typedef struct work {
     const tnp_mixture *m;
     const float *x;    /* (rows, dim) */
-    size_t rows, part; /* part: floats of what a block sums: zero, first, second */
+    size_t rows, part; /* part: floats of what a block sums: zero, first, second, in the reverse pass posteriors too */
     size_t at_once;    /* blocks */
     float *powers;     /* (at_once BLOCK, 2 dim): [y, y^2] */
     float *logs;       /* (at_once BLOCK, count): of the product, without level */
     float *parts;      /* (at_once, part) */
     double logs_sum[AT_ONCE];
     pairs pairs[AT_ONCE];
-    float *posteriors; /* (rows, count), or NULL */
+    float *posteriors;                /* (rows, count), or NULL */
+    const tnp_mixture_slopes *slopes; /* of a reverse pass, or NULL */
 } work;
 
 static void make_powers(void *arg, size_t block)
@@ -196,7 +201,49 @@ static double share_out(pairs *p, size_t first, size_t end)
     return total + log(product);
 }
 
-/* Adds what the pairs of rows [first, end) say to the block's sums, and forgets them. */
+/* Shares become posteriors, whose sums over rows are added to zero (count). */
+static void take_shares(const work *w, size_t block, const pairs *p, float *zero)
+{
+    size_t count = w->m->count;
+    for (size_t k = 0; k < count; ++k) {
+        float sum = 0;
+        for (size_t j = p->starts[k]; j < p->starts[k + 1]; ++j) {
+            p->share[j] *= p->sum[p->row[j]];
+            sum += p->share[j];
+            if (w->posteriors)
+                w->posteriors[(block * BLOCK + p->row[j]) * count + k] = p->share[j];
+        }
+        zero[k] += sum;
+    }
+}
+
+/* Posteriors of the rows [first, end) become derivatives of the log densities, whose sums are added to zero (count). */
+static void take_slopes(const work *w, const float *x, const pairs *p, size_t first, size_t end, float *zero)
+{
+    const tnp_mixture *m = w->m;
+    const tnp_mixture_slopes *e = w->slopes;
+    size_t d = m->dim;
+    memset(p->mean + first, 0, (end - first) * sizeof *p->mean);
+    for (size_t k = 0; k < m->count; ++k) {
+        size_t start = p->starts[k], n = p->starts[k + 1] - start;
+        tnp_simd_get()->mixtures->slopes(x, d, p->row + start, n, m->means + k * d, e->linear + k * d,
+                                         e->square + k * d, p->slope + start);
+        for (size_t j = start; j < start + n; ++j) {
+            p->slope[j] -= e->level[k];
+            p->mean[p->row[j]] += p->share[j] * p->slope[j];
+        }
+    }
+    for (size_t k = 0; k < m->count; ++k) {
+        float sum = 0;
+        for (size_t j = p->starts[k]; j < p->starts[k + 1]; ++j) {
+            p->share[j] *= p->slope[j] - p->mean[p->row[j]];
+            sum += p->share[j];
+        }
+        zero[k] += sum;
+    }
+}
+
+/* Adds what the pairs of rows [first_row, end) say to the block's sums, and forgets them. */
 static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
 {
     const tnp_mixture *m = w->m;
@@ -206,18 +253,13 @@ static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
     sort_pairs(m, p);
     measure_pairs(m, x, p);
     w->logs_sum[block] += share_out(p, first_row, end);
+    take_shares(w, block, p, w->slopes ? second + m->count * m->dim : zero);
+    if (w->slopes)
+        take_slopes(w, x, p, first_row, end, zero);
     for (size_t k = 0; k < m->count; ++k) {
-        size_t start = p->starts[k], n = p->starts[k + 1] - start;
-        float sum = 0;
-        for (size_t j = start; j < start + n; ++j) {
-            p->share[j] *= p->sum[p->row[j]];
-            sum += p->share[j];
-            if (w->posteriors)
-                w->posteriors[(block * BLOCK + p->row[j]) * m->count + k] = p->share[j];
-        }
-        zero[k] += sum;
-        tnp_simd_get()->mixtures->add(x, m->dim, p->row + start, p->share + start, n, m->means + k * m->dim,
-                                      first + k * m->dim, second + k * m->dim);
+        size_t start = p->starts[k];
+        tnp_simd_get()->mixtures->add(x, m->dim, p->row + start, p->share + start, p->starts[k + 1] - start,
+                                      m->means + k * m->dim, first + k * m->dim, second + k * m->dim);
     }
     p->count = 0;
 }
@@ -228,11 +270,12 @@ static void sum_block(void *arg, size_t block)
     const tnp_mixture *m = w->m;
     pairs *p = w->pairs + block;
     size_t start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start), added = 0;
+    float reach = w->slopes && w->slopes->reach > 0 ? fminf(REACH, w->slopes->reach) : REACH;
     memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
     w->logs_sum[block] = 0;
     p->count = 0;
     for (size_t i = 0; i < n; ++i) {
-        size_t found = tnp_simd_get()->mixtures->near(w->logs + (start + i) * m->count, m->level, m->count, REACH,
+        size_t found = tnp_simd_get()->mixtures->near(w->logs + (start + i) * m->count, m->level, m->count, reach,
                                                       p->component + p->count, p->most + i);
         for (size_t f = 0; f < found; ++f)
             p->of[p->count + f] = (uint32_t)i;
@@ -244,7 +287,7 @@ static void sum_block(void *arg, size_t block)
     }
 }
 
-static void add_part(const work *w, size_t block, tnp_mixture_sums *sums)
+static void add_part(const work *w, size_t block, double *shares, tnp_mixture_sums *sums)
 {
     const tnp_simd *simd = tnp_simd_get();
     size_t k = w->m->count, kd = k * w->m->dim;
@@ -252,10 +295,12 @@ static void add_part(const work *w, size_t block, tnp_mixture_sums *sums)
     simd->add_to_double(zero, sums->zero, k);
     simd->add_to_double(zero + k, sums->first, kd);
     simd->add_to_double(zero + k + kd, sums->second, kd);
+    if (w->slopes)
+        simd->add_to_double(zero + k + 2 * kd, shares, k);
     sums->log_likelihood += w->logs_sum[block];
 }
 
-static tn_status make_pairs(tn_ctx *ctx, const tnp_mixture *m, pairs *p)
+static tn_status make_pairs(tn_ctx *ctx, const tnp_mixture *m, bool back, pairs *p)
 {
     tn_status st = TN_OK;
     size_t capacity = CROWD + m->count;
@@ -266,6 +311,10 @@ static tn_status make_pairs(tn_ctx *ctx, const tnp_mixture *m, pairs *p)
     TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->share, &p->share));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->most, &p->most));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->sum, &p->sum));
+    if (back) {
+        TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->slope, &p->slope));
+        TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->mean, &p->mean));
+    }
 done:
     return st;
 }
@@ -275,14 +324,14 @@ static tn_status make_work(tn_ctx *ctx, const tnp_mixture *m, size_t rows, work 
 {
     tn_status st = TN_OK;
     w->m = m;
-    w->part = m->count * (1 + 2 * m->dim);
+    w->part = m->count * (1 + 2 * m->dim + (w->slopes ? 1 : 0));
     w->at_once = tnp_min(tnp_min(AT_ONCE, tn_ctx_threads(ctx)), (rows + BLOCK - 1) / BLOCK);
     size_t n = tnp_min(rows, w->at_once * BLOCK);
     TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->powers));
     TN_TRY(tnp_alloc_raw(ctx, n * m->count, sizeof(float), &w->logs));
     TN_TRY(tnp_alloc_raw(ctx, w->at_once * w->part, sizeof(float), &w->parts));
     for (size_t b = 0; b < w->at_once; ++b)
-        TN_TRY(make_pairs(ctx, m, w->pairs + b));
+        TN_TRY(make_pairs(ctx, m, w->slopes, w->pairs + b));
 done:
     return st;
 }
@@ -294,22 +343,29 @@ static void free_work(work *w)
     tnp_free(w->parts);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
-        void *const blocks[] = {p->component, p->of, p->row, p->starts, p->share, p->most, p->sum};
+        void *const blocks[] = {p->component, p->of, p->row, p->starts, p->share, p->most, p->sum, p->slope, p->mean};
         for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
             tnp_free(blocks[i]);
     }
 }
 
-static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, float *posteriors,
+/* q: where posteriors go, or NULL. With slopes it is a reverse pass, and their sums go to shares. */
+typedef struct wanted {
+    float *q;
+    const tnp_mixture_slopes *slopes;
+    double *shares;
+} wanted;
+
+static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, const wanted *to,
                           tnp_mixture_sums *sums)
 {
     tn_status st = TN_OK;
-    work w = {.m = m};
+    work w = {.m = m, .slopes = to->slopes};
     TN_TRY(make_work(ctx, m, n, &w));
     for (size_t start = 0; start < n; start += w.rows) {
         w.x = x + start * m->dim;
         w.rows = tnp_min(w.at_once * BLOCK, n - start);
-        w.posteriors = posteriors ? posteriors + start * m->count : NULL;
+        w.posteriors = to->q ? to->q + start * m->count : NULL;
         size_t blocks = (w.rows + BLOCK - 1) / BLOCK;
         size_t threads = tnp_threads_for(ctx, 50.0 * (double)w.rows * (double)m->dim);
         tnp_parallel(ctx, threads, blocks, make_powers, &w);
@@ -317,8 +373,8 @@ static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, siz
                             m->count));
         tnp_parallel(ctx, threads, blocks, sum_block, &w);
         for (size_t b = 0; b < blocks; ++b)
-            add_part(&w, b, sums);
-        sums->rows += w.rows;
+            add_part(&w, b, to->shares, sums);
+        sums->rows += to->slopes ? 0 : w.rows;
     }
 done:
     free_work(&w);
@@ -327,7 +383,13 @@ done:
 
 tn_status tnp_mixture_add(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, tnp_mixture_sums *sums)
 {
-    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, NULL, sums);
+    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, NULL, NULL}, sums);
+}
+
+tn_status tnp_mixture_back(tn_ctx *ctx, const tnp_mixture *m, const tnp_mixture_slopes *slopes, const float *x,
+                           size_t n, double *shares, tnp_mixture_sums *sums)
+{
+    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, slopes, shares}, sums);
 }
 
 tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, float *q)
@@ -336,7 +398,7 @@ tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *m, const float 
     tnp_mixture_sums sums = {.rows = 0};
     memset(q, 0, n * m->count * sizeof *q);
     TN_TRY(tnp_mixture_sums_new(ctx, m, &sums));
-    TN_TRY(n == 0 ? TN_OK : add_rows(ctx, m, x, n, q, &sums));
+    TN_TRY(n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){q, NULL, NULL}, &sums));
 done:
     tnp_mixture_sums_free(&sums);
     return st;

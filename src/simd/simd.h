@@ -85,6 +85,9 @@ typedef struct tnp_mixture_loops {
     /* out[j] = sum (x[rows[j]] - m)^2 inverse, j < n, rows of d values. */
     void (*distances)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *inverse,
                       float *out);
+    /* out[j] = sum z (a + b z), z = x[rows[j]] - m, j < n, rows of d values. */
+    void (*slopes)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
+                   const float *b, float *out);
     /* first += sum_j q[j] (x[rows[j]] - m), second += sum_j q[j] (x[rows[j]] - m)^2. */
     void (*add)(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m, float *first,
                 float *second);

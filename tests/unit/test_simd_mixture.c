@@ -96,6 +96,32 @@ static void distances_and_add(void **state)
             }
 }
 
+/* Sums of n terms below 2, each of four roundings. */
+static void slopes(void **state)
+{
+    enum { ROWS = 7, ALL = 11 };
+    static float x[ALL * MOST], m[MOST], a[MOST], b[MOST], out[ROWS];
+    static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
+    (void)state;
+    fill(x, ALL * MOST, 1);
+    fill(m, MOST, 2);
+    fill(a, MOST, 3);
+    fill(b, MOST, 4);
+    for (size_t n = 1; n <= MOST; n += 13)
+        for (size_t t = 0; t < count; ++t)
+            for (size_t some = 0; some <= ROWS; ++some) {
+                tables[t]->mixtures->slopes(x, n, rows, some, m, a, b, out);
+                for (size_t j = 0; j < some; ++j) {
+                    double want = 0;
+                    for (size_t i = 0; i < n; ++i) {
+                        double z = (double)x[rows[j] * n + i] - (double)m[i];
+                        want += z * ((double)a[i] + (double)b[i] * z);
+                    }
+                    assert_true(fabs((double)out[j] - want) <= (2 * (double)n + 8) * FLT_EPSILON * (double)n);
+                }
+            }
+}
+
 /* One rounding of the difference, one of its square. */
 static void powers(void **state)
 {
@@ -134,6 +160,7 @@ static void exponentials(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(near_and_highest), cmocka_unit_test(distances_and_add),
-                                       cmocka_unit_test(powers), cmocka_unit_test(exponentials)};
+                                       cmocka_unit_test(slopes), cmocka_unit_test(powers),
+                                       cmocka_unit_test(exponentials)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }
