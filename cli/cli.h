@@ -71,6 +71,7 @@ typedef struct cli_command {
     const char *actions;   /* "train|apply": words that the first argument must be one of; NULL: it is free */
     size_t min_args, max_args;
     const cli_table *tables;
+    bool team;           /* processes that mpirun started share its rows; else it runs on the first of them */
     const char *library; /* the call whose options come behind those of the tables; NULL: none */
     const cli_use *uses; /* options of some actions only; the last has no words; NULL: none are */
     int (*run)(cli_app *app);
@@ -95,6 +96,10 @@ struct cli_app {
     char **warnings;  /* of the library, told so far: result.c */
     size_t warning_count;
     const tn_head *head;   /* that predict and eval apply, which may remember networks; NULL before it is read */
+    size_t rank;           /* among processes that were started together; 0: the only one that prints */
+    bool joined;           /* they share their work */
+    bool idle;             /* this one has none */
+    char *failure;         /* the first error of one that shares, until all have heard of it: CLI_LINE bytes */
     tn_pictures *pictures; /* IMAGES that were opened last, which labels come from where none are named */
 };
 
@@ -105,6 +110,8 @@ struct cli_app {
         if (code != 0)                                                                                                 \
             goto done;                                                                                                 \
     } while (0)
+
+enum { CLI_LINE = 1400 }; /* bytes of a line */
 
 /* One line on standard error, "tenon rank: ...", and back comes `code`. */
 int cli_fail(const cli_app *app, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -135,6 +142,15 @@ bool cli_is_one_of(const char *words, const char *word);
 size_t cli_distance(const char *a, const char *b);
 /* True when so many edits of a word are a slip rather than another word. */
 bool cli_is_near(const char *word, size_t distance);
+
+/* ---- several processes (team.c) ---- */
+
+/* Joins the processes that were started together with this one, if there are any and the command shares its rows. */
+int cli_team_begin(cli_app *app);
+/* Waits for them; the exit status of the first that failed, whose error is printed, or of all. */
+int cli_team_end(cli_app *app, int code);
+/* Threads of this process by default: its share of the cores, unless the launcher has dealt them out. */
+size_t cli_team_threads(const cli_app *app, size_t cores);
 
 /* ---- which options are of use (uses.c) ---- */
 

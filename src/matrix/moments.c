@@ -68,7 +68,11 @@ done:
 
 void tnp_moments_frame(tnp_moments *s, const double *shift)
 {
-    memcpy(s->shift, shift, s->dim * sizeof *shift);
+    for (size_t j = 0; j < s->dim; ++j) {
+        s->shift[j] = shift[j];
+        if (s->shift_f32)
+            s->shift_f32[j] = (float)shift[j];
+    }
     s->framed = true;
 }
 
@@ -208,7 +212,7 @@ tn_status tnp_moments_add(tn_ctx *ctx, tnp_moments *s, float *x, const tnp_targe
     block_job job = {tnp_simd_get(), s, x, NULL, y, start, count, columns_a_thread(ctx, s->dim)};
     size_t chunks = (s->dim + job.columns - 1) / job.columns;
     size_t threads = tnp_threads_for(ctx, 4.0 * (double)count * (double)s->dim);
-    if (s->rows == 0)
+    if (s->rows == 0 && !s->framed)
         tnp_parallel(ctx, threads, chunks, set_shift, &job);
     tnp_parallel(ctx, threads, chunks, sum_columns, &job);
     tn_status st = tnp_ssyrk_cols(ctx, count, s->dim, x, s->dim, 0, s->product);

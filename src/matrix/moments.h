@@ -51,8 +51,13 @@ TN_API size_t tn_moments_classes(const tnp_moments *moments);
 TN_API tn_status tn_moments_merge(tn_ctx *ctx, tnp_moments *into, const tnp_moments *from);
 
 tn_status tnp_moments_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tnp_moments **out);
-/* Gives empty wide statistics their shift (D), where a better one is known than the first block will have. */
+/* Gives empty statistics their shift (D), where a better one is known than the first block will have; floats for narrow
+ * ones. */
 void tnp_moments_frame(tnp_moments *moments, const double *shift);
+/* Of a team (base/team.h): rank 0's shift, which its first block gave it, for the empty statistics of the others; and
+ * the sums of all members, of one frame, for all. */
+tn_status tnp_moments_share_frame(tn_ctx *ctx, tnp_moments *moments);
+tn_status tnp_moments_sum(tn_ctx *ctx, tnp_moments *moments);
 
 /* Adds rows [start, start + count) of the targets with their features x (count, D), compact. x is used as scratch: its
  * contents are undefined afterwards. At most tnp_moments_block rows at once. Weighted rows are added in double only. */

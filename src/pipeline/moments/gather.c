@@ -9,9 +9,12 @@
  *   digest    sum over rows of hash(prepared row, its number): whether a part is the same rows
  *
  * Everything is summed in double, also of float files: what a learner on rows can do when digits are missing, read them
- * again, is not to be had later. That is half the speed of float products. The hashes catch accidents, nobody's malice. */
+ * again, is not to be had later. That is half the speed of float products. The hashes catch accidents, nobody's malice.
+ *
+ * Of a team every member sums its own blocks, about the shift of the first. */
 #include "pipeline/moments/moments.h"
 #include "base/sha256.h"
+#include "base/team.h"
 #include "learn/design/gather.h"
 #include "read/features.h"
 #include "transform/feed.h"
@@ -25,7 +28,8 @@ typedef struct gathering {
     tn_labels labels; /* those of the caller, but unlabelled outside the range of rows */
     bool *known;
     tnp_input input;
-    size_t first; /* number of row 0 of the features */
+    size_t first;    /* number of row 0 of the features */
+    size_t from, to; /* rows of the task that this member of a team reads; all of them without one */
     tnp_task *task;
     tnp_candidates *candidates;
     tn_tally *tally;
@@ -154,6 +158,7 @@ static tn_status prepare(tn_ctx *ctx, gathering *g)
         tnp_feed_set_limit(g->candidates->feeds[c], TNP_FEED_LARGEST);
     g->dim = tnp_feeds_cols((const tn_feed *const *)g->candidates->feeds, g->candidates->count);
     g->most = tnp_moments_block(g->dim, true);
+    tnp_team_part(ctx, g->task->y.rows, g->most, &g->from, &g->to);
     size_t folds = g->options->folds, one = tnp_moments_bytes(g->dim, g->labels.classes, true);
     TN_TRY(tnp_need(ctx, folds * one + (folds + 1) * g->most * g->dim * sizeof(double), g->input.path));
     TN_TRY(tnp_head_of_set(ctx, g->task, &g->labels, "moments", g->candidates, NULL, g->candidates->count, 0, &like));
@@ -186,8 +191,10 @@ static tn_status deal(tn_ctx *ctx, gathering *g)
     for (size_t f = 0; f < folds; ++f)
         at[f + 1] += at[f];
     memcpy(g->next, at, folds * sizeof *at);
-    for (size_t i = 0; i < n; ++i)
+    for (size_t i = 0; i < n; ++i) {
+        g->next[g->fold[i]] += i < g->from;
         order[at[g->fold[i]]++] = i;
+    }
     TN_TRY(tnp_picked_init(ctx, &g->task->y, order, n, &g->picked));
     TN_TRY(tnp_alloc_raw(ctx, folds * g->most * g->dim, sizeof *g->waiting, &g->waiting));
 done:
@@ -196,17 +203,20 @@ done:
     return st;
 }
 
-static void set_frame(gathering *g, size_t count)
+/* The mean of the first block, which the first member has read; count 0: this one has not. */
+static tn_status set_frame(tn_ctx *ctx, gathering *g, size_t count)
 {
     double *shift = g->tally->fold[0]->shift;
     for (size_t i = 0; i < count; ++i)
         for (size_t j = 0; j < g->dim; ++j)
             shift[j] += g->block[i * g->dim + j];
-    for (size_t j = 0; j < g->dim; ++j)
+    for (size_t j = 0; count > 0 && j < g->dim; ++j)
         shift[j] /= (double)count;
+    tn_status st = tnp_team_share(ctx, shift, g->dim * sizeof *shift);
     g->tally->fold[0]->framed = true;
     for (size_t f = 1; f < g->tally->folds; ++f)
         tnp_moments_frame(g->tally->fold[f], shift);
+    return st;
 }
 
 enum { HASHED = 16 }; /* rows per task of a thread */
@@ -255,27 +265,45 @@ done:
     return st;
 }
 
+/* Sums of all members. The digest, a number of 64 bits, goes in pieces whose sums double holds. */
+static tn_status join_members(tn_ctx *ctx, gathering *g)
+{
+    tn_status st = TN_OK;
+    double piece[4];
+    for (size_t i = 0; i < 4; ++i)
+        piece[i] = (double)(g->input.digest >> 16 * i & 0xffff);
+    TN_TRY(tnp_team_sum(ctx, piece, 4));
+    g->input.digest = 0;
+    for (size_t i = 0; i < 4; ++i)
+        g->input.digest += (uint64_t)piece[i] << 16 * i;
+    for (size_t f = 0; f < g->tally->folds; ++f)
+        TN_TRY(tnp_moments_sum(ctx, g->tally->fold[f]));
+done:
+    return st;
+}
+
 static tn_status pour(tn_ctx *ctx, gathering *g)
 {
     tn_status st = TN_OK;
-    size_t rows = g->task->y.rows;
     TN_TRY(tnp_alloc_raw(ctx, g->most * g->dim, sizeof *g->block, &g->block));
     TN_TRY(tnp_alloc_raw(ctx, g->most, sizeof *g->hashes, &g->hashes));
-    for (size_t start = 0, n; start < rows; start += n) {
-        n = tnp_min(g->most, rows - start);
-        TN_TRY(tnp_progress(ctx, "reading", start, rows));
+    if (g->from > 0)
+        TN_TRY(set_frame(ctx, g, 0));
+    for (size_t start = g->from, n; start < g->to; start += n) {
+        n = tnp_min(g->most, g->to - start);
+        TN_TRY(tnp_progress(ctx, "reading", start - g->from, g->to - g->from));
         TN_TRY(tnp_feeds_read_wide(ctx, (const tn_feed *const *)g->candidates->feeds, g->candidates->count, start, n,
                                    g->block, g->dim));
         if (start == 0)
-            set_frame(g, n);
+            TN_TRY(set_frame(ctx, g, n));
         TN_TRY(add_block(ctx, g, start, n));
     }
-    for (size_t f = 0; f < g->tally->folds; ++f) {
-        if (g->fold)
-            TN_TRY(flush(ctx, g, f));
+    for (size_t f = 0; g->fold && f < g->tally->folds; ++f)
+        TN_TRY(flush(ctx, g, f));
+    TN_TRY(join_members(ctx, g));
+    for (size_t f = 0; f < g->tally->folds; ++f)
         if (g->tally->fold[f]->rows > 0)
             TN_TRY(tnp_check_squares(ctx, g->tally->fold[f]));
-    }
 done:
     return st;
 }

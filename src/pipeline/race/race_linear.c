@@ -37,7 +37,7 @@ static tn_status prepare(tn_ctx *ctx, tnp_course *course, const tnp_round *round
     size_t bytes = tnp_linear_bytes(rows, dim, method == TNP_BY_SOFTMAX ? k : columns, method) + kept;
     TN_TRY(tnp_course_design(ctx, course, bytes));
     *out = (tnp_linear){.rows = tnp_design_rows(course->design),
-                        .design = course->design,
+                        .design = tnp_design_here(course->design),
                         .task = task,
                         .options = learn,
                         .logistic = logistic,
