@@ -12,6 +12,8 @@ import tempfile
 import time
 
 import alternate
+import auto
+import auto_report
 import cost
 import cost_report
 import evidence
@@ -36,11 +38,11 @@ import transfer
 import transfer_report
 
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report), "cost": (cost, cost_report),
-            "online": (online, online_report), "transfer": (transfer, transfer_report),
+            "auto": (auto, auto_report), "online": (online, online_report), "transfer": (transfer, transfer_report),
             "kernel": (kernel, kernel_report), "images": (images, images_report),
             "python": (python, python_report), "networks": (networks, networks_report), "mpi": (mpi, mpi_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|images|python|networks|mpi]... [--quick | "
+USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|auto|online|transfer|kernel|images|python|networks|mpi]... [--quick | "
          "--tiny] [--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
 
 
