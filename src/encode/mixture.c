@@ -8,11 +8,13 @@
  *   Fisher: u[k,j] = sum_i q[i,k] z[i,k,j] / (N sqrt w[k])     z[i,k,j] = (x[i,j] - mu[k,j]) / sqrt var[k,j]
  *           v[k,j] = sum_i q[i,k] (z[i,k,j]^2 - 1) / (N sqrt(2 w[k]))                    Perronnin, Sanchez, Mensink 2010
  *
- * In two steps. All l at once, by one product of [y, y^2], y = x - shift, with [mu/var, -1/(2 var)]: good to about 1e-4.
+ * Of few components all l are computed from the differences themselves, rows of a component side by side. Of more, in two
+ * steps. All l at once, by one product of [y, y^2], y = x - shift, with [mu/var, -1/(2 var)]: good to about 1e-4.
  * Then, row by row, those components within REACH of the highest are computed again from the differences themselves,
  * which is exact to rounding, and only they get a share: one that is left out has a posterior below exp(-13) = 2e-6. All
  * sums are of differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused for
- * that. Of 256 components 5 to 15 have a share of a descriptor: the second step costs less than the product.
+ * that. Of 256 components 5 to 15 have a share of a descriptor: the second step costs less than the product. Of 32 as many
+ * have one, and the product with the second step costs more than all differences.
  *
  * Rows in blocks of BLOCK, each summed in float by one thread, blocks added up in double in order: the same sums for
  * every number of threads. Oracle: tests/ref/ref_encode.c; VLFeat's vl_fisher_encode (tests/peers). */
@@ -24,8 +26,8 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 512, AT_ONCE = 8, CROWD = 4096 };
-static const float REACH = 13;
+enum { BLOCK = 512, AT_ONCE = 8, CROWD = 4096, FEW = 64 };
+static const float REACH = 13, LEAST = 2.2603294e-06F; /* exp(-REACH) */
 
 tn_status tnp_mixture_new(tn_ctx *ctx, size_t count, size_t dim, tnp_mixture *out)
 {
@@ -129,9 +131,10 @@ typedef struct work {
     const float *x;    /* (rows, dim) */
     size_t rows, part; /* part: floats of what a block sums: zero, first, second */
     size_t at_once;    /* blocks */
-    float *powers;     /* (at_once BLOCK, 2 dim): [y, y^2] */
-    float *logs;       /* (at_once BLOCK, count): of the product, without level */
-    float *parts;      /* (at_once, part) */
+    float *powers;     /* (at_once BLOCK, 2 dim): [y, y^2]; NULL: few components */
+    float *logs; /* (at_once BLOCK, count): of the product, without level; of few (at_once, count, BLOCK): all of l */
+    uint32_t *every; /* (BLOCK): 0, 1, .. */
+    float *parts;    /* (at_once, part) */
     double logs_sum[AT_ONCE];
     pairs pairs[AT_ONCE];
     float *posteriors; /* (rows, count), or NULL */
@@ -172,16 +175,12 @@ static void measure_pairs(const tnp_mixture *m, const float *x, pairs *p)
     loops->exp(p->share, p->count);
 }
 
-/* Rows from `first` to the last pair's: their sums of exponentials become factors. Returns the sum of log p(x). The sums
- * are about from 1 to the number of components: those of LOGS rows are multiplied before one logarithm is taken. */
+/* Rows [first, end): their sums of exponentials become factors. Returns the sum of log p(x). The sums are about from 1 to
+ * the number of components: those of LOGS rows are multiplied before one logarithm is taken. */
 static double share_out(pairs *p, size_t first, size_t end)
 {
     enum { LOGS = 16 };
     double total = 0, product = 1;
-    for (size_t i = first; i < end; ++i)
-        p->sum[i] = 0;
-    for (size_t j = 0; j < p->count; ++j)
-        p->sum[p->row[j]] += p->share[j];
     for (size_t i = first; i < end; ++i) {
         if (!(p->sum[i] > 0))
             continue; /* no component: densities beyond the range of floats */
@@ -196,30 +195,64 @@ static double share_out(pairs *p, size_t first, size_t end)
     return total + log(product);
 }
 
+/* What n rows, p->row with posteriors p->share from `start` on, say of component k, to the block's sums. */
+static void add_component(const work *w, size_t block, const pairs *p, size_t k, size_t start, size_t n)
+{
+    const tnp_mixture *m = w->m;
+    size_t d = m->dim;
+    float *zero = w->parts + block * w->part, *first = zero + m->count, *second = first + m->count * d, sum = 0;
+    for (size_t j = start; j < start + n; ++j) {
+        sum += p->share[j];
+        if (w->posteriors)
+            w->posteriors[(block * BLOCK + p->row[j]) * m->count + k] = p->share[j];
+    }
+    zero[k] += sum;
+    tnp_simd_get()->mixtures->add(w->x + block * BLOCK * d, d, p->row + start, p->share + start, n, m->means + k * d,
+                                  first + k * d, second + k * d);
+}
+
 /* Adds what the pairs of rows [first, end) say to the block's sums, and forgets them. */
 static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
 {
     const tnp_mixture *m = w->m;
-    const float *x = w->x + block * BLOCK * m->dim;
-    float *zero = w->parts + block * w->part, *first = zero + m->count, *second = first + m->count * m->dim;
     pairs *p = w->pairs + block;
     sort_pairs(m, p);
-    measure_pairs(m, x, p);
+    measure_pairs(m, w->x + block * BLOCK * m->dim, p);
+    for (size_t i = first_row; i < end; ++i)
+        p->sum[i] = 0;
+    for (size_t j = 0; j < p->count; ++j)
+        p->sum[p->row[j]] += p->share[j];
     w->logs_sum[block] += share_out(p, first_row, end);
-    for (size_t k = 0; k < m->count; ++k) {
-        size_t start = p->starts[k], n = p->starts[k + 1] - start;
-        float sum = 0;
-        for (size_t j = start; j < start + n; ++j) {
-            p->share[j] *= p->sum[p->row[j]];
-            sum += p->share[j];
-            if (w->posteriors)
-                w->posteriors[(block * BLOCK + p->row[j]) * m->count + k] = p->share[j];
-        }
-        zero[k] += sum;
-        tnp_simd_get()->mixtures->add(x, m->dim, p->row + start, p->share + start, n, m->means + k * m->dim,
-                                      first + k * m->dim, second + k * m->dim);
-    }
+    for (size_t j = 0; j < p->count; ++j)
+        p->share[j] *= p->sum[p->row[j]];
+    for (size_t k = 0; k < m->count; ++k)
+        add_component(w, block, p, k, p->starts[k], p->starts[k + 1] - p->starts[k]);
     p->count = 0;
+}
+
+/* The same for a block of rows and few components. */
+static void sum_block_of_few(void *arg, size_t block)
+{
+    work *w = arg;
+    const tnp_mixture *m = w->m;
+    const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
+    pairs *p = w->pairs + block;
+    size_t start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start), d = m->dim;
+    float *logs = w->logs + block * m->count * BLOCK;
+    memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
+    for (size_t i = 0; i < n; ++i) {
+        p->most[i] = -HUGE_VALF;
+        p->sum[i] = 0;
+    }
+    for (size_t k = 0; k < m->count; ++k) {
+        loops->distances(w->x + start * d, d, w->every, n, m->means + k * d, m->inverse + k * d, logs + k * BLOCK);
+        loops->level(logs + k * BLOCK, n, m->whole[k], p->most);
+    }
+    for (size_t k = 0; k < m->count; ++k)
+        loops->weigh(logs + k * BLOCK, n, p->most, LEAST, p->sum);
+    w->logs_sum[block] = share_out(p, 0, n);
+    for (size_t k = 0; k < m->count; ++k)
+        add_component(w, block, p, k, 0, loops->select(logs + k * BLOCK, p->sum, n, p->row, p->share));
 }
 
 static void sum_block(void *arg, size_t block)
@@ -277,9 +310,14 @@ static tn_status make_work(tn_ctx *ctx, const tnp_mixture *m, size_t rows, work 
     w->m = m;
     w->part = m->count * (1 + 2 * m->dim);
     w->at_once = tnp_min(tnp_min(AT_ONCE, tn_ctx_threads(ctx)), (rows + BLOCK - 1) / BLOCK);
-    size_t n = tnp_min(rows, w->at_once * BLOCK);
-    TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->powers));
+    bool few = m->count <= FEW;
+    size_t n = few ? w->at_once * BLOCK : tnp_min(rows, w->at_once * BLOCK);
+    if (!few)
+        TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->powers));
     TN_TRY(tnp_alloc_raw(ctx, n * m->count, sizeof(float), &w->logs));
+    TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *w->every, &w->every));
+    for (size_t i = 0; i < BLOCK; ++i)
+        w->every[i] = (uint32_t)i;
     TN_TRY(tnp_alloc_raw(ctx, w->at_once * w->part, sizeof(float), &w->parts));
     for (size_t b = 0; b < w->at_once; ++b)
         TN_TRY(make_pairs(ctx, m, w->pairs + b));
@@ -292,6 +330,7 @@ static void free_work(work *w)
     tnp_free(w->powers);
     tnp_free(w->logs);
     tnp_free(w->parts);
+    tnp_free(w->every);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
         void *const blocks[] = {p->component, p->of, p->row, p->starts, p->share, p->most, p->sum};
@@ -312,10 +351,12 @@ static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, siz
         w.posteriors = posteriors ? posteriors + start * m->count : NULL;
         size_t blocks = (w.rows + BLOCK - 1) / BLOCK;
         size_t threads = tnp_threads_for(ctx, 50.0 * (double)w.rows * (double)m->dim);
-        tnp_parallel(ctx, threads, blocks, make_powers, &w);
-        TN_TRY(tnp_sgemm_nt(ctx, w.rows, m->count, 2 * m->dim, w.powers, 2 * m->dim, m->linear, 2 * m->dim, 0, w.logs,
-                            m->count));
-        tnp_parallel(ctx, threads, blocks, sum_block, &w);
+        if (w.powers) {
+            tnp_parallel(ctx, threads, blocks, make_powers, &w);
+            TN_TRY(tnp_sgemm_nt(ctx, w.rows, m->count, 2 * m->dim, w.powers, 2 * m->dim, m->linear, 2 * m->dim, 0,
+                                w.logs, m->count));
+        }
+        tnp_parallel(ctx, threads, blocks, w.powers ? sum_block : sum_block_of_few, &w);
         for (size_t b = 0; b < blocks; ++b)
             add_part(&w, b, sums);
         sums->rows += w.rows;
