@@ -13,7 +13,8 @@ const cli_command cli_commands[] = {
      .examples = "tenon rank *.train.npy --labels labels.train.txt\n"
                  "tenon rank dino.npy clip.npy --labels y.npy --normalize l2,root --json\n"
                  "tenon rank vgg.npy --labels y.txt --transform none,hellinger,chi2\n"
-                 "tenon rank vgg=a.npz:fc7 --labels tags.txt --loo 0 --mem 8G",
+                 "tenon rank vgg=a.npz:fc7 --labels tags.txt --loo 0 --mem 8G\n"
+                 "tenon rank photos/ --encoder default --net vit.onnx",
      .details = "A candidate is a representation with a transform and a normalisation, vgg+chi2+root where several of "
                 "them compete. Its score is the log marginal likelihood of "
                 "the labels under a ridge model on it, at the best regularisation of each class: no validation set "
@@ -50,7 +51,9 @@ const cli_command cli_commands[] = {
          "tenon fit shards/ --labels y.txt --method pa --epochs 5 --checkpoint ck.safetensors -o head.safetensors\n"
          "tenon fit f.npy --labels y.txt --method arow --tune --valid f=v.npy --valid-labels vy.txt -o "
          "head.safetensors\n"
-         "tenon fit f=more.npy --labels more.txt --method pa --from head.safetensors -o head2.safetensors",
+         "tenon fit f=more.npy --labels more.txt --method pa --from head.safetensors -o head2.safetensors\n"
+         "tenon fit photos/ -o head.safetensors\n"
+         "tenon fit photos/ --net vit.onnx --cache cache/ -o head.safetensors",
      .details =
          "The head is a .safetensors file with weight (classes x columns) and bias, so that it loads into a "
          "linear layer of any framework. Its metadata say how the input is prepared.\n\n"
@@ -253,15 +256,18 @@ const cli_command cli_commands[] = {
      .examples = "tenon encoder train photos/ -o fisher.safetensors\n"
                  "tenon encoder train photos/ -o llc.safetensors --descriptor csift --kind llc --pyramid 1x1,2x2,3x1\n"
                  "tenon encoder train --bags tokens.npy -o vlad.safetensors --kind vlad --words 32 --pca 128\n"
+                 "tenon encoder train photos/ --net vit.onnx --layer last_hidden_state -o tokens.safetensors\n"
                  "tenon encoder info fisher.safetensors",
-     .details = "IMAGES is a folder with a sub-folder per class, a folder of pictures, a text file of lines path or "
-                "path TAB label|label with paths relative to it, or paths of pictures (JPEG, PNG).\n\n"
-                "Every picture is shrunk to --pixels, its patches of all --sides on a grid of --step are described by "
-                "--descriptor, and a sample of these descriptors teaches a PCA and then the words: k-means for vlad, "
-                "bovw and llc, a mixture of Gaussians for fisher. The file holds everything that is needed to encode "
-                "other pictures the same way.\n\n"
-                "--bags takes descriptors that come from elsewhere: patch tokens of a transformer (N, T, D), frames of "
-                "sound, word vectors.",
+     .details =
+         "IMAGES is a folder with a sub-folder per class, a folder of pictures, a text file of lines path or "
+         "path TAB label|label with paths relative to it, or paths of pictures (JPEG, PNG).\n\n"
+         "Every picture is shrunk to --pixels, its patches of all --sides on a grid of --step are described by "
+         "--descriptor, and a sample of these descriptors teaches a PCA and then the words: k-means for vlad, "
+         "bovw and llc, a mixture of Gaussians for fisher. The file holds everything that is needed to encode "
+         "other pictures the same way.\n\n"
+         "--bags takes descriptors that come from elsewhere: patch tokens of a transformer (N, T, D), frames of "
+         "sound, word vectors. With --net the descriptors are the tokens or the map of a layer of a network; the "
+         "encoder remembers it, and takes IMAGES like any other.",
      .actions = "train|info",
      .min_args = 1,
      .max_args = SIZE_MAX,

@@ -5,7 +5,8 @@
  *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), transform.<r>.weight (39 x rank, F64)
  *              where representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32); centre (D,
  *              F64) and centre_bias (K, F32) where a column has a centre: bias is that of plain columns then; thresholds
- *              (K, F64) where multi-label classes have their own
+ *              (K, F64) where multi-label classes have their own; encoder.<r> (bytes, U8), a file of its own, where
+ *              representation r is made of pictures by an encoder
  *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, temperature,
  *              created_by
  *
@@ -89,21 +90,29 @@ static tn_status sources_json(tn_ctx *ctx, const tn_head *head, char **out)
 }
 
 /* The name of a tensor of representation r. */
-typedef struct map_name {
+typedef struct rep_name {
     char text[48];
-} map_name;
+} rep_name;
 
-static map_name name_of_map(size_t r)
+static rep_name name_of_map(size_t r)
 {
-    map_name name;
+    rep_name name;
     tnp_format(name.text, sizeof name.text, "transform.%zu.weight", r);
     return name;
 }
 
-enum { TENSORS = 10 }; /* at most, besides those of maps */
+static rep_name name_of_encoder(size_t r)
+{
+    rep_name name;
+    tnp_format(name.text, sizeof name.text, "encoder.%zu", r);
+    return name;
+}
 
-/* names (rep_count) holds what those of maps are called; plain (classes): intercepts of columns without a centre. */
-static size_t list_tensors(const tn_head *head, const float *plain, map_name *names, tnp_tensor *t)
+enum { TENSORS = 10 }; /* at most, besides those of representations, which have two each */
+
+/* names (2 rep_count) holds what those of maps and encoders are called; plain (classes): intercepts of columns without a
+ * centre. */
+static size_t list_tensors(const tn_head *head, const float *plain, rep_name *names, tnp_tensor *t)
 {
     size_t n = 0, k = head->classes, d = head->dim;
     if (head->lambda) {
@@ -129,6 +138,12 @@ static size_t list_tensors(const tn_head *head, const float *plain, map_name *na
     t[n++] = (tnp_tensor){"bias", TN_F32, {k, 0}, 1, plain};
     if (head->centre)
         t[n++] = (tnp_tensor){"centre_bias", TN_F32, {k, 0}, 1, head->bias};
+    for (size_t r = 0; r < head->rep_count; ++r) /* their sizes are multiples of 4: what follows is aligned too */
+        if (head->reps[r].maker) {
+            rep_name *name = &names[head->rep_count + r];
+            *name = name_of_encoder(r);
+            t[n++] = (tnp_tensor){name->text, TN_U8, {head->reps[r].maker_size, 0}, 1, head->reps[r].maker};
+        }
     return n;
 }
 
@@ -139,10 +154,10 @@ tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor 
     char *classes = NULL, *reps = NULL, *sources = NULL, *created = NULL;
     char evidence[40], threshold[40], temperature[40];
     tnp_tensor *tensors = NULL;
-    map_name *names = NULL;
+    rep_name *names = NULL;
     float *plain = NULL;
-    TN_TRY(tnp_alloc(ctx, more_count + TENSORS + head->rep_count, sizeof *tensors, &tensors));
-    TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *names, &names));
+    TN_TRY(tnp_alloc(ctx, more_count + TENSORS + 2 * head->rep_count, sizeof *tensors, &tensors));
+    TN_TRY(tnp_alloc(ctx, 2 * head->rep_count, sizeof *names, &names));
     TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
     if (!tnp_head_plain_bias(head, plain) && head->centre)
         TN_TRY(tnp_fail(ctx, TN_ERR_NUMERIC, "%s: an intercept of the head leaves the range of float32", to->path));
@@ -311,7 +326,7 @@ static tn_status load_learned(tn_ctx *ctx, const tnp_safetensors *file, const ch
 {
     tn_status st = TN_OK;
     double weight[TN_BASIS_SIZE * TN_BASIS_SIZE];
-    const map_name name = name_of_map(r);
+    const rep_name name = name_of_map(r);
     const json_t *scale = json_object_get(entry, "scale");
     tnp_array a;
     int basis = 0;
@@ -352,6 +367,24 @@ static tn_status load_map(tn_ctx *ctx, const tnp_safetensors *file, const char *
     return st == TN_OK ? load_learned(ctx, file, path, entry, r, &spec, &rep->map) : st;
 }
 
+/* The encoder that makes representation r; what it holds is looked at when it is used. */
+static tn_status load_encoder(tn_ctx *ctx, const tnp_safetensors *file, const char *path, size_t r, tnp_rep *rep)
+{
+    tn_status st = TN_OK;
+    const rep_name name = name_of_encoder(r);
+    tnp_array a;
+    if (!tnp_safetensors_has(file, name.text))
+        return TN_OK;
+    TN_TRY(tnp_safetensors_find(ctx, file, name.text, &a));
+    if (a.ndim != 1 || a.dtype != TN_U8 || a.shape[0] == 0)
+        TN_TRY(bad(ctx, path, "an encoder is no list of bytes"));
+    TN_TRY(tnp_alloc_raw(ctx, a.shape[0], 1, &rep->maker));
+    rep->maker_size = a.shape[0];
+    TN_TRY(tnp_safetensors_bytes(ctx, file, &a, 0, a.shape[0], rep->maker));
+done:
+    return st;
+}
+
 static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *list,
                            tn_head *head)
 {
@@ -374,6 +407,8 @@ static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char 
             st = tnp_strdup(ctx, about, &rep->about);
         if (st == TN_OK)
             st = load_map(ctx, file, path, entry, r, rep);
+        if (st == TN_OK)
+            st = load_encoder(ctx, file, path, r, rep);
         if (st != TN_OK)
             return st;
         rep->dim = (size_t)json_integer_value(dim);
@@ -532,4 +567,12 @@ tn_status tn_head_load(tn_ctx *ctx, const char *path, tn_head **out)
 tn_status tn_head_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_head **out)
 {
     return tnp_store_parse(ctx, bytes, size, name, &kind, out);
+}
+
+tn_status tn_head_encoder(tn_ctx *ctx, const tn_head *head, size_t i, tn_encoder **out)
+{
+    const tnp_rep *rep = &head->reps[i];
+    if (!rep->maker)
+        return tnp_fail(ctx, TN_ERR_ARG, "head: representation %s was not made by an encoder", rep->name);
+    return tn_encoder_from_bytes(ctx, rep->maker, rep->maker_size, rep->name, out);
 }
