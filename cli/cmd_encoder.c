@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tenon encoder: trains an encoder on pictures or bags, or tells what one is. */
+ * tenon encoder: trains an encoder on pictures or bags, refines its mixture (cmd_refine.c), or tells what one is. */
 #include "nets.h"
 #include "pictures.h"
 #include "info.h"
 
 #include <string.h>
 
-static void put_encoder(FILE *out, const tn_encoder *e)
+void cli_put_encoder(FILE *out, const tn_encoder *e)
 {
     const char *descriptor = tn_encoder_descriptor(e);
     fprintf(out, "\"encoder\":\"%s\",\"descriptor\":", tn_encoder_kind(e));
@@ -45,7 +45,7 @@ int info_encoder(cli_app *app, FILE *out, const char *path)
         fputs("{\"path\":", out);
         cli_json_string(out, path);
         fputs(",\"kind\":\"encoder\",", out);
-        put_encoder(out, e);
+        cli_put_encoder(out, e);
         fputc('}', out);
     } else {
         cli_say(out, "%s: encoder, %s\n", path, tn_encoder_kind(e));
@@ -58,7 +58,7 @@ int info_encoder(cli_app *app, FILE *out, const char *path)
 static void print_json(const cli_app *app, const tn_encoder *e, const tn_encoder_info *info)
 {
     fputs("{\"command\":\"encoder train\",", stdout);
-    put_encoder(stdout, e);
+    cli_put_encoder(stdout, e);
     printf(",\"bags\":%zu,\"missing\":%zu,\"descriptors\":%zu,\"sample\":%zu,\"kept_variance\":", info->bags,
            info->missing, info->descriptors, info->sample);
     cli_json_number(stdout, info->kept);
@@ -134,6 +134,8 @@ int cmd_encoder(cli_app *app)
 {
     if (strcmp(app->args[0], "train") == 0)
         return train(app);
+    if (strcmp(app->args[0], "refine") == 0)
+        return cli_refine(app);
     if (app->arg_count < 2)
         return cli_fail(app, EXIT_USAGE, "expected an encoder; usage: tenon encoder %s", app->command->arguments);
     app->args += 1; /* what follows is files, as for tenon info */

@@ -194,9 +194,16 @@ static const tn_field report_fields[] = {
     PICTURES,
 };
 static const tn_field encoder_fields[] = {
-    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "ENC", "the encoder to write, .safetensors"},
+    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "ENC",
+     "the encoder to write, .safetensors; a folder for refine --task each"},
     FORCE,
     BAGS,
+    {"labels", TN_FIELD_TEXT, AT(labels), 0, 0, "FILE",
+     "what the pictures or bags show, one line each; pictures in folders of classes and lists bring their own"},
+    CLASSES,
+    {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "IMAGES...",
+     "other pictures, or bags, that choose C and the round instead of --holdout"},
+    {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
 };
 static const tn_field extract_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE.npy", "the vectors to write; a folder for several encoders"},
@@ -258,12 +265,15 @@ const cli_table cli_info_tables[] = {COMMON, LIST("Options", info_fields), END};
 const cli_table cli_plain_tables[] = {COMMON, END};
 const cli_table cli_help_tables[] = {COMMON, LIST("Options", help_fields), END};
 
-const cli_use cli_encoder_uses[] = {{"output|force|bags|offsets|pixels|side|largest|on-error|descriptor|step|sides|"
-                                     "contrast|kind|words|pca|whiten|pyramid|"
-                                     "places|norm|neighbours|sample|pictures|iterations|floor|"
-                                     "net|layer|size|crop|mean|std|scale|resample|channels|layout|config",
-                                     "train", "train"},
-                                    {NULL, NULL, NULL}};
+const cli_use cli_encoder_uses[] = {
+    {"pixels|side|largest|descriptor|step|sides|contrast|kind|words|pca|whiten|pyramid|places|norm|neighbours|sample|"
+     "pictures|iterations|floor|net|layer|size|crop|mean|std|scale|resample|channels|layout|config",
+     "train", "train"},
+    {"output|force|bags|offsets|on-error", "train|refine", "train, refine"},
+    {"labels|classes|valid|valid-labels|task|optimizer|rounds|C|penalty|soften|rate|part|dropout|threshold|holdout|"
+     "patience|intercept|twice|precision|cache|checkpoint",
+     "refine", "refine"},
+    {NULL, NULL, NULL}};
 const cli_use cli_pq_uses[] = {{"sub|centroids|sample|iterations", "train", "train"}, {NULL, NULL, NULL}};
 const cli_use cli_kernel_uses[] = {
     {"data|classes|task|report|rank|rate|power|scale|basis|C|gap|max-passes", "learn", "learn"},

@@ -252,11 +252,13 @@ const cli_command cli_commands[] = {
      .run = cmd_report},
     {.name = "encoder",
      .summary = "learns what turns pictures, or any bags of descriptors, into vectors",
-     .arguments = "train IMAGES -o ENC | info ENC... [options]",
+     .arguments = "train IMAGES -o ENC | refine ENC IMAGES -o ENC | info ENC... [options]",
      .examples = "tenon encoder train photos/ -o fisher.safetensors\n"
                  "tenon encoder train photos/ -o llc.safetensors --descriptor csift --kind llc --pyramid 1x1,2x2,3x1\n"
                  "tenon encoder train --bags tokens.npy -o vlad.safetensors --kind vlad --words 32 --pca 128\n"
                  "tenon encoder train photos/ --net vit.onnx --layer last_hidden_state -o tokens.safetensors\n"
+                 "tenon encoder refine fisher.safetensors photos/ -o refined.safetensors --cache descriptors\n"
+                 "tenon encoder refine fisher.safetensors --bags tokens.npy --labels y.txt -o refined.safetensors\n"
                  "tenon encoder info fisher.safetensors",
      .details =
          "IMAGES is a folder with a sub-folder per class, a folder of pictures, a text file of lines path or "
@@ -267,8 +269,13 @@ const cli_command cli_commands[] = {
          "other pictures the same way.\n\n"
          "--bags takes descriptors that come from elsewhere: patch tokens of a transformer (N, T, D), frames of "
          "sound, word vectors. With --net the descriptors are the tokens or the map of a layer of a network; the "
-         "encoder remembers it, and takes IMAGES like any other.",
-     .actions = "train|info",
+         "encoder remembers it, and takes IMAGES like any other.\n\n"
+         "refine takes a fisher encoder and pictures whose classes are known and learns the mixture further, "
+         "together with support vector machines on its vectors: weights, means and deviations by the gradient of "
+         "their objective on all descriptors, L-BFGS steps, machines solved anew at each. A held-out part of the "
+         "pictures, or --valid, chooses C and the round; the mixture as it was, and an EM mixture of twice the "
+         "size, are judged beside it. The result is an encoder like any other. See docs/encoders.md.",
+     .actions = "train|refine|info",
      .min_args = 1,
      .max_args = SIZE_MAX,
      .tables = cli_encoder_tables,

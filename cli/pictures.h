@@ -27,5 +27,9 @@ int cli_encoders_prepare(cli_app *app);
 int cli_features_of_images(cli_app *app, const char *const *images, size_t count, cli_features *out);
 /* --bags with --offsets. */
 int cli_bags_open(cli_app *app, tn_bags **out);
+/* What an encoder is, as members of a JSON object (cmd_encoder.c). */
+void cli_put_encoder(FILE *out, const tn_encoder *encoder);
+/* tenon encoder refine (cmd_refine.c). */
+int cli_refine(cli_app *app);
 
 #endif

@@ -6,6 +6,7 @@
 #ifndef TENON_PIPELINE_H
 #define TENON_PIPELINE_H
 
+#include "tenon/encode.h"
 #include "tenon/evaluate.h"
 #include "tenon/transfer.h"
 
@@ -117,6 +118,53 @@ typedef struct tn_map_data {
  * TN_ERR_ARG; TN_ERR_SHAPE; TN_ERR_DATA: a regression, one class only, NaN, all entries zero; TN_ERR_BUDGET. */
 TN_API tn_status tn_map_learn(tn_ctx *ctx, const tn_map_data *data, size_t count, const tn_options *options,
                               tn_map_info *info, tn_map **out);
+
+/* ---- mixtures of Fisher vectors, learned with their classifier: docs/math.md, section 7 ---- */
+
+/* Pictures or bags, the other NULL, and what they show; all borrowed. */
+typedef struct tn_refine_data {
+    const tn_pictures *pictures;
+    const tn_bags *bags;
+    const tn_labels *labels; /* multi-class or multi-label, one row per picture or bag */
+} tn_refine_data;
+
+typedef struct tn_refine_round {
+    double objective; /* of the support vector machines of all classes, and the penalty */
+    double loss;      /* of that, what is lost on the training pictures */
+    double step;      /* the largest move of a parameter, in deviations */
+    double valid;     /* mean average precision of the validation pictures; NaN without any */
+    size_t trials;    /* places that were tried */
+    double seconds;
+} tn_refine_round;
+
+/* Made by tn_encoder_refine, free with tn_refine_info_free. */
+typedef struct tn_refine_info {
+    size_t classes, training, validation; /* classes that were learned; pictures or bags */
+    size_t descriptors;                   /* of all of them */
+    double cost;                          /* C */
+    size_t round_count, best;             /* rounds[0] is before any step; rounds[best] is what was kept */
+    const tn_refine_round *rounds;
+    size_t words; /* of the mixture */
+    double
+        twice_valid; /* mean average precision with an EM mixture of twice as many words; NaN: not asked, or unknown */
+    const char *advice; /* "refined", "given", "twice": which is best on the validation pictures; "" without any */
+    const char
+        *stopped; /* "rounds", "patience", "converged", or "no step" that makes the objective smaller was found */
+    double encode_seconds, solve_seconds, gradient_seconds, seconds;
+} tn_refine_info;
+
+/* Learns the mixture of a Fisher encoder anew, from where it is, together with support vector machines on its vectors:
+ * weights, means and deviations by the gradient of their objective. The result is an encoder like any other. options: of
+ * "encoder", its group Refining, and seed. valid NULL: a part of the training data, by option holdout. Everything is
+ * borrowed until return; info may be NULL. Owned by the caller, free with tn_encoder_free and tn_refine_info_free.
+ * TN_ERR_ARG: another kind of encoder, no such class; TN_ERR_SHAPE: labels of another number of rows; TN_ERR_DATA; as
+ * pictures, bags and files fail. Cost of a round: about three times that of encoding all descriptors. Memory: two bytes
+ * for each value of all descriptors, or with option cache none for them, and 8 bytes for each value of the vectors. */
+TN_API tn_status tn_encoder_refine(tn_ctx *ctx, const tn_encoder *encoder, const tn_refine_data *train,
+                                   const tn_refine_data *valid, const tn_options *options, tn_refine_info **info,
+                                   tn_encoder **out);
+/* NULL is legal. */
+TN_API void tn_refine_info_free(tn_refine_info *info);
 
 #ifdef __cplusplus
 }

@@ -275,6 +275,7 @@ static void normalise_cell(const tn_encoder *e, float *x)
     over_length(x, n);
 }
 
+/* Before any normalisation. */
 static void write_cell(const tn_encoder *e, const tnp_mixture_sums *sums, float *out)
 {
     size_t n = tnp_encoder_cell(e);
@@ -286,7 +287,15 @@ static void write_cell(const tn_encoder *e, const tnp_mixture_sums *sums, float 
         out[i] = (float)sums->zero[i];
     for (size_t i = 0; e->kind == TNP_BOVW && i < n; ++i)
         out[i] = sums->rows ? (float)(sums->zero[i] / (double)sums->rows) : 0;
-    normalise_cell(e, out);
+}
+
+void tnp_encode_norm(const tn_encoder *e, float *out)
+{
+    size_t cell = tnp_encoder_cell(e);
+    for (size_t c = 0; c < e->pyramid.cells; ++c)
+        normalise_cell(e, out + c * cell);
+    if (e->pyramid.cells > 1 && e->norm != TNP_NORM_RAW)
+        over_length(out, e->pyramid.cells * cell);
 }
 
 /* ---- a bag ---- */
@@ -310,37 +319,40 @@ static void sort_by_atom(const tn_encoder *e, const float *y, const float *place
     starts[0] = 0;
 }
 
-typedef struct encoding {
-    const float *rows; /* (n, dim): the descriptors themselves where nothing is done to them, else y */
-    float *y, *sorted;
-    size_t *atom, *starts, *cell_rows;
-    double *part, *cells; /* sums of one atom, and of every cell */
-} encoding;
+size_t tnp_encoder_atoms(const tn_encoder *e)
+{
+    return e->pyramid.across * e->pyramid.down;
+}
 
-static tn_status make_encoding(tn_ctx *ctx, const tn_encoder *e, size_t n, size_t sums, encoding *out)
+tn_status tnp_encoder_arrange(tn_ctx *ctx, const tn_encoder *e, const float *x, const float *places, size_t n,
+                              float *rows, size_t *starts)
 {
     tn_status st = TN_OK;
-    size_t atoms = e->pyramid.across * e->pyramid.down, values = 0;
+    size_t atoms = tnp_encoder_atoms(e), values = 0, *atom = NULL;
+    float *y = NULL;
+    starts[0] = 0;
+    starts[1] = n;
+    if (atoms == 1)
+        return tnp_encoder_project(ctx, e, x, places, n, rows);
     TN_TRY(tnp_mul(ctx, n, e->dim, &values));
-    if (e->projection.to || e->places)
-        TN_TRY(tnp_alloc_raw(ctx, values, sizeof *out->y, &out->y));
-    TN_TRY(tnp_alloc_raw(ctx, atoms + 1, sizeof *out->starts, &out->starts));
-    TN_TRY(tnp_alloc(ctx, e->pyramid.cells, sizeof *out->cell_rows, &out->cell_rows));
-    TN_TRY(tnp_alloc(ctx, e->pyramid.cells * sums, sizeof *out->cells, &out->cells));
-    TN_TRY(tnp_alloc(ctx, sums, sizeof *out->part, &out->part));
-    if (atoms > 1) {
-        TN_TRY(tnp_alloc_raw(ctx, values, sizeof *out->sorted, &out->sorted));
-        TN_TRY(tnp_alloc_raw(ctx, n, sizeof *out->atom, &out->atom));
-    }
+    TN_TRY(tnp_alloc_raw(ctx, values, sizeof *y, &y));
+    TN_TRY(tnp_alloc_raw(ctx, n, sizeof *atom, &atom));
+    TN_TRY(tnp_encoder_project(ctx, e, x, places, n, y));
+    sort_by_atom(e, y, places, n, rows, atom, starts);
 done:
+    tnp_free(y);
+    tnp_free(atom);
     return st;
 }
 
-static void free_encoding(encoding *g)
+void tnp_encoder_cell_rows(const tn_encoder *e, const size_t *starts, size_t *rows)
 {
-    void *const blocks[] = {g->y, g->sorted, g->atom, g->starts, g->cell_rows, g->part, g->cells};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-        tnp_free(blocks[i]);
+    size_t atoms = tnp_encoder_atoms(e);
+    for (size_t c = 0; c < e->pyramid.cells; ++c) {
+        rows[c] = 0;
+        for (size_t a = 0; a < atoms; ++a)
+            rows[c] += tnp_pyramid_holds(&e->pyramid, c, a) ? starts[a + 1] - starts[a] : 0;
+    }
 }
 
 static tnp_mixture_sums sums_at(double *block, const size_t sizes[3])
@@ -348,49 +360,63 @@ static tnp_mixture_sums sums_at(double *block, const size_t sizes[3])
     return (tnp_mixture_sums){.zero = block, .first = block + sizes[0], .second = block + sizes[0] + sizes[1]};
 }
 
-static tn_status sum_atoms(tn_ctx *ctx, const tn_encoder *e, const size_t sizes[3], const encoding *g)
+/* cells (cells, sums): of every cell, from those of its atoms; part (sums) is scratch. */
+static tn_status sum_atoms(tn_ctx *ctx, const tn_encoder *e, const size_t sizes[3], const float *rows,
+                           const size_t *starts, double *part, double *cells)
 {
     tn_status st = TN_OK;
-    size_t atoms = e->pyramid.across * e->pyramid.down, all = sizes[0] + sizes[1] + sizes[2];
-    const float *rows = atoms > 1 ? g->sorted : g->rows;
+    size_t atoms = tnp_encoder_atoms(e), all = sizes[0] + sizes[1] + sizes[2];
     for (size_t a = 0; a < atoms; ++a) {
-        size_t first = g->starts[a], n = g->starts[a + 1] - first;
-        tnp_mixture_sums part = sums_at(g->part, sizes);
-        memset(g->part, 0, all * sizeof *g->part);
-        TN_TRY(add_some(ctx, e, rows + first * e->dim, n, &part));
+        size_t n = starts[a + 1] - starts[a];
+        tnp_mixture_sums sums = sums_at(part, sizes);
+        memset(part, 0, all * sizeof *part);
+        TN_TRY(add_some(ctx, e, rows + starts[a] * e->dim, n, &sums));
         for (size_t c = 0; n != 0 && c < e->pyramid.cells; ++c)
-            if (tnp_pyramid_holds(&e->pyramid, c, a)) {
-                join(e, g->part, all, g->cells + c * all);
-                g->cell_rows[c] += n;
-            }
+            if (tnp_pyramid_holds(&e->pyramid, c, a))
+                join(e, part, all, cells + c * all);
     }
 done:
+    return st;
+}
+
+tn_status tnp_encode_raw(tn_ctx *ctx, const tn_encoder *e, const float *rows, const size_t *starts, float *out)
+{
+    tn_status st = TN_OK;
+    size_t sizes[3], all = sum_sizes(e, sizes), cell = tnp_encoder_cell(e), counts[TNP_MOST_CELLS];
+    double *cells = NULL, *part = NULL;
+    TN_TRY(tnp_alloc(ctx, e->pyramid.cells * all, sizeof *cells, &cells));
+    TN_TRY(tnp_alloc(ctx, all, sizeof *part, &part));
+    TN_TRY(sum_atoms(ctx, e, sizes, rows, starts, part, cells));
+    tnp_encoder_cell_rows(e, starts, counts);
+    for (size_t c = 0; c < e->pyramid.cells; ++c) {
+        tnp_mixture_sums sums = sums_at(cells + c * all, sizes);
+        sums.rows = counts[c];
+        write_cell(e, &sums, out + c * cell);
+    }
+done:
+    tnp_free(cells);
+    tnp_free(part);
     return st;
 }
 
 tn_status tnp_encode(tn_ctx *ctx, const tn_encoder *e, const float *x, const float *places, size_t n, float *out)
 {
     tn_status st = TN_OK;
-    encoding g = {.y = NULL};
-    size_t sizes[3], all = sum_sizes(e, sizes), cell = tnp_encoder_cell(e);
-    TN_TRY(make_encoding(ctx, e, n, all, &g));
-    g.rows = g.y ? g.y : x;
-    if (g.y)
-        TN_TRY(tnp_encoder_project(ctx, e, x, places, n, g.y));
-    g.starts[0] = 0;
-    g.starts[1] = n;
-    if (g.sorted)
-        sort_by_atom(e, g.rows, places, n, g.sorted, g.atom, g.starts);
-    TN_TRY(sum_atoms(ctx, e, sizes, &g));
-    for (size_t c = 0; c < e->pyramid.cells; ++c) {
-        tnp_mixture_sums sums = sums_at(g.cells + c * all, sizes);
-        sums.rows = g.cell_rows[c];
-        write_cell(e, &sums, out + c * cell);
+    bool as_they_are = !e->projection.to && !e->places && tnp_encoder_atoms(e) == 1;
+    size_t values = 0, *starts = NULL;
+    float *rows = NULL;
+    TN_TRY(tnp_mul(ctx, n, e->dim, &values));
+    TN_TRY(tnp_alloc(ctx, tnp_encoder_atoms(e) + 1, sizeof *starts, &starts));
+    starts[1] = n;
+    if (!as_they_are) {
+        TN_TRY(tnp_alloc_raw(ctx, values, sizeof *rows, &rows));
+        TN_TRY(tnp_encoder_arrange(ctx, e, x, places, n, rows, starts));
     }
-    if (e->pyramid.cells > 1 && e->norm != TNP_NORM_RAW)
-        over_length(out, e->pyramid.cells * cell);
+    TN_TRY(tnp_encode_raw(ctx, e, as_they_are ? x : rows, starts, out));
+    tnp_encode_norm(e, out);
 done:
-    free_encoding(&g);
+    tnp_free(rows);
+    tnp_free(starts);
     return st;
 }
 

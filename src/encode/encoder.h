@@ -22,6 +22,31 @@ typedef enum tnp_encoder_norm {
     TNP_NORM_RAW
 } tnp_encoder_norm;
 
+typedef enum tnp_refine_way { TNP_REFINE_LBFGS, TNP_REFINE_GD, TNP_REFINE_ADAM } tnp_refine_way;
+
+/* Of the refinement of a mixture (refine_options.c says why each default). */
+typedef struct tnp_refine_options {
+    const char *task;      /* "shared": all classes; else the name of one */
+    int optimizer;         /* tnp_refine_way */
+    size_t rounds;         /* at most */
+    tnp_real_or_word cost; /* C of the support vector machines, over the number of bags; auto: by validation */
+    double penalty;        /* of moves, times C */
+    double soften;         /* of the root, see encode/fisher_back.h */
+    double rate;           /* of adam, in deviations */
+    double part;           /* of the descriptors, for the gradient */
+    double dropout;        /* of the descriptors, from everything */
+    double threshold;      /* of posteriors */
+    double holdout;        /* share of the bags to choose by */
+    size_t patience;       /* rounds without a better figure before the end; 0: never */
+    bool intercept;
+    bool twice;                     /* an EM mixture of twice the size beside it */
+    int precision;                  /* 0: f32, 1: f64 */
+    const char *cache, *checkpoint; /* files; "": none */
+} tnp_refine_options;
+
+void tnp_refine_options_default(tnp_refine_options *options);
+const tn_field *tnp_refine_fields(size_t *count);
+
 typedef struct tnp_encoder_options {
     tnp_picture_options picture;
     tnp_describe_options describe;
@@ -36,6 +61,7 @@ typedef struct tnp_encoder_options {
     double floor;        /* of variances, as a share of those of all descriptors */
     size_t seed;
     size_t pictures; /* to learn from at most; 0: all */
+    tnp_refine_options refine;
 } tnp_encoder_options;
 
 void tnp_encoder_options_default(tnp_encoder_options *options);
@@ -67,6 +93,17 @@ size_t tnp_encoder_cell(const tn_encoder *encoder);
 /* Descriptors as words are compared with: (n, dim). places may be NULL where they are not needed. */
 tn_status tnp_encoder_project(tn_ctx *ctx, const tn_encoder *encoder, const float *x, const float *places, size_t n,
                               float *out);
+/* Atoms of its pyramid. */
+size_t tnp_encoder_atoms(const tn_encoder *encoder);
+/* Descriptors x (n, from) as words are compared with, those of one atom after those of another: rows (n, dim), atom a
+ * from starts[a] to starts[a + 1] (atoms + 1). */
+tn_status tnp_encoder_arrange(tn_ctx *ctx, const tn_encoder *encoder, const float *x, const float *places, size_t n,
+                              float *rows, size_t *starts);
+/* Descriptors of each cell, from those of each atom. */
+void tnp_encoder_cell_rows(const tn_encoder *encoder, const size_t *starts, size_t *rows);
+/* The vector of such rows before any normalisation, cell by cell; and normalised, in place. */
+tn_status tnp_encode_raw(tn_ctx *ctx, const tn_encoder *encoder, const float *rows, const size_t *starts, float *out);
+void tnp_encode_norm(const tn_encoder *encoder, float *out);
 /* The vector of a bag; values were checked to be finite. */
 tn_status tnp_encode(tn_ctx *ctx, const tn_encoder *encoder, const float *x, const float *places, size_t n, float *out);
 /* Does it need to know where descriptors were taken? */

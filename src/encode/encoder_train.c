@@ -27,6 +27,7 @@ void tnp_encoder_options_default(tnp_encoder_options *options)
         .pca = 64, .pyramid = "1x1", .neighbours = 5, .sample = WHOLE_SAMPLE, .iterations = 25, .floor = 1e-3};
     tnp_picture_options_default(&options->picture);
     tnp_describe_options_default(&options->describe);
+    tnp_refine_options_default(&options->refine);
     options->describe.descriptor = 1; /* rootsift: deep Fisher's */
 }
 
@@ -82,6 +83,7 @@ static const tnp_options_table tables[] = {
     {"Descriptors", tnp_describe_fields, offsetof(tnp_encoder_options, describe)},
     {"Encoder", encoder_fields, 0},
     {"Training", training_fields, 0},
+    {"Refining", tnp_refine_fields, offsetof(tnp_encoder_options, refine)},
     {NULL, NULL, 0}};
 const tnp_options_kind tnp_encoder_kind_of_options = {
     "encoder", sizeof(tnp_encoder_options), defaults, tables, NULL, 0, NULL, NULL, 0};

@@ -8,13 +8,15 @@
  *   Fisher: u[k,j] = sum_i q[i,k] z[i,k,j] / (N sqrt w[k])     z[i,k,j] = (x[i,j] - mu[k,j]) / sqrt var[k,j]
  *           v[k,j] = sum_i q[i,k] (z[i,k,j]^2 - 1) / (N sqrt(2 w[k]))                    Perronnin, Sanchez, Mensink 2010
  *
- * Of few components all l are computed from the differences themselves, rows of a component side by side. Of more, in two
- * steps. All l at once, by one product of [y, y^2], y = x - shift, with [mu/var, -1/(2 var)]: good to about 1e-4.
+ * Of few components all l are computed from the differences themselves. Of more, in two steps. All l at once, by one product of [y, y^2], y = x - shift, with [mu/var, -1/(2 var)]: good to about 1e-4.
  * Then, row by row, those components within REACH of the highest are computed again from the differences themselves,
  * which is exact to rounding, and only they get a share: one that is left out has a posterior below exp(-13) = 2e-6. All
  * sums are of differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused for
  * that. Of 256 components 5 to 15 have a share of a descriptor: the second step costs less than the product. Of 32 as many
  * have one, and the product with the second step costs more than all differences.
+ *
+ * The reverse pass finds the same posteriors again, which costs less than to keep them for all rows, and adds up with the
+ * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop is new than that of e[i,k].
  *
  * Rows in blocks of BLOCK, each summed in float by one thread, blocks added up in double in order: the same sums for
  * every number of threads. Oracle: tests/ref/ref_encode.c; VLFeat's vl_fisher_encode (tests/peers). */
@@ -27,7 +29,7 @@
 #include <string.h>
 
 enum { BLOCK = 512, AT_ONCE = 8, CROWD = 4096, FEW = 64 };
-static const float REACH = 13, LEAST = 2.2603294e-06F; /* exp(-REACH) */
+static const float REACH = 13;
 
 tn_status tnp_mixture_new(tn_ctx *ctx, size_t count, size_t dim, tnp_mixture *out)
 {
@@ -123,21 +125,23 @@ typedef struct pairs {
     uint32_t *row;            /* (capacity): by component; which row of the block */
     float *share;             /* (capacity): by component; log density, then posterior */
     float *most, *sum;        /* (rows of a block): the highest log density by the product; sum of exponentials */
+    float *slope, *mean;      /* (capacity): e of the pairs; (rows of a block): the mean of e. Reverse pass only */
 } pairs;
 
 /* Blocks of rows on their way. */
 typedef struct work {
     const tnp_mixture *m;
     const float *x;    /* (rows, dim) */
-    size_t rows, part; /* part: floats of what a block sums: zero, first, second */
+    size_t rows, part; /* part: floats of what a block sums: zero, first, second, in the reverse pass posteriors too */
     size_t at_once;    /* blocks */
     float *powers;     /* (at_once BLOCK, 2 dim): [y, y^2]; NULL: few components */
-    float *logs; /* (at_once BLOCK, count): of the product, without level; of few (at_once, count, BLOCK): all of l */
-    uint32_t *every; /* (BLOCK): 0, 1, .. */
-    float *parts;    /* (at_once, part) */
+    float *logs;       /* (at_once BLOCK, count): of the product, without level; of few (at_once, CROWD): all of l */
+    uint32_t *every;   /* (BLOCK): 0, 1, .. */
+    float *parts;      /* (at_once, part) */
     double logs_sum[AT_ONCE];
     pairs pairs[AT_ONCE];
-    float *posteriors; /* (rows, count), or NULL */
+    float *posteriors;                /* (rows, count), or NULL */
+    const tnp_mixture_slopes *slopes; /* of a reverse pass, or NULL */
 } work;
 
 static void make_powers(void *arg, size_t block)
@@ -195,64 +199,128 @@ static double share_out(pairs *p, size_t first, size_t end)
     return total + log(product);
 }
 
-/* What n rows, p->row with posteriors p->share from `start` on, say of component k, to the block's sums. */
-static void add_component(const work *w, size_t block, const pairs *p, size_t k, size_t start, size_t n)
+/* Shares become posteriors, whose sums over rows are added to zero (count). */
+static void take_shares(const work *w, size_t block, const pairs *p, float *zero)
 {
-    const tnp_mixture *m = w->m;
-    size_t d = m->dim;
-    float *zero = w->parts + block * w->part, *first = zero + m->count, *second = first + m->count * d, sum = 0;
-    for (size_t j = start; j < start + n; ++j) {
-        sum += p->share[j];
-        if (w->posteriors)
-            w->posteriors[(block * BLOCK + p->row[j]) * m->count + k] = p->share[j];
+    size_t count = w->m->count;
+    for (size_t k = 0; k < count; ++k) {
+        float sum = 0;
+        for (size_t j = p->starts[k]; j < p->starts[k + 1]; ++j) {
+            p->share[j] *= p->sum[p->row[j]];
+            sum += p->share[j];
+            if (w->posteriors)
+                w->posteriors[(block * BLOCK + p->row[j]) * count + k] = p->share[j];
+        }
+        zero[k] += sum;
     }
-    zero[k] += sum;
-    tnp_simd_get()->mixtures->add(w->x + block * BLOCK * d, d, p->row + start, p->share + start, n, m->means + k * d,
-                                  first + k * d, second + k * d);
 }
 
-/* Adds what the pairs of rows [first, end) say to the block's sums, and forgets them. */
+/* Posteriors of the rows [first, end) become derivatives of the log densities, whose sums are added to zero (count). */
+static void take_slopes(const work *w, const float *x, const pairs *p, size_t first, size_t end, float *zero)
+{
+    const tnp_mixture *m = w->m;
+    const tnp_mixture_slopes *e = w->slopes;
+    size_t d = m->dim;
+    memset(p->mean + first, 0, (end - first) * sizeof *p->mean);
+    for (size_t k = 0; k < m->count; ++k) {
+        size_t start = p->starts[k], n = p->starts[k + 1] - start;
+        tnp_simd_get()->mixtures->slopes(x, d, p->row + start, n, m->means + k * d, e->linear + k * d,
+                                         e->square + k * d, p->slope + start);
+        for (size_t j = start; j < start + n; ++j) {
+            p->slope[j] -= e->level[k];
+            p->mean[p->row[j]] += p->share[j] * p->slope[j];
+        }
+    }
+    for (size_t k = 0; k < m->count; ++k) {
+        float sum = 0;
+        for (size_t j = p->starts[k]; j < p->starts[k + 1]; ++j) {
+            p->share[j] *= p->slope[j] - p->mean[p->row[j]];
+            sum += p->share[j];
+        }
+        zero[k] += sum;
+    }
+}
+
+/* Adds what the pairs of rows [first_row, end) say, their shares exponentials, to the block's sums, and forgets them. */
 static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
 {
     const tnp_mixture *m = w->m;
+    const float *x = w->x + block * BLOCK * m->dim;
+    float *zero = w->parts + block * w->part, *first = zero + m->count, *second = first + m->count * m->dim;
     pairs *p = w->pairs + block;
-    sort_pairs(m, p);
-    measure_pairs(m, w->x + block * BLOCK * m->dim, p);
+    w->logs_sum[block] += share_out(p, first_row, end);
+    take_shares(w, block, p, w->slopes ? second + m->count * m->dim : zero);
+    if (w->slopes)
+        take_slopes(w, x, p, first_row, end, zero);
+    for (size_t k = 0; k < m->count; ++k) {
+        size_t start = p->starts[k];
+        tnp_simd_get()->mixtures->add(x, m->dim, p->row + start, p->share + start, p->starts[k + 1] - start,
+                                      m->means + k * m->dim, first + k * m->dim, second + k * m->dim);
+    }
+    p->count = 0;
+}
+
+/* Pairs that were found by the product. */
+static void add_found(work *w, size_t block, size_t first_row, size_t end)
+{
+    pairs *p = w->pairs + block;
+    sort_pairs(w->m, p);
+    measure_pairs(w->m, w->x + block * BLOCK * w->m->dim, p);
     for (size_t i = first_row; i < end; ++i)
         p->sum[i] = 0;
     for (size_t j = 0; j < p->count; ++j)
         p->sum[p->row[j]] += p->share[j];
-    w->logs_sum[block] += share_out(p, first_row, end);
-    for (size_t j = 0; j < p->count; ++j)
-        p->share[j] *= p->sum[p->row[j]];
-    for (size_t k = 0; k < m->count; ++k)
-        add_component(w, block, p, k, p->starts[k], p->starts[k + 1] - p->starts[k]);
-    p->count = 0;
+    add_pairs(w, block, first_row, end);
 }
 
-/* The same for a block of rows and few components. */
-static void sum_block_of_few(void *arg, size_t block)
+static float reach_of(const work *w)
 {
-    work *w = arg;
+    return w->slopes && w->slopes->reach > 0 ? fminf(REACH, w->slopes->reach) : REACH;
+}
+
+static void begin_block(work *w, size_t block)
+{
+    memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
+    w->logs_sum[block] = 0;
+    w->pairs[block].count = 0;
+}
+
+/* n rows from `first` of the block on, all components of each: l and its highest, exponentials and their sums, pairs. */
+static void find_few(const work *w, size_t block, size_t first, size_t n)
+{
     const tnp_mixture *m = w->m;
     const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
-    pairs *p = w->pairs + block;
-    size_t start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start), d = m->dim;
-    float *logs = w->logs + block * m->count * BLOCK;
-    memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
-    for (size_t i = 0; i < n; ++i) {
+    const pairs *p = w->pairs + block;
+    const float *x = w->x + (block * BLOCK + first) * m->dim, least = expf(-reach_of(w));
+    float *logs = w->logs + block * CROWD;
+    for (size_t i = first; i < first + n; ++i) {
         p->most[i] = -HUGE_VALF;
         p->sum[i] = 0;
     }
     for (size_t k = 0; k < m->count; ++k) {
-        loops->distances(w->x + start * d, d, w->every, n, m->means + k * d, m->inverse + k * d, logs + k * BLOCK);
-        loops->level(logs + k * BLOCK, n, m->whole[k], p->most);
+        loops->distances(x, m->dim, w->every, n, m->means + k * m->dim, m->inverse + k * m->dim, logs + k * n);
+        loops->level(logs + k * n, n, m->whole[k], p->most + first);
     }
-    for (size_t k = 0; k < m->count; ++k)
-        loops->weigh(logs + k * BLOCK, n, p->most, LEAST, p->sum);
-    w->logs_sum[block] = share_out(p, 0, n);
-    for (size_t k = 0; k < m->count; ++k)
-        add_component(w, block, p, k, 0, loops->select(logs + k * BLOCK, p->sum, n, p->row, p->share));
+    p->starts[0] = 0;
+    for (size_t k = 0; k < m->count; ++k) {
+        uint32_t start = p->starts[k];
+        loops->weigh(logs + k * n, n, p->most + first, least, p->sum + first);
+        p->starts[k + 1] = start + (uint32_t)loops->select(logs + k * n, n, first, p->row + start, p->share + start);
+    }
+}
+
+/* The same sums as sum_block's of few components; CROWD / count rows at a time stay in the nearest cache. */
+static void sum_block_of_few(void *arg, size_t block)
+{
+    work *w = arg;
+    size_t rows = tnp_min(BLOCK, w->rows - block * BLOCK), some = tnp_min(BLOCK, CROWD / w->m->count);
+    begin_block(w, block);
+    for (size_t first = 0; first < rows; first += some) {
+        size_t n = tnp_min(some, rows - first);
+        find_few(w, block, first, n);
+        w->pairs[block].count = w->pairs[block].starts[w->m->count];
+        add_pairs(w, block, first, first + n);
+    }
 }
 
 static void sum_block(void *arg, size_t block)
@@ -261,23 +329,22 @@ static void sum_block(void *arg, size_t block)
     const tnp_mixture *m = w->m;
     pairs *p = w->pairs + block;
     size_t start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start), added = 0;
-    memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
-    w->logs_sum[block] = 0;
-    p->count = 0;
+    float reach = reach_of(w);
+    begin_block(w, block);
     for (size_t i = 0; i < n; ++i) {
-        size_t found = tnp_simd_get()->mixtures->near(w->logs + (start + i) * m->count, m->level, m->count, REACH,
+        size_t found = tnp_simd_get()->mixtures->near(w->logs + (start + i) * m->count, m->level, m->count, reach,
                                                       p->component + p->count, p->most + i);
         for (size_t f = 0; f < found; ++f)
             p->of[p->count + f] = (uint32_t)i;
         p->count += found;
         if (p->count >= CROWD || i + 1 == n) {
-            add_pairs(w, block, added, i + 1);
+            add_found(w, block, added, i + 1);
             added = i + 1;
         }
     }
 }
 
-static void add_part(const work *w, size_t block, tnp_mixture_sums *sums)
+static void add_part(const work *w, size_t block, double *shares, tnp_mixture_sums *sums)
 {
     const tnp_simd *simd = tnp_simd_get();
     size_t k = w->m->count, kd = k * w->m->dim;
@@ -285,10 +352,12 @@ static void add_part(const work *w, size_t block, tnp_mixture_sums *sums)
     simd->add_to_double(zero, sums->zero, k);
     simd->add_to_double(zero + k, sums->first, kd);
     simd->add_to_double(zero + k + kd, sums->second, kd);
+    if (w->slopes)
+        simd->add_to_double(zero + k + 2 * kd, shares, k);
     sums->log_likelihood += w->logs_sum[block];
 }
 
-static tn_status make_pairs(tn_ctx *ctx, const tnp_mixture *m, pairs *p)
+static tn_status make_pairs(tn_ctx *ctx, const tnp_mixture *m, bool back, pairs *p)
 {
     tn_status st = TN_OK;
     size_t capacity = CROWD + m->count;
@@ -299,6 +368,10 @@ static tn_status make_pairs(tn_ctx *ctx, const tnp_mixture *m, pairs *p)
     TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->share, &p->share));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->most, &p->most));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->sum, &p->sum));
+    if (back) {
+        TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->slope, &p->slope));
+        TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->mean, &p->mean));
+    }
 done:
     return st;
 }
@@ -308,19 +381,19 @@ static tn_status make_work(tn_ctx *ctx, const tnp_mixture *m, size_t rows, work 
 {
     tn_status st = TN_OK;
     w->m = m;
-    w->part = m->count * (1 + 2 * m->dim);
+    w->part = m->count * (1 + 2 * m->dim + (w->slopes ? 1 : 0));
     w->at_once = tnp_min(tnp_min(AT_ONCE, tn_ctx_threads(ctx)), (rows + BLOCK - 1) / BLOCK);
     bool few = m->count <= FEW;
-    size_t n = few ? w->at_once * BLOCK : tnp_min(rows, w->at_once * BLOCK);
+    size_t n = tnp_min(rows, w->at_once * BLOCK);
     if (!few)
         TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->powers));
-    TN_TRY(tnp_alloc_raw(ctx, n * m->count, sizeof(float), &w->logs));
+    TN_TRY(tnp_alloc_raw(ctx, few ? w->at_once * CROWD : n * m->count, sizeof(float), &w->logs));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *w->every, &w->every));
     for (size_t i = 0; i < BLOCK; ++i)
         w->every[i] = (uint32_t)i;
     TN_TRY(tnp_alloc_raw(ctx, w->at_once * w->part, sizeof(float), &w->parts));
     for (size_t b = 0; b < w->at_once; ++b)
-        TN_TRY(make_pairs(ctx, m, w->pairs + b));
+        TN_TRY(make_pairs(ctx, m, w->slopes, w->pairs + b));
 done:
     return st;
 }
@@ -333,22 +406,29 @@ static void free_work(work *w)
     tnp_free(w->every);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
-        void *const blocks[] = {p->component, p->of, p->row, p->starts, p->share, p->most, p->sum};
+        void *const blocks[] = {p->component, p->of, p->row, p->starts, p->share, p->most, p->sum, p->slope, p->mean};
         for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
             tnp_free(blocks[i]);
     }
 }
 
-static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, float *posteriors,
+/* q: where posteriors go, or NULL. With slopes it is a reverse pass, and their sums go to shares. */
+typedef struct wanted {
+    float *q;
+    const tnp_mixture_slopes *slopes;
+    double *shares;
+} wanted;
+
+static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, const wanted *to,
                           tnp_mixture_sums *sums)
 {
     tn_status st = TN_OK;
-    work w = {.m = m};
+    work w = {.m = m, .slopes = to->slopes};
     TN_TRY(make_work(ctx, m, n, &w));
     for (size_t start = 0; start < n; start += w.rows) {
         w.x = x + start * m->dim;
         w.rows = tnp_min(w.at_once * BLOCK, n - start);
-        w.posteriors = posteriors ? posteriors + start * m->count : NULL;
+        w.posteriors = to->q ? to->q + start * m->count : NULL;
         size_t blocks = (w.rows + BLOCK - 1) / BLOCK;
         size_t threads = tnp_threads_for(ctx, 50.0 * (double)w.rows * (double)m->dim);
         if (w.powers) {
@@ -358,8 +438,8 @@ static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, siz
         }
         tnp_parallel(ctx, threads, blocks, w.powers ? sum_block : sum_block_of_few, &w);
         for (size_t b = 0; b < blocks; ++b)
-            add_part(&w, b, sums);
-        sums->rows += w.rows;
+            add_part(&w, b, to->shares, sums);
+        sums->rows += to->slopes ? 0 : w.rows;
     }
 done:
     free_work(&w);
@@ -368,7 +448,13 @@ done:
 
 tn_status tnp_mixture_add(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, tnp_mixture_sums *sums)
 {
-    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, NULL, sums);
+    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, NULL, NULL}, sums);
+}
+
+tn_status tnp_mixture_back(tn_ctx *ctx, const tnp_mixture *m, const tnp_mixture_slopes *slopes, const float *x,
+                           size_t n, double *shares, tnp_mixture_sums *sums)
+{
+    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, slopes, shares}, sums);
 }
 
 tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, float *q)
@@ -377,7 +463,7 @@ tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *m, const float 
     tnp_mixture_sums sums = {.rows = 0};
     memset(q, 0, n * m->count * sizeof *q);
     TN_TRY(tnp_mixture_sums_new(ctx, m, &sums));
-    TN_TRY(n == 0 ? TN_OK : add_rows(ctx, m, x, n, q, &sums));
+    TN_TRY(n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){q, NULL, NULL}, &sums));
 done:
     tnp_mixture_sums_free(&sums);
     return st;

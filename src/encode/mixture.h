@@ -40,6 +40,19 @@ tn_status tnp_mixture_add(tn_ctx *ctx, const tnp_mixture *mixture, const float *
 /* Posteriors of rows into q (n, count), for tests and callers that want them all. */
 tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *mixture, const float *x, size_t n, float *q);
 
+/* How a number L changes with the posteriors: dL/dq[i,k] = e[i,k] = sum_j z (linear[k,j] + square[k,j] z) - level[k],
+ * z = x[i,j] - means[k,j]. */
+typedef struct tnp_mixture_slopes {
+    const float *linear, *square, *level; /* (count, dim), (count, dim), (count) */
+    float reach; /* components whose log density is this far below the highest count as absent; 0: as for the sums */
+} tnp_mixture_slopes;
+
+/* The reverse of tnp_mixture_add: with d[i,k] = q[i,k] (e[i,k] - sum_k q[i,k] e[i,k]) = dL/d(log density of row i under
+ * component k, weight included), adds sum d to sums->zero, sum d (x - mean) to first, sum d (x - mean)^2 to second; and
+ * the posteriors themselves to shares (count). sums->rows stays. */
+tn_status tnp_mixture_back(tn_ctx *ctx, const tnp_mixture *mixture, const tnp_mixture_slopes *slopes, const float *x,
+                           size_t n, double *shares, tnp_mixture_sums *sums);
+
 /* One step of EM: parameters from the sums; variances at least floor (dim). Components that have less than 1e-8 of all
  * rows keep mean and variance. */
 void tnp_mixture_update(tnp_mixture *mixture, const tnp_mixture_sums *sums, const double *floor);

@@ -271,3 +271,19 @@ size_t tnp_to_int64(tn_dtype type, bool swap, const unsigned char *in, ptrdiff_t
     }
     return n;
 }
+
+/* Below 2^-14 halves are 2^-24 apart, above it they have 10 bits behind the first. */
+uint16_t tnp_half_of(float value)
+{
+    uint32_t bits = 0;
+    memcpy(&bits, &value, sizeof bits);
+    uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu, from = size >> 23;
+    if (size >= 0x7f800000u)
+        return (uint16_t)(sign | 0x7c00u | (size > 0x7f800000u ? 0x200u : 0));
+    if (from < 102) /* less than half of the smallest */
+        return (uint16_t)sign;
+    uint32_t drop = from < 113 ? 126 - from : 13; /* bits that go */
+    uint32_t kept = from < 113 ? (size & 0x7fffffu) | 0x800000u : size - (112u << 23);
+    uint32_t half = kept >> drop, rest = kept & ((1u << drop) - 1), middle = 1u << (drop - 1);
+    return (uint16_t)(sign | (half + (rest > middle || (rest == middle && (half & 1u)))));
+}

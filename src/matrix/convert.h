@@ -15,6 +15,11 @@ void tnp_to_double(tn_dtype type, bool swap, const unsigned char *in, ptrdiff_t 
  * n when all do. */
 size_t tnp_to_int64(tn_dtype type, bool swap, const unsigned char *in, ptrdiff_t step, size_t n, int64_t *out);
 
+/* The nearest half, the even one of two, of a value below TNP_HALF_END in size, from where on it would be infinite; NaN
+ * stays NaN. */
+#define TNP_HALF_END 65520.0F
+uint16_t tnp_half_of(float value);
+
 /* float16, bfloat16, float32, float64. */
 bool tnp_dtype_is_float(tn_dtype type);
 /* True when the first byte of a number in memory is its highest. */

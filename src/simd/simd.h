@@ -85,6 +85,9 @@ typedef struct tnp_mixture_loops {
     /* out[j] = sum (x[rows[j]] - m)^2 inverse, j < n, rows of d values. */
     void (*distances)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *inverse,
                       float *out);
+    /* out[j] = sum z (a + b z), z = x[rows[j]] - m, j < n, rows of d values. */
+    void (*slopes)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
+                   const float *b, float *out);
     /* first += sum_j q[j] (x[rows[j]] - m), second += sum_j q[j] (x[rows[j]] - m)^2. */
     void (*add)(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m, float *first,
                 float *second);
@@ -96,8 +99,8 @@ typedef struct tnp_mixture_loops {
     void (*level)(float *x, size_t n, float whole, float *most);
     /* x = exp(x - most), or 0 where that is below `least`; sum += x. most is at least x. */
     void (*weigh)(float *x, size_t n, const float *most, float least, float *sum);
-    /* The places of x above 0, ascending, and there x factor; returns how many of n. */
-    size_t (*select)(const float *x, const float *factor, size_t n, uint32_t *which, float *out);
+    /* The places, counted from base, where one of n values x is above 0, ascending, and these; returns how many. */
+    size_t (*select)(const float *x, size_t n, size_t base, uint32_t *which, float *out);
 } tnp_mixture_loops;
 
 /* A sum of squares that is none: in a matrix of size 1 nothing depends on it, and what it is divided into overflows. */

@@ -143,6 +143,34 @@ static void mixture_distances(const float *x, size_t d, const uint32_t *rows, si
     }
 }
 
+/* As distances. */
+static void mixture_slopes(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
+                           const float *b, float *out)
+{
+    size_t whole = d - d % PACK_FLOATS;
+    for (size_t j = 0; j < n; j += 4) {
+        const float *row[4];
+        wide_pack p = {0}, q = p, r = p, s = p;
+        for (size_t k = 0; k < 4; ++k)
+            row[k] = x + rows[j + k < n ? j + k : n - 1] * d;
+        for (size_t i = 0; i < whole; i += PACK_FLOATS) {
+            wide_pack mean = load_wide_pack(m + i), one = load_wide_pack(a + i), two = load_wide_pack(b + i);
+            wide_pack y = load_wide_pack(row[0] + i) - mean, z = load_wide_pack(row[1] + i) - mean;
+            wide_pack v = load_wide_pack(row[2] + i) - mean, w = load_wide_pack(row[3] + i) - mean;
+            p = plus_product(y, plus_product(two, y, one), p);
+            q = plus_product(z, plus_product(two, z, one), q);
+            r = plus_product(v, plus_product(two, v, one), r);
+            s = plus_product(w, plus_product(two, w, one), s);
+        }
+        float sums[4];
+        sums_of_four(p, q, r, s, sums);
+        for (size_t i = whole; i < d; ++i)
+            for (size_t k = 0; k < 4; ++k)
+                sums[k] += (row[k][i] - m[i]) * (a[i] + b[i] * (row[k][i] - m[i]));
+        memcpy(out + j, sums, (n - j < 4 ? n - j : 4) * sizeof *sums);
+    }
+}
+
 /* Four packs of columns: their sums stay in registers while the rows pass. */
 static inline void add_panel(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m,
                              float *first, float *second)
@@ -252,26 +280,26 @@ static void mixture_weigh(float *x, size_t n, const float *most, float least, fl
     }
 }
 
-static size_t mixture_select(const float *x, const float *factor, size_t n, uint32_t *which, float *out)
+static size_t mixture_select(const float *x, size_t n, size_t base, uint32_t *which, float *out)
 {
     const wide_pack least = all_of(FLT_MIN);
     size_t found = 0, i = 0;
     for (; i + PACK_FLOATS <= n; i += PACK_FLOATS)
         for (unsigned bits = lanes_at_least(load_wide_pack(x + i), least); bits != 0; bits &= bits - 1) {
             size_t at = i + (size_t)__builtin_ctz(bits);
-            which[found] = (uint32_t)at;
-            out[found++] = x[at] * factor[at];
+            which[found] = (uint32_t)(base + at);
+            out[found++] = x[at];
         }
     for (; i < n; ++i)
         if (x[i] >= FLT_MIN) {
-            which[found] = (uint32_t)i;
-            out[found++] = x[i] * factor[i];
+            which[found] = (uint32_t)(base + i);
+            out[found++] = x[i];
         }
     return found;
 }
 
-static const tnp_mixture_loops mixture_loops = {mixture_near,  mixture_highest, mixture_distances,
-                                                mixture_add,   mixture_powers,  mixture_exp,
-                                                mixture_level, mixture_weigh,   mixture_select};
+static const tnp_mixture_loops mixture_loops = {mixture_near,  mixture_highest, mixture_distances, mixture_slopes,
+                                                mixture_add,   mixture_powers,  mixture_exp,       mixture_level,
+                                                mixture_weigh, mixture_select};
 
 #endif

@@ -8,6 +8,7 @@
  * Halves are the nearest ones, the even one of two; a value that would become infinite is refused.
  *
  * The header is a Python dictionary, padded with blanks so that the data begins at a multiple of 64. */
+#include "matrix/convert.h"
 #include "store/store.h"
 #include "tenon/store.h"
 
@@ -87,25 +88,7 @@ tn_status tnp_npy_writer_open_bags(tn_ctx *ctx, const char *path, size_t rows, s
     return open_writer(ctx, path, rows, bag, cols, TN_F32, out);
 }
 
-/* A value below 2^16 in size; NaN stays NaN, and infinity is one. Below 2^-14 halves are 2^-24 apart, above it they have
- * 10 bits behind the first. */
-static uint16_t half_of(float value)
-{
-    uint32_t bits = 0;
-    memcpy(&bits, &value, sizeof bits);
-    uint32_t sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu, from = size >> 23;
-    if (size >= 0x7f800000u)
-        return (uint16_t)(sign | 0x7c00u | (size > 0x7f800000u ? 0x200u : 0));
-    if (from < 102) /* less than half of the smallest */
-        return (uint16_t)sign;
-    uint32_t drop = from < 113 ? 126 - from : 13; /* bits that go */
-    uint32_t kept = from < 113 ? (size & 0x7fffffu) | 0x800000u : size - (112u << 23);
-    uint32_t half = kept >> drop, rest = kept & ((1u << drop) - 1), middle = 1u << (drop - 1);
-    return (uint16_t)(sign | (half + (rest > middle || (rest == middle && (half & 1u)))));
-}
-
 enum { HALVES = 4096 };
-static const float LARGEST_HALF = 65520; /* from here on the nearest half is infinite */
 
 static tn_status write_halves(tn_ctx *ctx, tn_npy_writer *writer, const float *data, size_t values)
 {
@@ -115,10 +98,10 @@ static tn_status write_halves(tn_ctx *ctx, tn_npy_writer *writer, const float *d
         size_t n = tnp_min(HALVES, values - i);
         for (size_t j = 0; j < n; ++j) {
             float v = data[i + j];
-            if ((v >= LARGEST_HALF || v <= -LARGEST_HALF) && v - v == 0)
+            if ((v >= TNP_HALF_END || v <= -TNP_HALF_END) && v - v == 0)
                 return tnp_fail(ctx, TN_ERR_DATA, "%s: row %zu holds %g, which is beyond float16", writer->path,
                                 writer->written + (i + j) / writer->cols, (double)v);
-            halves[j] = half_of(v);
+            halves[j] = tnp_half_of(v);
         }
         st = tn_output_write(ctx, writer->output, halves, n * sizeof *halves);
     }

@@ -287,6 +287,19 @@ static void default_encoders_are_options_of_encoders(void **state)
 
 /* ---- bags of networks ---- */
 
+/* Middles of the places of all pictures; maps of the test network are square. */
+static void fill_places(float *where, size_t places)
+{
+    size_t side = (size_t)(sqrt((double)places) + 0.5);
+    for (size_t i = 0; i < PICTURES * places; ++i) {
+        size_t k = i % places;
+        const double place[] = {((double)(k % side) + 0.5) / (double)side, ((double)(k / side) + 0.5) / (double)side,
+                                1 / (double)side};
+        for (size_t c = 0; c < 3; ++c)
+            where[3 * i + c] = (float)place[c];
+    }
+}
+
 /* The same values in an array: the same words, and the same rows. */
 static void bags_of_a_network_are_those_of_an_array(void **state)
 {
@@ -304,13 +317,7 @@ static void bags_of_a_network_are_those_of_an_array(void **state)
     float *values = rows_of(network, pictures), *where = malloc(PICTURES * places * 3 * sizeof *where);
     for (size_t i = 0; i <= PICTURES; ++i)
         offsets[i] = i * places;
-    for (size_t i = 0; i < PICTURES * places; ++i) { /* maps of the test network are square */
-        size_t side = (size_t)(sqrt((double)places) + 0.5), k = i % places;
-        const double place[] = {((double)(k % side) + 0.5) / (double)side, ((double)(k / side) + 0.5) / (double)side,
-                                1 / (double)side};
-        for (size_t c = 0; c < 3; ++c)
-            where[3 * i + c] = (float)place[c];
-    }
+    fill_places(where, places);
     tn_array all = tn_array_compact(values, TN_F32, PICTURES * places, dim);
     tn_array spots = tn_array_compact(where, TN_F32, PICTURES * places, 3);
     assert_fine(test_ctx, tn_features_from_array(test_ctx, "x", &all, &x));

@@ -95,6 +95,8 @@ static tn_status products_of_rows(tn_ctx *ctx, const tnp_active_rows *a, double 
 {
     tn_status st = TN_OK;
     double *b = NULL;
+    if (a->count == 0) /* a start beyond every margin: H is I */
+        return TN_OK;
     TN_TRY(tnp_alloc_raw(ctx, a->count * a->dim, sizeof *b, &b));
     gather(ctx, a, 0, a->count, a->dim, b);
     TN_TRY(tnp_dsyrk_rows(ctx, a->count, a->dim, b, a->dim, 0, k));

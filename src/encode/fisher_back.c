@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: BSD-3-Clause
+ *
+ * Reverse mode through a Fisher vector. With alpha = (x - mu)/sigma, q the posteriors, T descriptors in a cell:
+ *
+ *   psi[F,k] = mean_t q alpha / sqrt pi_k             psi[G,k] = mean_t q (alpha^2 - 1) / sqrt(2 pi_k)
+ *   phi      = psi by the encoder's norm, cell by cell, then over its length
+ *
+ * Given dL/dphi, back through the norm to g = dL/dpsi, and then, per cell,
+ *
+ *   u = g[F,k] / (T sqrt pi_k)     v = g[G,k] / (T sqrt(2 pi_k))
+ *   e_tk = <alpha_tk, u_k> + <alpha_tk^2 - 1, v_k>         = dL/dq_tk
+ *   d_tk = q_tk (e_tk - sum_j q_tj e_tj)                   = dL/d log(pi_k N(x_t; mu_k, sigma_k))
+ *   dL/d mu_k        = (1/sigma_k) (sum_t d alpha - u sum_t q) - (sqrt 2 / sigma_k) g[G,k] psi[F,k]
+ *   dL/d log sigma_k = sum_t d alpha^2 - sum_t d - 2 v sum_t q - g[F,k] psi[F,k] - 2 g[G,k] psi[G,k]
+ *   dL/d log pi_k    = p_k - pi_k sum_j p_j,   p_k = sum_t d - 1/2 (<g[F,k], psi[F,k]> + <g[G,k], psi[G,k]>)
+ *
+ * The sums of q alpha and q alpha^2 that the derivatives need are psi again, so that descriptors are met once, with one
+ * loop more than encoding has: about 1.3 encodings, where the formulas (7) to (14) of the paper (Sydorov, Sakurada,
+ * Lampert, CVPR 2014) multiply 2 K d by as many derivatives for every descriptor. Atoms of a pyramid lie in several
+ * cells: their u and v are sums over these.
+ *
+ * At psi = 0 the signed root has no derivative; 0 is taken. Oracle: tests/ref/ref_fisher_back.c, and differences of it. */
+#include "encode/fisher_back.h"
+
+#include <math.h>
+#include <string.h>
+
+size_t tnp_fisher_size(size_t count, size_t dim)
+{
+    return count * (1 + 2 * dim);
+}
+
+/* ---- parameters ---- */
+
+void tnp_fisher_take(const tnp_mixture *m, double *theta)
+{
+    size_t k = m->count, kd = k * m->dim;
+    for (size_t i = 0; i < k; ++i)
+        theta[i] = log((double)m->weights[i]);
+    for (size_t i = 0; i < kd; ++i) {
+        theta[k + i] = (double)m->means[i];
+        theta[k + kd + i] = 0.5 * log((double)m->variances[i]);
+    }
+}
+
+void tnp_fisher_give(const tnp_fisher_point *p, tnp_mixture *m)
+{
+    const double least = 1e-12;
+    size_t k = p->count, kd = k * p->dim;
+    for (size_t i = 0; i < k; ++i)
+        m->weights[i] = (float)fmax(p->weight[i], least);
+    for (size_t i = 0; i < kd; ++i) {
+        m->means[i] = (float)p->theta[k + i];
+        m->variances[i] = (float)(p->sigma[i] * p->sigma[i]);
+    }
+    tnp_mixture_ready(m);
+}
+
+tn_status tnp_fisher_point_new(tn_ctx *ctx, size_t count, size_t dim, tnp_fisher_point *out)
+{
+    tn_status st = TN_OK;
+    out->count = count;
+    out->dim = dim;
+    TN_TRY(tnp_alloc(ctx, tnp_fisher_size(count, dim), sizeof(double), &out->theta));
+    TN_TRY(tnp_alloc(ctx, count, sizeof(double), &out->weight));
+    TN_TRY(tnp_alloc(ctx, count, sizeof(double), &out->log_weight));
+    TN_TRY(tnp_alloc(ctx, count * dim, sizeof(double), &out->sigma));
+done:
+    return st;
+}
+
+void tnp_fisher_point_free(tnp_fisher_point *p)
+{
+    tnp_free(p->theta);
+    tnp_free(p->weight);
+    tnp_free(p->log_weight);
+    tnp_free(p->sigma);
+}
+
+void tnp_fisher_point_set(tnp_fisher_point *p, const double *theta)
+{
+    size_t k = p->count, kd = k * p->dim;
+    double top = -HUGE_VAL, sum = 0;
+    memcpy(p->theta, theta, tnp_fisher_size(k, p->dim) * sizeof *theta);
+    for (size_t i = 0; i < k; ++i)
+        top = fmax(top, theta[i]);
+    for (size_t i = 0; i < k; ++i)
+        sum += exp(theta[i] - top);
+    for (size_t i = 0; i < k; ++i) {
+        p->log_weight[i] = theta[i] - top - log(sum);
+        p->weight[i] = exp(p->log_weight[i]);
+    }
+    for (size_t i = 0; i < kd; ++i)
+        p->sigma[i] = exp(theta[k + kd + i]);
+}
+
+/* ---- back through the norm ---- */
+
+static double dot(const double *a, const double *b, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += a[i] * b[i];
+    return sum;
+}
+
+static void over_length(double *x, size_t n)
+{
+    double length = sqrt(dot(x, x, n));
+    for (size_t i = 0; i < n; ++i)
+        x[i] = length > 0 ? x[i] / length : 0;
+}
+
+/* g = dL/d(x over its length) becomes dL/dx; x becomes x over its length. */
+static void length_back(double *x, double *g, size_t n)
+{
+    double length = sqrt(dot(x, x, n));
+    over_length(x, n);
+    double along = dot(g, x, n);
+    for (size_t i = 0; i < n; ++i)
+        g[i] = length > 0 ? (g[i] - x[i] * along) / length : 0;
+}
+
+static void root_back(const double *psi, double soften, size_t n, double *g)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += fabs(psi[i]);
+    double more = soften * sum / (double)n;
+    for (size_t i = 0; i < n; ++i) {
+        double size = psi[i] == 0 ? more : fabs(psi[i]) + more;
+        g[i] = size > 0 ? g[i] / (2 * sqrt(size)) : 0;
+    }
+}
+
+/* A cell as it is before it is divided by its length. */
+static void before_length(const tn_encoder *e, const double *psi, size_t n, double *out)
+{
+    for (size_t i = 0; i < n; ++i)
+        out[i] = e->norm == TNP_NORM_ROOT ? copysign(sqrt(fabs(psi[i])), psi[i]) : psi[i];
+    for (size_t w = 0; e->norm == TNP_NORM_INTRA && w < n; w += e->dim)
+        over_length(out + w, e->dim);
+}
+
+/* g = dL/dphi becomes dL/dpsi; x (cols) is scratch. */
+static void norm_back(const tn_encoder *e, const double *psi, double soften, double *x, double *g)
+{
+    size_t cells = e->pyramid.cells, cell = tnp_encoder_cell(e);
+    if (e->norm == TNP_NORM_RAW)
+        return;
+    for (size_t c = 0; cells > 1 && c < cells; ++c) {
+        before_length(e, psi + c * cell, cell, x + c * cell);
+        over_length(x + c * cell, cell);
+    }
+    if (cells > 1)
+        length_back(x, g, cells * cell);
+    for (size_t c = 0; c < cells; ++c) {
+        const double *from = psi + c * cell;
+        double *at = x + c * cell, *slope = g + c * cell;
+        before_length(e, from, cell, at);
+        length_back(at, slope, cell);
+        if (e->norm == TNP_NORM_ROOT)
+            root_back(from, soften, cell, slope);
+        memcpy(at, from, cell * sizeof *at);
+        for (size_t w = 0; e->norm == TNP_NORM_INTRA && w < cell; w += e->dim)
+            length_back(at + w, slope + w, e->dim);
+    }
+}
+
+/* ---- back through the sums ---- */
+
+typedef struct back {
+    const tn_encoder *e;
+    const tnp_fisher_point *p;
+    const tnp_fisher_bag *bag;
+    const tnp_fisher_options *options;
+    size_t cell_rows[TNP_MOST_CELLS];
+    double *g, *x;                  /* (cols) each: dL/dpsi; scratch */
+    double *u, *v;                  /* (K, d): of the atom at hand */
+    float *linear, *square, *level; /* the same as tnp_mixture_slopes wants them */
+    double *shares;                 /* (K) */
+    tnp_mixture_sums sums;
+    double *weights, *means, *sigmas; /* of the gradient; weights hold p until the end */
+} back;
+
+static tn_status make_back(tn_ctx *ctx, back *b, double *gradient)
+{
+    tn_status st = TN_OK;
+    size_t k = b->p->count, kd = k * b->p->dim, cols = tn_encoder_cols(b->e);
+    TN_TRY(tnp_alloc_raw(ctx, cols, sizeof *b->g, &b->g));
+    TN_TRY(tnp_alloc_raw(ctx, cols, sizeof *b->x, &b->x));
+    TN_TRY(tnp_alloc_raw(ctx, kd, sizeof *b->u, &b->u));
+    TN_TRY(tnp_alloc_raw(ctx, kd, sizeof *b->v, &b->v));
+    TN_TRY(tnp_alloc_raw(ctx, kd, sizeof *b->linear, &b->linear));
+    TN_TRY(tnp_alloc_raw(ctx, kd, sizeof *b->square, &b->square));
+    TN_TRY(tnp_alloc_raw(ctx, k, sizeof *b->level, &b->level));
+    TN_TRY(tnp_alloc(ctx, k, sizeof *b->shares, &b->shares));
+    TN_TRY(tnp_alloc(ctx, k, sizeof *b->weights, &b->weights));
+    TN_TRY(tnp_mixture_sums_new(ctx, &b->e->mixture, &b->sums));
+    b->means = gradient + k;
+    b->sigmas = b->means + kd;
+done:
+    return st;
+}
+
+static void free_back(back *b)
+{
+    void *const blocks[] = {b->g, b->x, b->u, b->v, b->linear, b->square, b->level, b->shares, b->weights};
+    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
+        tnp_free(blocks[i]);
+    tnp_mixture_sums_free(&b->sums);
+}
+
+/* u and v of an atom: sums over the cells that it lies in. */
+static void make_slopes(const back *b, size_t atom)
+{
+    size_t k = b->p->count, d = b->p->dim, kd = k * d;
+    memset(b->u, 0, kd * sizeof *b->u);
+    memset(b->v, 0, kd * sizeof *b->v);
+    for (size_t c = 0; c < b->e->pyramid.cells; ++c) {
+        const double *g = b->g + c * 2 * kd;
+        if (!tnp_pyramid_holds(&b->e->pyramid, c, atom))
+            continue;
+        for (size_t i = 0; i < kd; ++i) {
+            double over = 1 / ((double)b->cell_rows[c] * sqrt(b->p->weight[i / d]));
+            b->u[i] += g[i] * over;
+            b->v[i] += g[kd + i] * over / sqrt(2);
+        }
+    }
+}
+
+static tn_status back_in_float(tn_ctx *ctx, back *b, const float *rows, size_t n)
+{
+    size_t d = b->p->dim;
+    tnp_mixture_slopes slopes = {b->linear, b->square, b->level, b->options->reach};
+    for (size_t k = 0; k < b->p->count; ++k) {
+        double sum = 0;
+        for (size_t i = k * d; i < (k + 1) * d; ++i) {
+            double sigma = b->p->sigma[i];
+            b->linear[i] = (float)(b->u[i] / sigma);
+            b->square[i] = (float)(b->v[i] / (sigma * sigma));
+            sum += b->v[i];
+        }
+        b->level[k] = (float)sum;
+    }
+    return tnp_mixture_back(ctx, &b->e->mixture, &slopes, rows, n, b->shares, &b->sums);
+}
+
+/* What the descriptors of an atom say. */
+static tn_status add_atom(tn_ctx *ctx, back *b, size_t atom)
+{
+    tn_status st = TN_OK;
+    const tnp_fisher_bag *bag = b->bag;
+    size_t k = b->p->count, d = b->p->dim, n = bag->starts[atom + 1] - bag->starts[atom];
+    const float *rows = bag->rows + bag->starts[atom] * d;
+    if (n == 0)
+        return TN_OK;
+    double times = bag->whole ? (double)(bag->whole[atom + 1] - bag->whole[atom]) / (double)n : 1;
+    make_slopes(b, atom);
+    memset(b->shares, 0, k * sizeof *b->shares);
+    tnp_mixture_sums_clear(&b->e->mixture, &b->sums);
+    TN_TRY(b->options->wide ? tnp_fisher_wide_back(ctx, b->p, b->u, b->v, rows, n, b->shares, &b->sums)
+                            : back_in_float(ctx, b, rows, n));
+    for (size_t i = 0; i < k * d; ++i) {
+        double sigma = b->p->sigma[i], share = b->shares[i / d];
+        b->means[i] += times * (b->sums.first[i] / sigma - b->u[i] * share) / sigma;
+        b->sigmas[i] += times * (b->sums.second[i] / (sigma * sigma) - b->sums.zero[i / d] - 2 * b->v[i] * share);
+    }
+    for (size_t i = 0; i < k; ++i)
+        b->weights[i] += times * b->sums.zero[i];
+done:
+    return st;
+}
+
+/* What is known of a cell's descriptors by its vector. */
+static void add_cell(const back *b, size_t c)
+{
+    size_t d = b->p->dim, kd = b->p->count * d;
+    const double *g = b->g + c * 2 * kd, *psi = b->bag->psi + c * 2 * kd;
+    for (size_t i = 0; i < kd; ++i) {
+        double first = g[i] * psi[i], second = g[kd + i] * psi[kd + i];
+        b->means[i] -= sqrt(2) / b->p->sigma[i] * g[kd + i] * psi[i];
+        b->sigmas[i] -= first + 2 * second;
+        b->weights[i / d] -= 0.5 * (first + second);
+    }
+}
+
+tn_status tnp_fisher_back(tn_ctx *ctx, const tn_encoder *e, const tnp_fisher_point *point, const tnp_fisher_bag *bag,
+                          const tnp_fisher_options *options, double *gradient)
+{
+    tn_status st = TN_OK;
+    back b = {.e = e, .p = point, .bag = bag, .options = options};
+    double all = 0;
+    TN_TRY(make_back(ctx, &b, gradient));
+    tnp_encoder_cell_rows(e, bag->whole ? bag->whole : bag->starts, b.cell_rows);
+    memcpy(b.g, bag->slope, tn_encoder_cols(e) * sizeof *b.g);
+    norm_back(e, bag->psi, options->soften, b.x, b.g);
+    for (size_t a = 0; a < tnp_encoder_atoms(e); ++a)
+        TN_TRY(add_atom(ctx, &b, a));
+    for (size_t c = 0; c < e->pyramid.cells; ++c)
+        add_cell(&b, c);
+    for (size_t k = 0; k < point->count; ++k)
+        all += b.weights[k];
+    for (size_t k = 0; k < point->count; ++k)
+        gradient[k] += b.weights[k] - point->weight[k] * all;
+done:
+    free_back(&b);
+    return st;
+}
