@@ -30,8 +30,8 @@ typedef struct cli_options {
     size_t threads, seed, mem;
     const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive, *groups,
         *fold_file;
-    const char *bags, *offsets, *labels_out, *compare, *ids, *report;
-    tn_words valid, target, features, data, encoders, images;
+    const char *bags, *offsets, *labels_out, *compare, *ids, *report, *weights;
+    tn_words valid, target, features, data, encoders, images, moments;
     int task, format, normalize, nan, on_error;
     size_t top, resamples;
     bool per_class, proba, force;
@@ -165,6 +165,7 @@ const char *cli_users_of(const cli_command *command, const tn_options *library, 
 int cmd_rank(cli_app *app);
 int cmd_fit(cli_app *app);
 int cmd_cv(cli_app *app);
+int cmd_moments(cli_app *app);
 int cmd_transfer(cli_app *app);
 int cmd_predict(cli_app *app);
 int cmd_eval(cli_app *app);
@@ -277,6 +278,9 @@ int cli_check_valid(const cli_app *app);
 /* The caller's also after a failure: close with cli_fit_close. */
 int cli_fit_open(cli_app *app, cli_fit_inputs *in);
 void cli_fit_close(cli_fit_inputs *in);
+
+/* What --moments of rank and fit names, in the place of representations, as one (cmd_moments.c); the caller's. */
+int cli_moments_open(cli_app *app, tn_tally **out);
 
 /* Labels with the names that --classes gives them; owned by the caller. */
 int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out);

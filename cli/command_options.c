@@ -89,11 +89,18 @@ static const tn_field common_fields[] = {
             "where the bags of --bags begin: one number more than bags"                                                \
     }
 
-static const tn_field rank_fields[] = {LABELS, CLASSES, TASK, REPORT, FORCE, ENCODER, ON_ERROR};
+#define MOMENTS                                                                                                        \
+    {                                                                                                                  \
+        "moments", TN_FIELD_WORDS, AT(moments), 0, 0, "FILE...",                                                       \
+            "in the place of representations and labels: sums over rows that are elsewhere, by tenon moments"          \
+    }
+
+static const tn_field rank_fields[] = {LABELS, CLASSES, TASK, MOMENTS, REPORT, FORCE, ENCODER, ON_ERROR};
 static const tn_field fit_fields[] = {
     LABELS,
     CLASSES,
     TASK,
+    MOMENTS,
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     REPORT,
     FORCE,
@@ -143,6 +150,15 @@ static const tn_field transfer_fields[] = {
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     REPORT,
     FORCE,
+};
+static const tn_field moments_fields[] = {
+    LABELS,
+    CLASSES,
+    TASK,
+    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the moments to write, .safetensors"},
+    FORCE,
+    {"sample-weight", TN_FIELD_TEXT, AT(weights), 0, 0, "FILE",
+     "how much each row counts, a representation of one column"},
 };
 static const tn_field predict_fields[] = {
     SOURCE("the sources that a transfer head names"),
@@ -239,6 +255,7 @@ static const tn_field help_fields[] = {
 const cli_table cli_rank_tables[] = {COMMON, LIST("Options", rank_fields), NETS(CLI_NET_FIELDS - 1), END};
 const cli_table cli_fit_tables[] = {COMMON, LIST("Options", fit_fields), NETS(CLI_NET_FIELDS - 1), END};
 const cli_table cli_cv_tables[] = {COMMON, LIST("Options", cv_fields), NETS(CLI_NET_MAIN), END};
+const cli_table cli_moments_tables[] = {COMMON, LIST("Options", moments_fields), END};
 const cli_table cli_transfer_tables[] = {COMMON, LIST("Options", transfer_fields), END};
 const cli_table cli_predict_tables[] = {COMMON, LIST("Options", predict_fields), NETS(CLI_NET_FIELDS), END};
 const cli_table cli_eval_tables[] = {COMMON, LIST("Options", eval_fields), NETS(CLI_NET_FIELDS), END};

@@ -42,6 +42,15 @@ TN_API tn_status tn_moments_load(tn_ctx *ctx, const char *path, tn_moments **out
 TN_API tn_status tn_moments_to_bytes(tn_ctx *ctx, const tn_moments *moments, void **bytes, size_t *size);
 TN_API tn_status tn_moments_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_moments **out);
 
+/* A tally as .safetensors, layout in docs/formats.md. Failures as for heads. */
+TN_API tn_status tn_tally_save(tn_ctx *ctx, const tn_tally *tally, const char *command, const char *path);
+TN_API tn_status tn_tally_load(tn_ctx *ctx, const char *path, tn_tally **out);
+TN_API tn_status tn_tally_to_bytes(tn_ctx *ctx, const tn_tally *tally, const char *command, void **bytes, size_t *size);
+TN_API tn_status tn_tally_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_tally **out);
+/* Of several files as one, merged in an order that does not depend on that of the paths: the same files give the same
+ * bits. Two of them are in memory at a time. Failures as tn_tally_load and tn_tally_merge, with the path. */
+TN_API tn_status tn_tally_open(tn_ctx *ctx, const char *const *paths, size_t count, tn_tally **out);
+
 /* A product quantiser as .safetensors, layout in docs/formats.md. Failures as for heads. */
 TN_API tn_status tn_pq_save(tn_ctx *ctx, const tn_pq *pq, const char *command, const char *path);
 TN_API tn_status tn_pq_load(tn_ctx *ctx, const char *path, tn_pq **out);

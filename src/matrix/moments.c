@@ -271,11 +271,30 @@ size_t tn_moments_classes(const tnp_moments *s)
     return s->classes;
 }
 
-/* into += sign * from, brought into into's frame. */
-static void combine(tnp_moments *into, const tnp_moments *from, double sign)
+/* into += sign * from, brought into into's frame and to its targets: y of into is y of from + m, so that
+ *   xty = xty + m sum'     yy = yy + 2 m ysum + n m^2     ysum = ysum + n m
+ * before the columns are moved. */
+static void combine_targets(tnp_moments *into, const tnp_moments *from, double sign, const tnp_match *match)
 {
     size_t dim = into->dim;
     double n = from->weight;
+    for (size_t k = 0; k < from->classes; ++k) {
+        size_t to = match->place ? match->place[k] : k;
+        double m = match->moved ? match->moved[k] : 0, ysum = from->ysum[k] + n * m;
+        for (size_t i = 0; i < dim; ++i) {
+            double xty = from->xty[k * dim + i] + (match->moved ? m * from->sum[i] : 0);
+            into->xty[to * dim + i] += sign * (xty + ysum * (from->shift[i] - into->shift[i]));
+        }
+        into->yy[to] += sign * (from->yy[k] + (match->moved ? m * (2 * from->ysum[k] + n * m) : 0));
+        into->ysum[to] += sign * ysum;
+    }
+}
+
+static void combine(tnp_moments *into, const tnp_moments *from, double sign, const tnp_match *match)
+{
+    size_t dim = into->dim;
+    double n = from->weight;
+    combine_targets(into, from, sign, match);
     for (size_t i = 0; i < dim; ++i) {
         double di = from->shift[i] - into->shift[i];
         for (size_t j = i; j < dim; ++j) {
@@ -286,18 +305,14 @@ static void combine(tnp_moments *into, const tnp_moments *from, double sign)
         into->sum[i] += sign * (from->sum[i] + n * di);
         if (into->excess && from->excess)
             into->excess[i] += sign * from->excess[i];
-        for (size_t k = 0; k < into->classes; ++k)
-            into->xty[k * dim + i] += sign * (from->xty[k * dim + i] + from->ysum[k] * di);
-    }
-    for (size_t k = 0; k < into->classes; ++k) {
-        into->ysum[k] += sign * from->ysum[k];
-        into->yy[k] += sign * from->yy[k];
     }
     into->weight += sign * from->weight;
     into->log_weight += sign * from->log_weight;
     into->trace += from->trace;
     into->noise += from->noise;
 }
+
+static const tnp_match same = {NULL, NULL};
 
 tn_status tn_moments_merge(tn_ctx *ctx, tnp_moments *into, const tnp_moments *from)
 {
@@ -312,15 +327,76 @@ tn_status tn_moments_merge(tn_ctx *ctx, tnp_moments *into, const tnp_moments *fr
         for (size_t j = 0; into->shift_f32 && j < dim; ++j)
             into->shift_f32[j] = (float)into->shift[j];
     }
-    combine(into, from, 1);
+    combine(into, from, 1, &same);
     into->rows += from->rows;
     return TN_OK;
 }
 
 void tnp_moments_subtract(tnp_moments *into, const tnp_moments *from)
 {
-    combine(into, from, -1);
+    combine(into, from, -1, &same);
     into->rows -= from->rows;
+}
+
+void tnp_moments_add_part(tnp_moments *into, const tnp_moments *from, const tnp_match *match)
+{
+    combine(into, from, 1, match);
+    into->rows += from->rows;
+}
+
+void tnp_moments_take_part(tnp_moments *into, const tnp_moments *from, const tnp_match *match)
+{
+    double trace = into->trace;
+    combine(into, from, -1, match);
+    into->rows -= from->rows;
+    /* The rounding of both stays while the sums shrink: it is a larger share of what is left. */
+    into->trace = fmax(trace - from->trace, DBL_EPSILON * trace);
+}
+
+tn_status tnp_class_sums_init(tn_ctx *ctx, const tnp_moments *s, size_t classes, const size_t *place,
+                              tnp_class_sums *out)
+{
+    tn_status st = TN_OK;
+    out->classes = classes;
+    TN_TRY(tnp_alloc(ctx, classes * s->dim, sizeof *out->xty, &out->xty));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof *out->ysum, &out->ysum));
+    TN_TRY(tnp_alloc(ctx, classes, sizeof *out->yy, &out->yy));
+    for (size_t k = 0; k < s->classes; ++k) {
+        if (place[k] == SIZE_MAX)
+            continue;
+        memcpy(out->xty + place[k] * s->dim, s->xty + k * s->dim, s->dim * sizeof *out->xty);
+        out->ysum[place[k]] = s->ysum[k];
+        out->yy[place[k]] = s->yy[k];
+    }
+done:
+    return st;
+}
+
+void tnp_class_sums_destroy(tnp_class_sums *sums)
+{
+    tnp_free(sums->xty);
+    tnp_free(sums->ysum);
+    tnp_free(sums->yy);
+}
+
+void tnp_moments_swap_sums(tnp_moments *s, tnp_class_sums *sums)
+{
+    const tnp_class_sums had = {s->classes, s->xty, s->ysum, s->yy};
+    s->classes = sums->classes;
+    s->xty = sums->xty;
+    s->ysum = sums->ysum;
+    s->yy = sums->yy;
+    *sums = had;
+}
+
+void tnp_moments_move_targets(tnp_moments *s, const double *by)
+{
+    for (size_t k = 0; k < s->classes; ++k) {
+        for (size_t i = 0; by[k] != 0 && i < s->dim; ++i)
+            s->xty[k * s->dim + i] += by[k] * s->sum[i];
+        s->yy[k] += by[k] * (2 * s->ysum[k] + s->weight * by[k]);
+        s->ysum[k] += s->weight * by[k];
+    }
 }
 
 /* Row i of the moment matrix, columns [from, to), into out: about the mean, or about zero (the frame's shift undone).

@@ -69,6 +69,27 @@ tn_status tnp_moments_add_wide(tn_ctx *ctx, tnp_moments *moments, double *x, con
 /* into -= from, which holds some of its rows: a training fold is everything less the fold held out. */
 void tnp_moments_subtract(tnp_moments *into, const tnp_moments *from);
 
+/* How the targets of one part are those of another. */
+typedef struct tnp_match {
+    const size_t *place; /* classes of the part: which class of the whole each is; NULL: the same ones */
+    const double *moved; /* the same: what the whole's targets are above the part's; NULL: nothing */
+} tnp_match;
+/* into += from or into -= from with such targets; both have a frame. */
+void tnp_moments_add_part(tnp_moments *into, const tnp_moments *from, const tnp_match *match);
+void tnp_moments_take_part(tnp_moments *into, const tnp_moments *from, const tnp_match *match);
+/* Sums of other classes: class k of the moments becomes place[k], SIZE_MAX: gone; others begin at 0. Then they are given
+ * to the moments, in exchange for those that they have. Destroy is legal after failure, and on zeros. */
+typedef struct tnp_class_sums {
+    size_t classes;
+    double *xty, *ysum, *yy;
+} tnp_class_sums;
+tn_status tnp_class_sums_init(tn_ctx *ctx, const tnp_moments *moments, size_t classes, const size_t *place,
+                              tnp_class_sums *out);
+void tnp_class_sums_destroy(tnp_class_sums *sums);
+void tnp_moments_swap_sums(tnp_moments *moments, tnp_class_sums *sums);
+/* Targets y become y + by (classes). */
+void tnp_moments_move_targets(tnp_moments *moments, const double *by);
+
 typedef struct tnp_range {
     size_t from, to;
 } tnp_range;

@@ -477,6 +477,8 @@ tn_status tn_rows_finite(tn_ctx *ctx, const tn_features *features, bool *keep)
     TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, most) * cols, sizeof *block, &block));
     for (size_t start = from; start < to; start += most) {
         size_t count = tnp_min(most, to - start);
+        if (!memchr(keep + start, true, count))
+            continue;
         TN_TRY(tn_features_read_wide(ctx, features, NULL, start, count, 0, cols, block));
         TN_TRY(tnp_progress(ctx, "finite rows", start + count, rows));
         for (size_t i = 0; i < count; ++i)

@@ -38,7 +38,7 @@ tn_status tnp_check_range(tn_ctx *ctx, double largest)
 }
 
 /* Squares that vanished altogether leave sums behind. */
-static tn_status check_squares(tn_ctx *ctx, const tnp_moments *s)
+tn_status tnp_check_squares(tn_ctx *ctx, const tnp_moments *s)
 {
     double largest = 0, left = 0;
     for (size_t j = 0; j < s->dim; ++j) {
@@ -109,7 +109,7 @@ static tn_status gather(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, 
     TN_TRY(tnp_moments_sum(ctx, moments));
     moments->framed = shift != NULL;
     if (wide)
-        TN_TRY(check_squares(ctx, moments));
+        TN_TRY(tnp_check_squares(ctx, moments));
     *out = moments;
     moments = NULL;
 done:
