@@ -185,6 +185,7 @@ const cli_command cli_commands[] = {
      .max_args = SIZE_MAX,
      .tables = cli_moments_tables,
      .library = "moments",
+     .team = true,
      .run = cmd_moments},
     {.name = "transfer",
      .summary = "learns from few rows with the help of other people's classifiers",
