@@ -17,8 +17,8 @@ typedef struct tnp_targets {
     const double *weight;
 } tnp_targets;
 
-/* Sums are taken of x - shift; shift is the mean of the first block, so that large offsets cost no digits. With weights
- * every term of every sum is multiplied by that of its row. */
+/* Sums are taken of x - shift; shift is the mean of the first block where it is large, so that offsets cost no digits,
+ * else 0. With weights every term of every sum is multiplied by that of its row. */
 typedef struct tnp_moments {
     size_t rows, dim, classes;
     double weight;     /* of all rows together: as many as rows without weights */
