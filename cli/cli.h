@@ -101,6 +101,7 @@ struct cli_app {
     bool idle;             /* this one has none */
     char *failure;         /* the first error of one that shares, until all have heard of it: CLI_LINE bytes */
     tn_pictures *pictures; /* IMAGES that were opened last, which labels come from where none are named */
+    struct cli_encoders *encoders; /* of IMAGES, NULL before they are asked for: encoders.c */
 };
 
 /* The first failure ends a function: `code` is its exit status, `done` frees. */
@@ -240,15 +241,15 @@ int cli_check_column(const cli_app *app, const char *rep, const tn_features *fea
 typedef struct cli_features {
     tn_features **items;
     size_t count;
-    /* Of features that are encoded when they are asked for, or NULL. */
-    tn_pictures *pictures;
-    struct cli_encoders *encoders;
+    tn_pictures *pictures; /* of features that are encoded when they are asked for, or NULL */
 } cli_features;
 
 /* Opens representations; two of one name are wrong usage. Owned by the caller, also after a failure: free with
  * cli_features_close. */
 int cli_features_open(cli_app *app, const char *const *reps, size_t count, cli_features *out);
 void cli_features_close(cli_features *features);
+/* Frees app->pictures and app->encoders. */
+void cli_forget_pictures(cli_app *app);
 /* The same list as the library takes it. */
 const tn_features *const *cli_features_view(const cli_features *features);
 /* tn_rows_agree; a folder that was meant for several representations is told (slips.c). */

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * tenon fit: chooses representations, trains a head, saves it. */
-#include "cli.h"
+#include "nets.h"
 
 int cli_check_valid(const cli_app *app)
 {
     const cli_options *options = &app->options;
     int code = cli_need_labels(app);
-    if (code == 0 && (options->valid.count != 0) != (options->valid_labels != NULL))
+    bool images = options->valid.count != 0 && cli_takes_images(app, options->valid.items, options->valid.count);
+    if (code == 0 && !images && (options->valid.count != 0) != (options->valid_labels != NULL))
         code = cli_fail(app, EXIT_USAGE, "--valid REP... and --valid-labels FILE go together, got one of them");
     return code;
 }
@@ -39,12 +40,16 @@ static int open_validation(cli_app *app, cli_fit_inputs *in)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
+    tn_pictures *own = app->pictures; /* which pages show */
+    app->pictures = NULL;
     CLI_TRY(cli_features_open(app, options->valid.items, options->valid.count, &in->valid_features));
     CLI_TRY(cli_labels_open(app, options->valid_labels, tn_labels_task(in->labels), &in->valid_labels));
     CLI_TRY(cli_check(app, tn_options_set_features(app->ctx, app->library, "valid",
                                                    cli_features_view(&in->valid_features), in->valid_features.count)));
     CLI_TRY(cli_check(app, tn_options_set_labels(app->ctx, app->library, "valid-labels", in->valid_labels)));
 done:
+    tn_pictures_free(app->pictures);
+    app->pictures = own;
     return code;
 }
 

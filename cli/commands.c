@@ -14,6 +14,7 @@ const cli_command cli_commands[] = {
                  "tenon rank dino.npy clip.npy --labels y.npy --normalize l2,root --json\n"
                  "tenon rank vgg.npy --labels y.txt --transform none,hellinger,chi2\n"
                  "tenon rank vgg=a.npz:fc7 --labels tags.txt --loo 0 --mem 8G\n"
+                 "tenon rank photos/ --encoder default --net vit.onnx\n"
                  "tenon rank --moments part*.moments.safetensors",
      .details =
          "A candidate is a representation with a transform and a normalisation, vgg+chi2+root where several of "
@@ -56,6 +57,8 @@ const cli_command cli_commands[] = {
          "tenon fit f.npy --labels y.txt --method arow --tune --valid f=v.npy --valid-labels vy.txt -o "
          "head.safetensors\n"
          "tenon fit f=more.npy --labels more.txt --method pa --from head.safetensors -o head2.safetensors\n"
+         "tenon fit photos/ -o head.safetensors\n"
+         "tenon fit photos/ --net vit.onnx --cache cache/ -o head.safetensors\n"
          "tenon fit --moments part*.moments.safetensors --method evidence -o head.safetensors",
      .details =
          "The head is a .safetensors file with weight (classes x columns) and bias, so that it loads into a "
@@ -302,6 +305,7 @@ const cli_command cli_commands[] = {
      .examples = "tenon encoder train photos/ -o fisher.safetensors\n"
                  "tenon encoder train photos/ -o llc.safetensors --descriptor csift --kind llc --pyramid 1x1,2x2,3x1\n"
                  "tenon encoder train --bags tokens.npy -o vlad.safetensors --kind vlad --words 32 --pca 128\n"
+                 "tenon encoder train photos/ --net vit.onnx --layer last_hidden_state -o tokens.safetensors\n"
                  "tenon encoder refine fisher.safetensors photos/ -o refined.safetensors --cache descriptors\n"
                  "tenon encoder refine fisher.safetensors --bags tokens.npy --labels y.txt -o refined.safetensors\n"
                  "tenon encoder info fisher.safetensors",
@@ -313,7 +317,8 @@ const cli_command cli_commands[] = {
          "bovw and llc, a mixture of Gaussians for fisher. The file holds everything that is needed to encode "
          "other pictures the same way.\n\n"
          "--bags takes descriptors that come from elsewhere: patch tokens of a transformer (N, T, D), frames of "
-         "sound, word vectors.\n\n"
+         "sound, word vectors. With --net the descriptors are the tokens or the map of a layer of a network; the "
+         "encoder remembers it, and takes IMAGES like any other.\n\n"
          "refine takes a fisher encoder and pictures whose classes are known and learns the mixture further, "
          "together with support vector machines on its vectors: weights, means and deviations by the gradient of "
          "their objective on all descriptors, L-BFGS steps, machines solved anew at each. A held-out part of the "

@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,10 +91,20 @@ static int run_command(cli_app *app, int argc, char **argv)
     return code != 0 ? code : written;
 }
 
+/* Freed memory stays with the program, up to a limit: pictures and blocks of rows come and go by the megabyte, and pages
+ * that go back to the system each time cost more than decoding. Larger pieces go back at once. */
+static void keep_memory(void)
+{
+    enum { PIECE = 4 << 20, KEPT = 64 << 20 };
+    mallopt(M_MMAP_THRESHOLD, PIECE);
+    mallopt(M_TRIM_THRESHOLD, KEPT);
+}
+
 int main(int argc, char **argv)
 {
     char failure[CLI_LINE] = "";
     cli_app app = {.command = NULL, .failure = failure};
+    keep_memory();
     int held = hold_streams(&app);
     if (held != 0)
         return held;
@@ -131,7 +142,7 @@ int main(int argc, char **argv)
     }
     cli_forget_warnings(&app);
     tn_options_free(app.library);
-    tn_pictures_free(app.pictures);
+    cli_forget_pictures(&app);
     tn_ctx_free(app.ctx);
     free(app.args);
     free(app.words);

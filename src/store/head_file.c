@@ -5,7 +5,8 @@
  *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), transform.<r>.weight (39 x rank, F64)
  *              where representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32); centre (D,
  *              F64) and centre_bias (K, F32) where a column has a centre: bias is that of plain columns then; thresholds
- *              (K, F64) where multi-label classes have their own
+ *              (K, F64) where multi-label classes have their own; encoder.<r> (bytes, U8), a file of its own, where
+ *              representation r is made of pictures by an encoder
  *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, temperature,
  *              created_by
  *
@@ -113,9 +114,10 @@ tn_status tnp_like_json(tn_ctx *ctx, const tn_head *head, char **classes, char *
     return st == TN_OK ? reps_json(ctx, head, reps) : st;
 }
 
-enum { TENSORS = 10 }; /* at most, besides those of maps */
+enum { TENSORS = 10 }; /* at most, besides those of representations, which have two each */
 
-/* names (rep_count) holds what those of maps are called; plain (classes): intercepts of columns without a centre. */
+/* names (2 rep_count) holds what those of maps and encoders are called; plain (classes): intercepts of columns without a
+ * centre. */
 static size_t list_tensors(const tn_head *head, const float *plain, tnp_map_name *names, tnp_tensor *t)
 {
     size_t n = 0, k = head->classes, d = head->dim;
@@ -137,6 +139,7 @@ static size_t list_tensors(const tn_head *head, const float *plain, tnp_map_name
     t[n++] = (tnp_tensor){"bias", TN_F32, {k, 0}, 1, plain};
     if (head->centre)
         t[n++] = (tnp_tensor){"centre_bias", TN_F32, {k, 0}, 1, head->bias};
+    n += tnp_like_encoders(head, names + head->rep_count, t + n);
     return n;
 }
 
@@ -149,8 +152,8 @@ tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor 
     tnp_tensor *tensors = NULL;
     tnp_map_name *names = NULL;
     float *plain = NULL;
-    TN_TRY(tnp_alloc(ctx, more_count + TENSORS + head->rep_count, sizeof *tensors, &tensors));
-    TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *names, &names));
+    TN_TRY(tnp_alloc(ctx, more_count + TENSORS + 2 * head->rep_count, sizeof *tensors, &tensors));
+    TN_TRY(tnp_alloc(ctx, 2 * head->rep_count, sizeof *names, &names));
     TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
     if (!tnp_head_plain_bias(head, plain) && head->centre)
         TN_TRY(tnp_fail(ctx, TN_ERR_NUMERIC, "%s: an intercept of the head leaves the range of float32", to->path));
@@ -391,6 +394,8 @@ static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char 
             st = tnp_strdup(ctx, about, &rep->about);
         if (st == TN_OK)
             st = load_map(ctx, file, path, entry, r, rep);
+        if (st == TN_OK)
+            st = tnp_like_load_encoder(ctx, file, path, r, rep);
         if (st != TN_OK)
             return st;
         rep->dim = (size_t)json_integer_value(dim);

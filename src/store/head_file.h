@@ -15,7 +15,7 @@ tn_status tnp_head_read(tn_ctx *ctx, const tnp_safetensors *file, tn_head **out)
 
 /* ---- what of a head is no number: task, classes, representations; other containers have it too ---- */
 
-/* The name of the tensor of a learned map. */
+/* The name of the tensor of a learned map, or of an encoder. */
 typedef struct tnp_map_name {
     char text[48];
 } tnp_map_name;
@@ -24,6 +24,10 @@ typedef struct tnp_map_name {
 tn_status tnp_like_json(tn_ctx *ctx, const tn_head *head, char **classes, char **reps);
 /* Tensors of learned maps, as many as are returned; names (rep_count) holds what they are called. */
 size_t tnp_like_maps(const tn_head *head, tnp_map_name *names, tnp_tensor *tensors);
+/* Tensors of encoders, the same way; their sizes are multiples of 4. */
+size_t tnp_like_encoders(const tn_head *head, tnp_map_name *names, tnp_tensor *tensors);
+/* The encoder that makes representation r, where there is one; what it holds is looked at when it is used. */
+tn_status tnp_like_load_encoder(tn_ctx *ctx, const tnp_safetensors *file, const char *path, size_t r, tnp_rep *rep);
 /* From the metadata task, classes and representations: a head of so many classes and columns, which they must have. */
 tn_status tnp_like_read(tn_ctx *ctx, const tnp_safetensors *file, size_t classes, size_t dim, const char *method,
                         tn_head **out);

@@ -133,8 +133,8 @@ static tn_status put(tn_ctx *ctx, const tn_tally *t, const char *command, const 
     char *classes = NULL, *reps = NULL, *inputs = NULL, *created = NULL, left_out[32], seed[32];
     tnp_tensor *tensors = NULL;
     tnp_map_name *names = NULL;
-    TN_TRY(tnp_alloc(ctx, TENSORS + t->like->rep_count, sizeof *tensors, &tensors));
-    TN_TRY(tnp_alloc(ctx, t->like->rep_count, sizeof *names, &names));
+    TN_TRY(tnp_alloc(ctx, TENSORS + 2 * t->like->rep_count, sizeof *tensors, &tensors));
+    TN_TRY(tnp_alloc(ctx, 2 * t->like->rep_count, sizeof *names, &names));
     TN_TRY(packed_init(ctx, t->folds, t->like->dim, t->like->classes, &p));
     pack(t, &p);
     TN_TRY(tnp_like_json(ctx, t->like, &classes, &reps));
@@ -153,6 +153,7 @@ static tn_status put(tn_ctx *ctx, const tn_tally *t, const char *command, const 
                              {"created_by", created}};
     size_t count = list_tensors(&p, t->fold[0]->shift, t->offset, tensors);
     count += tnp_like_maps(t->like, names, tensors + count);
+    count += tnp_like_encoders(t->like, names + t->like->rep_count, tensors + count);
     TN_TRY(tnp_store_write(ctx, to, meta, sizeof meta / sizeof *meta, tensors, count));
 done:
     packed_destroy(&p);
