@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """tenon.dask on two worker processes: what is found in memory is found there. Skipped where dask is not installed."""
+import os
+
 import numpy as np
 import pytest
 import tenon
@@ -14,7 +16,11 @@ import tenon.dask  # noqa: E402
 
 @pytest.fixture(scope="module")
 def client():
+    """Two processes. Starting them leaves OMP_NUM_THREADS=1 in the environment of this one, where other tests go by it."""
+    before = dict(os.environ)
     with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        os.environ.clear()
+        os.environ.update(before)
         with distributed.Client(cluster) as client:
             yield client
 
