@@ -164,7 +164,8 @@ static tn_status search_cost(tn_ctx *ctx, climb *c, tnp_entry *found)
     bool flawless = c->usual.mean == 1; /* of accuracy, mean AP and R^2 none is larger */
     if (!flawless)
         TN_TRY(walk(ctx, c, step));
-    if (!flawless && c->best.value == c->usual.value) { /* multipliers of a larger C may be out of bounds at a smaller one */
+    if (!flawless &&
+        c->best.value == c->usual.value) { /* multipliers of a larger C may be out of bounds at a smaller one */
         memset(c->alpha, 0, y->rows * columns * sizeof *c->alpha);
         TN_TRY(walk(ctx, c, 1 / step));
     }
