@@ -61,8 +61,8 @@ def page_lines(facts, found):
     lines += ["## Parts", "", f"{merge['parts']} parts of {merge['bytes'] / 1e6:.1f} MB each, merged; their ranking.", ""]
     lines += table(["command", "seconds", "memory, MB"], merge_rows(merge))
     lines += ["## Rows", "", "{} columns of float16, {} classes. Memory is the peak of what is not backed by a file. Features are read in blocks "
-              "of 512 rows and never held; labels are, and take {:.0f} bytes per row here. Shards with labels of their own, or `--rows`, divide "
-              "even that.".format(memory["dim"], memory["classes"], growth(memory)), ""]
+              "of 512 rows and never held; labels are, and take {:.0f} bytes per row here. Shards with labels of their own divide even "
+              "that.".format(memory["dim"], memory["classes"], growth(memory)), ""]
     return lines + table(["rows", "input, MB", "seconds", "memory, MB", "file, MB", "`rank --moments`, seconds", "memory, MB"],
                          memory_rows(memory))
 
