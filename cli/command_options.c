@@ -256,7 +256,8 @@ const cli_use cli_encoder_uses[] = {
      "iterations|floor",
      "train", "train"},
     {"output|force|bags|offsets|on-error", "train|refine", "train, refine"},
-    {"labels|classes|valid|valid-labels|task|optimizer|rounds|C|penalty|soften|rate|part|dropout|threshold|holdout|"
+    {"labels|classes|valid|valid-labels|task|objective|optimizer|rounds|C|penalty|soften|rate|part|dropout|threshold|"
+     "holdout|"
      "patience|intercept|twice|precision|cache|checkpoint",
      "refine", "refine"},
     {NULL, NULL, NULL}};

@@ -33,6 +33,17 @@ static tn_status check_data(tn_ctx *ctx, const tn_encoder *e, const tn_refine_da
     return TN_OK;
 }
 
+static tn_status check_objective(tn_ctx *ctx, const tnp_refine_options *o, const tn_labels *labels)
+{
+    if (o->objective != TNP_OBJECTIVE_SVM && o->optimizer == TNP_REFINE_GD)
+        return tnp_fail(ctx, TN_ERR_ARG, "option optimizer gd is for option objective svm");
+    if (o->objective == TNP_OBJECTIVE_MULTINOMIAL &&
+        (labels->task != TN_TASK_MULTICLASS || strcmp(o->task, "shared") != 0))
+        return tnp_fail(ctx, TN_ERR_ARG,
+                        "option objective multinomial is for option task shared and one class per row");
+    return TN_OK;
+}
+
 /* ---- what the data are ---- */
 
 static uint64_t add_hash(uint64_t hash, const void *bytes, size_t size)
@@ -337,7 +348,7 @@ tn_status tnp_refining_take(tn_ctx *ctx, tnp_refining *r, tn_encoder *encoder)
     TN_TRY(make_point(ctx, r));
     TN_TRY(make_vectors(ctx, cols, &r->train));
     TN_TRY(make_vectors(ctx, cols, &r->valid));
-    TN_TRY(tnp_machines_new(ctx, &y, cols, r->options->intercept, &r->machines));
+    TN_TRY(tnp_machines_new(ctx, &y, cols, r->options, r->seed, &r->machines));
     for (size_t l = 0; l < r->classes; ++l)
         useful += !r->machines.constant[l];
     if (useful == 0)
@@ -362,7 +373,8 @@ tn_status tnp_refining_open(tn_ctx *ctx, const tn_encoder *e, const tn_refine_da
     TN_TRY(check_data(ctx, e, train));
     if (valid)
         TN_TRY(check_data(ctx, e, valid));
-    TN_TRY(choose_classes(ctx, train->labels, r)); /* before anything takes time */
+    TN_TRY(check_objective(ctx, r->options, train->labels)); /* before anything takes time */
+    TN_TRY(choose_classes(ctx, train->labels, r));
     TN_TRY(describe_all(ctx, e, train, valid, r));
     TN_TRY(deal_out(ctx, train, valid, r));
     TN_TRY(tnp_crew_new(ctx, &r->crew));

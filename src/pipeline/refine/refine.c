@@ -76,6 +76,9 @@ static tn_status begin(tn_ctx *ctx, tnp_refine_run *run)
     if (found) {
         run->r.round = run->done - 1;
         TN_TRY(tnp_refining_at(ctx, &run->r, run->x, TNP_AT_LOOK));
+        if (isinf(run->r.objective))
+            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable checkpoint; remove it to begin anew",
+                            run->r.options->checkpoint));
         goto done;
     }
     TN_TRY(tnp_refining_choose_cost(ctx, &run->r, &round.valid));

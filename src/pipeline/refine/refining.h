@@ -63,7 +63,7 @@ typedef enum tnp_at {
     TNP_AT_LOOK   /* their weights stay */
 } tnp_at;
 
-/* Goes to x (size): vectors of train, machines, objective. */
+/* Goes to x (size): vectors of train, machines, objective; infinite, and nothing is done, where x is no mixture. */
 tn_status tnp_refining_at(tn_ctx *ctx, tnp_refining *refining, const double *x, tnp_at how);
 /* g (size) = d objective / dx where it is, with the weights held. */
 tn_status tnp_refining_slope(tn_ctx *ctx, tnp_refining *refining, double *g);

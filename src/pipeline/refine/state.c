@@ -5,7 +5,7 @@
  *   tensors    numbers (9): done, best, pairs, steps of Adam, moved, eta, C, classes, converged     all doubles
  *              rounds (done x 6): as tn_refine_round
  *              x, best, move, before, mean, square (1 x size), s and y (10 x size)
- *              w (classes x columns + 1)                                                    floats
+ *              w (machines x columns + 1)                                                   floats
  *   metadata   format = tenon-refinement, version, run
  *
  * Everything is stored to the bit. Vectors are not: they are made again from x, which gives the same, and with the weights
@@ -35,7 +35,8 @@ static uint64_t add(uint64_t hash, const void *bytes, size_t size)
 static void write_key(const tnp_refining *r, char key[KEY])
 {
     const tnp_refine_options *o = r->options;
-    const double values[] = {(double)o->optimizer,
+    const double values[] = {(double)o->objective,
+                             (double)o->optimizer,
                              o->cost.value,
                              o->penalty,
                              o->soften,
@@ -77,7 +78,7 @@ static void list_tensors(const tnp_refine_run *run, size_t done, pages *p)
         {"square", TN_F64, {1, size}, 2, run->steps.square},
         {"s", TN_F64, {TNP_STEPS_MEMORY, size}, 2, run->steps.s},
         {"y", TN_F64, {TNP_STEPS_MEMORY, size}, 2, run->steps.y},
-        {"w", TN_F32, {m->classes, m->dim + 1}, 2, m->w},
+        {"w", TN_F32, {m->columns, m->dim + 1}, 2, m->w},
     };
     memcpy(p->tensors, all, sizeof all);
 }
@@ -129,6 +130,16 @@ static void give_rounds(tnp_refine_run *run, const pages *p)
     }
 }
 
+/* Both places are ones that rounds can have come to: nearer than any number of them goes. */
+static tn_status check_places(tn_ctx *ctx, const tnp_refine_run *run, const char *path)
+{
+    const double most = 1e4;
+    for (size_t i = 0; i < run->r.size; ++i)
+        if (!(fabs(run->x[i] - run->r.start[i]) < most && fabs(run->best_x[i] - run->r.start[i]) < most))
+            return damaged(ctx, path);
+    return TN_OK;
+}
+
 static tn_status read_all(tn_ctx *ctx, tnp_refine_run *run, const tnp_safetensors *file, const char *path, pages *p)
 {
     tn_status st = TN_OK;
@@ -152,6 +163,7 @@ static tn_status read_all(tn_ctx *ctx, tnp_refine_run *run, const tnp_safetensor
     for (size_t i = 1; i < TENSORS; ++i)
         TN_TRY(tnp_store_read(ctx, file, &p->tensors[i], i == 1 ? TNP_ANY : TNP_FINITE));
     give_rounds(run, p);
+    TN_TRY(check_places(ctx, run, path));
 done:
     return st;
 }
