@@ -55,7 +55,7 @@ const tn_field *tnp_refine_fields(size_t *count)
         {"holdout", TN_FIELD_REAL, AT(holdout), 0, 0.9, "F",
          "share of the pictures that choose C and the round, where no others are given; 0: none"},
         {"patience", TN_FIELD_INT, AT(patience), 0, 1e6, "N",
-         "rounds without a better figure on the validation pictures before the end; 0: all rounds"},
+         "rounds in a row that the validation pictures find clearly worse than the best before the end; 0: all rounds"},
         {"intercept", TN_FIELD_YESNO, AT(intercept), 0, 0, "yes|no",
          "give the support vector machines an intercept; the paper has none, and gains what a constant gives for "
          "nothing"},

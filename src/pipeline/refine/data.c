@@ -267,6 +267,7 @@ static tn_status deal_out(tn_ctx *ctx, const tn_refine_data *train, const tn_ref
                         train->labels->path, r->train.count));
     TN_TRY(tnp_alloc(ctx, r->train.count + 1, sizeof *r->first, &r->first));
     TN_TRY(list_targets(ctx, r, train->labels, r->train.bags, r->train.count, r->first, &r->cls));
+    TN_TRY(tnp_alloc(ctx, r->classes, sizeof *r->valid_ap, &r->valid_ap));
     if (r->valid.count != 0)
         TN_TRY(make_judge(ctx, valid ? valid->labels : train->labels, r));
 done:
@@ -386,8 +387,8 @@ done:
 
 void tnp_refining_close(tn_ctx *ctx, tnp_refining *r)
 {
-    void *const blocks[] = {r->train.bags, r->train.psi, r->train.phi, r->valid.bags,
-                            r->valid.psi,  r->valid.phi, r->first,     r->cls};
+    void *const blocks[] = {r->train.bags, r->train.psi, r->train.phi, r->valid.bags, r->valid.psi,
+                            r->valid.phi,  r->first,     r->cls,       r->valid_ap};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
         tnp_free(blocks[i]);
     tn_labels_free(r->judge);

@@ -241,6 +241,8 @@ static tn_status score_valid(tn_ctx *ctx, const tnp_refining *r, double *mean_ap
     TN_TRY(tnp_machines_score(ctx, &r->machines, r->valid.phi, rows, scores));
     TN_TRY(tn_metrics_compute(ctx, (tn_view){scores, rows, classes, classes}, r->judge, 0, &metrics));
     *mean_ap = metrics->mean_ap;
+    for (size_t l = 0; l < classes; ++l)
+        r->valid_ap[l] = metrics->per_class[l].ap;
 done:
     tn_metrics_free(metrics);
     tnp_free(scores);

@@ -29,6 +29,8 @@ typedef struct tnp_refining {
     uint32_t *cls;
     const char *const *names; /* (classes): of the classes that are learned; the labels' */
     size_t classes;
+    double
+        *valid_ap; /* (classes): average precision of the validation bags, of the last judgement; NaN: no positives */
     tn_labels *judge; /* targets of valid; NULL: none */
     uint64_t key;     /* of the data and the encoder */
     tnp_machines machines;

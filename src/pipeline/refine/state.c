@@ -2,8 +2,8 @@
  *
  * The state of a refinement after a round:
  *
- *   tensors    numbers (9): done, best, pairs, steps of Adam, moved, eta, C, classes, converged     all doubles
- *              rounds (done x 6): as tn_refine_round
+ *   tensors    numbers (10): done, best, pairs, steps of Adam, moved, eta, C, classes, converged, top   all doubles
+ *              rounds (done x 6): as tn_refine_round; ap (done x classes)
  *              x, best, move, before, mean, square (1 x size), s and y (10 x size)
  *              w (machines x columns + 1)                                                   floats
  *   metadata   format = tenon-refinement, version, run
@@ -20,7 +20,7 @@
 
 static const char format_name[] = "tenon-refinement", format_version[] = "1";
 
-enum { NUMBERS = 9, PER_ROUND = 6, TENSORS = 11, KEY = 20 };
+enum { NUMBERS = 10, PER_ROUND = 6, TENSORS = 12, FIGURES = 3, KEY = 20 };
 
 /* ---- what a run is ---- */
 
@@ -70,6 +70,7 @@ static void list_tensors(const tnp_refine_run *run, size_t done, pages *p)
     const tnp_tensor all[TENSORS] = {
         {"numbers", TN_F64, {NUMBERS, 1}, 2, p->numbers},
         {"rounds", TN_F64, {done, PER_ROUND}, 2, p->rounds},
+        {"ap", TN_F64, {done, m->classes}, 2, run->ap},
         {"x", TN_F64, {1, size}, 2, run->x},
         {"best", TN_F64, {1, size}, 2, run->best_x},
         {"move", TN_F64, {1, size}, 2, run->move},
@@ -90,8 +91,9 @@ tn_status tnp_refine_save(tn_ctx *ctx, const tnp_refine_run *run, const char *pa
     pages p = {.rounds = NULL};
     const tnp_meta meta[] = {{"format", format_name}, {"version", format_version}, {"run", key}};
     const double numbers[NUMBERS] = {
-        (double)run->done, (double)run->best,    (double)run->steps.count,        (double)run->steps.taken, run->moved,
-        run->eta,          run->r.machines.cost, (double)run->r.machines.classes, run->stopped != NULL};
+        (double)run->done,    (double)run->best, (double)run->steps.count, (double)run->steps.taken,
+        run->moved,           run->eta,          run->r.machines.cost,     (double)run->r.machines.classes,
+        run->stopped != NULL, (double)run->top};
     write_key(&run->r, key);
     memcpy(p.numbers, numbers, sizeof numbers);
     TN_TRY(tnp_alloc(ctx, run->done * PER_ROUND, sizeof *p.rounds, &p.rounds));
@@ -118,7 +120,8 @@ static tn_status check_numbers(tn_ctx *ctx, const tnp_refine_run *run, const cha
 {
     bool fine = tnp_whole_below(n[0], 1e6) && n[0] >= 1 && tnp_whole_below(n[1], n[0]) &&
                 tnp_whole_below(n[2], TNP_STEPS_MEMORY + 1) && tnp_whole_below(n[3], 1e6) && tnp_whole_below(n[4], 2) &&
-                n[5] >= 0 && n[6] > 0 && n[7] == (double)run->r.machines.classes && tnp_whole_below(n[8], 2);
+                n[5] >= 0 && n[6] > 0 && n[7] == (double)run->r.machines.classes && tnp_whole_below(n[8], 2) &&
+                tnp_whole_below(n[9], n[0]);
     return fine ? TN_OK : damaged(ctx, path);
 }
 
@@ -154,14 +157,16 @@ static tn_status read_all(tn_ctx *ctx, tnp_refine_run *run, const tnp_safetensor
     run->eta = p->numbers[5];
     run->r.machines.cost = p->numbers[6];
     run->stopped = p->numbers[8] > 0 ? "converged" : NULL;
+    run->top = (size_t)p->numbers[9];
     if (run->done > run->capacity) {
         TN_TRY(tnp_grow(ctx, &run->rounds, 0, run->done, sizeof *run->rounds));
+        TN_TRY(tnp_grow(ctx, &run->ap, 0, run->done * run->r.classes, sizeof *run->ap));
         run->capacity = run->done;
     }
     TN_TRY(tnp_alloc(ctx, run->done * PER_ROUND, sizeof *p->rounds, &p->rounds));
     list_tensors(run, run->done, p);
     for (size_t i = 1; i < TENSORS; ++i)
-        TN_TRY(tnp_store_read(ctx, file, &p->tensors[i], i == 1 ? TNP_ANY : TNP_FINITE));
+        TN_TRY(tnp_store_read(ctx, file, &p->tensors[i], i < FIGURES ? TNP_ANY : TNP_FINITE));
     give_rounds(run, p);
     TN_TRY(check_places(ctx, run, path));
 done:
