@@ -25,6 +25,8 @@ import kernel_report
 import linear
 import linear_report
 import measure
+import mpi
+import mpi_report
 import networks
 import networks_report
 import online
@@ -38,9 +40,9 @@ import transfer_report
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report), "cost": (cost, cost_report),
             "online": (online, online_report), "transfer": (transfer, transfer_report),
             "kernel": (kernel, kernel_report), "images": (images, images_report), "fisher": (fisher, fisher_report),
-            "python": (python, python_report), "networks": (networks, networks_report)}
+            "python": (python, python_report), "networks": (networks, networks_report), "mpi": (mpi, mpi_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|images|fisher|python|networks]... [--quick | "
+USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|images|fisher|python|networks|mpi]... [--quick | "
          "--tiny] [--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
 
 

@@ -245,7 +245,8 @@ static int take_option(cli_app *app, int left, char **word, int *used)
 static int check_arity(cli_app *app)
 {
     const cli_command *command = app->command;
-    if (app->options.help || (app->arg_count >= command->min_args && app->arg_count <= command->max_args))
+    size_t least = app->options.moments.count > 0 ? 0 : command->min_args; /* they stand in the place of the rows */
+    if (app->options.help || (app->arg_count >= least && app->arg_count <= command->max_args))
         return EXIT_FINE;
     const char *space = *command->arguments ? " " : "";
     if (app->arg_count > command->max_args)

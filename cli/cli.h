@@ -30,8 +30,8 @@ typedef struct cli_options {
     size_t threads, seed, mem;
     const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive, *groups,
         *fold_file;
-    const char *bags, *offsets, *labels_out, *compare, *ids, *report;
-    tn_words valid, target, features, data, encoders, images;
+    const char *bags, *offsets, *labels_out, *compare, *ids, *report, *weights;
+    tn_words valid, target, features, data, encoders, images, moments;
     int task, format, normalize, nan, on_error;
     size_t top, resamples;
     bool per_class, proba, force;
@@ -71,6 +71,7 @@ typedef struct cli_command {
     const char *actions;   /* "train|apply": words that the first argument must be one of; NULL: it is free */
     size_t min_args, max_args;
     const cli_table *tables;
+    bool team;           /* processes that mpirun started share its rows; else it runs on the first of them */
     const char *library; /* the call whose options come behind those of the tables; NULL: none */
     const cli_use *uses; /* options of some actions only; the last has no words; NULL: none are */
     int (*run)(cli_app *app);
@@ -95,7 +96,12 @@ struct cli_app {
     char **warnings;  /* of the library, told so far: result.c */
     size_t warning_count;
     const tn_head *head;   /* that predict and eval apply, which may remember networks; NULL before it is read */
+    size_t rank;           /* among processes that were started together; 0: the only one that prints */
+    bool joined;           /* they share their work */
+    bool idle;             /* this one has none */
+    char *failure;         /* the first error of one that shares, until all have heard of it: CLI_LINE bytes */
     tn_pictures *pictures; /* IMAGES that were opened last, which labels come from where none are named */
+    struct cli_encoders *encoders; /* of IMAGES, NULL before they are asked for: encoders.c */
 };
 
 /* The first failure ends a function: `code` is its exit status, `done` frees. */
@@ -105,6 +111,8 @@ struct cli_app {
         if (code != 0)                                                                                                 \
             goto done;                                                                                                 \
     } while (0)
+
+enum { CLI_LINE = 1400 }; /* bytes of a line */
 
 /* One line on standard error, "tenon rank: ...", and back comes `code`. */
 int cli_fail(const cli_app *app, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
@@ -136,6 +144,15 @@ size_t cli_distance(const char *a, const char *b);
 /* True when so many edits of a word are a slip rather than another word. */
 bool cli_is_near(const char *word, size_t distance);
 
+/* ---- several processes (team.c) ---- */
+
+/* Joins the processes that were started together with this one, if there are any and the command shares its rows. */
+int cli_team_begin(cli_app *app);
+/* Waits for them; the exit status of the first that failed, whose error is printed, or of all. */
+int cli_team_end(cli_app *app, int code);
+/* Threads of this process by default: its share of the cores, unless the launcher has dealt them out. */
+size_t cli_team_threads(const cli_app *app, size_t cores);
+
 /* ---- which options are of use (uses.c) ---- */
 
 bool cli_was_given(const cli_app *app, const char *name);
@@ -149,6 +166,7 @@ const char *cli_users_of(const cli_command *command, const tn_options *library, 
 int cmd_rank(cli_app *app);
 int cmd_fit(cli_app *app);
 int cmd_cv(cli_app *app);
+int cmd_moments(cli_app *app);
 int cmd_transfer(cli_app *app);
 int cmd_predict(cli_app *app);
 int cmd_eval(cli_app *app);
@@ -223,15 +241,15 @@ int cli_check_column(const cli_app *app, const char *rep, const tn_features *fea
 typedef struct cli_features {
     tn_features **items;
     size_t count;
-    /* Of features that are encoded when they are asked for, or NULL. */
-    tn_pictures *pictures;
-    struct cli_encoders *encoders;
+    tn_pictures *pictures; /* of features that are encoded when they are asked for, or NULL */
 } cli_features;
 
 /* Opens representations; two of one name are wrong usage. Owned by the caller, also after a failure: free with
  * cli_features_close. */
 int cli_features_open(cli_app *app, const char *const *reps, size_t count, cli_features *out);
 void cli_features_close(cli_features *features);
+/* Frees app->pictures and app->encoders. */
+void cli_forget_pictures(cli_app *app);
 /* The same list as the library takes it. */
 const tn_features *const *cli_features_view(const cli_features *features);
 /* tn_rows_agree; a folder that was meant for several representations is told (slips.c). */
@@ -261,6 +279,9 @@ int cli_check_valid(const cli_app *app);
 /* The caller's also after a failure: close with cli_fit_close. */
 int cli_fit_open(cli_app *app, cli_fit_inputs *in);
 void cli_fit_close(cli_fit_inputs *in);
+
+/* What --moments of rank and fit names, in the place of representations, as one (cmd_moments.c); the caller's. */
+int cli_moments_open(cli_app *app, tn_tally **out);
 
 /* Labels with the names that --classes gives them; owned by the caller. */
 int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out);

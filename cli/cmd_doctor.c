@@ -23,7 +23,12 @@ done:
     return code;
 }
 
-static void print_json(const cli_app *app, const tn_machine *m, const speeds *s, const tn_engine *e)
+/* The plug-in by which processes share their rows. */
+typedef struct plugin {
+    char name[128], path[512];
+} plugin;
+
+static void print_json(const cli_app *app, const tn_machine *m, const speeds *s, const tn_engine *e, const plugin *mpi)
 {
     printf("{\"command\":\"doctor\",\"version\":");
     cli_json_string(stdout, tn_version());
@@ -49,6 +54,10 @@ static void print_json(const cli_app *app, const tn_machine *m, const speeds *s,
     cli_json_string(stdout, e->version);
     printf(",\"onnxruntime_path\":");
     cli_json_string(stdout, e->path);
+    printf(",\"mpi\":");
+    cli_json_string(stdout, mpi->name);
+    printf(",\"mpi_path\":");
+    cli_json_string(stdout, mpi->path);
     cli_json_end(app, stdout);
 }
 
@@ -73,6 +82,15 @@ static void print_table(const tn_machine *m, const speeds *s, const tn_engine *e
         cli_say(stdout, "networks      %s\n", no_engine);
 }
 
+/* The last line, which may be a reason. */
+static void print_plugin(const cli_app *app, const plugin *mpi)
+{
+    if (*mpi->name)
+        cli_say(stdout, "MPI           %s, %s\n", mpi->name, mpi->path);
+    else
+        cli_say(stdout, "MPI           %s\n", tn_ctx_message(app->ctx));
+}
+
 int cmd_doctor(cli_app *app)
 {
     tn_machine machine;
@@ -83,10 +101,15 @@ int cmd_doctor(cli_app *app)
         return code;
     cli_progress_clear();
     tn_engine engine = {.version = ""};
+    plugin mpi = {.name = ""};
     bool found = tn_engine_look(app->ctx, &engine) == TN_OK;
-    if (app->options.json)
-        print_json(app, &machine, &s, &engine);
-    else
+    if (!app->options.json)
         print_table(&machine, &s, &engine, found ? "" : tn_ctx_message(app->ctx));
+    if (tn_team_look(app->ctx, mpi.name, mpi.path) != TN_OK)
+        *mpi.name = *mpi.path = 0;
+    if (app->options.json)
+        print_json(app, &machine, &s, &engine, &mpi);
+    else
+        print_plugin(app, &mpi);
     return EXIT_FINE;
 }

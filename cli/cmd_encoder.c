@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * tenon encoder: trains an encoder on pictures or bags, refines its mixture (cmd_refine.c), or tells what one is. */
+#include "nets.h"
 #include "pictures.h"
 #include "info.h"
 
@@ -14,6 +15,10 @@ void cli_put_encoder(FILE *out, const tn_encoder *e)
         cli_json_string(out, descriptor);
     else
         fputs("null", out);
+    if (tn_encoder_network(e)) {
+        fputs(",\"network\":", out);
+        cli_json_string(out, tn_encoder_network(e));
+    }
     fprintf(out, ",\"descriptor_dim\":%zu,\"projected\":%zu,\"words\":%zu,\"pyramid\":\"%s\",\"cols\":%zu",
             tn_encoder_dim(e), tn_encoder_projected(e), tn_encoder_words(e), tn_encoder_pyramid(e), tn_encoder_cols(e));
 }
@@ -21,7 +26,10 @@ void cli_put_encoder(FILE *out, const tn_encoder *e)
 static void say_encoder(FILE *out, const tn_encoder *e)
 {
     const char *descriptor = tn_encoder_descriptor(e);
-    cli_say(out, "  bags     %s, %zu values, %zu as words are\n", descriptor ? descriptor : "from anywhere",
+    cli_say(out, "  bags     %s, %zu values, %zu as words are\n",
+            descriptor              ? descriptor
+            : tn_encoder_network(e) ? "of a network"
+                                    : "from anywhere",
             tn_encoder_dim(e), tn_encoder_projected(e));
     cli_say(out, "  words    %zu, pyramid %s\n", tn_encoder_words(e), tn_encoder_pyramid(e));
     cli_say(out, "  vectors  %zu columns\n", tn_encoder_cols(e));
@@ -68,11 +76,27 @@ static void print_lines(const cli_app *app, const tn_encoder *e, const tn_encode
     printf("encoder, %s\n", tn_encoder_kind(e));
     say_encoder(stdout, e);
     printf("  learned  from %zu of %zu descriptors of %zu %s in %.2f s, %zu iterations%s\n", info->sample,
-           info->descriptors, info->bags, tn_encoder_descriptor(e) ? "pictures" : "bags", info->seconds,
-           info->iterations, info->finished ? "" : ", stopped by their limit");
+           info->descriptors, info->bags, tn_encoder_descriptor(e) || tn_encoder_network(e) ? "pictures" : "bags",
+           info->seconds, info->iterations, info->finished ? "" : ", stopped by their limit");
     if (tn_encoder_projected(e) < tn_encoder_dim(e))
         printf("  kept     %.1f %% of the variance\n", 100 * info->kept);
     cli_say(stdout, "saved as   %s\n", app->options.output);
+}
+
+/* On what a network makes of IMAGES, as a bag. */
+static int train_network(cli_app *app, tn_encoder_info *info, tn_encoder **out)
+{
+    int code = EXIT_FINE;
+    cli_networks networks = {NULL, NULL, 0};
+    if (app->options.nets.count != 1)
+        CLI_TRY(cli_fail(app, EXIT_USAGE, "--net: got %zu networks, expected one", app->options.nets.count));
+    app->options.as = CLI_AS_BAG;
+    CLI_TRY(cli_networks_open(app, &networks));
+    CLI_TRY(
+        cli_check(app, tn_encoder_train_network(app->ctx, app->pictures, networks.items[0], app->library, info, out)));
+done:
+    cli_networks_close(&networks);
+    return code;
 }
 
 static int train(cli_app *app)
@@ -90,7 +114,9 @@ static int train(cli_app *app)
         CLI_TRY(cli_check(app, tn_encoder_train_bags(app->ctx, bags, app->library, &info, &e)));
     } else {
         CLI_TRY(cli_images_open(app, app->args + 1, app->arg_count - 1));
-        CLI_TRY(cli_check(app, tn_encoder_train(app->ctx, app->pictures, app->library, &info, &e)));
+        CLI_TRY(app->options.nets.count
+                    ? train_network(app, &info, &e)
+                    : cli_check(app, tn_encoder_train(app->ctx, app->pictures, app->library, &info, &e)));
     }
     CLI_TRY(cli_check(app, tn_encoder_save(app->ctx, e, app->line, app->options.output)));
     cli_progress_clear();

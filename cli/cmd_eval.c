@@ -48,8 +48,9 @@ static int score_head(cli_app *app, const cli_features *features, tn_labels *lab
                                                   sources.list, sources.count, nan, &scorer)));
     size_t rows = tn_scorer_rows(scorer), classes = tn_head_classes(head);
     CLI_TRY(cli_check(app, tn_mat_new(app->ctx, rows, classes, &m->scores)));
-    for (size_t start = 0; start < rows; start += BLOCK) {
-        size_t count = rows - start < BLOCK ? rows - start : BLOCK;
+    const size_t most = BLOCK * tn_team_size(app->ctx);
+    for (size_t start = 0; start < rows; start += most) {
+        size_t count = rows - start < most ? rows - start : most;
         cli_progress_show("scores", (double)start / (double)rows);
         CLI_TRY(cli_check(app, tn_scorer_read(app->ctx, scorer, start, count, m->scores->data + start * classes)));
     }
@@ -272,6 +273,8 @@ int cmd_eval(cli_app *app)
     char *text = NULL, *page = NULL;
     CLI_TRY(check_line(app));
     CLI_TRY(app->options.scores ? measure_scores(app, &m, &other) : measure_head(app, &m, &other));
+    if (app->rank > 0) /* it has scored its rows; the figures are the first one's */
+        goto done;
     CLI_TRY(measure(app, m.labels, &m));
     if (app->options.compare) {
         CLI_TRY(measure(app, m.labels, &other));

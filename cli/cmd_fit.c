@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * tenon fit: chooses representations, trains a head, saves it. */
-#include "cli.h"
+#include "nets.h"
 
 int cli_check_valid(const cli_app *app)
 {
     const cli_options *options = &app->options;
     int code = cli_need_labels(app);
-    if (code == 0 && (options->valid.count != 0) != (options->valid_labels != NULL))
+    bool images = options->valid.count != 0 && cli_takes_images(app, options->valid.items, options->valid.count);
+    if (code == 0 && !images && (options->valid.count != 0) != (options->valid_labels != NULL))
         code = cli_fail(app, EXIT_USAGE, "--valid REP... and --valid-labels FILE go together, got one of them");
     return code;
 }
@@ -39,12 +40,16 @@ static int open_validation(cli_app *app, cli_fit_inputs *in)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
+    tn_pictures *own = app->pictures; /* which pages show */
+    app->pictures = NULL;
     CLI_TRY(cli_features_open(app, options->valid.items, options->valid.count, &in->valid_features));
     CLI_TRY(cli_labels_open(app, options->valid_labels, tn_labels_task(in->labels), &in->valid_labels));
     CLI_TRY(cli_check(app, tn_options_set_features(app->ctx, app->library, "valid",
                                                    cli_features_view(&in->valid_features), in->valid_features.count)));
     CLI_TRY(cli_check(app, tn_options_set_labels(app->ctx, app->library, "valid-labels", in->valid_labels)));
 done:
+    tn_pictures_free(app->pictures);
+    app->pictures = own;
     return code;
 }
 
@@ -81,18 +86,39 @@ void cli_fit_close(cli_fit_inputs *in)
     cli_features_close(&in->valid_features);
 }
 
+static int fit_rows(cli_app *app, tn_fit_info **info, tn_head **head)
+{
+    int code = EXIT_FINE;
+    cli_fit_inputs in = {.labels = NULL};
+    CLI_TRY(check_line(app));
+    CLI_TRY(cli_fit_open(app, &in));
+    CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_features_view(&in.features), in.features.count, in.labels, app->library,
+                                  info, head)));
+done:
+    cli_fit_close(&in);
+    return code;
+}
+
+static int fit_moments(cli_app *app, tn_fit_info **info, tn_head **head)
+{
+    tn_tally *tally = NULL;
+    int code = cli_need_output(app);
+    if (code == 0)
+        code = cli_moments_open(app, &tally);
+    if (code == 0)
+        code = cli_check(app, tn_tally_fit(app->ctx, tally, app->library, info, head));
+    tn_tally_free(tally);
+    return code;
+}
+
 int cmd_fit(cli_app *app)
 {
     int code = EXIT_FINE;
     const cli_options *options = &app->options;
-    cli_fit_inputs in = {.labels = NULL};
     tn_fit_info *info = NULL;
     tn_head *head = NULL;
     char *text = NULL, *page = NULL;
-    CLI_TRY(check_line(app));
-    CLI_TRY(cli_fit_open(app, &in));
-    CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_features_view(&in.features), in.features.count, in.labels, app->library,
-                                  &info, &head)));
+    CLI_TRY(options->moments.count > 0 ? fit_moments(app, &info, &head) : fit_rows(app, &info, &head));
     CLI_TRY(cli_check(app, options->json ? tn_fit_json(app->ctx, info, options->output, &text)
                                          : tn_fit_table(app->ctx, info, options->output, app->color, &text)));
     CLI_TRY(cli_check(app, tn_head_save(app->ctx, head, app->line, options->output)));
@@ -108,6 +134,5 @@ done:
     tn_text_free(text);
     tn_head_free(head);
     tn_fit_info_free(info);
-    cli_fit_close(&in);
     return code;
 }

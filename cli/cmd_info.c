@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * tenon info: what is in a file. A container that calls itself tenon-head is a head, tenon-pq a quantiser, tenon-kernel
- * a kernel, text is labels, everything else a representation; a .npy of one column of integers is labels too. All files
+ * a kernel, tenon-moments moments, text is labels, everything else a representation; a .npy of one column of integers is labels too. All files
  * are looked at before anything is printed, so that a failure leaves no half object on standard output. */
 #define _POSIX_C_SOURCE 200809L
 #include "info.h"
@@ -47,6 +47,8 @@ static int one_file(cli_app *app, FILE *out, const char *path)
         return info_head(app, out, path);
     if (cli_calls_itself(path, "tenon-encoder"))
         return info_encoder(app, out, path);
+    if (cli_calls_itself(path, "tenon-moments"))
+        return info_moments(app, out, path);
     if (cli_calls_itself(path, "tenon-pq"))
         return info_pq(app, out, path);
     if (cli_calls_itself(path, "tenon-kernel"))

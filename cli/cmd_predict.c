@@ -257,7 +257,7 @@ done:
 static int print_rows(cli_app *app, const printer *p, tn_scorer *scorer, tn_npy_writer *writer)
 {
     int code = EXIT_FINE;
-    size_t rows = tn_scorer_rows(scorer), most = block_rows(p->classes);
+    size_t rows = tn_scorer_rows(scorer), most = block_rows(p->classes) * tn_team_size(app->ctx);
     tn_mat *scores = NULL, *proba = NULL;
     CLI_TRY(cli_check(app, tn_mat_new(app->ctx, most < rows ? most : rows, p->classes, &scores)));
     if (p->proba)
@@ -310,7 +310,7 @@ static int make_printer(cli_app *app, const tn_head *head, printer *p)
                    .json = app->options.json,
                    .proba = proba,
                    .alone = !app->options.proba,
-                   .silent = app->options.quiet && app->options.csv && !app->options.json};
+                   .silent = app->rank > 0 || (app->options.quiet && app->options.csv && !app->options.json)};
     if (p->top > p->classes)
         p->top = p->classes;
     p->order = calloc(p->classes ? p->classes : 1, sizeof *p->order);

@@ -69,7 +69,8 @@ static const tn_field common_fields[] = {
 #define ENCODER                                                                                                        \
     {                                                                                                                  \
         "encoder", TN_FIELD_WORDS, AT(encoders), 0, 0, "ENC...",                                                       \
-            "take pictures (IMAGES) in the place of representations, encoded by these; labels come with them"          \
+            "see pictures (IMAGES) through these, [NAME=]FILE, or default: those that are learned from the pictures "  \
+            "where neither --encoder nor --net is given"                                                               \
     }
 #define ON_ERROR                                                                                                       \
     {                                                                                                                  \
@@ -89,11 +90,24 @@ static const tn_field common_fields[] = {
             "where the bags of --bags begin: one number more than bags"                                                \
     }
 
-static const tn_field rank_fields[] = {LABELS, CLASSES, TASK, REPORT, FORCE, ENCODER, ON_ERROR};
+#define ENCODER_OF_HEAD                                                                                                \
+    {                                                                                                                  \
+        "encoder", TN_FIELD_WORDS, AT(encoders), 0, 0, "ENC...",                                                       \
+            "encoders of IMAGES, [NAME=]FILE, in the place of those that the head keeps"                               \
+    }
+
+#define MOMENTS                                                                                                        \
+    {                                                                                                                  \
+        "moments", TN_FIELD_WORDS, AT(moments), 0, 0, "FILE...",                                                       \
+            "in the place of representations and labels: sums over rows that are elsewhere, by tenon moments"          \
+    }
+
+static const tn_field rank_fields[] = {LABELS, CLASSES, TASK, MOMENTS, REPORT, FORCE, ENCODER, ON_ERROR};
 static const tn_field fit_fields[] = {
     LABELS,
     CLASSES,
     TASK,
+    MOMENTS,
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     REPORT,
     FORCE,
@@ -144,6 +158,15 @@ static const tn_field transfer_fields[] = {
     REPORT,
     FORCE,
 };
+static const tn_field moments_fields[] = {
+    LABELS,
+    CLASSES,
+    TASK,
+    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the moments to write, .safetensors"},
+    FORCE,
+    {"sample-weight", TN_FIELD_TEXT, AT(weights), 0, 0, "FILE",
+     "how much each row counts, a representation of one column"},
+};
 static const tn_field predict_fields[] = {
     SOURCE("the sources that a transfer head names"),
     {"top", TN_FIELD_INT, AT(top), 0, 1e9, "N",
@@ -157,7 +180,7 @@ static const tn_field predict_fields[] = {
     {"scores", TN_FIELD_TEXT, AT(scores), 0, 0, "FILE.npy", "write all scores there, rows x classes"},
     FORCE,
     NAN_POLICY,
-    ENCODER,
+    ENCODER_OF_HEAD,
     ON_ERROR,
 };
 static const tn_field eval_fields[] = {
@@ -178,7 +201,7 @@ static const tn_field eval_fields[] = {
     PICTURES,
     FORCE,
     NAN_POLICY,
-    ENCODER,
+    ENCODER_OF_HEAD,
     ON_ERROR,
 };
 static const tn_field report_fields[] = {
@@ -239,11 +262,19 @@ static const tn_field help_fields[] = {
 const cli_table cli_rank_tables[] = {COMMON, LIST("Options", rank_fields), NETS(CLI_NET_FIELDS - 1), END};
 const cli_table cli_fit_tables[] = {COMMON, LIST("Options", fit_fields), NETS(CLI_NET_FIELDS - 1), END};
 const cli_table cli_cv_tables[] = {COMMON, LIST("Options", cv_fields), NETS(CLI_NET_MAIN), END};
+const cli_table cli_moments_tables[] = {COMMON, LIST("Options", moments_fields), END};
 const cli_table cli_transfer_tables[] = {COMMON, LIST("Options", transfer_fields), END};
 const cli_table cli_predict_tables[] = {COMMON, LIST("Options", predict_fields), NETS(CLI_NET_FIELDS), END};
 const cli_table cli_eval_tables[] = {COMMON, LIST("Options", eval_fields), NETS(CLI_NET_FIELDS), END};
 const cli_table cli_report_tables[] = {COMMON, LIST("Options", report_fields), END};
-const cli_table cli_encoder_tables[] = {COMMON, LIST("Options", encoder_fields), END};
+/* All but --cache, --as, --views and --other-net, which have nothing to do there. */
+const cli_table cli_encoder_tables[] = {
+    COMMON,
+    LIST("Options", encoder_fields),
+    NETS(1),
+    {.title = "Networks", .fields = cli_net_fields + 2, .count = 1},
+    {.title = "Networks", .fields = cli_net_fields + CLI_NET_MAIN, .count = CLI_NET_FIELDS - CLI_NET_MAIN - 1},
+    END};
 const cli_table cli_extract_tables[] = {COMMON, LIST("Options", extract_fields), NETS(CLI_NET_FIELDS - 1), END};
 const cli_table cli_pq_tables[] = {COMMON, LIST("Options", pq_fields), END};
 const cli_table cli_kernel_tables[] = {COMMON, LIST("Options", kernel_fields), END};
@@ -253,12 +284,11 @@ const cli_table cli_help_tables[] = {COMMON, LIST("Options", help_fields), END};
 
 const cli_use cli_encoder_uses[] = {
     {"pixels|side|largest|descriptor|step|sides|contrast|kind|words|pca|whiten|pyramid|places|norm|neighbours|sample|"
-     "iterations|floor",
+     "pictures|iterations|floor|net|layer|size|crop|mean|std|scale|resample|channels|layout|config",
      "train", "train"},
     {"output|force|bags|offsets|on-error", "train|refine", "train, refine"},
     {"labels|classes|valid|valid-labels|task|objective|optimizer|rounds|C|penalty|soften|rate|part|dropout|threshold|"
-     "holdout|"
-     "patience|intercept|twice|precision|cache|checkpoint",
+     "holdout|patience|intercept|twice|precision|cache|checkpoint",
      "refine", "refine"},
     {NULL, NULL, NULL}};
 const cli_use cli_pq_uses[] = {{"sub|centroids|sample|iterations", "train", "train"}, {NULL, NULL, NULL}};

@@ -13,20 +13,26 @@ const cli_command cli_commands[] = {
      .examples = "tenon rank *.train.npy --labels labels.train.txt\n"
                  "tenon rank dino.npy clip.npy --labels y.npy --normalize l2,root --json\n"
                  "tenon rank vgg.npy --labels y.txt --transform none,hellinger,chi2\n"
-                 "tenon rank vgg=a.npz:fc7 --labels tags.txt --loo 0 --mem 8G",
-     .details = "A candidate is a representation with a transform and a normalisation, vgg+chi2+root where several of "
-                "them compete. Its score is the log marginal likelihood of "
-                "the labels under a ridge model on it, at the best regularisation of each class: no validation set "
-                "and no grid are needed. The gain is that figure against the model without features, in nats "
-                "(units of the natural logarithm) per label. The leave-one-out accuracy beside it is exact, in closed "
-                "form.\n\n"
-                "A transform is the explicit map of an additive kernel: rows are brought to unit L1 norm, then every "
-                "entry becomes one value (hellinger) or seven (chi2, intersection, js) whose products approximate the "
-                "kernel; or those of a file that tenon kernel learn wrote, whose name then stands for the transform. "
-                "It is computed "
-                "while rows are read, nothing is stored.",
+                 "tenon rank vgg=a.npz:fc7 --labels tags.txt --loo 0 --mem 8G\n"
+                 "tenon rank photos/ --encoder default --net vit.onnx\n"
+                 "tenon rank --moments part*.moments.safetensors",
+     .details =
+         "A candidate is a representation with a transform and a normalisation, vgg+chi2+root where several of "
+         "them compete. Its score is the log marginal likelihood of "
+         "the labels under a ridge model on it, at the best regularisation of each class: no validation set "
+         "and no grid are needed. The gain is that figure against the model without features, in nats "
+         "(units of the natural logarithm) per label. The leave-one-out accuracy beside it is exact, in closed "
+         "form.\n\n"
+         "A transform is the explicit map of an additive kernel: rows are brought to unit L1 norm, then every "
+         "entry becomes one value (hellinger) or seven (chi2, intersection, js) whose products approximate the "
+         "kernel; or those of a file that tenon kernel learn wrote, whose name then stands for the transform. "
+         "It is computed "
+         "while rows are read, nothing is stored.\n\n"
+         "With --moments nothing is read but sums that tenon moments made, of rows that may be anywhere: the same "
+         "figures, but for leave-one-out.",
      .min_args = 1,
      .max_args = SIZE_MAX,
+     .team = true,
      .tables = cli_rank_tables,
      .library = "rank",
      .run = cmd_rank},
@@ -50,7 +56,10 @@ const cli_command cli_commands[] = {
          "tenon fit shards/ --labels y.txt --method pa --epochs 5 --checkpoint ck.safetensors -o head.safetensors\n"
          "tenon fit f.npy --labels y.txt --method arow --tune --valid f=v.npy --valid-labels vy.txt -o "
          "head.safetensors\n"
-         "tenon fit f=more.npy --labels more.txt --method pa --from head.safetensors -o head2.safetensors",
+         "tenon fit f=more.npy --labels more.txt --method pa --from head.safetensors -o head2.safetensors\n"
+         "tenon fit photos/ -o head.safetensors\n"
+         "tenon fit photos/ --net vit.onnx --cache cache/ -o head.safetensors\n"
+         "tenon fit --moments part*.moments.safetensors --method evidence -o head.safetensors",
      .details =
          "The head is a .safetensors file with weight (classes x columns) and bias, so that it loads into a "
          "linear layer of any framework. Its metadata say how the input is prepared.\n\n"
@@ -107,9 +116,11 @@ const cli_command cli_commands[] = {
          "that was stopped goes on from its --checkpoint when the same command is given again, and ends with the "
          "same head. --from begins with the weights of a head, moved so that it decides at 0; averaging and variances "
          "begin "
-         "anew.",
+         "anew.\n\n"
+         "With --moments a head is made of sums over rows: see tenon help moments.",
      .min_args = 1,
      .max_args = SIZE_MAX,
+     .team = true,
      .tables = cli_fit_tables,
      .library = "fit",
      .run = cmd_fit},
@@ -137,9 +148,47 @@ const cli_command cli_commands[] = {
          "together, better than any of them.",
      .min_args = 1,
      .max_args = SIZE_MAX,
+     .team = true,
      .tables = cli_cv_tables,
      .library = "cv",
      .run = cmd_cv},
+    {.name = "moments",
+     .summary = "sums over rows as a file: parts made anywhere merge, and rank and fit need no row then",
+     .arguments = "REP... --labels FILE -o FILE | merge FILE... -o FILE | subtract FILE PART... -o FILE [options]",
+     .examples =
+         "tenon moments vgg=shard0.npy --labels y0.txt -o part0.moments.safetensors\n"
+         "tenon moments vgg.npy dino.npy --labels y.txt --rows 0:1000000 -o part0.moments.safetensors\n"
+         "tenon moments vgg.npy --labels y.txt --folds 5 -o all.moments.safetensors\n"
+         "tenon moments merge part*.moments.safetensors -o all.moments.safetensors\n"
+         "tenon moments subtract all.moments.safetensors part3.moments.safetensors -o rest.moments.safetensors\n"
+         "tenon rank --moments part*.moments.safetensors\n"
+         "tenon fit --moments all.moments.safetensors --method ridge-cv -o head.safetensors",
+     .details =
+         "The evidence and a ridge head need of their rows only sums: of products of columns, of columns per class. "
+         "They "
+         "take 8 bytes times the square of the columns, half of that in the file, however many rows there are, and the "
+         "sums of two parts are those of both. So every shard of a cluster, or every range of --rows of one large "
+         "file, "
+         "can be summed where it lies, by a job of its own; rank --moments and fit --moments take the files and give "
+         "the "
+         "figures and the head of all rows. Several representations are summed together, so that sets of them can be "
+         "chosen.\n\n"
+         "Rows are prepared before they are summed, so --transform, --normalize and --nan are told here, and the file "
+         "knows them. Parts must have the same representations by name (NAME=FILE names them) and the same "
+         "preparation; "
+         "classes are united by name. The file knows which rows of which files went in: a row that goes in twice is "
+         "refused, whatever its file is called. merge gives the same bits for any order of its files. subtract takes "
+         "parts out again, and says how many digits that cost; the sum of the others has all of them.\n\n"
+         "--folds keeps sums per fold, for fit --method ridge-cv, which then chooses lambda by the R2 of held-out "
+         "rows. "
+         "What takes single rows is not to be had from sums: leave-one-out accuracy, probabilities, class means in "
+         "heads of "
+         "few rows per class, --normalize zscore, and other methods than ridge-cv and evidence, which auto is then.",
+     .min_args = 1,
+     .max_args = SIZE_MAX,
+     .tables = cli_moments_tables,
+     .library = "moments",
+     .run = cmd_moments},
     {.name = "transfer",
      .summary = "learns from few rows with the help of other people's classifiers",
      .arguments = "--target REP... --labels FILE --source REP_OR_HEAD... -o HEAD [options]",
@@ -205,6 +254,7 @@ const cli_command cli_commands[] = {
                 "ids.",
      .min_args = 1,
      .max_args = SIZE_MAX,
+     .team = true,
      .tables = cli_predict_tables,
      .run = cmd_predict},
     {.name = "eval",
@@ -230,6 +280,7 @@ const cli_command cli_commands[] = {
                 "reliability, curves, residuals of a regression, and mistakes, the wrong rows of largest confidence.",
      .min_args = 0,
      .max_args = SIZE_MAX,
+     .team = true,
      .tables = cli_eval_tables,
      .run = cmd_eval},
     {.name = "report",
@@ -253,6 +304,7 @@ const cli_command cli_commands[] = {
      .examples = "tenon encoder train photos/ -o fisher.safetensors\n"
                  "tenon encoder train photos/ -o llc.safetensors --descriptor csift --kind llc --pyramid 1x1,2x2,3x1\n"
                  "tenon encoder train --bags tokens.npy -o vlad.safetensors --kind vlad --words 32 --pca 128\n"
+                 "tenon encoder train photos/ --net vit.onnx --layer last_hidden_state -o tokens.safetensors\n"
                  "tenon encoder refine fisher.safetensors photos/ -o refined.safetensors --cache descriptors\n"
                  "tenon encoder refine fisher.safetensors --bags tokens.npy --labels y.txt -o refined.safetensors\n"
                  "tenon encoder info fisher.safetensors",
@@ -264,7 +316,8 @@ const cli_command cli_commands[] = {
          "bovw and llc, a mixture of Gaussians for fisher. The file holds everything that is needed to encode "
          "other pictures the same way.\n\n"
          "--bags takes descriptors that come from elsewhere: patch tokens of a transformer (N, T, D), frames of "
-         "sound, word vectors.\n\n"
+         "sound, word vectors. With --net the descriptors are the tokens or the map of a layer of a network; the "
+         "encoder remembers it, and takes IMAGES like any other.\n\n"
          "refine takes a fisher encoder and pictures whose classes are known and learns the mixture further, "
          "together with support vector machines on its vectors: weights, means and deviations by the gradient of "
          "their objective on all descriptors, L-BFGS steps, machines solved anew at each. A held-out part of the "

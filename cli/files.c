@@ -124,6 +124,8 @@ void cli_each_input(const cli_app *app, cli_input_fn use, void *user)
                  {"--valid-labels ", &o->valid_labels, 1},
                  {"--from ", &o->from, 1},
                  {"--sample-weight ", &weights, 1},
+                 {"--sample-weight ", &o->weights, 1},
+                 {"--moments ", o->moments.items, o->moments.count},
                  {"--target ", o->target.items, o->target.count},
                  {"--source ", o->features.items, o->features.count},
                  {"--groups ", &o->groups, 1},

@@ -11,6 +11,7 @@ int info_labels(cli_app *app, FILE *out, const char *path);
 int info_head(cli_app *app, FILE *out, const char *path);
 int info_encoder(cli_app *app, FILE *out, const char *path); /* cmd_encoder.c */
 int info_pq(cli_app *app, FILE *out, const char *path);
+int info_moments(cli_app *app, FILE *out, const char *path);
 int info_kernel(cli_app *app, FILE *out, const char *path);
 
 #endif

@@ -437,6 +437,70 @@ int info_pq(cli_app *app, FILE *out, const char *path)
     return EXIT_FINE;
 }
 
+/* ---- moments ---- */
+
+static void moments_json(FILE *out, const char *path, const tn_tally *t)
+{
+    json_text(out, "{path", path);
+    json_text(out, "kind", "moments");
+    json_text(out, "task", tn_task_name(tn_tally_task(t)));
+    fprintf(out, ",\"rows\":%zu,\"rows_left_out\":%zu,\"folds\":%zu,\"classes\":[", tn_tally_rows(t),
+            tn_tally_left_out(t), tn_tally_folds(t));
+    for (size_t k = 0; k < tn_tally_classes(t); ++k) {
+        fputs(k ? "," : "", out);
+        cli_json_string(out, tn_tally_class_names(t)[k]);
+    }
+    fputs("],\"representations\":[", out);
+    for (size_t r = 0; r < tn_tally_rep_count(t); ++r) {
+        tn_rep rep = tn_tally_rep(t, r);
+        json_text(out, r ? ",{name" : "{name", rep.name);
+        fprintf(out, ",\"dim\":%zu,\"columns\":%zu", rep.dim, rep.cols);
+        json_text(out, "normalize", tn_normalize_name(rep.normalize));
+        json_text(out, "transform", rep.transform);
+        fputs("}", out);
+    }
+    fputs("],\"inputs\":[", out);
+    for (size_t i = 0; i < tn_tally_input_count(t); ++i) {
+        tn_tally_input in = tn_tally_input_at(t, i);
+        json_text(out, i ? ",{path" : "{path", in.path);
+        json_text(out, "id", in.id);
+        fprintf(out, ",\"from\":%zu,\"to\":%zu,\"used\":%zu}", in.from, in.to, in.used);
+    }
+    fputs("]}", out);
+}
+
+static void moments_lines(FILE *out, const char *path, const tn_tally *t)
+{
+    cli_say(out, "%s: moments, %s\n", path, tn_task_name(tn_tally_task(t)));
+    cli_say(out, "  rows       %zu, and %zu left out\n", tn_tally_rows(t), tn_tally_left_out(t));
+    cli_say(out, "  classes    %zu\n", tn_tally_classes(t));
+    if (tn_tally_folds(t) > 1)
+        cli_say(out, "  folds      %zu\n", tn_tally_folds(t));
+    for (size_t r = 0; r < tn_tally_rep_count(t); ++r) {
+        tn_rep rep = tn_tally_rep(t, r);
+        cli_say(out, "  %-9s  %s: %zu columns, normalize %s, transform %s\n", r ? "" : "features", rep.name, rep.dim,
+                tn_normalize_name(rep.normalize), rep.transform);
+    }
+    size_t count = tn_tally_input_count(t);
+    for (size_t i = 0; i < count && i < SHOWN; ++i) {
+        tn_tally_input in = tn_tally_input_at(t, i);
+        cli_say(out, "  %-9s  %s rows %zu to %zu, %zu of them\n", i ? "" : "inputs", in.path, in.from, in.to, in.used);
+    }
+    if (count > SHOWN)
+        cli_say(out, "             and %zu more\n", count - SHOWN);
+}
+
+int info_moments(cli_app *app, FILE *out, const char *path)
+{
+    tn_tally *tally = NULL;
+    int code = cli_check(app, tn_tally_load(app->ctx, path, &tally));
+    if (code != 0)
+        return code;
+    (app->options.json ? moments_json : moments_lines)(out, path, tally);
+    tn_tally_free(tally);
+    return EXIT_FINE;
+}
+
 /* ---- a kernel ---- */
 
 int info_kernel(cli_app *app, FILE *out, const char *path)

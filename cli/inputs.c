@@ -41,9 +41,6 @@ void cli_features_close(cli_features *features)
         tn_features_close(features->items[i]);
     free(features->items);
     tn_pictures_free(features->pictures);
-    if (features->encoders)
-        cli_encoders_close(features->encoders);
-    free(features->encoders);
 }
 
 const tn_features *const *cli_features_view(const cli_features *features)
@@ -103,8 +100,9 @@ int cli_need_output(const cli_app *app)
 
 int cli_need_labels(const cli_app *app)
 {
-    bool images = app->command->run == cmd_eval && app->arg_count > 1 && cli_is_image(app->args[1]);
-    if (app->options.labels || images || cli_takes_images(app, NULL, 0))
+    bool applied = app->command->run == cmd_eval;
+    bool images = applied && app->arg_count > 1 && cli_is_image(app->args[1]);
+    if (app->options.labels || images || cli_takes_images(app, app->args, applied ? 0 : app->arg_count))
         return EXIT_FINE;
     return cli_fail(app, EXIT_USAGE, "--labels is missing; usage: tenon %s %s", app->command->name,
                     app->command->arguments);

@@ -5,6 +5,7 @@
 #include "cli.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -43,16 +44,18 @@ static int apply_common(cli_app *app)
 {
     const cli_options *options = &app->options;
     const char *no_color = getenv("NO_COLOR");
-    app->color = !options->no_color && !(no_color && *no_color) && isatty(STDOUT_FILENO);
-    tn_ctx_set_threads(app->ctx, options->threads);
-    size_t budget = options->mem;
-    if (budget == 0) {
-        tn_machine machine;
-        tn_machine_look(&machine);
-        budget = machine.memory_available / 5 * 4;
-    }
-    tn_ctx_set_memory(app->ctx, budget);
-    cli_progress_start(app->ctx, options);
+    /* A terminal that mpirun makes for its processes is nobody's. */
+    app->color = !options->no_color && !app->joined && !(no_color && *no_color) && isatty(STDOUT_FILENO);
+    tn_machine machine;
+    tn_machine_look(&machine);
+    tn_ctx_set_threads(app->ctx, options->threads ? options->threads : cli_team_threads(app, machine.cores));
+    tn_ctx_set_memory(app->ctx,
+                      options->mem ? options->mem : machine.memory_available / 5 * 4 / tn_team_here(app->ctx));
+    int code = cli_check(app, tn_team_level(app->ctx));
+    if (code != 0)
+        return code;
+    if (app->rank == 0)
+        cli_progress_start(app->ctx, options);
     bool seeded = app->library && tn_options_text(app->library, "seed");
     return seeded ? cli_check(app, tn_options_set_number(app->ctx, app->library, "seed", (double)options->seed))
                   : EXIT_FINE;
@@ -88,9 +91,20 @@ static int run_command(cli_app *app, int argc, char **argv)
     return code != 0 ? code : written;
 }
 
+/* Freed memory stays with the program, up to a limit: pictures and blocks of rows come and go by the megabyte, and pages
+ * that go back to the system each time cost more than decoding. Larger pieces go back at once. */
+static void keep_memory(void)
+{
+    enum { PIECE = 4 << 20, KEPT = 64 << 20 };
+    mallopt(M_MMAP_THRESHOLD, PIECE);
+    mallopt(M_TRIM_THRESHOLD, KEPT);
+}
+
 int main(int argc, char **argv)
 {
-    cli_app app = {.command = NULL};
+    char failure[CLI_LINE] = "";
+    cli_app app = {.command = NULL, .failure = failure};
+    keep_memory();
     int held = hold_streams(&app);
     if (held != 0)
         return held;
@@ -121,11 +135,14 @@ int main(int argc, char **argv)
     } else {
         cli_watch_signals(app.ctx);
         cli_watch_warnings(&app);
-        code = run_command(&app, argc, argv);
+        code = cli_team_begin(&app);
+        if (code == 0 && !app.idle)
+            code = run_command(&app, argc, argv);
+        code = cli_team_end(&app, code);
     }
     cli_forget_warnings(&app);
     tn_options_free(app.library);
-    tn_pictures_free(app.pictures);
+    cli_forget_pictures(&app);
     tn_ctx_free(app.ctx);
     free(app.args);
     free(app.words);

@@ -4,6 +4,8 @@
 #define _POSIX_C_SOURCE 200809L
 #include "nets.h"
 
+#include <dirent.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +18,7 @@ const tn_field cli_net_fields[CLI_NET_FIELDS] = {
     {"net", TN_FIELD_WORDS, AT(nets), 0, 0, "MODEL...",
      "take pictures (IMAGES) and see them through these networks: [NAME=]FILE.onnx[:LAYER]"},
     {"cache", TN_FIELD_TEXT, AT(cache), 0, 0, "DIR",
-     "keep what networks make of pictures there; what is there is not computed again"},
+     "keep what encoders and networks make of pictures there; what is there is not computed again"},
     {"layer", TN_FIELD_TEXT, AT(layer), 0, 0, "NAME",
      "the layer whose values are the feature, as tenon info lists them; default: the output that looks like one"},
     {"as", TN_FIELD_CHOICE, AT(as), 0, 0, "auto|mean|max|token|bag",
@@ -38,7 +40,7 @@ const tn_field cli_net_fields[CLI_NET_FIELDS] = {
     {"config", TN_FIELD_TEXT, AT(config), 0, 0, "FILE.json",
      "what tells of the preparation in the place of the JSON beside the network"},
     {"other-net", TN_FIELD_FLAG, AT(other_net), 0, 0, NULL,
-     "let a head take another network file than the one it was trained with"},
+     "let a head take another network or encoder than the one it was trained with"},
 };
 enum { FIRST_OF_LIBRARY = 2, END_OF_LIBRARY = CLI_NET_FIELDS - 1 };
 
@@ -52,7 +54,8 @@ static int make_options(const cli_app *app, tn_options **out)
         const tn_field *f = &cli_net_fields[i];
         const char *value = f->kind == TN_FIELD_TEXT ? *(const char *const *)((const char *)&app->options + f->offset)
                                                      : tn_field_text(f, &app->options, text, sizeof text);
-        if (cli_was_given(app, f->name))
+        bool bags = f->offset == AT(as) && app->options.as == CLI_AS_BAG; /* encoder train means them */
+        if (bags || cli_was_given(app, f->name))
             code = cli_check(app, tn_options_set(app->ctx, *out, f->name, value));
     }
     return code;
@@ -97,8 +100,7 @@ static int open_named(cli_app *app, cli_networks *out)
     return code;
 }
 
-/* The file that --net gives for a name of the head; NULL: none. */
-static const char *given_for(const cli_app *app, const char *wanted)
+const char *cli_net_given_for(const cli_app *app, const char *wanted)
 {
     const char *found = NULL;
     for (size_t i = 0; i < app->options.nets.count && !found; ++i) {
@@ -129,7 +131,7 @@ static int open_remembered(cli_app *app, cli_networks *out)
         if (known || !remembers(head, i))
             continue;
         tn_network *network = NULL;
-        code = cli_check(app, tn_network_recall(app->ctx, tn_head_about(head, i), given_for(app, name),
+        code = cli_check(app, tn_network_recall(app->ctx, tn_head_about(head, i), cli_net_given_for(app, name),
                                                 app->options.other_net, &network));
         if (code == 0)
             code = add(app, out, strdup(name), network);
@@ -140,7 +142,7 @@ static int open_remembered(cli_app *app, cli_networks *out)
 static bool has_remembered(const cli_app *app)
 {
     for (size_t i = 0; app->head && i < tn_head_rep_count(app->head); ++i)
-        if (remembers(app->head, i))
+        if (remembers(app->head, i) || cli_remembers_encoder(app->head, i))
             return true;
     return false;
 }
@@ -173,26 +175,61 @@ const tn_network *const *cli_networks_view(const cli_networks *networks)
 
 /* ---- pictures, or not ---- */
 
+static bool is_picture(const char *name)
+{
+    return cli_ends_with(name, ".jpg") || cli_ends_with(name, ".jpeg") || cli_ends_with(name, ".png");
+}
+
 bool cli_is_image(const char *word)
 {
-    static const char *const pictures[] = {".jpg", ".jpeg", ".png", ".txt"};
     struct stat about;
-    for (size_t i = 0; i < sizeof pictures / sizeof *pictures; ++i)
-        if (cli_ends_with(word, pictures[i]))
-            return true;
-    return stat(word, &about) == 0 && S_ISDIR(about.st_mode);
+    return is_picture(word) || cli_ends_with(word, ".txt") || (stat(word, &about) == 0 && S_ISDIR(about.st_mode));
+}
+
+/* A folder of shards has .npy files; one of pictures has pictures in it, or, `deep`, in its sub-folders. */
+static bool holds_pictures(const char *folder, bool deep)
+{
+    bool found = false, shards = false;
+    DIR *dir = opendir(folder);
+    for (struct dirent *entry; dir && !shards && (entry = readdir(dir)) != NULL;) {
+        char path[PATH_MAX];
+        shards = deep && cli_ends_with(entry->d_name, ".npy");
+        if (found || entry->d_name[0] == '.')
+            continue;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        found = is_picture(entry->d_name) || (deep && holds_pictures(path, false));
+    }
+    if (dir)
+        closedir(dir);
+    return found && !shards;
+}
+
+/* The first line begins with the path of a picture. */
+static bool lists_pictures(const char *path)
+{
+    char line[PATH_MAX] = "";
+    FILE *file = cli_ends_with(path, ".txt") ? fopen(path, "r") : NULL;
+    bool read = file && fgets(line, sizeof line, file);
+    if (file)
+        fclose(file);
+    line[strcspn(line, "\t\r\n")] = 0;
+    return read && is_picture(line);
 }
 
 bool cli_takes_images(const cli_app *app, const char *const *words, size_t count)
 {
-    return app->options.encoders.count != 0 || app->options.nets.count != 0 ||
-           (count != 0 && has_remembered(app) && cli_is_image(words[0]));
+    if (app->options.encoders.count != 0 || app->options.nets.count != 0)
+        return true;
+    if (count == 0 || app->head)
+        return count != 0 && has_remembered(app) && cli_is_image(words[0]);
+    return is_picture(words[0]) || holds_pictures(words[0], true) || lists_pictures(words[0]);
 }
 
 int cli_features_of_networks(cli_app *app, cli_features *out)
 {
     cli_networks networks = {NULL, NULL, 0};
-    int code = cli_networks_open(app, &networks);
+    bool bags = !app->head && app->options.as == CLI_AS_BAG; /* which encoders see */
+    int code = bags ? EXIT_FINE : cli_networks_open(app, &networks);
     if (code == 0 && networks.count != 0)
         code = cli_check(app, tn_features_from_networks(app->ctx, (const char *const *)networks.names, app->pictures,
                                                         cli_networks_view(&networks), networks.count,

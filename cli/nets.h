@@ -25,8 +25,13 @@ const tn_network *const *cli_networks_view(const cli_networks *networks);
 
 /* A folder, a list, or a picture, by its name. */
 bool cli_is_image(const char *word);
-/* Are these words IMAGES? With --encoder or --net, and where the head remembers networks and the first is no file of a
- * representation. */
+enum { CLI_AS_BAG = 4 }; /* word of --as */
+/* The file that --net gives for a name; NULL: none. */
+const char *cli_net_given_for(const cli_app *app, const char *name);
+/* Did an encoder make the rows of representation i? */
+bool cli_remembers_encoder(const tn_head *head, size_t i);
+/* Are these words IMAGES? With --encoder or --net; where the head remembers networks or encoders and the first is no file
+ * of a representation; and where none is applied and the first is a picture, holds pictures, or lists them. */
 bool cli_takes_images(const cli_app *app, const char *const *words, size_t count);
 /* Rows of app->pictures by every network, behind those that are in `out`, which has memory for them. */
 int cli_features_of_networks(cli_app *app, cli_features *out);

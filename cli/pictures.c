@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pictures, bags and encoders of a command line: IMAGES in the place of representations. */
-#define _POSIX_C_SOURCE 200809L
+ * Pictures and bags of a command line: IMAGES in the place of representations. */
 #include "nets.h"
 #include "pictures.h"
 
@@ -16,42 +15,6 @@ int cli_images_open(cli_app *app, const char *const *images, size_t count)
     if (code == 0 && app->options.on_error == CLI_SKIP)
         code = cli_check(app, tn_pictures_drop_broken(app->ctx, app->pictures, NULL));
     return code;
-}
-
-int cli_encoders_open(cli_app *app, cli_encoders *out)
-{
-    const tn_words *words = &app->options.encoders;
-    out->items = calloc(words->count + 1, sizeof *out->items);
-    out->names = calloc(words->count + 1, sizeof *out->names);
-    if (!out->items || !out->names)
-        return cli_fail(app, EXIT_FAILED, "memory: the system refused room for %zu encoders", words->count);
-    for (size_t i = 0; i < words->count; ++i) {
-        const char *equals = strchr(words->items[i], '='), *path = equals ? equals + 1 : words->items[i];
-        const char *slash = strrchr(path, '/'), *base = equals ? words->items[i] : slash ? slash + 1 : path;
-        size_t n = equals ? (size_t)(equals - words->items[i]) : strcspn(base, ".");
-        int code = cli_check(app, tn_encoder_load(app->ctx, path, &out->items[i]));
-        if (code != 0)
-            return code;
-        out->count = i + 1;
-        out->names[i] = strndup(base, n ? n : strlen(base));
-        if (!out->names[i])
-            return cli_fail(app, EXIT_FAILED, "memory: the system refused to give any");
-        for (size_t j = 0; j < i; ++j)
-            if (strcmp(out->names[j], out->names[i]) == 0)
-                return cli_fail(app, EXIT_USAGE, "%s and %s are both called %s; give one another name: NAME=%s",
-                                words->items[j], words->items[i], out->names[i], path);
-    }
-    return EXIT_FINE;
-}
-
-void cli_encoders_close(cli_encoders *encoders)
-{
-    for (size_t i = 0; i < encoders->count; ++i) {
-        tn_encoder_free(encoders->items[i]);
-        free(encoders->names[i]);
-    }
-    free(encoders->items);
-    free(encoders->names);
 }
 
 /* Half of the memory that is free, or of --mem, for vectors: learners need some too. */
@@ -76,31 +39,47 @@ static int keep_pictures(cli_app *app, const char *const *images, size_t count, 
     return code;
 }
 
+/* A row is encoded whenever it is asked for. */
+static int stream(cli_app *app, const char *const *images, size_t count, cli_features *out)
+{
+    int code = EXIT_FINE;
+    const cli_encoders *encoders = app->encoders;
+    CLI_TRY(keep_pictures(app, images, count, out));
+    for (size_t i = 0; i < encoders->count; ++i) {
+        CLI_TRY(cli_check(app, tn_features_stream_pictures(app->ctx, encoders->names[i], out->pictures,
+                                                           encoders->items[i], &out->items[i])));
+        out->count = i + 1;
+    }
+done:
+    return code;
+}
+
+static int encode(cli_app *app, cli_features *out)
+{
+    const cli_encoders *encoders = app->encoders;
+    cli_progress_count("pictures", tn_pictures_count(app->pictures));
+    int code = cli_check(app, tn_features_from_encoders(app->ctx, (const char *const *)encoders->names, app->pictures,
+                                                        (const tn_encoder *const *)encoders->items, encoders->count,
+                                                        app->options.cache, out->items));
+    out->count = code == EXIT_FINE ? encoders->count : 0;
+    return code;
+}
+
 int cli_features_of_images(cli_app *app, const char *const *images, size_t count, cli_features *out)
 {
     int code = EXIT_FINE;
     CLI_TRY(cli_images_open(app, images, count));
-    out->encoders = calloc(1, sizeof *out->encoders);
-    if (!out->encoders)
-        return cli_fail(app, EXIT_FAILED, "memory: the system refused to give any");
-    CLI_TRY(cli_encoders_open(app, out->encoders));
+    CLI_TRY(cli_encoders_prepare(app));
     size_t networks = app->options.nets.count + (app->head ? tn_head_rep_count(app->head) : 0);
-    out->items = calloc(out->encoders->count + networks + 1, sizeof *out->items);
+    out->items = calloc(app->encoders->count + networks + 1, sizeof *out->items);
     if (!out->items)
         CLI_TRY(cli_fail(app, EXIT_FAILED, "memory: the system refused to give any"));
-    if (too_much(app, out->encoders))
-        CLI_TRY(keep_pictures(app, images, count, out));
+    if (app->encoders->count != 0)
+        CLI_TRY(!app->options.cache && too_much(app, app->encoders) ? stream(app, images, count, out)
+                                                                    : encode(app, out));
     cli_progress_count("pictures", tn_pictures_count(app->pictures));
-    for (size_t i = 0; i < out->encoders->count; ++i) {
-        const tn_encoder *encoder = out->encoders->items[i];
-        const char *name = out->encoders->names[i];
-        CLI_TRY(cli_check(
-            app, out->pictures ? tn_features_stream_pictures(app->ctx, name, out->pictures, encoder, &out->items[i])
-                               : tn_features_from_pictures(app->ctx, name, app->pictures, encoder, &out->items[i])));
-        out->count = i + 1;
-    }
-    cli_progress_count(NULL, 0);
     CLI_TRY(cli_features_of_networks(app, out));
+    cli_progress_count(NULL, 0);
 done:
     return code;
 }

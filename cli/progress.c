@@ -57,6 +57,7 @@ void cli_progress_count(const char *what, size_t count)
 {
     bar.what = what;
     bar.count = (double)count;
+    bar.share = bar.left = 0;
     bar.begin = bar.last = seconds();
 }
 

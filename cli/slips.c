@@ -82,6 +82,7 @@ static const char *other_use(const char *path)
         {"tenon-head", "a head: tenon predict applies it, --source takes it for transfer"},
         {"tenon-kernel", "a kernel: --transform takes it, tenon kernel apply applies it"},
         {"tenon-pq", "a quantiser: tenon pq apply applies it"},
+        {"tenon-moments", "moments: --moments of rank and fit takes them"},
         {"tenon-encoder", "an encoder: --encoder takes it, tenon extract applies it"},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)

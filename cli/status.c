@@ -40,6 +40,10 @@ static int exit_of(tn_status status)
 
 void cli_print_error(const cli_app *app, const char *kind, const char *text)
 {
+    if (app->joined && !*kind && !*app->failure)
+        snprintf(app->failure, CLI_LINE, "%s", text);
+    if (app->rank > 0 || (app->joined && !*kind))
+        return;
     cli_progress_clear();
     fprintf(stderr, "tenon%s%s: %s", app->command ? " " : "", app->command ? app->command->name : "", kind);
     cli_plain(stderr, text);
@@ -48,7 +52,7 @@ void cli_print_error(const cli_app *app, const char *kind, const char *text)
 
 int cli_fail(const cli_app *app, int code, const char *format, ...)
 {
-    char text[1400];
+    char text[CLI_LINE];
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);

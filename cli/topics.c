@@ -13,6 +13,13 @@ const cli_topic cli_topics[] = {
      "  FILE.safetensors -- of tenon pq apply: codes, decoded as they are read\n"
      "  FILE.fvecs, FILE.svm, FILE.csv, FILE.tsv -- vectors, LIBSVM text, values separated by commas or tabs\n"
      "  FOLDER -- of .npy shards, taken in name order"},
+    {"Pictures",
+     "rank, fit, cv, predict and eval take IMAGES in the place of representations and labels: a folder with a "
+     "sub-folder "
+     "per class, a folder of pictures, a text file of lines path or path TAB label|label, or paths of pictures (JPEG, "
+     "PNG). Without --encoder and --net they are seen through encoders that are learned from the pictures, not from "
+     "their labels, by --seed; --encoder default adds these to networks, and a network with --as bag goes through one "
+     "that is learned from its bags. A head keeps its encoders, and finds its networks again by path and hash."},
     {"Labels",
      "A .npy file of N whole numbers or texts (classes), N x K zeros and ones (multi-label, or one-hot with --task "
      "multiclass) or "
@@ -23,6 +30,8 @@ const cli_topic cli_topics[] = {
      "  NO_COLOR -- when set and not empty: no colours\n"
      "  OPENBLAS_CORETYPE -- the kernels OpenBLAS is to use; when it is not set and OpenBLAS picked slow ones, "
      "tenon sets it and starts itself again, see tenon doctor\n"
+     "  TENON_MPI -- no: processes that mpirun started do not share their work; a file: the plug-in to use, "
+     "libtenon_mpi.so\n"
      "  TN_SIMD -- scalar, avx2 or avx512: the library's own kernels"},
     {"Exit status", "  0 -- fine\n"
                     "  1 -- the work failed\n"

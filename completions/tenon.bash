@@ -3,7 +3,7 @@ _tenon() {
     local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} words=''
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W 'rank fit cv transfer predict eval report encoder extract pq kernel info doctor help completion --version' -- "$current")
+        mapfile -t COMPREPLY < <(compgen -W 'rank fit cv moments transfer predict eval report encoder extract pq kernel info doctor help completion --version' -- "$current")
         return
     fi
     case ${COMP_WORDS[1]}:$previous in
@@ -57,6 +57,9 @@ _tenon() {
     cv:--nan) words='error drop zero' ;;
     cv:--optimizer) words='aitken mackay em newton' ;;
     cv:--intercept) words='yes no' ;;
+    moments:--task) words='auto multiclass multilabel regression' ;;
+    moments:--signed) words='odd split' ;;
+    moments:--nan) words='error drop zero' ;;
     transfer:--task) words='auto multiclass multilabel regression' ;;
     transfer:--method) words='auto greedytl none average rls forward l1-logistic elastic-net multikt-l2 multikt-l1 dam' ;;
     transfer:--features) words='yes no' ;;
@@ -79,6 +82,9 @@ _tenon() {
     eval:--resample) words='auto bilinear bicubic' ;;
     eval:--channels) words='rgb bgr' ;;
     eval:--layout) words='auto nchw nhwc' ;;
+    encoder:--resample) words='auto bilinear bicubic' ;;
+    encoder:--channels) words='rgb bgr' ;;
+    encoder:--layout) words='auto nchw nhwc' ;;
     encoder:--on-error) words='stop skip' ;;
     encoder:--descriptor) words='sift rootsift csift lbp gist' ;;
     encoder:--contrast) words='yes no' ;;
@@ -105,7 +111,7 @@ _tenon() {
     kernel:--nan) words='error drop zero' ;;
     info:--task) words='auto multiclass multilabel regression' ;;
     help:--format) words='text markdown man' ;;
-    help:help) words='rank fit cv transfer predict eval report encoder extract pq kernel info doctor help completion' ;;
+    help:help) words='rank fit cv moments transfer predict eval report encoder extract pq kernel info doctor help completion' ;;
     encoder:encoder) words='train refine info' ;;
     pq:pq) words='train apply' ;;
     kernel:kernel) words='learn apply compare show' ;;
@@ -113,14 +119,15 @@ _tenon() {
     esac
     if [ -z "$words" ] && [[ $current == -* ]]; then
         case ${COMP_WORDS[1]} in
-        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --report --force --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
-        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --report --force --valid --valid-labels --from --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        rank) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --moments --report --force --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --by --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        fit) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --moments --output --report --force --valid --valid-labels --from --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --folds --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --checkpoint --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
         cv) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --encoder --on-error --groups --fold-file --scores --report --force --valid --valid-labels --from --net --cache --layer --as --views --folds --repeats --against --inner-folds --method --select --lambda --budget --threshold --C --loss --mean-cost --class-weight --sample-weight --penalise-bias --gap --max-passes --holdout --grid --calibrate --multiclass --average --no-average --epochs --eta --shuffle --ratio --patience --tune --transform --signed --normalize --nan --loo --optimizer --intercept --tolerance --max-iterations --start' ;;
+        moments) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --output --force --sample-weight --rows --folds --transform --signed --normalize --nan' ;;
         transfer) words=' --json --quiet --progress --no-color --threads --seed --mem --help --target --labels --classes --task --class --source --output --report --force --method --lambda --k --delta --features --class-weight --transform --signed --normalize --nan' ;;
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --csv --ids --scores --force --nan --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --other-net' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --compare --resamples --report --images --force --nan --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --other-net' ;;
         report) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --images' ;;
-        encoder) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --bags --offsets --labels --classes --valid --valid-labels --pixels --side --largest --on-error --descriptor --step --sides --contrast --kind --words --pca --whiten --pyramid --places --norm --neighbours --sample --iterations --floor --task --optimizer --objective --rounds --C --penalty --soften --rate --part --dropout --threshold --holdout --patience --intercept --twice --precision --cache --checkpoint' ;;
+        encoder) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --bags --offsets --labels --classes --valid --valid-labels --net --layer --size --crop --mean --std --scale --resample --channels --layout --config --pixels --side --largest --on-error --descriptor --step --sides --contrast --kind --words --pca --whiten --pyramid --places --norm --neighbours --sample --pictures --iterations --floor --task --optimizer --objective --rounds --C --penalty --soften --rate --part --dropout --threshold --holdout --patience --intercept --twice --precision --cache --checkpoint' ;;
         extract) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --encoder --labels-out --on-error --bags --offsets --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --type --resume' ;;
         pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --sub --centroids --sample --iterations' ;;
         kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --report --force --classes --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;

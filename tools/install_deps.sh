@@ -13,6 +13,7 @@ level=${1:-build}
 
 has_program() { command -v "$1" >/dev/null 2>&1; }
 has_library() { has_program pkg-config && pkg-config --exists "$1"; }
+has_mpi() { has_program mpicc && has_program mpirun; }
 has_python() { has_program /usr/bin/python3 && /usr/bin/python3 -c "import $1" 2>/dev/null; }
 # libFuzzer and the sanitizers come apart from clang itself.
 has_clang_runtime() { has_program clang && [ -f "$(clang -print-file-name=libclang_rt.fuzzer-x86_64.a)" ]; }
@@ -59,6 +60,7 @@ test | full | bench | python | browser)
     need python3 has_program python3
     need binutils has_program nm
     need abigail-tools has_program abidiff
+    need "libopenmpi-dev openmpi-bin" has_mpi # the plug-in of teams, and its tests
     ;;
 *)
     echo "install_deps.sh: unknown level '$level', expected build, test, full, bench, python, net or browser" >&2

@@ -8,7 +8,7 @@
 #ifndef TENON_ENCODE_H
 #define TENON_ENCODE_H
 
-#include "tenon/read.h"
+#include "tenon/describe.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -71,6 +71,11 @@ TN_API tn_status tn_encoder_train(tn_ctx *ctx, const tn_pictures *pictures, cons
                                   tn_encoder_info *info, tn_encoder **out);
 TN_API tn_status tn_encoder_train_bags(tn_ctx *ctx, const tn_bags *bags, const tn_options *options,
                                        tn_encoder_info *info, tn_encoder **out);
+/* The same on what a network that makes bags, its option `as` being bag, makes of pictures: maps of a convolution, tokens.
+ * The encoder remembers the network, and borrows it: tn_encoder_set_network. A broken picture stops it. TN_ERR_ARG too: a
+ * network of vectors, or a pyramid over tokens, which have no places. */
+TN_API tn_status tn_encoder_train_network(tn_ctx *ctx, const tn_pictures *pictures, const tn_network *network,
+                                          const tn_options *options, tn_encoder_info *info, tn_encoder **out);
 TN_API void tn_encoder_free(tn_encoder *encoder);
 
 TN_API size_t tn_encoder_dim(const tn_encoder *encoder);       /* values of a descriptor */
@@ -78,9 +83,22 @@ TN_API size_t tn_encoder_projected(const tn_encoder *encoder); /* values that wo
 TN_API size_t tn_encoder_words(const tn_encoder *encoder);
 TN_API size_t tn_encoder_cols(const tn_encoder *encoder);      /* values of the vector of a bag */
 TN_API const char *tn_encoder_kind(const tn_encoder *encoder); /* "fisher", "vlad", "bovw", "llc" */
-/* What pictures are described by, "sift"; NULL: it was trained on bags. */
+/* What pictures are described by, "sift"; NULL: it was trained on bags, or on those of a network. */
 TN_API const char *tn_encoder_descriptor(const tn_encoder *encoder);
+/* The network that makes its bags of pictures, as tn_network_recall takes it; NULL: none does. */
+TN_API const char *tn_encoder_network(const tn_encoder *encoder);
+/* Joins it, after loading, to that network, which is borrowed while the encoder is used on pictures. TN_ERR_ARG: it was
+ * trained without one; TN_ERR_SHAPE: other bags than it was trained on. Whether it is the same network by its hash is
+ * tn_network_recall's to tell. */
+TN_API tn_status tn_encoder_set_network(tn_ctx *ctx, tn_encoder *encoder, const tn_network *network);
 TN_API const char *tn_encoder_pyramid(const tn_encoder *encoder); /* "1x1,2x2" */
+
+/* ---- encoders that pictures are seen through where none is named ---- */
+
+/* Name of the i-th; NULL behind the last. Sizes and reasons: docs/encoders.md. */
+TN_API const char *tn_default_encoder_name(size_t i);
+/* Sets options of "encoder" as the i-th has them, or, i being SIZE_MAX, as those of bags of networks are. */
+TN_API tn_status tn_default_encoder_options(tn_ctx *ctx, size_t i, tn_options *options);
 
 /* The vector of one bag into out (tn_encoder_cols): descriptors (n x dim) and their positions (n x 3; data NULL where
  * neither pyramid nor places need them), compact. Without descriptors it is zero. TN_ERR_SHAPE, TN_ERR_DATA for NaN or

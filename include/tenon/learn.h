@@ -140,6 +140,47 @@ TN_API size_t tn_moments_rows(const tn_moments *moments);
 TN_API size_t tn_moments_cols(const tn_moments *moments);
 TN_API size_t tn_moments_classes(const tn_moments *moments);
 
+/* ---- tallies: moments that know what is behind them ---- */
+
+/* Moments in double of several representations side by side, with their names and how their rows are prepared, classes by
+ * name, and which rows of which inputs went in. Made by tn_tally_gather from some rows, anywhere; merged in any order;
+ * kept by tn_tally_save (tenon/store.h); ranked and fitted without a row in sight by tn_tally_rank and tn_tally_fit
+ * (tenon/pipeline.h). 8 folds D^2 bytes for D columns. */
+typedef struct tn_tally tn_tally;
+
+TN_API void tn_tally_free(tn_tally *tally);
+/* into += from. Classes are united by name: a part that does not know a class has no row of it. The result depends on the
+ * order of merging by rounding only. TN_ERR_SHAPE: other representations, columns, preparation or folds; TN_ERR_DATA:
+ * another task or other outputs, rows that are in already. O(folds (D^2 + K D)). */
+TN_API tn_status tn_tally_merge(tn_ctx *ctx, tn_tally *into, const tn_tally *from);
+/* into -= from, a part that was merged into it, as it was; classes that no row is left of go too. *digits, unless NULL:
+ * decimal digits, of about 15, that the variance of the worst column has lost at most; moments of the rows that are left,
+ * made anew, have lost none. TN_ERR_DATA: rows that are not in. After TN_ERR_MEMORY `into` can only be freed. */
+TN_API tn_status tn_tally_subtract(tn_ctx *ctx, tn_tally *into, const tn_tally *from, double *digits);
+
+TN_API size_t tn_tally_rows(const tn_tally *tally);     /* that take part */
+TN_API size_t tn_tally_left_out(const tn_tally *tally); /* without a label, bad, or of weight 0 */
+TN_API size_t tn_tally_cols(const tn_tally *tally);     /* of all representations, as they are prepared */
+TN_API size_t tn_tally_folds(const tn_tally *tally);    /* 1: none */
+TN_API tn_task tn_tally_task(const tn_tally *tally);
+TN_API size_t tn_tally_classes(const tn_tally *tally);
+/* This, and what follows, borrowed until the tally is changed or freed. */
+TN_API const char *const *tn_tally_class_names(const tn_tally *tally);
+/* Rows of a class by their weights; of a regression the sum of the output. */
+TN_API double tn_tally_positives(const tn_tally *tally, size_t class_number);
+TN_API size_t tn_tally_rep_count(const tn_tally *tally);
+TN_API tn_rep tn_tally_rep(const tn_tally *tally, size_t i);
+
+/* Rows [from, to) of an input that went in. */
+typedef struct tn_tally_input {
+    const char *path; /* of its first representation, as it was then */
+    const char *id;   /* the same for the same rows in whatever file; "" for rows from memory, which are only counted */
+    size_t from, to;
+    size_t used; /* of them, those that take part */
+} tn_tally_input;
+TN_API size_t tn_tally_input_count(const tn_tally *tally);
+TN_API tn_tally_input tn_tally_input_at(const tn_tally *tally, size_t i);
+
 /* ---- prediction ---- */
 
 typedef struct tn_scorer tn_scorer;

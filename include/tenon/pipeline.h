@@ -14,8 +14,8 @@
 extern "C" {
 #endif
 
-/* Options of a call, with its defaults: "rank", "fit", "cv", "transfer", "kernel" (tn_map_learn), "pq" (tn_pq_fit) or
- * "evidence" (tn_moments_evidence); which ones they are is told by tn_options_field, and by the help of the command of
+/* Options of a call, with its defaults: "rank", "fit", "cv", "moments" (tn_tally_gather), "transfer", "kernel"
+ * (tn_map_learn), "pq" (tn_pq_fit) or "evidence" (tn_moments_evidence); which ones they are is told by tn_options_field, and by the help of the command of
  * that name. Owned by the caller, free with tn_options_free before the context. */
 TN_API tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out);
 
@@ -64,6 +64,28 @@ TN_API void tn_fit_info_free(tn_fit_info *info);
  * that of one. Failures as tn_fit; TN_ERR_DATA where no fold can judge anything, as with one row per class. */
 TN_API tn_status tn_cv(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                        const tn_options *options, tn_cv_result **out);
+
+/* ---- ranking and fitting from moments: the rows may be anywhere ---- */
+
+/* Moments of some rows; options: of "moments", among them
+ *   transform, signed, normalize, nan
+ *           as of "rank": they happen row by row, before anything is summed up. zscore, which takes all rows to know, is
+ *           TN_ERR_ARG
+ *   rows    "FROM:TO", rows of the files that take part, from 0, TO not among them; "": all. Of features in memory: the
+ *           numbers that their rows have, for the folds
+ *   folds   moments per fold, for method ridge-cv; the fold of a row is a hash of its input, its number and the seed
+ * Weights of the labels (tn_labels_set_weights) count. Rows without a label are left out; no row at all is no fault. Owned
+ * by the caller, free with tn_tally_free. O(N D^2), memory O(folds D^2), whatever N. TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA
+ * (NaN, values out of range), TN_ERR_BUDGET. */
+TN_API tn_status tn_tally_gather(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                                 const tn_options *options, tn_tally **out);
+/* As tn_rank and tn_fit of the rows behind it. What takes rows is not there: leave-one-out figures, probabilities, class
+ * means in heads of few rows per class, other methods than evidence and ridge-cv (auto is evidence here), validation rows:
+ * TN_ERR_ARG where an option asks for it. ridge-cv chooses by the R^2 of targets of held-out folds. TN_ERR_DATA: not more
+ * rows than columns in a set, one class only. */
+TN_API tn_status tn_tally_rank(tn_ctx *ctx, const tn_tally *tally, const tn_options *options, tn_ranking **out);
+TN_API tn_status tn_tally_fit(tn_ctx *ctx, const tn_tally *tally, const tn_options *options, tn_fit_info **info,
+                              tn_head **head);
 
 /* ---- online learning, chunk by chunk: tenon/learn.h ---- */
 

@@ -42,6 +42,15 @@ TN_API tn_status tn_moments_load(tn_ctx *ctx, const char *path, tn_moments **out
 TN_API tn_status tn_moments_to_bytes(tn_ctx *ctx, const tn_moments *moments, void **bytes, size_t *size);
 TN_API tn_status tn_moments_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_moments **out);
 
+/* A tally as .safetensors, layout in docs/formats.md. Failures as for heads. */
+TN_API tn_status tn_tally_save(tn_ctx *ctx, const tn_tally *tally, const char *command, const char *path);
+TN_API tn_status tn_tally_load(tn_ctx *ctx, const char *path, tn_tally **out);
+TN_API tn_status tn_tally_to_bytes(tn_ctx *ctx, const tn_tally *tally, const char *command, void **bytes, size_t *size);
+TN_API tn_status tn_tally_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_tally **out);
+/* Of several files as one, merged in an order that does not depend on that of the paths: the same files give the same
+ * bits. Two of them are in memory at a time. Failures as tn_tally_load and tn_tally_merge, with the path. */
+TN_API tn_status tn_tally_open(tn_ctx *ctx, const char *const *paths, size_t count, tn_tally **out);
+
 /* A product quantiser as .safetensors, layout in docs/formats.md. Failures as for heads. */
 TN_API tn_status tn_pq_save(tn_ctx *ctx, const tn_pq *pq, const char *command, const char *path);
 TN_API tn_status tn_pq_load(tn_ctx *ctx, const char *path, tn_pq **out);
@@ -60,6 +69,13 @@ TN_API tn_status tn_encoder_to_bytes(tn_ctx *ctx, const tn_encoder *encoder, con
                                      size_t *size);
 TN_API tn_status tn_encoder_from_bytes(tn_ctx *ctx, const void *bytes, size_t size, const char *name, tn_encoder **out);
 
+/* Kind, hash, sizes and network of an encoder as a JSON object, which heads remember; free with tn_text_free. */
+TN_API tn_status tn_encoder_about(tn_ctx *ctx, const tn_encoder *encoder, char **out);
+/* The encoder that made the rows of representation i of a head, from pictures, or from bags of a network that is still to
+ * be set (tn_encoder_set_network). Owned by the caller, free with tn_encoder_free. TN_ERR_ARG: none did, or it was trained
+ * by a version that did not keep it; failures as of its file. */
+TN_API tn_status tn_head_encoder(tn_ctx *ctx, const tn_head *head, size_t i, tn_encoder **out);
+
 /* Pictures to vectors in one pass: paths[e] becomes the float32 .npy of encoders[e], rows in the order of the pictures,
  * with a .json beside it that has ids, encoder and command. A broken picture stops it: tn_pictures_drop_broken first
  * where they are to be left out. TN_ERR_ARG: encoders of bags, or of pictures of different sizes; TN_ERR_OUTPUT. */
@@ -74,8 +90,14 @@ TN_API tn_status tn_extract_bags(tn_ctx *ctx, const tn_bags *bags, const tn_enco
 TN_API tn_status tn_extract_rows(tn_ctx *ctx, const tn_pictures *pictures, const tn_bags *bags,
                                  const tn_encoder *const *encoders, size_t count, const char *const *paths,
                                  const char *command, const tn_options *options);
-/* Vectors of pictures as features, without a file: all of them in memory, since learners read rows many times. Owned by
- * the caller, free with tn_features_close. */
+/* Vectors of pictures as features, without a file: all of them in memory, since learners read rows many times; or, with a
+ * cache (NULL: none), a folder where rows are kept as those of networks are, read from there. A pass for all encoders that
+ * want pictures of one size, one for every encoder of a network. They remember their encoders: heads keep them. count
+ * features, each owned by the caller, free with tn_features_close. TN_ERR_OUTPUT, and as tn_extract_rows fails. */
+TN_API tn_status tn_features_from_encoders(tn_ctx *ctx, const char *const *names, const tn_pictures *pictures,
+                                           const tn_encoder *const *encoders, size_t count, const char *cache,
+                                           tn_features **out);
+/* The same by one encoder, in memory. */
 TN_API tn_status tn_features_from_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
                                            const tn_encoder *encoder, tn_features **out);
 /* The same without the memory for them: a row is encoded whenever it is asked for. Pictures and encoder are borrowed until

@@ -10,6 +10,7 @@
 #define TENON_TENON_H
 
 #include "tenon/base.h"
+#include "tenon/team.h"
 #include "tenon/matrix.h"
 #include "tenon/read.h"
 #include "tenon/describe.h"

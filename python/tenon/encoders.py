@@ -50,6 +50,8 @@ class BagEncoder(Tagged, TransformerMixin, BaseEstimator):
         Words that llc gives a descriptor.
     sample : int
         Descriptors to learn from; 0: all.
+    pictures : int
+        Pictures to learn from at most, spread evenly over all; 0: all.
     iterations : int
         Of k-means or EM at most.
     floor : float
@@ -88,8 +90,9 @@ class BagEncoder(Tagged, TransformerMixin, BaseEstimator):
 
     def __init__(self, kind: str = "fisher", *, words: int = 0, pca: int = 64, whiten: bool = False,
                  pyramid: str = "1x1", places: bool = False, norm: str = "auto", neighbours: int = 5,
-                 sample: int = 100000, iterations: int = 25, floor: float = 1e-3, descriptor: str = "rootsift",
-                 step: int = 0, sides: Any = (16, 25, 36, 49, 64), contrast: bool = True, pixels: int = 100000,
+                 sample: int = 100000, pictures: int = 0, iterations: int = 25, floor: float = 1e-3,
+                 descriptor: str = "rootsift", step: int = 0, sides: Any = (16, 25, 36, 49, 64),
+                 contrast: bool = True, pixels: int = 100000,
                  side: int = 0, largest: int = 134217728, on_error: str = "stop", n_jobs: Optional[int] = None,
                  random_state: Any = None, memory: Optional[int] = None, verbose: int = 0) -> None:
         self.kind = kind
@@ -101,6 +104,7 @@ class BagEncoder(Tagged, TransformerMixin, BaseEstimator):
         self.norm = norm
         self.neighbours = neighbours
         self.sample = sample
+        self.pictures = pictures
         self.iterations = iterations
         self.floor = floor
         self.descriptor = descriptor
@@ -230,8 +234,8 @@ class FisherVector(BagEncoder):
     ----------
     words : int
         Gaussians; 0: 64.
-    pca, whiten, pyramid, places, norm, sample, iterations, floor, descriptor, step, sides, contrast, pixels, side,
-    largest, on_error, n_jobs, random_state, memory, verbose
+    pca, whiten, pyramid, places, norm, sample, pictures, iterations, floor, descriptor, step, sides, contrast, pixels,
+    side, largest, on_error, n_jobs, random_state, memory, verbose
         As of BagEncoder.
 
     Attributes
@@ -251,14 +255,14 @@ class FisherVector(BagEncoder):
     """
 
     def __init__(self, words: int = 0, *, pca: int = 64, whiten: bool = False, pyramid: str = "1x1",
-                 places: bool = False, norm: str = "auto", sample: int = 100000, iterations: int = 25,
-                 floor: float = 1e-3, descriptor: str = "rootsift", step: int = 0,
+                 places: bool = False, norm: str = "auto", sample: int = 100000, pictures: int = 0,
+                 iterations: int = 25, floor: float = 1e-3, descriptor: str = "rootsift", step: int = 0,
                  sides: Any = (16, 25, 36, 49, 64), contrast: bool = True, pixels: int = 100000, side: int = 0,
                  largest: int = 134217728, on_error: str = "stop", n_jobs: Optional[int] = None,
                  random_state: Any = None, memory: Optional[int] = None, verbose: int = 0) -> None:
         super().__init__("fisher", words=words, pca=pca, whiten=whiten, pyramid=pyramid, places=places, norm=norm,
-                         sample=sample, iterations=iterations, floor=floor, descriptor=descriptor, step=step,
-                         sides=sides, contrast=contrast, pixels=pixels, side=side, largest=largest,
+                         sample=sample, pictures=pictures, iterations=iterations, floor=floor, descriptor=descriptor,
+                         step=step, sides=sides, contrast=contrast, pixels=pixels, side=side, largest=largest,
                          on_error=on_error, n_jobs=n_jobs, random_state=random_state, memory=memory, verbose=verbose)
 
 

@@ -16,7 +16,7 @@
  *
  * Oracle: Q1 B Q1' against A, and the eigenvalues, tests/unit/test_band.c. */
 #include "algebra/band.h"
-#include "algebra/blas.h"
+#include "algebra/reflect.h"
 #include "base/ctx.h"
 
 #include <math.h>
@@ -404,39 +404,22 @@ done:
 
 /* ---- Q1 ---- */
 
-/* c (count, n) <- c H for Q1', c H' for Q1: c - ((c V) T) V' with V' (b, n-s) as it lies in a. */
-static tn_status apply_panel(tn_ctx *ctx, size_t n, const double *a, const double *factors, size_t k, bool transpose,
-                             size_t count, double *c, double *products, double *turned)
-{
-    size_t s = k + TNP_BAND, m = n - s;
-    const double *v = a + k * n + s, *t = factors + k * TNP_BAND;
-    tn_status st = tnp_dgemm_nt(ctx, count, TNP_BAND, m, c + s, n, v, n, 0, products, TNP_BAND);
-    for (size_t i = 0; i < count; ++i)
-        for (size_t j = 0; j < TNP_BAND; ++j) {
-            double sum = 0;
-            for (size_t l = transpose ? 0 : j; l < (transpose ? j + 1 : TNP_BAND); ++l)
-                sum += products[i * TNP_BAND + l] * t[transpose ? l * TNP_BAND + j : j * TNP_BAND + l];
-            turned[i * TNP_BAND + j] = -sum;
-        }
-    return st == TN_OK ? tnp_dgemm_nn(ctx, count, m, TNP_BAND, turned, TNP_BAND, v, n, 1, c + s, n) : st;
-}
-
+/* V' (b, n - s) lies in a as the reflections are applied. */
 tn_status tnp_band_apply(tn_ctx *ctx, size_t n, const double *a, const double *factors, bool transpose, size_t count,
                          double *c)
 {
     tn_status st = TN_OK;
-    double *products = NULL, *turned = NULL;
+    double *scratch = NULL;
     size_t panels = n > TNP_BAND ? blocks_of(n - TNP_BAND, TNP_BAND) : 0;
-    TN_TRY(tnp_alloc_raw(ctx, tnp_max(count, 1) * TNP_BAND, sizeof *products, &products));
-    TN_TRY(tnp_alloc_raw(ctx, tnp_max(count, 1) * TNP_BAND, sizeof *turned, &turned));
+    TN_TRY(tnp_alloc_raw(ctx, TNP_BAND * (2 * count + TNP_BAND), sizeof *scratch, &scratch));
     for (size_t i = 0; count > 0 && i < panels; ++i) {
-        size_t panel = transpose ? i : panels - 1 - i;
+        size_t k = (transpose ? i : panels - 1 - i) * TNP_BAND, s = k + TNP_BAND;
         TN_TRY(tnp_cancelled(ctx));
-        TN_TRY(apply_panel(ctx, n, a, factors, panel * TNP_BAND, transpose, count, c, products, turned));
+        TN_TRY(tnp_reflect(ctx, transpose, TNP_BAND, n - s, a + k * n + s, n, factors + k * TNP_BAND, count, c + s, n,
+                           scratch));
     }
 done:
-    tnp_free(products);
-    tnp_free(turned);
+    tnp_free(scratch);
     return st;
 }
 

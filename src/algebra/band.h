@@ -36,7 +36,7 @@ tn_status tnp_band_factor_at(tn_ctx *ctx, tnp_band_factor *factor, double lambda
 /* z'(B + lambda I)^-1 z of `count` vectors as tiles (count / TNP_BAND, n, TNP_BAND), missing ones zero; out (count). */
 void tnp_band_forms(tn_ctx *ctx, const tnp_band_factor *factor, const double *tiles, size_t count, double *out);
 
-/* Both: as tnp_tridiagonalise and tnp_apply_q of blas.h, with factors (n, TNP_BAND) in the place of tau; kept (n,
+/* Both: as tnp_tridiagonalise of blas.h and tnp_apply_q of reflect.h, with factors (n, TNP_BAND) in the place of tau; kept (n,
  * TNP_BAND + 1) is B as tnp_band_factor_new takes it. */
 tn_status tnp_two_stage(tn_ctx *ctx, size_t n, double *a, double *diag, double *off, double *factors, double *kept);
 tn_status tnp_two_stage_apply(tn_ctx *ctx, size_t n, const double *a, const double *factors, bool transpose,

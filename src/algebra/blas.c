@@ -21,8 +21,6 @@ char *openblas_get_corename(void);
 char *openblas_get_config(void);
 void dsytrd_(const char *uplo, const int *n, double *a, const int *lda, double *d, double *e, double *tau, double *work,
              const int *lwork, int *info);
-void dormtr_(const char *side, const char *uplo, const char *trans, const int *m, const int *n, const double *a,
-             const int *lda, const double *tau, double *c, const int *ldc, double *work, const int *lwork, int *info);
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
              const int *lwork, int *iwork, const int *liwork, int *info);
@@ -276,28 +274,6 @@ tn_status tnp_tridiagonalise(tn_ctx *ctx, size_t n, double *a, double *diag, dou
     leave();
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "tridiagonal form: LAPACK dsytrd reports %d", info);
-done:
-    tnp_free(work);
-    return st;
-}
-
-tn_status tnp_apply_q(tn_ctx *ctx, size_t n, const double *a, const double *tau, bool transpose, size_t count,
-                      double *c)
-{
-    tn_status st = TN_OK;
-    double *work = NULL, answer = 0;
-    int order = (int)n, columns = (int)count, query = -1, lwork = 0, info = 0;
-    const char *trans = transpose ? "T" : "N";
-    if (count == 0)
-        return TN_OK;
-    TN_TRY(check_sides(ctx, n, count, n));
-    dormtr_("L", "L", trans, &order, &columns, a, &order, tau, c, &order, &answer, &query, &info);
-    TN_TRY(work_alloc(ctx, answer, &lwork, &work));
-    enter(ctx);
-    dormtr_("L", "L", trans, &order, &columns, a, &order, tau, c, &order, work, &lwork, &info);
-    leave();
-    if (info != 0)
-        st = tnp_fail(ctx, TN_ERR_NUMERIC, "tridiagonal form: LAPACK dormtr reports %d", info);
 done:
     tnp_free(work);
     return st;

@@ -44,11 +44,9 @@ tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, d
 /* Eigenvectors into the rows of a (n,n), eigenvalues ascending into values (n). Upper triangle given. */
 tn_status tnp_eigen(tn_ctx *ctx, size_t n, double *a, double *values);
 
-/* a (n,n) symmetric, upper triangle given: a = Q T Q'. diag (n) and off (n-1) of T; a and tau (n-1) keep Q. */
+/* a (n,n) symmetric, upper triangle given: a = Q T Q'. diag (n) and off (n-1) of T; a and tau (n-1) keep Q,
+ * which tnp_apply_q (reflect.h) applies. */
 tn_status tnp_tridiagonalise(tn_ctx *ctx, size_t n, double *a, double *diag, double *off, double *tau);
-/* Each row of c (count,n) is multiplied by Q' (transpose) or Q, with Q as tnp_tridiagonalise left it. */
-tn_status tnp_apply_q(tn_ctx *ctx, size_t n, const double *a, const double *tau, bool transpose, size_t count,
-                      double *c);
 /* Eigenvalues of T, ascending, into values (n); diag and off are kept. */
 tn_status tnp_tridiagonal_values(tn_ctx *ctx, size_t n, const double *diag, const double *off, double *values);
 

@@ -50,6 +50,7 @@ tnp_share tnp_progress_within(tn_ctx *ctx, tnp_share part);
 tnp_share tnp_progress_now(const tn_ctx *ctx);
 /* What is told from now on goes by this name, whatever the stages are called: "" takes it back. */
 void tnp_progress_title(tn_ctx *ctx, const char *title);
+bool tnp_progress_is_titled(const tn_ctx *ctx);
 /* What is told from now on is [from, to] of `whole`: part = tnp_progress_part(ctx, whole, 0.5, 1). */
 tnp_share tnp_progress_part(tn_ctx *ctx, tnp_share whole, double from, double to);
 /* `done` of `total` equal steps of `whole` are done, and what is told from now on is the next. */

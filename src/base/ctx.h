@@ -9,6 +9,7 @@
 #include <stdatomic.h>
 
 struct tnp_pool;
+struct tnp_team;
 
 /* What the objects of a context need of it as long as they live. Every block holds it, so that objects may be freed in
  * any order, the context among them: the last one frees it. */
@@ -39,10 +40,14 @@ struct tn_ctx {
     double stage_done; /* of the stage */
     tn_warning_fn warning;
     void *warning_user;
+    struct tnp_team *team; /* NULL: alone, see team.h */
+    bool team_paused;
     char message[1024];
 };
 
 void tnp_pool_free(struct tnp_pool *pool);
+/* Without a word to the others: tn_team_leave has told them, or the process ends. NULL is legal. */
+void tnp_team_free(struct tnp_team *team);
 /* One holder less. */
 void tnp_ledger_leave(tnp_ledger *ledger);
 

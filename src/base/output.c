@@ -9,9 +9,11 @@
  * holds and a dead one lost. Process numbers instead of locks were refused: they come again, and mean nothing on a
  * shared disk.
  *
- * Names are given relative to the open folder, so that its own length does not matter. */
+ * Names are given relative to the open folder, so that its own length does not matter. Of a team only rank 0 writes:
+ * outputs of the others are asked whether they could be written, and take everything without a trace. */
 #define _GNU_SOURCE
 #include "base/ctx.h"
+#include "base/team.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -111,6 +113,7 @@ struct tn_output {
     char beside[BESIDE]; /* the name until then; "": none yet */
     unsigned char *buffer;
     size_t used;
+    bool silent; /* another member of the team writes it */
 };
 
 static tn_status output_failed(tn_ctx *ctx, const tn_output *output, int why)
@@ -239,8 +242,12 @@ tn_status tn_output_open(tn_ctx *ctx, const char *path, tn_output **out)
     char folder[PATH_MAX];
     TN_TRY(find_target(ctx, path, &where));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *output, &output));
-    *output = (tn_output){.ctx = ctx, .folder = -1, .fd = -1};
+    *output = (tn_output){.ctx = ctx, .folder = -1, .fd = -1, .silent = tn_team_rank(ctx) > 0};
     TN_TRY(tnp_strdup(ctx, path, &output->path));
+    if (output->silent) {
+        *out = output;
+        return TN_OK;
+    }
     const char *slash = strrchr(where.path, '/');
     TN_TRY(tnp_strdup(ctx, slash ? slash + 1 : where.path, &output->name));
     TN_TRY(tnp_alloc_raw(ctx, BUFFER, 1, &output->buffer));
@@ -290,6 +297,8 @@ static int flush(tn_output *output)
 
 tn_status tn_output_write(tn_ctx *ctx, tn_output *output, const void *bytes, size_t size)
 {
+    if (output->silent)
+        return TN_OK;
     int why = size > BUFFER - output->used ? flush(output) : 0;
     if (why == 0 && size >= BUFFER) {
         why = write_all(output, bytes, size);
@@ -348,6 +357,8 @@ static int sync_folder(const tn_output *output)
 
 tn_status tn_output_commit(tn_ctx *ctx, tn_output *output)
 {
+    if (output->silent)
+        return TN_OK;
     int why = settle(output);
     if (why == 0 && !*output->beside)
         why = give_name(output);

@@ -68,6 +68,11 @@ void tnp_progress_title(tn_ctx *ctx, const char *title)
     snprintf(ctx->title, sizeof ctx->title, "%s", title);
 }
 
+bool tnp_progress_is_titled(const tn_ctx *ctx)
+{
+    return ctx->title[0] != '\0';
+}
+
 void tn_ctx_set_progress(tn_ctx *ctx, tn_progress_fn fn, void *user)
 {
     ctx->progress = fn;

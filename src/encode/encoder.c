@@ -29,6 +29,7 @@ void tn_encoder_free(tn_encoder *encoder)
     tnp_projection_free(&encoder->projection);
     tnp_mixture_free(&encoder->mixture);
     tnp_words_free(&encoder->words);
+    tnp_free(encoder->network);
     tnp_free(encoder);
 }
 
@@ -67,6 +68,24 @@ const char *tn_encoder_kind(const tn_encoder *encoder)
 const char *tn_encoder_descriptor(const tn_encoder *encoder)
 {
     return encoder->describer.kind ? encoder->describer.kind->name : NULL;
+}
+
+const char *tn_encoder_network(const tn_encoder *encoder)
+{
+    return encoder->network;
+}
+
+tn_status tn_encoder_set_network(tn_ctx *ctx, tn_encoder *encoder, const tn_network *network)
+{
+    if (!encoder->network)
+        return tnp_fail(ctx, TN_ERR_ARG, "encoder: it was trained without a network");
+    if (tn_network_bag(network) == 0 || tn_network_cols(network) != encoder->from)
+        return tnp_fail(ctx, TN_ERR_SHAPE, "encoder: %s gives %s of %zu values, expected bags of %zu", network->path,
+                        tn_network_bag(network) ? "bags" : "vectors", tn_network_cols(network), encoder->from);
+    if (tnp_encoder_needs_places(encoder) && network->across == 0)
+        return tnp_fail(ctx, TN_ERR_SHAPE, "encoder: %s gives tokens without places, expected a map", network->path);
+    encoder->joined = network;
+    return TN_OK;
 }
 
 size_t tn_encoder_projected(const tn_encoder *encoder)

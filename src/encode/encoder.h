@@ -5,6 +5,7 @@
 #define TNP_ENCODER_H
 
 #include "describe/describe.h"
+#include "describe/net/network.h"
 #include "encode/mixture.h"
 #include "encode/projection.h"
 #include "encode/pyramid.h"
@@ -66,6 +67,7 @@ typedef struct tnp_encoder_options {
     size_t iterations;   /* at most, of k-means and of EM each */
     double floor;        /* of variances, as a share of those of all descriptors */
     size_t seed;
+    size_t pictures; /* to learn from at most; 0: all */
     tnp_refine_options refine;
 } tnp_encoder_options;
 
@@ -73,8 +75,10 @@ void tnp_encoder_options_default(tnp_encoder_options *options);
 extern const tnp_options_kind tnp_encoder_kind_of_options;
 
 struct tn_encoder {
-    /* How bags come: by this from pictures, or, when it has no kind, from elsewhere. */
+    /* How bags come: by this from pictures; when it has no kind, by a network, or from elsewhere. */
     tnp_describer describer;
+    char *network;            /* tn_network_about of the one that it was trained with, or NULL */
+    const tn_network *joined; /* borrowed: the one that makes its bags now, or NULL */
     tnp_picture_options picture;
     size_t from;               /* values of a descriptor */
     tnp_projection projection; /* to 0: none */
@@ -120,24 +124,28 @@ typedef struct tnp_bag {
     bool missing; /* a broken picture that is skipped */
 } tnp_bag;
 
-/* Either pictures or bags; asked in ascending order. */
+/* Either pictures, described or seen by a network, or bags; asked in ascending order. */
 typedef struct tnp_bag_stream {
     const tn_pictures *pictures;
     const tn_bags *bags;
     size_t count, dim;
     bool has_places;
-    const tnp_describer *describer;
+    const tnp_describer *describer; /* of pictures; NULL: the network */
+    const tn_network *network;
     tnp_picture_options picture;
     tnp_described described;
     tn_picture **decoded; /* pictures [first, first + some) */
     size_t first, some, capacity;
-    float *x, *places; /* of bags */
+    float *x, *places; /* of bags; of a network: bags [first, first + some), and the places of all */
     size_t rows_capacity;
 } tnp_bag_stream;
 
 /* all zero before, tnp_bag_stream_close after. */
 tn_status tnp_bag_stream_pictures(tn_ctx *ctx, const tn_pictures *pictures, const tnp_describer *describer,
                                   const tnp_picture_options *options, tnp_bag_stream *out);
+/* Pictures through a network that makes bags. */
+tn_status tnp_bag_stream_network(tn_ctx *ctx, const tn_pictures *pictures, const tn_network *network,
+                                 tnp_bag_stream *out);
 tn_status tnp_bag_stream_bags(tn_ctx *ctx, const tn_bags *bags, tnp_bag_stream *out);
 void tnp_bag_stream_close(tnp_bag_stream *stream);
 tn_status tnp_bag_stream_get(tn_ctx *ctx, tnp_bag_stream *stream, size_t i, tnp_bag *out);

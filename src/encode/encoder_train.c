@@ -11,6 +11,7 @@
  *
  * Both end when an iteration changes the objective by less than 1e-4 of it, or by their limit. */
 #include "encode/encoder.h"
+#include "read/pictures/list.h"
 
 #include <math.h>
 #include <string.h>
@@ -59,6 +60,8 @@ static const tn_field *training_fields(size_t *count)
     static const tn_field fields[] = {
         {"sample", TN_FIELD_INT, offsetof(tnp_encoder_options, sample), 0, 1e12, "N",
          "descriptors to learn from, drawn by the seed; 0: all, one pass over the bags per iteration"},
+        {"pictures", TN_FIELD_INT, offsetof(tnp_encoder_options, pictures), 0, 1e12, "N",
+         "pictures to learn from at most, spread evenly over all; 0: all"},
         {"iterations", TN_FIELD_INT, offsetof(tnp_encoder_options, iterations), 0, 1e6, "N",
          "iterations of k-means and of EM at most"},
         {"floor", TN_FIELD_REAL, offsetof(tnp_encoder_options, floor), 1e-9, 1, "X",
@@ -393,6 +396,8 @@ static tn_status begin(tn_ctx *ctx, training *t)
     e->picture = t->stream->picture;
     if (t->stream->describer)
         e->describer = *t->stream->describer;
+    if (t->stream->network)
+        TN_TRY(tnp_strdup(ctx, tn_network_about(t->stream->network), &e->network));
     TN_TRY(tnp_pyramid_parse(ctx, o->pyramid, &e->pyramid));
     if (tnp_encoder_needs_places(e) && !t->stream->has_places)
         TN_TRY(tnp_fail(ctx, TN_ERR_ARG, "option %s: bags without positions of descriptors",
@@ -453,19 +458,51 @@ done:
     return st;
 }
 
+/* At most `most` of the pictures (0: all), spread evenly: a list that borrows their files. Free some->files. */
+static tn_status take_some(tn_ctx *ctx, const tn_pictures *pictures, size_t most, tn_pictures *some)
+{
+    size_t all = tn_pictures_count(pictures);
+    *some = (tn_pictures){.origin = pictures->origin, .count = most ? tnp_min(most, all) : all};
+    tn_status st = tnp_alloc(ctx, some->count, sizeof *some->files, &some->files);
+    for (size_t i = 0; st == TN_OK && i < some->count; ++i)
+        some->files[i] = pictures->files[(size_t)((double)i * (double)all / (double)some->count)];
+    return st;
+}
+
 tn_status tn_encoder_train(tn_ctx *ctx, const tn_pictures *pictures, const tn_options *options, tn_encoder_info *info,
                            tn_encoder **out)
 {
     tn_status st = TN_OK;
     tnp_encoder_options values;
     tnp_describer describer;
+    tn_pictures some = {.files = NULL};
     tnp_bag_stream stream = {.count = 0};
     TN_TRY(tnp_options_read(ctx, options, &tnp_encoder_kind_of_options, &values));
     TN_TRY(tnp_describer_make(ctx, &values.describe, &describer));
-    TN_TRY(tnp_bag_stream_pictures(ctx, pictures, &describer, &values.picture, &stream));
+    TN_TRY(take_some(ctx, pictures, values.pictures, &some));
+    TN_TRY(tnp_bag_stream_pictures(ctx, &some, &describer, &values.picture, &stream));
     TN_TRY(train_on(ctx, &stream, &values, info, out));
 done:
     tnp_bag_stream_close(&stream);
+    tnp_free(some.files);
+    return st;
+}
+
+tn_status tn_encoder_train_network(tn_ctx *ctx, const tn_pictures *pictures, const tn_network *network,
+                                   const tn_options *options, tn_encoder_info *info, tn_encoder **out)
+{
+    tn_status st = TN_OK;
+    tnp_encoder_options values;
+    tn_pictures some = {.files = NULL};
+    tnp_bag_stream stream = {.count = 0};
+    TN_TRY(tnp_options_read(ctx, options, &tnp_encoder_kind_of_options, &values));
+    TN_TRY(take_some(ctx, pictures, values.pictures, &some));
+    TN_TRY(tnp_bag_stream_network(ctx, &some, network, &stream));
+    TN_TRY(train_on(ctx, &stream, &values, info, out));
+    (*out)->joined = network;
+done:
+    tnp_bag_stream_close(&stream);
+    tnp_free(some.files);
     return st;
 }
 

@@ -8,11 +8,12 @@
  *   Fisher: u[k,j] = sum_i q[i,k] z[i,k,j] / (N sqrt w[k])     z[i,k,j] = (x[i,j] - mu[k,j]) / sqrt var[k,j]
  *           v[k,j] = sum_i q[i,k] (z[i,k,j]^2 - 1) / (N sqrt(2 w[k]))                    Perronnin, Sanchez, Mensink 2010
  *
- * In two steps. All l at once, by one product of [y, y^2], y = x - shift, with [mu/var, -1/(2 var)]: good to about 1e-4.
+ * Of few components all l are computed from the differences themselves. Of more, in two steps. All l at once, by one product of [y, y^2], y = x - shift, with [mu/var, -1/(2 var)]: good to about 1e-4.
  * Then, row by row, those components within REACH of the highest are computed again from the differences themselves,
  * which is exact to rounding, and only they get a share: one that is left out has a posterior below exp(-13) = 2e-6. All
  * sums are of differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused for
- * that. Of 256 components 5 to 15 have a share of a descriptor: the second step costs less than the product.
+ * that. Of 256 components 5 to 15 have a share of a descriptor: the second step costs less than the product. Of 32 as many
+ * have one, and the product with the second step costs more than all differences.
  *
  * The reverse pass finds the same posteriors again, which costs less than to keep them for all rows, and adds up with the
  * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop is new than that of e[i,k].
@@ -27,7 +28,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 512, AT_ONCE = 8, CROWD = 4096 };
+enum { BLOCK = 512, AT_ONCE = 8, CROWD = 4096, FEW = 64 };
 static const float REACH = 13;
 
 tn_status tnp_mixture_new(tn_ctx *ctx, size_t count, size_t dim, tnp_mixture *out)
@@ -133,8 +134,9 @@ typedef struct work {
     const float *x;    /* (rows, dim) */
     size_t rows, part; /* part: floats of what a block sums: zero, first, second, in the reverse pass posteriors too */
     size_t at_once;    /* blocks */
-    float *powers;     /* (at_once BLOCK, 2 dim): [y, y^2] */
-    float *logs;       /* (at_once BLOCK, count): of the product, without level */
+    float *powers;     /* (at_once BLOCK, 2 dim): [y, y^2]; NULL: few components */
+    float *logs;       /* (at_once BLOCK, count): of the product, without level; of few (at_once, CROWD): all of l */
+    uint32_t *every;   /* (BLOCK): 0, 1, .. */
     float *parts;      /* (at_once, part) */
     double logs_sum[AT_ONCE];
     pairs pairs[AT_ONCE];
@@ -177,16 +179,12 @@ static void measure_pairs(const tnp_mixture *m, const float *x, pairs *p)
     loops->exp(p->share, p->count);
 }
 
-/* Rows from `first` to the last pair's: their sums of exponentials become factors. Returns the sum of log p(x). The sums
- * are about from 1 to the number of components: those of LOGS rows are multiplied before one logarithm is taken. */
+/* Rows [first, end): their sums of exponentials become factors. Returns the sum of log p(x). The sums are about from 1 to
+ * the number of components: those of LOGS rows are multiplied before one logarithm is taken. */
 static double share_out(pairs *p, size_t first, size_t end)
 {
     enum { LOGS = 16 };
     double total = 0, product = 1;
-    for (size_t i = first; i < end; ++i)
-        p->sum[i] = 0;
-    for (size_t j = 0; j < p->count; ++j)
-        p->sum[p->row[j]] += p->share[j];
     for (size_t i = first; i < end; ++i) {
         if (!(p->sum[i] > 0))
             continue; /* no component: densities beyond the range of floats */
@@ -243,15 +241,13 @@ static void take_slopes(const work *w, const float *x, const pairs *p, size_t fi
     }
 }
 
-/* Adds what the pairs of rows [first_row, end) say to the block's sums, and forgets them. */
+/* Adds what the pairs of rows [first_row, end) say, their shares exponentials, to the block's sums, and forgets them. */
 static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
 {
     const tnp_mixture *m = w->m;
     const float *x = w->x + block * BLOCK * m->dim;
     float *zero = w->parts + block * w->part, *first = zero + m->count, *second = first + m->count * m->dim;
     pairs *p = w->pairs + block;
-    sort_pairs(m, p);
-    measure_pairs(m, x, p);
     w->logs_sum[block] += share_out(p, first_row, end);
     take_shares(w, block, p, w->slopes ? second + m->count * m->dim : zero);
     if (w->slopes)
@@ -264,16 +260,77 @@ static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
     p->count = 0;
 }
 
+/* Pairs that were found by the product. */
+static void add_found(work *w, size_t block, size_t first_row, size_t end)
+{
+    pairs *p = w->pairs + block;
+    sort_pairs(w->m, p);
+    measure_pairs(w->m, w->x + block * BLOCK * w->m->dim, p);
+    for (size_t i = first_row; i < end; ++i)
+        p->sum[i] = 0;
+    for (size_t j = 0; j < p->count; ++j)
+        p->sum[p->row[j]] += p->share[j];
+    add_pairs(w, block, first_row, end);
+}
+
+static float reach_of(const work *w)
+{
+    return w->slopes && w->slopes->reach > 0 ? fminf(REACH, w->slopes->reach) : REACH;
+}
+
+static void begin_block(work *w, size_t block)
+{
+    memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
+    w->logs_sum[block] = 0;
+    w->pairs[block].count = 0;
+}
+
+/* n rows from `first` of the block on, all components of each: l and its highest, exponentials and their sums, pairs. */
+static void find_few(const work *w, size_t block, size_t first, size_t n)
+{
+    const tnp_mixture *m = w->m;
+    const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
+    const pairs *p = w->pairs + block;
+    const float *x = w->x + (block * BLOCK + first) * m->dim, least = expf(-reach_of(w));
+    float *logs = w->logs + block * CROWD;
+    for (size_t i = first; i < first + n; ++i) {
+        p->most[i] = -HUGE_VALF;
+        p->sum[i] = 0;
+    }
+    for (size_t k = 0; k < m->count; ++k) {
+        loops->distances(x, m->dim, w->every, n, m->means + k * m->dim, m->inverse + k * m->dim, logs + k * n);
+        loops->level(logs + k * n, n, m->whole[k], p->most + first);
+    }
+    p->starts[0] = 0;
+    for (size_t k = 0; k < m->count; ++k) {
+        uint32_t start = p->starts[k];
+        loops->weigh(logs + k * n, n, p->most + first, least, p->sum + first);
+        p->starts[k + 1] = start + (uint32_t)loops->select(logs + k * n, n, first, p->row + start, p->share + start);
+    }
+}
+
+/* The same sums as sum_block's of few components; CROWD / count rows at a time stay in the nearest cache. */
+static void sum_block_of_few(void *arg, size_t block)
+{
+    work *w = arg;
+    size_t rows = tnp_min(BLOCK, w->rows - block * BLOCK), some = tnp_min(BLOCK, CROWD / w->m->count);
+    begin_block(w, block);
+    for (size_t first = 0; first < rows; first += some) {
+        size_t n = tnp_min(some, rows - first);
+        find_few(w, block, first, n);
+        w->pairs[block].count = w->pairs[block].starts[w->m->count];
+        add_pairs(w, block, first, first + n);
+    }
+}
+
 static void sum_block(void *arg, size_t block)
 {
     work *w = arg;
     const tnp_mixture *m = w->m;
     pairs *p = w->pairs + block;
     size_t start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start), added = 0;
-    float reach = w->slopes && w->slopes->reach > 0 ? fminf(REACH, w->slopes->reach) : REACH;
-    memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
-    w->logs_sum[block] = 0;
-    p->count = 0;
+    float reach = reach_of(w);
+    begin_block(w, block);
     for (size_t i = 0; i < n; ++i) {
         size_t found = tnp_simd_get()->mixtures->near(w->logs + (start + i) * m->count, m->level, m->count, reach,
                                                       p->component + p->count, p->most + i);
@@ -281,7 +338,7 @@ static void sum_block(void *arg, size_t block)
             p->of[p->count + f] = (uint32_t)i;
         p->count += found;
         if (p->count >= CROWD || i + 1 == n) {
-            add_pairs(w, block, added, i + 1);
+            add_found(w, block, added, i + 1);
             added = i + 1;
         }
     }
@@ -326,9 +383,14 @@ static tn_status make_work(tn_ctx *ctx, const tnp_mixture *m, size_t rows, work 
     w->m = m;
     w->part = m->count * (1 + 2 * m->dim + (w->slopes ? 1 : 0));
     w->at_once = tnp_min(tnp_min(AT_ONCE, tn_ctx_threads(ctx)), (rows + BLOCK - 1) / BLOCK);
+    bool few = m->count <= FEW;
     size_t n = tnp_min(rows, w->at_once * BLOCK);
-    TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->powers));
-    TN_TRY(tnp_alloc_raw(ctx, n * m->count, sizeof(float), &w->logs));
+    if (!few)
+        TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->powers));
+    TN_TRY(tnp_alloc_raw(ctx, few ? w->at_once * CROWD : n * m->count, sizeof(float), &w->logs));
+    TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *w->every, &w->every));
+    for (size_t i = 0; i < BLOCK; ++i)
+        w->every[i] = (uint32_t)i;
     TN_TRY(tnp_alloc_raw(ctx, w->at_once * w->part, sizeof(float), &w->parts));
     for (size_t b = 0; b < w->at_once; ++b)
         TN_TRY(make_pairs(ctx, m, w->slopes, w->pairs + b));
@@ -341,6 +403,7 @@ static void free_work(work *w)
     tnp_free(w->powers);
     tnp_free(w->logs);
     tnp_free(w->parts);
+    tnp_free(w->every);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
         void *const blocks[] = {p->component, p->of, p->row, p->starts, p->share, p->most, p->sum, p->slope, p->mean};
@@ -368,10 +431,12 @@ static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, siz
         w.posteriors = to->q ? to->q + start * m->count : NULL;
         size_t blocks = (w.rows + BLOCK - 1) / BLOCK;
         size_t threads = tnp_threads_for(ctx, 50.0 * (double)w.rows * (double)m->dim);
-        tnp_parallel(ctx, threads, blocks, make_powers, &w);
-        TN_TRY(tnp_sgemm_nt(ctx, w.rows, m->count, 2 * m->dim, w.powers, 2 * m->dim, m->linear, 2 * m->dim, 0, w.logs,
-                            m->count));
-        tnp_parallel(ctx, threads, blocks, sum_block, &w);
+        if (w.powers) {
+            tnp_parallel(ctx, threads, blocks, make_powers, &w);
+            TN_TRY(tnp_sgemm_nt(ctx, w.rows, m->count, 2 * m->dim, w.powers, 2 * m->dim, m->linear, 2 * m->dim, 0,
+                                w.logs, m->count));
+        }
+        tnp_parallel(ctx, threads, blocks, w.powers ? sum_block : sum_block_of_few, &w);
         for (size_t b = 0; b < blocks; ++b)
             add_part(&w, b, to->shares, sums);
         sums->rows += to->slopes ? 0 : w.rows;

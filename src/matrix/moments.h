@@ -17,8 +17,8 @@ typedef struct tnp_targets {
     const double *weight;
 } tnp_targets;
 
-/* Sums are taken of x - shift; shift is the mean of the first block, so that large offsets cost no digits. With weights
- * every term of every sum is multiplied by that of its row. */
+/* Sums are taken of x - shift; shift is the mean of the first block where it is large, so that offsets cost no digits,
+ * else 0. With weights every term of every sum is multiplied by that of its row. */
 typedef struct tnp_moments {
     size_t rows, dim, classes;
     double weight;     /* of all rows together: as many as rows without weights */
@@ -51,8 +51,13 @@ TN_API size_t tn_moments_classes(const tnp_moments *moments);
 TN_API tn_status tn_moments_merge(tn_ctx *ctx, tnp_moments *into, const tnp_moments *from);
 
 tn_status tnp_moments_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tnp_moments **out);
-/* Gives empty wide statistics their shift (D), where a better one is known than the first block will have. */
+/* Gives empty statistics their shift (D), where a better one is known than the first block will have; floats for narrow
+ * ones. */
 void tnp_moments_frame(tnp_moments *moments, const double *shift);
+/* Of a team (base/team.h): rank 0's shift, which its first block gave it, for the empty statistics of the others; and
+ * the sums of all members, of one frame, for all. */
+tn_status tnp_moments_share_frame(tn_ctx *ctx, tnp_moments *moments);
+tn_status tnp_moments_sum(tn_ctx *ctx, tnp_moments *moments);
 
 /* Adds rows [start, start + count) of the targets with their features x (count, D), compact. x is used as scratch: its
  * contents are undefined afterwards. At most tnp_moments_block rows at once. Weighted rows are added in double only. */
@@ -63,6 +68,27 @@ tn_status tnp_moments_add_wide(tn_ctx *ctx, tnp_moments *moments, double *x, con
 
 /* into -= from, which holds some of its rows: a training fold is everything less the fold held out. */
 void tnp_moments_subtract(tnp_moments *into, const tnp_moments *from);
+
+/* How the targets of one part are those of another. */
+typedef struct tnp_match {
+    const size_t *place; /* classes of the part: which class of the whole each is; NULL: the same ones */
+    const double *moved; /* the same: what the whole's targets are above the part's; NULL: nothing */
+} tnp_match;
+/* into += from or into -= from with such targets; both have a frame. */
+void tnp_moments_add_part(tnp_moments *into, const tnp_moments *from, const tnp_match *match);
+void tnp_moments_take_part(tnp_moments *into, const tnp_moments *from, const tnp_match *match);
+/* Sums of other classes: class k of the moments becomes place[k], SIZE_MAX: gone; others begin at 0. Then they are given
+ * to the moments, in exchange for those that they have. Destroy is legal after failure, and on zeros. */
+typedef struct tnp_class_sums {
+    size_t classes;
+    double *xty, *ysum, *yy;
+} tnp_class_sums;
+tn_status tnp_class_sums_init(tn_ctx *ctx, const tnp_moments *moments, size_t classes, const size_t *place,
+                              tnp_class_sums *out);
+void tnp_class_sums_destroy(tnp_class_sums *sums);
+void tnp_moments_swap_sums(tnp_moments *moments, tnp_class_sums *sums);
+/* Targets y become y + by (classes). */
+void tnp_moments_move_targets(tnp_moments *moments, const double *by);
 
 typedef struct tnp_range {
     size_t from, to;

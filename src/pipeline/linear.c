@@ -276,7 +276,7 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     TN_TRY(tnp_row_weights(ctx, c->selection->task, &c->options->learn, &job.row_weight));
     TN_TRY(tnp_design_new(ctx, c->feeds, c->count, reserve(ctx, c, dim, &gram), &design));
     job.linear = (tnp_linear){.rows = tnp_design_rows(design),
-                              .design = design,
+                              .design = tnp_design_here(design),
                               .task = c->selection->task,
                               .options = &c->options->learn,
                               .logistic = is_logistic(c),

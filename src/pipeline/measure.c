@@ -191,7 +191,7 @@ tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count)
 {
     size_t *positives = NULL;
     *count = 0;
-    if (task->kind != TN_TASK_MULTICLASS)
+    if (task->kind != TN_TASK_MULTICLASS || !task->y.first)
         return TN_OK;
     tn_status st = tnp_alloc(ctx, task->y.classes, sizeof *positives, &positives);
     if (st != TN_OK)

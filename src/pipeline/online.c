@@ -2,6 +2,7 @@
  *
  * Training of online learners on a chosen set: values to try, validation rows, checkpoints, then the head. */
 #include "algebra/blas.h"
+#include "base/team.h"
 #include "pipeline/online.h"
 #include "store/checkpoint.h"
 #include "base/text.h"
@@ -273,6 +274,38 @@ static tn_status save_checkpoint(tn_ctx *ctx, void *arg, const tnp_online_search
 
 /* ---- the whole ---- */
 
+/* The rows that a pass visits here: all, or those of this member of a team, by feeds of their own. */
+typedef struct own_rows {
+    tnp_targets y;
+    tn_feed *slices;
+    const tn_feed **feeds;
+    tnp_online_data data;
+} own_rows;
+
+static tn_status take_part(tn_ctx *ctx, online_job *job, const tnp_online_data *all, own_rows *own)
+{
+    tn_status st = TN_OK;
+    size_t from, to;
+    tnp_team_part(ctx, all->y->rows, 1, &from, &to);
+    TN_TRY(tnp_alloc(ctx, all->feed_count, sizeof *own->slices, &own->slices));
+    TN_TRY(tnp_alloc(ctx, all->feed_count, sizeof *own->feeds, &own->feeds));
+    for (size_t f = 0; f < all->feed_count; ++f) {
+        own->slices[f] = tnp_feed_slice(all->feeds[f], from, to - from);
+        own->feeds[f] = &own->slices[f];
+    }
+    own->y = *all->y;
+    own->y.rows = to - from;
+    own->y.first += from;
+    own->data = *all;
+    own->data.feeds = own->feeds;
+    own->data.y = &own->y;
+    own->data.weight = all->weight ? all->weight + from : NULL;
+    job->plan.mix = tnp_team_shares(ctx);
+    job->plan.share = (double)own->y.rows / (double)all->y->rows;
+done:
+    return st;
+}
+
 static tn_status train(tn_ctx *ctx, online_job *job)
 {
     tn_status st = TN_OK;
@@ -280,6 +313,7 @@ static tn_status train(tn_ctx *ctx, online_job *job)
     const tnp_fit_options *o = c->options;
     float *row_weight = NULL;
     tnp_passes *passes = NULL;
+    own_rows own = {.slices = NULL};
     bool found = false;
     TN_TRY(tnp_row_weights(ctx, c->selection->task, &o->learn, &row_weight));
     TN_TRY(tnp_online_search_new(ctx, &job->plan, &job->search));
@@ -291,11 +325,15 @@ static tn_status train(tn_ctx *ctx, online_job *job)
     }
     bool balance = o->learn.class_weight == TNP_WEIGHT_BALANCED && c->selection->task->kind == TN_TASK_MULTILABEL;
     const tnp_online_data data = {c->feeds, c->count, &c->selection->task->y, row_weight, balance, NULL};
-    TN_TRY(tnp_passes_new(ctx, &data, &o->online, o->rank.seed, job->plan.shape.block, &passes));
+    TN_TRY(take_part(ctx, job, &data, &own));
+    if (own.y.rows > 0)
+        TN_TRY(tnp_passes_new(ctx, &own.data, &o->online, o->rank.seed, job->plan.shape.block, &passes));
     TN_TRY(tnp_online_search_run(ctx, &job->plan, passes, job->search));
 done:
     tnp_free(row_weight);
     tnp_passes_free(passes);
+    tnp_free(own.slices);
+    tnp_free(own.feeds);
     return st;
 }
 

@@ -8,6 +8,7 @@
 #include "store/extract.h"
 #include "encode/pq.h"
 #include "pipeline/methods.h"
+#include "pipeline/moments/moments.h"
 #include "pipeline/online.h"
 #include "pipeline/transfer.h"
 
@@ -21,6 +22,7 @@
 DEFAULTS(rank)
 DEFAULTS(fit)
 DEFAULTS(cv)
+DEFAULTS(tally)
 DEFAULTS(transfer)
 DEFAULTS(map)
 
@@ -68,6 +70,12 @@ static const tnp_options_table cv_tables[] = {
     {COMMON, tnp_seed_fields, IN_FIT(rank.seed)},
     {NULL, NULL, 0},
 };
+static const tnp_options_table tally_tables[] = {
+    {"Rows", tnp_tally_fields, 0},
+    {"Preparation", tnp_rank_fields, offsetof(tnp_tally_options, rank)},
+    {COMMON, tnp_seed_fields, offsetof(tnp_tally_options, rank.seed)},
+    {NULL, NULL, 0},
+};
 static const tnp_options_table transfer_tables[] = {{"Transfer", tnp_transfer_fields, 0}, {NULL, NULL, 0}};
 static const tnp_options_table map_tables[] = {
     {"Learning", tnp_map_fields, 0},
@@ -88,6 +96,15 @@ static const tnp_options_kind cv_kind = {"cv",
                                          tnp_method_at,
                                          "checkpoint" /* a file of one fit */,
                                          1};
+static const tnp_options_kind tally_kind = {"moments",
+                                            sizeof(tnp_tally_options),
+                                            tally_defaults,
+                                            tally_tables,
+                                            NULL,
+                                            0,
+                                            NULL,
+                                            "loo" /* there are no rows left to leave out */,
+                                            0};
 static const tnp_options_kind transfer_kind = {"transfer",
                                                sizeof(tnp_transfer_options),
                                                transfer_defaults,
@@ -103,17 +120,17 @@ static const tnp_options_kind map_kind = {
 tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out)
 {
     static const tnp_options_kind *const kinds[] = {
-        &rank_kind,         &fit_kind,          &cv_kind,
-        &transfer_kind,     &map_kind,          &tnp_pq_kind,
-        &tnp_evidence_kind, &tnp_describe_kind, &tnp_encoder_kind_of_options,
-        &tnp_network_kind,  &tnp_extract_kind};
+        &rank_kind,        &fit_kind,        &cv_kind,           &tally_kind,        &transfer_kind,
+        &map_kind,         &tnp_pq_kind,     &tnp_evidence_kind, &tnp_describe_kind, &tnp_encoder_kind_of_options,
+        &tnp_network_kind, &tnp_extract_kind};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; ++i)
         if (strcmp(kinds[i]->name, call) == 0)
             return tnp_options_new(ctx, kinds[i], out);
-    return tnp_fail(ctx, TN_ERR_ARG,
-                    "options: got '%s', expected rank, fit, cv, transfer, kernel, pq, evidence, describe, encoder, "
-                    "network or extract",
-                    call);
+    return tnp_fail(
+        ctx, TN_ERR_ARG,
+        "options: got '%s', expected rank, fit, cv, moments, transfer, kernel, pq, evidence, describe, encoder, "
+        "network or extract",
+        call);
 }
 
 tn_status tn_options_set_features(tn_ctx *ctx, tn_options *options, const char *name,
@@ -167,6 +184,29 @@ tn_status tn_cv(tn_ctx *ctx, const tn_features *const *features, size_t count, c
     tnp_cv_options values;
     tn_status st = tnp_options_read(ctx, options, &cv_kind, &values);
     return st == TN_OK ? tnp_cv(ctx, features, count, labels, &values, out) : st;
+}
+
+tn_status tn_tally_gather(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
+                          const tn_options *options, tn_tally **out)
+{
+    tnp_tally_options values;
+    tn_status st = tnp_options_read(ctx, options, &tally_kind, &values);
+    return st == TN_OK ? tnp_tally_gather(ctx, features, count, labels, &values, out) : st;
+}
+
+tn_status tn_tally_rank(tn_ctx *ctx, const tn_tally *tally, const tn_options *options, tn_ranking **out)
+{
+    tnp_rank_options values;
+    tn_status st = tnp_options_read(ctx, options, &rank_kind, &values);
+    return st == TN_OK ? tnp_tally_rank(ctx, tally, &values, out) : st;
+}
+
+tn_status tn_tally_fit(tn_ctx *ctx, const tn_tally *tally, const tn_options *options, tn_fit_info **info,
+                       tn_head **head)
+{
+    tnp_fit_options values;
+    tn_status st = tnp_options_read(ctx, options, &fit_kind, &values);
+    return st == TN_OK ? tnp_tally_fit(ctx, tally, &values, info, head) : st;
 }
 
 tn_status tn_online_new(tn_ctx *ctx, const tn_options *options, tn_task task, const char *const *names, size_t count,

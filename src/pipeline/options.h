@@ -82,6 +82,15 @@ tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count
 tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                   const tnp_fit_options *options, tn_fit_info **info, tn_head **head);
 
+typedef struct tnp_tally_options {
+    tnp_rank_options rank; /* transform, sign, normalize, nan; seed of the folds */
+    const char *rows;      /* "FROM:TO", those that take part; "": all */
+    size_t folds;          /* 1: none, for every one is a Gram matrix */
+} tnp_tally_options;
+
+void tnp_tally_options_default(tnp_tally_options *options);
+const tn_field *tnp_tally_fields(size_t *count);
+
 /* Options of a method as if those that it has no use for had not been set. */
 void tnp_fit_options_for(const tnp_fit_options *options, int method, tnp_fit_options *out);
 

@@ -150,6 +150,12 @@ tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t c
 tn_status tnp_train_auto(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods evidence and ridge-cv: the ridge head of the set, lambda by rule or by cross-validation. */
 tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
+/* lambda (classes) of the info by the rule that the options name, of a problem and its evidence; one for all classes that
+ * have one; and the values that ridge-cv tries, ascending, the caller's to free with tnp_free. */
+tn_status tnp_lambda_by_rule(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_ridge *ridge,
+                             const tn_evidence *evidence);
+void tnp_set_lambda(const tnp_chosen *chosen, double lambda);
+tn_status tnp_lambda_grid(tn_ctx *ctx, const tnp_fit_options *options, double **grid, size_t *count);
 /* Methods svm, svm-cv, logistic and logistic-cv. */
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods perceptron to scw2. */

@@ -86,6 +86,25 @@ const tn_field *tnp_fit_fields(size_t *count)
     return fields;
 }
 
+void tnp_tally_options_default(tnp_tally_options *options)
+{
+    tnp_rank_options_default(&options->rank);
+    options->rows = "";
+    options->folds = 1;
+}
+
+const tn_field *tnp_tally_fields(size_t *count)
+{
+    static const tn_field fields[] = {
+        {"rows", TN_FIELD_TEXT, offsetof(tnp_tally_options, rows), 0, 0, "FROM:TO",
+         "rows of the files that take part, from 0, TO not among them; all of them otherwise"},
+        {"folds", TN_FIELD_INT, offsetof(tnp_tally_options, folds), 1, 1000, "N",
+         "moments per fold, for option method ridge-cv of fit: as many times the size; 1: no folds"},
+    };
+    *count = sizeof fields / sizeof *fields;
+    return fields;
+}
+
 tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ranking **out)
 {
     tn_status st = TN_OK;

@@ -141,17 +141,6 @@ done:
     return st;
 }
 
-/* Whether rounding the bias to float moves scores by more than 1e-4 of the size of their targets. */
-static bool rounds_bias(const tnp_ridge *ridge, const float *bias)
-{
-    bool found = false;
-    for (size_t k = 0; k < ridge->classes; ++k) {
-        double size = sqrt(ridge->spectrum->yy[k] / ridge->weight) + fabs(ridge->ymean[k]);
-        found |= fabs((double)bias[k]) * (double)FLT_EPSILON / 4 > 1e-4 * size;
-    }
-    return found;
-}
-
 /* Weights large against the columns' distance from zero: a bias that makes up for them has no digits left, though no
  * column is far enough by itself to have a centre. Then every one gets one, beside what the feeds have taken off. */
 static tn_status centre_all(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tn_head *head)
@@ -185,7 +174,7 @@ static tn_status fill_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *r
         TN_TRY(centre_without_intercept(ctx, c, head));
     centred.centre = ridge->intercept ? NULL : head->centre;
     TN_TRY(tnp_ridge_weights(ctx, &centred, c->feeds, c->count, c->info->lambda, head->weight, head->bias));
-    if (ridge->intercept && !means && rounds_bias(ridge, head->bias))
+    if (ridge->intercept && !means && tnp_ridge_rounds_bias(ridge, head->bias))
         TN_TRY(centre_all(ctx, c, ridge, head));
     if (means)
         TN_TRY(mix_means(ctx, means, c->info->class_means, head));
@@ -221,8 +210,7 @@ static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
     return isfinite(shared) && isfinite(e->lambda[k]) ? e->lambda[k] : shared;
 }
 
-/* lambda (classes) by the rule the options name. */
-static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
+tn_status tnp_lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
 {
     static const char *const words[] = {
         [TNP_LAMBDA_AUTO] = "auto", [TNP_LAMBDA_SHARED] = "shared", [TNP_LAMBDA_PER_CLASS] = "per-class",
@@ -247,8 +235,7 @@ static tn_status lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
     return st;
 }
 
-/* One lambda for all classes that have one. */
-static void set_lambda(const tnp_chosen *c, double one)
+void tnp_set_lambda(const tnp_chosen *c, double one)
 {
     const tnp_task *task = c->selection->task;
     for (size_t k = 0; k < task->y.classes; ++k)
@@ -283,7 +270,7 @@ static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
     TN_TRY(tnp_alloc_raw(ctx, valid->y.rows * valid->y.classes, sizeof *scores, &scores));
     for (size_t g = 0; g < cross->count; ++g) {
         TN_TRY(tnp_progress_step(ctx, whole, "validation", g, cross->count));
-        set_lambda(c, cross->grid[g]);
+        tnp_set_lambda(c, cross->grid[g]);
         TN_TRY(tnp_begin_head(ctx, c, &head));
         TN_TRY(fill_ridge(ctx, c, ridge, NULL, head));
         TN_TRY(tnp_valid_judge(ctx, &c->options->valid, valid, head, scores, &cross->value[g]));
@@ -297,17 +284,23 @@ done:
     return st;
 }
 
+tn_status tnp_lambda_grid(tn_ctx *ctx, const tnp_fit_options *options, double **grid, size_t *count)
+{
+    double standard[21];
+    for (int i = 0; i < 21; ++i)
+        standard[i] = ldexp(1, i - 10); /* the paper's: 2^-10 .. 2^10 */
+    return tnp_grid_new(ctx, &options->learn.grid, standard, 21, grid, count);
+}
+
 /* One lambda by the quality on rows that are held out; *found: some could judge. */
 static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, bool *found)
 {
     tn_status st = TN_OK;
-    double standard[21], *grid = NULL;
+    double *grid = NULL;
     size_t count = 0;
     tnp_cross *cross = NULL;
     tnp_task *valid = NULL;
-    for (int i = 0; i < 21; ++i)
-        standard[i] = ldexp(1, i - 10); /* the paper's: 2^-10 .. 2^10 */
-    TN_TRY(tnp_grid_new(ctx, &c->options->learn.grid, standard, 21, &grid, &count));
+    TN_TRY(tnp_lambda_grid(ctx, c->options, &grid, &count));
     TN_TRY(tnp_cross_new(ctx, grid, count, tnp_max(c->info->folds, 1), &cross));
     if (c->options->valid.count > 0) {
         TN_TRY(tnp_valid_open(ctx, c, &valid));
@@ -317,7 +310,7 @@ static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge 
     }
     *found = cross->best < cross->count;
     if (*found)
-        set_lambda(c, cross->grid[cross->best]);
+        tnp_set_lambda(c, cross->grid[cross->best]);
     c->info->lambda_rule = "cv";
     tnp_keep_cross(c, cross, valid ? valid->y.rows : c->info->validation_rows);
 done:
@@ -345,7 +338,7 @@ static tn_status choose_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge
         }
     }
     if (!found)
-        TN_TRY(lambda_by_rule(ctx, c, ridge, evidence));
+        TN_TRY(tnp_lambda_by_rule(ctx, c, ridge, evidence));
 done:
     return st;
 }

@@ -334,6 +334,7 @@ void tn_features_close(tn_features *features)
     tnp_free(features->owned);
     tnp_free(features->ids);
     tnp_free(features->about);
+    tnp_free(features->maker);
     tnp_free(features->name);
     tnp_free(features->path);
     tnp_free(features);

@@ -51,11 +51,15 @@ struct tn_features {
     void *owned;          /* inflated or parsed values, or NULL */
     tn_producer producer; /* read NULL: values are stored */
     char *about;          /* what made them, JSON (tn_features_set_about), or NULL */
-    bool from_memory;     /* made of an array or a producer of the caller: the path is a name */
+    void *maker;          /* what made them, the bytes of an encoder's file, or NULL */
+    size_t maker_size;
+    bool from_memory; /* made of an array or a producer of the caller: the path is a name */
 };
 
 /* Features without rows yet, their name as tn_features_name shows it; NULL: the default of the path. */
 tn_status tnp_features_new(tn_ctx *ctx, const char *path, const char *name, tn_features **out);
+/* The bytes of what made them, copied: heads that are trained on them keep it. */
+tn_status tnp_features_set_maker(tn_ctx *ctx, tn_features *features, const void *bytes, size_t size);
 /* A REP into its NAME, or NULL, which the caller frees, and its PATH within rep. */
 tn_status tnp_rep_split(tn_ctx *ctx, const char *rep, char **name, const char **path);
 

@@ -9,6 +9,8 @@
 #include "matrix/convert.h"
 #include "read/text.h"
 
+#include <string.h>
+
 tn_array tn_array_compact(const void *data, tn_dtype dtype, size_t rows, size_t cols)
 {
     size_t size = tn_dtype_size(dtype);
@@ -103,6 +105,19 @@ tn_status tn_features_set_about(tn_ctx *ctx, tn_features *features, const char *
         return st;
     tnp_free(features->about);
     features->about = copy;
+    return TN_OK;
+}
+
+tn_status tnp_features_set_maker(tn_ctx *ctx, tn_features *features, const void *bytes, size_t size)
+{
+    void *copy = NULL;
+    tn_status st = tnp_alloc_raw(ctx, size, 1, &copy);
+    if (st != TN_OK)
+        return st;
+    memcpy(copy, bytes, size);
+    tnp_free(features->maker);
+    features->maker = copy;
+    features->maker_size = size;
     return TN_OK;
 }
 

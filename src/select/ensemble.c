@@ -7,23 +7,27 @@
  *
  * A set of D_S columns is solved in the dual when D_S >= N, or N - 1 with an intercept, where it is cheaper and more
  * exact. Both are read before the search starts: at most two passes over each file, whatever the number of sets, but
- * for sets that need more digits than moments hold (refine.c). */
+ * for sets that need more digits than moments hold (refine.c).
+ *
+ * Moments of rows that are elsewhere make an ensemble too: without feeds there is no dual, and no second look. */
 #include "select/ensemble.h"
 
 #include <math.h>
 #include <string.h>
 
 struct tnp_ensemble {
-    const tn_feed *const *feeds;
+    const tn_feed *const *feeds; /* NULL: the rows are elsewhere, and so are y and products */
     size_t count;
     const tnp_targets *y;
+    size_t rows, classes;
     bool intercept, once;   /* once: one candidate, asked for a single time */
     const tn_feed **narrow; /* candidates that can be in a primal set */
     size_t narrow_count;
-    tnp_range *columns;   /* count: of each candidate in the joint statistics; empty for the others */
-    tnp_moments *moments; /* or NULL */
-    double **products;    /* count: (N,N) each, or NULL */
-    struct {              /* the best set that was measured, while there is memory for it: no set twice */
+    tnp_range *columns;         /* count: of each candidate in the joint statistics; empty for the others */
+    tnp_moments *owned;         /* what moments is, unless it is another's */
+    const tnp_moments *moments; /* or NULL */
+    double **products;          /* count: (N,N) each, or NULL */
+    struct {                    /* the best set that was measured, while there is memory for it: no set twice */
         size_t *members, count;
         tnp_ridge *ridge;
         tn_evidence *evidence;
@@ -38,7 +42,7 @@ typedef struct reading_plan {
 /* The dual as soon as the features can interpolate the targets: the primal R would have no digits left there. */
 static bool is_dual(const tnp_ensemble *e, size_t cols)
 {
-    return cols + (e->intercept ? 1 : 0) >= e->y->rows;
+    return cols + (e->intercept ? 1 : 0) >= e->rows;
 }
 
 static size_t moments_bytes(size_t primal, size_t widest, size_t classes, bool wide)
@@ -78,7 +82,8 @@ static tn_status gather(tn_ctx *ctx, tnp_ensemble *e, const reading_plan *plan)
 {
     tn_status st = TN_OK;
     if (e->narrow_count > 0)
-        TN_TRY(tnp_gather_moments(ctx, e->narrow, e->narrow_count, e->y, &e->moments));
+        TN_TRY(tnp_gather_moments(ctx, e->narrow, e->narrow_count, e->y, &e->owned));
+    e->moments = e->owned;
     for (size_t c = 0; c < e->count; ++c) {
         size_t square = 0;
         if (!plan->need_products[c])
@@ -101,6 +106,8 @@ tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t coun
     e->feeds = feeds;
     e->count = count;
     e->y = y;
+    e->rows = y->rows;
+    e->classes = y->classes;
     e->intercept = intercept;
     e->once = count == 1 && !sets;
     TN_TRY(tnp_alloc(ctx, count, sizeof *e->columns, &e->columns));
@@ -126,6 +133,26 @@ done:
     return st;
 }
 
+tn_status tnp_ensemble_of_moments(tn_ctx *ctx, const tnp_moments *moments, const tnp_range *columns, size_t count,
+                                  bool intercept, tnp_ensemble **out)
+{
+    tn_status st = TN_OK;
+    tnp_ensemble *e = NULL;
+    TN_TRY(tnp_alloc(ctx, 1, sizeof *e, &e));
+    e->count = count;
+    e->rows = moments->rows;
+    e->classes = moments->classes;
+    e->intercept = intercept;
+    e->moments = moments;
+    TN_TRY(tnp_alloc(ctx, count, sizeof *e->columns, &e->columns));
+    memcpy(e->columns, columns, count * sizeof *columns);
+    *out = e;
+    e = NULL;
+done:
+    tnp_ensemble_free(e);
+    return st;
+}
+
 static void forget_best(tnp_ensemble *e)
 {
     tnp_free(e->best.members);
@@ -142,7 +169,7 @@ void tnp_ensemble_free(tnp_ensemble *e)
     for (size_t c = 0; e->products && c < e->count; ++c)
         tnp_free(e->products[c]);
     tnp_free(e->products);
-    tn_moments_free(e->moments);
+    tn_moments_free(e->owned);
     tnp_free(e->columns);
     tnp_free(e->narrow);
     tnp_free(e);
@@ -168,17 +195,21 @@ static size_t columns_of(const tnp_ensemble *e, const size_t *members, size_t co
 {
     size_t dim = 0;
     for (size_t m = 0; m < count; ++m)
-        dim += tn_feed_cols(e->feeds[members[m]]);
+        dim += e->feeds ? tn_feed_cols(e->feeds[members[m]]) : e->columns[members[m]].to - e->columns[members[m]].from;
     return dim;
 }
 
 tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **out)
 {
     size_t dim = columns_of(e, members, count);
+    if (is_dual(e, dim) && !e->feeds)
+        return tnp_fail(ctx, TN_ERR_DATA,
+                        "moments: %zu rows of %zu columns, expected more rows than columns; give the rows", e->rows,
+                        dim);
     if (is_dual(e, dim))
         return dual_ridge(ctx, e, members, count, dim, out);
     if (e->once)
-        return tnp_ridge_primal_take(ctx, e->moments, e->intercept, out);
+        return tnp_ridge_primal_take(ctx, e->owned, e->intercept, out);
     tnp_range *parts = NULL;
     tn_status st = tnp_alloc(ctx, count, sizeof *parts, &parts);
     if (st != TN_OK)
@@ -214,7 +245,7 @@ done:
 bool tnp_ensemble_take(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **ridge,
                        tn_evidence **evidence)
 {
-    size_t order = tnp_min(columns_of(e, members, count), e->y->rows);
+    size_t order = tnp_min(columns_of(e, members, count), e->rows);
     if (e->best.count == count && memcmp(e->best.members, members, count * sizeof *members) == 0) {
         *ridge = e->best.ridge;
         *evidence = e->best.evidence;
@@ -223,7 +254,7 @@ bool tnp_ensemble_take(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size
         forget_best(e);
         return true;
     }
-    if (8 * order * order + tnp_spectrum_bytes(order, e->y->classes) > tnp_budget_left(ctx))
+    if (8 * order * order + tnp_spectrum_bytes(order, e->classes) > tnp_budget_left(ctx))
         forget_best(e);
     return false;
 }
@@ -232,7 +263,7 @@ bool tnp_ensemble_can_widen(const tnp_ensemble *e)
 {
     const tnp_moments *s = e->moments;
     double moved = 0;
-    if (!s || (s->wide && s->framed))
+    if (!s || !e->feeds || (s->wide && s->framed))
         return false;
     for (size_t j = 0; j < s->dim; ++j)
         moved += s->sum[j] * s->sum[j] / s->weight;
@@ -241,7 +272,9 @@ bool tnp_ensemble_can_widen(const tnp_ensemble *e)
 
 void tnp_ensemble_root_cost(const tnp_ensemble *e, const size_t *members, size_t count, double *flops, double *bytes)
 {
-    tnp_ridge_root_cost(e->y->rows, columns_of(e, members, count), e->y->classes, e->intercept, flops, bytes);
+    tnp_ridge_root_cost(e->rows, columns_of(e, members, count), e->classes, e->intercept, flops, bytes);
+    if (!e->feeds)
+        *flops = INFINITY;
 }
 
 tn_status tnp_ensemble_root(tn_ctx *ctx, const tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **out)
@@ -277,9 +310,10 @@ tn_status tnp_ensemble_widen(tn_ctx *ctx, tnp_ensemble *e)
     bool finite = true;
     TN_TRY(means_of(ctx, e->moments, (tnp_range){0, e->moments->dim}, &mean, &finite));
     forget_best(e);
-    tn_moments_free(e->moments);
-    e->moments = NULL;
-    TN_TRY(tnp_gather_moments_wide(ctx, e->narrow, e->narrow_count, e->y, finite ? mean : NULL, &e->moments));
+    tn_moments_free(e->owned);
+    e->moments = e->owned = NULL;
+    TN_TRY(tnp_gather_moments_wide(ctx, e->narrow, e->narrow_count, e->y, finite ? mean : NULL, &e->owned));
+    e->moments = e->owned;
 done:
     tnp_free(mean);
     return st;

@@ -14,6 +14,11 @@ typedef struct tnp_ensemble tnp_ensemble;
  * several will be asked for, or single candidates only. TN_ERR_BUDGET with the figure, before reading. */
 tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool intercept,
                            bool sets, tnp_ensemble **out);
+/* The same of candidates whose rows are elsewhere, from their joint moments: candidate c is the columns columns[c]. Both
+ * are borrowed while it lives. A set of as many columns as rows, less the intercept, is TN_ERR_DATA: its labels can be
+ * interpolated, which moments cannot tell from noise. */
+tn_status tnp_ensemble_of_moments(tn_ctx *ctx, const tnp_moments *moments, const tnp_range *columns, size_t count,
+                                  bool intercept, tnp_ensemble **out);
 void tnp_ensemble_free(tnp_ensemble *ensemble);
 
 /* The ridge problem of the candidates `members` (ascending) side by side. An ensemble of one candidate that was made

@@ -14,10 +14,12 @@
  * are the same for l2 and root, and elsewhere long rows would be the neighbours of nobody.
  *
  * A band of the sample (b, D) stays; blocks of all rows (n, D) are read past it, S = U_b U_n' (b, n) is one product, and
- * every row of S is looked through for what is nearer than the last of its list.
+ * every row of S is looked through for what is nearer than the last of its list. Members of a team have parts of the
+ * sample, and each reads all rows.
  * Oracle: double loops over all pairs, tests/unit/test_knn.c; scikit-learn by tests/fixtures/make_knn.py. */
 #include "select/knn.h"
 #include "algebra/blas.h"
+#include "base/team.h"
 #include "transform/feed.h"
 
 #include <math.h>
@@ -191,11 +193,13 @@ done:
     return st;
 }
 
-tn_status tnp_knn_predict(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
-                          const tnp_sample *sample, size_t k, double *out)
+/* All rows of job.sample. */
+static tn_status predict(tn_ctx *ctx, knn_job job)
 {
     tn_status st = TN_OK;
-    knn_job job = {.ctx = ctx, .feeds = feeds, .feed_count = count, .y = y, .sample = sample, .k = k, .out = out};
+    size_t k = job.k, count = job.feed_count;
+    const tn_feed *const *feeds = job.feeds;
+    const tnp_sample *sample = job.sample;
     job.dim = tnp_feeds_cols(feeds, count);
     TN_TRY(plan(&job));
     TN_TRY(tnp_alloc_raw(ctx, job.block * job.dim, sizeof(float), &job.x));
@@ -213,5 +217,23 @@ done:
     tnp_free(job.s);
     tnp_free(job.list);
     tnp_free(job.found);
+    return st;
+}
+
+tn_status tnp_knn_predict(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y,
+                          const tnp_sample *sample, size_t k, double *out)
+{
+    tn_status st = TN_OK;
+    size_t from, to;
+    tnp_team_part(ctx, sample->count, 1, &from, &to);
+    tnp_sample part = *sample;
+    part.rows += from;
+    part.count = to - from;
+    knn_job job = {.ctx = ctx, .feeds = feeds, .feed_count = count, .y = y, .sample = &part, .k = k};
+    job.out = out + from * y->classes;
+    if (part.count > 0)
+        TN_TRY(predict(ctx, job));
+    TN_TRY(tnp_team_gather(ctx, out, sample->count, 1, y->classes * sizeof *out));
+done:
     return st;
 }

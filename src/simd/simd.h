@@ -95,6 +95,12 @@ typedef struct tnp_mixture_loops {
     void (*powers)(const float *x, const float *shift, size_t n, float *out);
     /* x = exp(x) of n values below 1, as softmax has it. */
     void (*exp)(float *x, size_t n);
+    /* x = whole - x / 2, and most = max(most, x), n values. */
+    void (*level)(float *x, size_t n, float whole, float *most);
+    /* x = exp(x - most), or 0 where that is below `least`; sum += x. most is at least x. */
+    void (*weigh)(float *x, size_t n, const float *most, float least, float *sum);
+    /* The places, counted from base, where one of n values x is above 0, ascending, and these; returns how many. */
+    size_t (*select)(const float *x, size_t n, size_t base, uint32_t *which, float *out);
 } tnp_mixture_loops;
 
 /* A sum of squares that is none: in a matrix of size 1 nothing depends on it, and what it is divided into overflows. */

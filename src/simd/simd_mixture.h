@@ -7,6 +7,8 @@
 
 #include "simd/simd_patches.h"
 
+#include <float.h>
+
 /* Bit l: lane l of v is at least that of level. Lanes beyond n, of the last pack, are never. */
 static inline unsigned lanes_at_least(wide_pack v, wide_pack level)
 {
@@ -240,7 +242,64 @@ static void mixture_exp(float *x, size_t n)
 #endif
 }
 
-static const tnp_mixture_loops mixture_loops = {mixture_near, mixture_highest, mixture_distances, mixture_slopes,
-                                                mixture_add,  mixture_powers,  mixture_exp};
+static inline wide_pack higher_of(wide_pack a, wide_pack b)
+{
+    wide_mask over = a > b;
+    return (wide_pack)((over & (wide_mask)a) | (~over & (wide_mask)b));
+}
+
+static void mixture_level(float *x, size_t n, float whole, float *most)
+{
+    size_t i = 0;
+    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS) {
+        wide_pack v = all_of(whole) - all_of(0.5F) * load_wide_pack(x + i);
+        store_wide_pack(v, x + i);
+        store_wide_pack(higher_of(v, load_wide_pack(most + i)), most + i);
+    }
+    for (; i < n; ++i) {
+        x[i] = whole - 0.5F * x[i];
+        most[i] = x[i] > most[i] ? x[i] : most[i];
+    }
+}
+
+static void mixture_weigh(float *x, size_t n, const float *most, float least, float *sum)
+{
+    size_t i = 0;
+    for (size_t k = 0; k < n; ++k)
+        x[k] -= most[k];
+    mixture_exp(x, n);
+    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS) {
+        wide_pack v = load_wide_pack(x + i);
+        v = (wide_pack)((wide_mask)v & (v >= all_of(least)));
+        store_wide_pack(v, x + i);
+        store_wide_pack(v + load_wide_pack(sum + i), sum + i);
+    }
+    for (; i < n; ++i) {
+        x[i] = x[i] >= least ? x[i] : 0;
+        sum[i] += x[i];
+    }
+}
+
+static size_t mixture_select(const float *x, size_t n, size_t base, uint32_t *which, float *out)
+{
+    const wide_pack least = all_of(FLT_MIN);
+    size_t found = 0, i = 0;
+    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS)
+        for (unsigned bits = lanes_at_least(load_wide_pack(x + i), least); bits != 0; bits &= bits - 1) {
+            size_t at = i + (size_t)__builtin_ctz(bits);
+            which[found] = (uint32_t)(base + at);
+            out[found++] = x[at];
+        }
+    for (; i < n; ++i)
+        if (x[i] >= FLT_MIN) {
+            which[found] = (uint32_t)(base + i);
+            out[found++] = x[i];
+        }
+    return found;
+}
+
+static const tnp_mixture_loops mixture_loops = {mixture_near,  mixture_highest, mixture_distances, mixture_slopes,
+                                                mixture_add,   mixture_powers,  mixture_exp,       mixture_level,
+                                                mixture_weigh, mixture_select};
 
 #endif

@@ -5,7 +5,8 @@
  *   tensors    fisher: weights (K), means (K x d), variances (K x d); others: words (K x d); where there is a projection
  *              mean (D) and basis (p x D); all F32. d = p, or D without a projection, and 2 more with places
  *   metadata   format = tenon-encoder, version, kind, norm, dim (D), pyramid, neighbours, places (scale of x and y; 0:
- *              none), descriptor ("" for bags), step, sides, contrast, pixels, side, largest, created_by
+ *              none), descriptor ("" for bags), step, sides, contrast, pixels, side, largest, created_by; network, what a
+ *              head remembers of one, where it makes the bags
  *
  * Everything that is needed to encode, and nothing else: what training was told is in created_by. Sizes of tensors are
  * those of each other, so that none is taken on trust. */
@@ -87,8 +88,10 @@ static tn_status put(tn_ctx *ctx, const tn_encoder *e, const char *command, cons
                              {"pixels", t.pixels},
                              {"side", t.side},
                              {"largest", t.largest},
-                             {"created_by", created}};
-    TN_TRY(tnp_store_write(ctx, to, meta, sizeof meta / sizeof *meta, tensors, count));
+                             {"created_by", created},
+                             {"network", e->network}}; /* last, because few have one */
+    size_t metas = sizeof meta / sizeof *meta - !e->network;
+    TN_TRY(tnp_store_write(ctx, to, meta, metas, tensors, count));
 done:
     tn_text_free(created);
     return st;
@@ -202,6 +205,11 @@ static tn_status read_meta(const reading *r, tn_encoder *e)
     e->places = scale > 0;
     e->place_scale = (float)scale;
     TN_TRY(read_describer(r, e));
+    const char *network = tnp_safetensors_meta(r->file, "network");
+    if (network && e->describer.kind)
+        TN_TRY(bad(r, "network", "none, for it describes pictures itself"));
+    if (network)
+        TN_TRY(tnp_strdup(r->ctx, network, &e->network));
 done:
     return st;
 }

@@ -5,8 +5,7 @@
  *   FILE.npy    rows x columns                FILE.json    {"format":"tenon-rows","rows":N,"cols":D,"created_by":..,
  *                                                           "encoder":{"name":..,"hash":..,"kind":..},"ids":[..]}
  *
- * The hash is FNV-1a, 64 bits, of the encoder's tensors and settings as they are saved: it tells encoders apart, not
- * forgeries. With option resume rows are first kept in parts (extract_parts.c). */
+ * With option resume rows are first kept in parts (extract_parts.c). */
 #include "base/text.h"
 #include "store/extract.h"
 #include "store/extract_parts.h"
@@ -47,7 +46,7 @@ const tnp_options_kind tnp_extract_kind = {"extract", sizeof(extract_options), d
 
 /* ---- the sidecar ---- */
 
-static tn_status hash_of(tn_ctx *ctx, const tn_encoder *encoder, uint64_t *out)
+tn_status tnp_encoder_hash(tn_ctx *ctx, const tn_encoder *encoder, uint64_t *out)
 {
     unsigned char *bytes = NULL;
     size_t size = 0;
@@ -73,7 +72,7 @@ static tn_status write_sidecar(tn_ctx *ctx, const tnp_extraction *x, size_t e, c
     uint64_t number = 0;
     tnp_text text;
     tnp_text_init(&text, ctx);
-    TN_TRY(hash_of(ctx, encoder, &number));
+    TN_TRY(tnp_encoder_hash(ctx, encoder, &number));
     TN_TRY(tnp_store_created_by(ctx, command, &created));
     snprintf(hash, sizeof hash, "%016" PRIx64, number);
     tnp_text_add(&text, "{\"format\":\"tenon-rows\",\"rows\":%zu,\"cols\":%zu,\"created_by\":", x->stream.count,
@@ -151,7 +150,7 @@ static tn_status open_parts(tn_ctx *ctx, const tnp_extraction *x, size_t e, targ
     char key[256];
     uint64_t encoder = 0;
     size_t cols = tn_encoder_cols(x->encoders[e]);
-    TN_TRY(hash_of(ctx, x->encoders[e], &encoder));
+    TN_TRY(tnp_encoder_hash(ctx, x->encoders[e], &encoder));
     snprintf(
         key, sizeof key,
         "{\"format\":\"tenon-parts\",\"version\":\"%s\",\"rows\":%zu,\"cols\":%zu,\"part\":%d,\"encoder\":\"%016" PRIx64

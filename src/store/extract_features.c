@@ -1,56 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Vectors of pictures as features: all of them in memory, for what reads its rows many times; or made whenever they are
- * asked for, where they do not fit. */
+ * Vectors of pictures as features that are made whenever they are asked for, where they do not fit into memory
+ * (encoder_rows.c). What the encoding needs meanwhile comes from half of the budget that is left. */
 #include "read/features.h"
+#include "store/extract.h"
 #include "store/extract_rows.h"
 #include "tenon/store.h"
 
 #include <pthread.h>
 #include <string.h>
-
-/* ---- in memory ---- */
-
-static tn_status encode_all(tn_ctx *ctx, const tn_pictures *pictures, const tn_encoder *encoder, float *out)
-{
-    tn_status st = TN_OK;
-    tnp_extraction x = {.encoders = &encoder, .count = 1};
-    size_t cols = tn_encoder_cols(encoder);
-    tnp_share whole = tnp_progress_begin(ctx);
-    TN_TRY(tnp_extraction_begin(ctx, pictures, NULL, &x));
-    for (size_t i = 0, count = 0; i < x.stream.count; i += count) {
-        TN_TRY(tnp_progress_step(ctx, whole, "encode", i, x.stream.count));
-        TN_TRY(tnp_extraction_rows(ctx, &x, i, x.stream.count - i, &count));
-        memcpy(out + i * cols, x.rows[0], count * cols * sizeof *out);
-    }
-    TN_TRY(tnp_progress_end(ctx));
-done:
-    tnp_extraction_end(ctx, &x);
-    return st;
-}
-
-tn_status tn_features_from_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
-                                    const tn_encoder *encoder, tn_features **out)
-{
-    tn_status st = TN_OK;
-    tn_features *features = NULL;
-    size_t rows = tn_pictures_count(pictures), cols = tn_encoder_cols(encoder), values = 0;
-    TN_TRY(tnp_features_new(ctx, name, name, &features));
-    TN_TRY(tnp_mul(ctx, rows, cols, &values));
-    TN_TRY(tnp_alloc_raw(ctx, values, sizeof(float), &features->owned));
-    TN_TRY(encode_all(ctx, pictures, encoder, features->owned));
-    TN_TRY(tnp_features_own(ctx, features, TN_F32, rows, cols));
-    features->format = "pictures";
-    features->from_memory = true;
-    TN_TRY(tn_features_set_ids(ctx, features, tn_pictures_ids(pictures)));
-    *out = features;
-    features = NULL;
-done:
-    tn_features_close(features);
-    return st;
-}
-
-/* ---- when they are asked for ---- */
 
 typedef struct streaming {
     tn_ctx *ctx; /* of its own: the one that asks may be at work */
@@ -97,6 +55,8 @@ static tn_status begin_streaming(tn_ctx *ctx, const tn_pictures *pictures, const
     if (tn_ctx_new(&own) != TN_OK)
         return tnp_fail(ctx, TN_ERR_MEMORY, "memory: the system refused to give any");
     tn_ctx_set_threads(own, tn_ctx_threads(ctx));
+    if (tnp_budget_left(ctx) != SIZE_MAX)
+        tn_ctx_set_memory(own, tnp_max(1, tnp_budget_left(ctx) / 2));
     st = tnp_alloc(own, 1, sizeof *s, &s);
     if (st == TN_OK && pthread_mutex_init(&s->lock, NULL) != 0) {
         tnp_free(s);
@@ -137,6 +97,7 @@ tn_status tn_features_stream_pictures(tn_ctx *ctx, const char *name, const tn_pi
     TN_TRY(tn_features_from_producer(ctx, name, &producer, &features));
     s = NULL;
     TN_TRY(tn_features_set_ids(ctx, features, tn_pictures_ids(pictures)));
+    TN_TRY(tnp_features_made_by(ctx, features, encoder));
     *out = features;
     features = NULL;
 done:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One pass over pictures for several encoders: each picture is decoded once, and described once for all encoders that
+ * One pass over pictures for several encoders that describe them: each picture is decoded once, and described once for all encoders that
  * describe alike. A few pictures at once, each by one thread with a context of its own, so that products and errors of
  * one do not meet those of another. A row does not depend on the rows beside it or on the number of threads. */
 #include "store/extract_rows.h"
@@ -103,7 +103,7 @@ done:
 tn_status tnp_extraction_rows(tn_ctx *ctx, tnp_extraction *x, size_t first, size_t most, size_t *count)
 {
     *count = 1;
-    return x->stream.pictures ? encode_pictures(ctx, x, first, most, count) : encode_bag(ctx, x, first);
+    return x->stream.describer ? encode_pictures(ctx, x, first, most, count) : encode_bag(ctx, x, first);
 }
 
 static tn_status check(tn_ctx *ctx, const tn_encoder *const *encoders, size_t count, bool pictures)
@@ -111,7 +111,13 @@ static tn_status check(tn_ctx *ctx, const tn_encoder *const *encoders, size_t co
     if (count == 0)
         return tnp_fail(ctx, TN_ERR_ARG, "extract: no encoder");
     for (size_t e = 0; e < count; ++e) {
-        if (pictures && !encoders[e]->describer.kind)
+        if (pictures && encoders[e]->network && !encoders[e]->joined)
+            return tnp_fail(ctx, TN_ERR_ARG, "extract: encoder %zu takes what a network makes; set it first", e);
+        if (pictures && encoders[e]->joined != encoders[0]->joined)
+            return tnp_fail(ctx, TN_ERR_ARG,
+                            "extract: encoders 0 and %zu see pictures through different networks; extract them apart",
+                            e);
+        if (pictures && !encoders[e]->describer.kind && !encoders[e]->network)
             return tnp_fail(ctx, TN_ERR_ARG, "extract: encoder %zu was trained on bags and does not know pictures", e);
         if (e > 0 && pictures &&
             (encoders[e]->picture.pixels != encoders[0]->picture.pixels ||
@@ -167,7 +173,9 @@ tn_status tnp_extraction_begin(tn_ctx *ctx, const tn_pictures *pictures, const t
 {
     tn_status st = TN_OK;
     TN_TRY(check(ctx, x->encoders, x->count, pictures != NULL));
-    if (pictures) {
+    if (pictures && x->encoders[0]->joined) {
+        TN_TRY(tnp_bag_stream_network(ctx, pictures, x->encoders[0]->joined, &x->stream));
+    } else if (pictures) {
         TN_TRY(
             tnp_bag_stream_pictures(ctx, pictures, &x->encoders[0]->describer, &x->encoders[0]->picture, &x->stream));
         TN_TRY(make_workers(ctx, x, tn_ctx_threads(ctx)));
@@ -175,7 +183,7 @@ tn_status tnp_extraction_begin(tn_ctx *ctx, const tn_pictures *pictures, const t
         TN_TRY(tnp_bag_stream_bags(ctx, bags, &x->stream));
     }
     x->stream.picture.on_error = TNP_ON_ERROR_STOP; /* rows are promised */
-    x->capacity = pictures ? x->stream.capacity : 1;
+    x->capacity = x->stream.describer ? x->stream.capacity : 1;
     TN_TRY(tnp_alloc(ctx, x->count, sizeof *x->rows, &x->rows));
     for (size_t e = 0; e < x->count; ++e)
         TN_TRY(tnp_alloc(ctx, x->capacity * tn_encoder_cols(x->encoders[e]), sizeof(float), &x->rows[e]));

@@ -5,7 +5,8 @@
  *   tensors    lambda, alpha, beta (K, F64), zscore_mean, zscore_scale (D, F64), transform.<r>.weight (39 x rank, F64)
  *              where representation r goes through a learned kernel, weight (K x D, F32), bias (K, F32); centre (D,
  *              F64) and centre_bias (K, F32) where a column has a centre: bias is that of plain columns then; thresholds
- *              (K, F64) where multi-label classes have their own
+ *              (K, F64) where multi-label classes have their own; encoder.<r> (bytes, U8), a file of its own, where
+ *              representation r is made of pictures by an encoder
  *   metadata   format, version, task, classes, representations, method, options, log_evidence, threshold, temperature,
  *              created_by
  *
@@ -88,22 +89,36 @@ static tn_status sources_json(tn_ctx *ctx, const tn_head *head, char **out)
     return tnp_text_take(&text, out);
 }
 
-/* The name of a tensor of representation r. */
-typedef struct map_name {
-    char text[48];
-} map_name;
-
-static map_name name_of_map(size_t r)
+static tnp_map_name name_of_map(size_t r)
 {
-    map_name name;
+    tnp_map_name name;
     tnp_format(name.text, sizeof name.text, "transform.%zu.weight", r);
     return name;
 }
 
-enum { TENSORS = 10 }; /* at most, besides those of maps */
+size_t tnp_like_maps(const tn_head *head, tnp_map_name *names, tnp_tensor *t)
+{
+    size_t n = 0;
+    for (size_t r = 0; r < head->rep_count; ++r)
+        if (is_learned(head->reps[r].map)) {
+            const tn_map_spec *spec = tn_map_made_of(head->reps[r].map);
+            names[r] = name_of_map(r);
+            t[n++] = (tnp_tensor){names[r].text, TN_F64, {TN_BASIS_SIZE, spec->rank}, 2, spec->weight};
+        }
+    return n;
+}
 
-/* names (rep_count) holds what those of maps are called; plain (classes): intercepts of columns without a centre. */
-static size_t list_tensors(const tn_head *head, const float *plain, map_name *names, tnp_tensor *t)
+tn_status tnp_like_json(tn_ctx *ctx, const tn_head *head, char **classes, char **reps)
+{
+    tn_status st = classes_json(ctx, head, classes);
+    return st == TN_OK ? reps_json(ctx, head, reps) : st;
+}
+
+enum { TENSORS = 10 }; /* at most, besides those of representations, which have two each */
+
+/* names (2 rep_count) holds what those of maps and encoders are called; plain (classes): intercepts of columns without a
+ * centre. */
+static size_t list_tensors(const tn_head *head, const float *plain, tnp_map_name *names, tnp_tensor *t)
 {
     size_t n = 0, k = head->classes, d = head->dim;
     if (head->lambda) {
@@ -119,16 +134,12 @@ static size_t list_tensors(const tn_head *head, const float *plain, map_name *na
         t[n++] = (tnp_tensor){"centre", TN_F64, {d, 0}, 1, head->centre};
     if (head->thresholds)
         t[n++] = (tnp_tensor){"thresholds", TN_F64, {k, 0}, 1, head->thresholds};
-    for (size_t r = 0; r < head->rep_count; ++r)
-        if (is_learned(head->reps[r].map)) {
-            const tn_map_spec *spec = tn_map_made_of(head->reps[r].map);
-            names[r] = name_of_map(r);
-            t[n++] = (tnp_tensor){names[r].text, TN_F64, {TN_BASIS_SIZE, spec->rank}, 2, spec->weight};
-        }
+    n += tnp_like_maps(head, names, t + n);
     t[n++] = (tnp_tensor){"weight", TN_F32, {k, d}, 2, head->weight};
     t[n++] = (tnp_tensor){"bias", TN_F32, {k, 0}, 1, plain};
     if (head->centre)
         t[n++] = (tnp_tensor){"centre_bias", TN_F32, {k, 0}, 1, head->bias};
+    n += tnp_like_encoders(head, names + head->rep_count, t + n);
     return n;
 }
 
@@ -139,15 +150,14 @@ tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor 
     char *classes = NULL, *reps = NULL, *sources = NULL, *created = NULL;
     char evidence[40], threshold[40], temperature[40];
     tnp_tensor *tensors = NULL;
-    map_name *names = NULL;
+    tnp_map_name *names = NULL;
     float *plain = NULL;
-    TN_TRY(tnp_alloc(ctx, more_count + TENSORS + head->rep_count, sizeof *tensors, &tensors));
-    TN_TRY(tnp_alloc(ctx, head->rep_count, sizeof *names, &names));
+    TN_TRY(tnp_alloc(ctx, more_count + TENSORS + 2 * head->rep_count, sizeof *tensors, &tensors));
+    TN_TRY(tnp_alloc(ctx, 2 * head->rep_count, sizeof *names, &names));
     TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
     if (!tnp_head_plain_bias(head, plain) && head->centre)
         TN_TRY(tnp_fail(ctx, TN_ERR_NUMERIC, "%s: an intercept of the head leaves the range of float32", to->path));
-    TN_TRY(classes_json(ctx, head, &classes));
-    TN_TRY(reps_json(ctx, head, &reps));
+    TN_TRY(tnp_like_json(ctx, head, &classes, &reps));
     TN_TRY(sources_json(ctx, head, &sources));
     TN_TRY(tnp_store_created_by(ctx, command, &created));
     tnp_format(evidence, sizeof evidence, "%.17g", head->log_evidence);
@@ -200,16 +210,25 @@ tn_status tn_head_to_bytes(tn_ctx *ctx, const tn_head *head, const char *command
 
 /* ---- reading ---- */
 
-static tn_status bad(tn_ctx *ctx, const char *path, const char *what)
+/* What a container calls itself, for messages. */
+static const char *kind_of(const tnp_safetensors *file)
 {
-    return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: %s", path, what);
+    const char *format = tnp_safetensors_meta(file, "format");
+    return format && strcmp(format, "tenon-moments") == 0 ? "file of moments" : "head";
+}
+
+static tn_status bad(tn_ctx *ctx, const tnp_safetensors *file, const char *what)
+{
+    return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable %s: %s", tnp_safetensors_path(file), kind_of(file), what);
 }
 
 static tn_status meta_text(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const char *key,
                            const char **out)
 {
     *out = tnp_safetensors_meta(file, key);
-    return *out ? TN_OK : tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: no '%s' in its metadata", path, key);
+    return *out
+               ? TN_OK
+               : tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable %s: no '%s' in its metadata", path, kind_of(file), key);
 }
 
 /* A metadata string that is JSON itself. */
@@ -229,9 +248,10 @@ static tn_status json_list(tn_ctx *ctx, const tnp_safetensors *file, const char 
     tn_status st = meta_json(ctx, file, path, key, out);
     if (st != TN_OK)
         return st;
-    bool may_be_empty = strcmp(key, "representations") == 0 && tnp_safetensors_meta(file, "sources");
+    bool may_be_empty = strcmp(key, "representations") == 0 ? tnp_safetensors_meta(file, "sources") != NULL
+                                                            : strcmp(kind_of(file), "head") != 0;
     if (!json_is_array(out->root) || (json_array_size(out->root) == 0 && !may_be_empty))
-        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable head: '%s' is no list", path, key);
+        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable %s: '%s' is no list", path, kind_of(file), key);
     return TN_OK;
 }
 
@@ -243,7 +263,7 @@ static tn_status load_tensor(tn_ctx *ctx, const tnp_safetensors *file, const cha
 }
 
 /* The centre, and the intercepts that belong to it in the place of those for plain columns. Older files have none. */
-static tn_status load_centre(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
+static tn_status load_centre(tn_ctx *ctx, const tnp_safetensors *file, tn_head *head)
 {
     tn_status st = TN_OK;
     float *plain = NULL;
@@ -254,10 +274,10 @@ static tn_status load_centre(tn_ctx *ctx, const tnp_safetensors *file, const cha
     TN_TRY(load_tensor(ctx, file, "centre_bias", head->classes, 0, head->bias, NULL));
     TN_TRY(tnp_alloc(ctx, head->classes, sizeof *plain, &plain));
     if (!tnp_head_plain_bias(head, plain))
-        TN_TRY(bad(ctx, path, "'weight' times 'centre' leaves the range of float32"));
+        TN_TRY(bad(ctx, file, "'weight' times 'centre' leaves the range of float32"));
     for (size_t j = head->dim - head->source_count; j < head->dim; ++j)
         if (head->centre[j] != 0)
-            TN_TRY(bad(ctx, path, "'centre' moves the scores of a source, expected 0 there"));
+            TN_TRY(bad(ctx, file, "'centre' moves the scores of a source, expected 0 there"));
 done:
     tnp_free(plain);
     return st;
@@ -275,7 +295,7 @@ done:
     return st;
 }
 
-static tn_status load_numbers(tn_ctx *ctx, const tnp_safetensors *file, const char *path, tn_head *head)
+static tn_status load_numbers(tn_ctx *ctx, const tnp_safetensors *file, tn_head *head)
 {
     tn_status st = TN_OK;
     TN_TRY(load_tensor(ctx, file, "weight", head->classes, head->dim, head->weight, NULL));
@@ -288,7 +308,7 @@ static tn_status load_numbers(tn_ctx *ctx, const tnp_safetensors *file, const ch
             TN_TRY(load_tensor(ctx, file, "zscore_mean", head->dim, 0, NULL, head->means));
             TN_TRY(load_tensor(ctx, file, "zscore_scale", head->dim, 0, NULL, head->scales));
         }
-    TN_TRY(load_centre(ctx, file, path, head));
+    TN_TRY(load_centre(ctx, file, head));
     if (tnp_safetensors_has(file, "thresholds")) {
         TN_TRY(tnp_head_add_thresholds(ctx, head));
         TN_TRY(load_tensor(ctx, file, "thresholds", head->classes, 0, NULL, head->thresholds));
@@ -306,20 +326,20 @@ static bool word_of(const json_t *entry, const char *key, const char *words, int
 }
 
 /* The kernel that representation r goes through, from its weights and what its entry says. */
-static tn_status load_learned(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *entry, size_t r,
+static tn_status load_learned(tn_ctx *ctx, const tnp_safetensors *file, const json_t *entry, size_t r,
                               tn_map_spec *spec, tn_map **out)
 {
     tn_status st = TN_OK;
     double weight[TN_BASIS_SIZE * TN_BASIS_SIZE];
-    const map_name name = name_of_map(r);
+    const tnp_map_name name = name_of_map(r);
     const json_t *scale = json_object_get(entry, "scale");
     tnp_array a;
     int basis = 0;
     TN_TRY(tnp_safetensors_find(ctx, file, name.text, &a));
     if (a.ndim != 2 || a.shape[0] != TN_BASIS_SIZE || a.shape[1] == 0 || a.shape[1] > TN_BASIS_SIZE)
-        TN_TRY(bad(ctx, path, "the weights of a transform have another shape than 39 x rank"));
+        TN_TRY(bad(ctx, file, "the weights of a transform have another shape than 39 x rank"));
     if (!word_of(entry, "basis", TN_BASIS_WORDS, &basis) || !json_is_number(scale))
-        TN_TRY(bad(ctx, path, "a transform has no scale, or an unknown basis"));
+        TN_TRY(bad(ctx, file, "a transform has no scale, or an unknown basis"));
     TN_TRY(load_tensor(ctx, file, name.text, TN_BASIS_SIZE, a.shape[1], NULL, weight));
     spec->basis = (tn_basis)basis;
     spec->rank = a.shape[1];
@@ -327,7 +347,7 @@ static tn_status load_learned(tn_ctx *ctx, const tnp_safetensors *file, const ch
     spec->weight = weight;
     st = tn_map_new_learned(ctx, spec, out);
     if (st == TN_ERR_ARG)
-        st = bad(ctx, path, "the weights or the scale of a transform are no numbers to calculate with");
+        st = bad(ctx, file, "the weights or the scale of a transform are no numbers to calculate with");
 done:
     return st;
 }
@@ -342,14 +362,14 @@ static tn_status load_map(tn_ctx *ctx, const tnp_safetensors *file, const char *
     if (!transform || (name && strcmp(name, "none") == 0))
         return TN_OK;
     if (!name || !word_of(entry, "signed", TN_SIGNED_WORDS, &sign))
-        return bad(ctx, path, "a transform, or what it does with signed entries, is no known string");
+        return bad(ctx, file, "a transform, or what it does with signed entries, is no known string");
     spec.sign = (tn_signed)sign;
     tn_status st = tnp_strdup(ctx, name, &rep->transform);
     if (st == TN_OK && tnp_find_choice(TN_MAP_WORDS, name) >= 0)
         return tn_map_new_named(ctx, name, spec.sign, &rep->map);
     if (st == TN_OK && !tnp_safetensors_has(file, name_of_map(r).text))
         st = tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: its transform '%.40s' is not known to this version", path, name);
-    return st == TN_OK ? load_learned(ctx, file, path, entry, r, &spec, &rep->map) : st;
+    return st == TN_OK ? load_learned(ctx, file, entry, r, &spec, &rep->map) : st;
 }
 
 static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *list,
@@ -363,29 +383,31 @@ static tn_status load_reps(tn_ctx *ctx, const tnp_safetensors *file, const char 
         tnp_rep *rep = &head->reps[r];
         size_t count = 0;
         if (!name || !normalize || !json_is_integer(dim) || json_integer_value(dim) <= 0)
-            return bad(ctx, path, "a representation lacks name, dim or normalize");
+            return bad(ctx, file, "a representation lacks name, dim or normalize");
         if (!*name)
-            return bad(ctx, path, "the name of a representation is empty");
+            return bad(ctx, file, "the name of a representation is empty");
         if (strchr(normalize, ',') || tn_normalize_parse(ctx, normalize, &rep->normalize, &count) != TN_OK)
-            return bad(ctx, path, "unknown normalisation");
+            return bad(ctx, file, "unknown normalisation");
         tn_status st = tnp_strdup(ctx, name, &rep->name);
         const char *about = json_string_value(json_object_get(entry, "about"));
         if (st == TN_OK && about)
             st = tnp_strdup(ctx, about, &rep->about);
         if (st == TN_OK)
             st = load_map(ctx, file, path, entry, r, rep);
+        if (st == TN_OK)
+            st = tnp_like_load_encoder(ctx, file, path, r, rep);
         if (st != TN_OK)
             return st;
         rep->dim = (size_t)json_integer_value(dim);
         for (size_t q = 0; q < r; ++q)
             if (strcmp(head->reps[q].name, rep->name) == 0 && head->reps[q].dim != rep->dim)
-                return bad(ctx, path, "two representations of one name have different columns");
+                return bad(ctx, file, "two representations of one name have different columns");
         if (rep->dim > (head->dim - head->source_count - sum) / (rep->map ? tn_map_width(rep->map) : 1))
-            return bad(ctx, path, "its representations are wider than its weights");
+            return bad(ctx, file, "its representations are wider than its weights");
         sum += tnp_rep_cols(rep);
     }
     return sum + head->source_count == head->dim ? TN_OK
-                                                 : bad(ctx, path, "its representations are narrower than its weights");
+                                                 : bad(ctx, file, "its representations are narrower than its weights");
 }
 
 /* The sources of a transfer head, whose weights are its last columns; other heads have none. */
@@ -397,7 +419,7 @@ static tn_status load_sources(tn_ctx *ctx, const tnp_safetensors *file, const ch
         return TN_OK;
     TN_TRY(json_list(ctx, file, path, "sources", &list));
     if (json_array_size(list.root) > head->dim)
-        TN_TRY(bad(ctx, path, "it has more sources than weights"));
+        TN_TRY(bad(ctx, file, "it has more sources than weights"));
     TN_TRY(tnp_head_add_sources(ctx, head, json_array_size(list.root)));
     for (size_t i = 0; i < head->source_count; ++i) {
         const json_t *entry = json_array_get(list.root, i), *column = json_object_get(entry, "column");
@@ -407,7 +429,7 @@ static tn_status load_sources(tn_ctx *ctx, const tnp_safetensors *file, const ch
         bool is_head = kind && strcmp(kind, "head") == 0;
         bool known = is_head || (kind && strcmp(kind, "scores") == 0);
         if (!known || !name || !label || !json_is_integer(column) || json_integer_value(column) < 0)
-            TN_TRY(bad(ctx, path, "a source lacks kind, name, column or label"));
+            TN_TRY(bad(ctx, file, "a source lacks kind, name, column or label"));
         TN_TRY(tnp_strdup(ctx, name, &head->sources[i].name));
         TN_TRY(tnp_strdup(ctx, label, &head->sources[i].label));
         head->sources[i].column = (size_t)json_integer_value(column);
@@ -428,7 +450,7 @@ static tn_status load_task(tn_ctx *ctx, const tnp_safetensors *file, const char 
             *task = (tn_task)t;
             return TN_OK;
         }
-    return st != TN_OK ? st : bad(ctx, path, "unknown task");
+    return st != TN_OK ? st : bad(ctx, file, "unknown task");
 }
 
 /* A number of the metadata; as it was where the file says nothing. */
@@ -447,7 +469,7 @@ static tn_status load_texts(tn_ctx *ctx, const tnp_safetensors *file, const char
     tnp_json options = {.root = NULL};
     TN_TRY(meta_json(ctx, file, path, "options", &options));
     if (!json_is_object(options.root))
-        TN_TRY(bad(ctx, path, "its options are no JSON object"));
+        TN_TRY(bad(ctx, file, "its options are no JSON object"));
     TN_TRY(tnp_strdup(ctx, tnp_safetensors_meta(file, "options"), &head->options));
     TN_TRY(tnp_strdup(ctx, created ? created : "", &head->created_by));
     head->log_evidence = NAN;
@@ -456,9 +478,9 @@ static tn_status load_texts(tn_ctx *ctx, const tnp_safetensors *file, const char
     TN_TRY(meta_number(ctx, file, path, "threshold", &head->threshold));
     TN_TRY(meta_number(ctx, file, path, "temperature", &head->temperature));
     if (isinf(head->log_evidence) || !isfinite(head->threshold))
-        TN_TRY(bad(ctx, path, "its log_evidence is infinite, or its threshold is no finite number"));
+        TN_TRY(bad(ctx, file, "its log_evidence is infinite, or its threshold is no finite number"));
     if (!(head->temperature >= 0) || isinf(head->temperature))
-        TN_TRY(bad(ctx, path, "its temperature is no finite number from 0 up"));
+        TN_TRY(bad(ctx, file, "its temperature is no finite number from 0 up"));
 done:
     tnp_json_free(&options);
     return st;
@@ -466,30 +488,37 @@ done:
 
 /* The head with its names and space for its numbers, from classes and the shape of the weights. */
 static tn_status begin_head(tn_ctx *ctx, const tnp_safetensors *file, const char *path, const json_t *classes,
-                            size_t reps, tn_head **out)
+                            size_t reps, size_t dim, const char *method, tn_head **out)
 {
     tn_status st = TN_OK;
-    const char **names = NULL, *method = NULL;
+    const char **names = NULL;
     tn_task task = TN_TASK_AUTO;
-    tnp_array weight;
     char where[1024];
     size_t count = json_array_size(classes);
-    TN_TRY(tnp_safetensors_find(ctx, file, "weight", &weight));
-    if (weight.ndim != 2 || weight.shape[0] != count || weight.shape[1] == 0)
-        TN_TRY(bad(ctx, path, "'weight' is no matrix with one row per class"));
     TN_TRY(load_task(ctx, file, path, &task));
-    TN_TRY(meta_text(ctx, file, path, "method", &method));
     TN_TRY(tnp_alloc(ctx, count, sizeof *names, &names));
     for (size_t k = 0; k < count; ++k) {
         names[k] = json_string_value(json_array_get(classes, k));
         if (!names[k])
-            TN_TRY(bad(ctx, path, "a class name is no string"));
+            TN_TRY(bad(ctx, file, "a class name is no string"));
     }
-    snprintf(where, sizeof where, "%s: not a usable head", path);
+    snprintf(where, sizeof where, "%s: not a usable %s", path, kind_of(file));
     TN_TRY(tnp_check_class_names(ctx, TN_ERR_FORMAT, where, names, count));
-    TN_TRY(tnp_head_new(ctx, task, names, count, weight.shape[1], reps, method, out));
+    TN_TRY(tnp_head_new(ctx, task, names, count, dim, reps, method, out));
 done:
     tnp_free(names);
+    return st;
+}
+
+/* Columns of the weights, which have a row per class. */
+static tn_status weight_columns(tn_ctx *ctx, const tnp_safetensors *file, size_t classes, size_t *dim)
+{
+    tnp_array weight;
+    tn_status st = tnp_safetensors_find(ctx, file, "weight", &weight);
+    if (st == TN_OK && (weight.ndim != 2 || weight.shape[0] != classes || weight.shape[1] == 0))
+        st = bad(ctx, file, "'weight' is no matrix with one row per class");
+    if (st == TN_OK)
+        *dim = weight.shape[1];
     return st;
 }
 
@@ -499,14 +528,40 @@ static tn_status make_head(tn_ctx *ctx, const tnp_safetensors *file, const char 
     tn_status st = TN_OK;
     tnp_json classes = {.root = NULL}, reps = {.root = NULL};
     tn_head *head = NULL;
+    const char *method = NULL;
+    size_t dim = 0;
     TN_TRY(json_list(ctx, file, path, "classes", &classes));
     TN_TRY(json_list(ctx, file, path, "representations", &reps));
-    TN_TRY(begin_head(ctx, file, path, classes.root, json_array_size(reps.root), &head));
+    TN_TRY(weight_columns(ctx, file, json_array_size(classes.root), &dim));
+    TN_TRY(meta_text(ctx, file, path, "method", &method));
+    TN_TRY(begin_head(ctx, file, path, classes.root, json_array_size(reps.root), dim, method, &head));
     TN_TRY(load_sources(ctx, file, path, head));
     TN_TRY(load_reps(ctx, file, path, reps.root, head));
     TN_TRY(load_texts(ctx, file, path, head));
-    TN_TRY(load_numbers(ctx, file, path, head));
+    TN_TRY(load_numbers(ctx, file, head));
     *(tn_head **)out = head;
+    head = NULL;
+done:
+    tn_head_free(head);
+    tnp_json_free(&classes);
+    tnp_json_free(&reps);
+    return st;
+}
+
+tn_status tnp_like_read(tn_ctx *ctx, const tnp_safetensors *file, size_t count, size_t dim, const char *method,
+                        tn_head **out)
+{
+    tn_status st = TN_OK;
+    const char *path = tnp_safetensors_path(file);
+    tnp_json classes = {.root = NULL}, reps = {.root = NULL};
+    tn_head *head = NULL;
+    TN_TRY(json_list(ctx, file, path, "classes", &classes));
+    TN_TRY(json_list(ctx, file, path, "representations", &reps));
+    if (json_array_size(classes.root) != count)
+        TN_TRY(bad(ctx, file, "it has not as many classes as sums"));
+    TN_TRY(begin_head(ctx, file, path, classes.root, json_array_size(reps.root), dim, method, &head));
+    TN_TRY(load_reps(ctx, file, path, reps.root, head));
+    *out = head;
     head = NULL;
 done:
     tn_head_free(head);

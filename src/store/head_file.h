@@ -13,4 +13,23 @@ tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor 
 /* As tn_head_load, of an open container; other tensors in it do not matter. */
 tn_status tnp_head_read(tn_ctx *ctx, const tnp_safetensors *file, tn_head **out);
 
+/* ---- what of a head is no number: task, classes, representations; other containers have it too ---- */
+
+/* The name of the tensor of a learned map, or of an encoder. */
+typedef struct tnp_map_name {
+    char text[48];
+} tnp_map_name;
+
+/* Metadata classes and representations; both are the caller's, free with tn_text_free, also after a failure. */
+tn_status tnp_like_json(tn_ctx *ctx, const tn_head *head, char **classes, char **reps);
+/* Tensors of learned maps, as many as are returned; names (rep_count) holds what they are called. */
+size_t tnp_like_maps(const tn_head *head, tnp_map_name *names, tnp_tensor *tensors);
+/* Tensors of encoders, the same way; their sizes are multiples of 4. */
+size_t tnp_like_encoders(const tn_head *head, tnp_map_name *names, tnp_tensor *tensors);
+/* The encoder that makes representation r, where there is one; what it holds is looked at when it is used. */
+tn_status tnp_like_load_encoder(tn_ctx *ctx, const tnp_safetensors *file, const char *path, size_t r, tnp_rep *rep);
+/* From the metadata task, classes and representations: a head of so many classes and columns, which they must have. */
+tn_status tnp_like_read(tn_ctx *ctx, const tnp_safetensors *file, size_t classes, size_t dim, const char *method,
+                        tn_head **out);
+
 #endif

@@ -1,29 +1,16 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rows of networks: into .npy files with a sidecar, or into features; by way of a cache where there is one.
- *
- *   CACHE/KEY/000000.npy 000001.npy ...    blocks of rows, float32; together a folder of shards, read as any other
- *   KEY                                    FNV-1a of (path, size, time of change) of every picture, of the rows of a
- *                                          block, and of the network's hash, layer and preparation: 16 hexadecimal digits
- *
- * A block is written beside and renamed: it is there whole or not at all, and two programs that make the same one write
- * the same bytes. What a killed run finished stays. The rows of a block depend on nothing but its number, so an output
- * that was interrupted comes out the same the next time.
- *
- * Contents of pictures are not hashed: that would read all of them before the first is used. A picture that is replaced
- * by one of the same size and time of change is taken for the old one, as make does. */
+ * Rows of networks: into .npy files with a sidecar, or into features; by way of a cache (row_cache.c) where there is
+ * one. */
 #define _POSIX_C_SOURCE 200809L
 #include "base/text.h"
 #include "describe/net/network.h"
 #include "read/features.h"
-#include "read/pictures/list.h"
+#include "store/row_cache.h"
 #include "store/store.h"
 #include "tenon/store.h"
 
-#include <errno.h>
-#include <inttypes.h>
 #include <string.h>
-#include <sys/stat.h>
 
 enum { BLOCK_ROWS = 256, BLOCK_BYTES = 64 << 20 };
 
@@ -31,113 +18,28 @@ typedef struct work {
     const tn_pictures *pictures;
     const tn_network *const *networks;
     size_t count, rows;
-    size_t block;   /* rows of one */
-    char **folders; /* (count): of the cache; NULL: there is none */
-    float **values; /* (count): one block of rows */
+    size_t block;          /* rows of one */
+    tnp_row_cache *caches; /* (count); NULL: there are none */
+    float **values;        /* (count): one block of rows */
     tnp_share whole;
 } work;
 
 /* Who gets the blocks: network k, rows [first, first + count). */
 typedef tn_status sink(tn_ctx *ctx, void *arg, size_t k, size_t first, size_t count, const float *values);
 
-/* ---- the cache ---- */
-
-static tn_status make_folder(tn_ctx *ctx, const char *path)
-{
-    if (mkdir(path, 0777) == 0 || errno == EEXIST)
-        return TN_OK;
-    return tnp_fail(ctx, TN_ERR_OUTPUT, "%s: cannot make this folder: %s", path, strerror(errno));
-}
-
-static uint64_t hash_more(uint64_t hash, const void *bytes, size_t size)
-{
-    const unsigned char *b = bytes;
-    for (size_t i = 0; i < size; ++i)
-        hash = (hash ^ b[i]) * 1099511628211u;
-    return hash;
-}
-
-static tn_status hash_pictures(tn_ctx *ctx, const tn_pictures *pictures, uint64_t *out)
-{
-    uint64_t hash = 14695981039346656037u;
-    for (size_t i = 0; i < pictures->count; ++i) {
-        const char *path = pictures->files[i].path;
-        struct stat about;
-        if (stat(path, &about) != 0)
-            return tnp_fail(ctx, TN_ERR_IO, "%s: %s", path, strerror(errno));
-        const int64_t facts[] = {(int64_t)about.st_size, (int64_t)about.st_mtim.tv_sec, (int64_t)about.st_mtim.tv_nsec};
-        hash = hash_more(hash, path, strlen(path) + 1);
-        hash = hash_more(hash, facts, sizeof facts);
-    }
-    *out = hash;
-    return TN_OK;
-}
-
-/* Folders of all networks, made. What `about` says behind the path of the network is what rows depend on. */
-static tn_status open_cache(tn_ctx *ctx, work *w, const char *cache)
+/* Caches of all networks. What `about` says behind the path of the network is what rows depend on. */
+static tn_status open_caches(tn_ctx *ctx, work *w, const char *cache)
 {
     tn_status st = TN_OK;
     uint64_t pictures = 0;
-    TN_TRY(make_folder(ctx, cache));
-    TN_TRY(hash_pictures(ctx, w->pictures, &pictures));
-    TN_TRY(tnp_alloc(ctx, w->count, sizeof(char *), &w->folders));
+    TN_TRY(tnp_pictures_hash(ctx, w->pictures, &pictures));
+    TN_TRY(tnp_alloc(ctx, w->count, sizeof *w->caches, &w->caches));
     for (size_t k = 0; k < w->count; ++k) {
         const char *whole = tn_network_about(w->networks[k]), *hash = strstr(whole, "\",\"hash\":\"");
-        const char *about = hash ? hash : whole;
-        size_t size = strlen(cache) + 20;
-        TN_TRY(tnp_alloc(ctx, size, 1, &w->folders[k]));
-        uint64_t key = hash_more(hash_more(pictures, &w->block, sizeof w->block), about, strlen(about));
-        snprintf(w->folders[k], size, "%s/%016" PRIx64, cache, key);
-        TN_TRY(make_folder(ctx, w->folders[k]));
+        TN_TRY(tnp_row_cache_open(ctx, cache, pictures, hash ? hash : whole, w->rows,
+                                  tnp_network_values(w->networks[k]), w->block, &w->caches[k]));
     }
 done:
-    return st;
-}
-
-static tn_status block_path(tn_ctx *ctx, const work *w, size_t k, size_t first, char **out)
-{
-    size_t size = strlen(w->folders[k]) + 32;
-    tn_status st = tnp_alloc(ctx, size, 1, out);
-    if (st == TN_OK)
-        snprintf(*out, size, "%s/%06zu.npy", w->folders[k], first / w->block);
-    return st;
-}
-
-/* The rows of a block that is in the cache; *found false: it is not, or is not what it should be. */
-static tn_status get_block(tn_ctx *ctx, const work *w, size_t k, size_t first, size_t count, bool *found)
-{
-    tn_status st = TN_OK;
-    char *path = NULL;
-    tn_features *features = NULL;
-    size_t cols = tnp_network_values(w->networks[k]);
-    struct stat about;
-    *found = false;
-    if (!w->folders)
-        return TN_OK;
-    TN_TRY(block_path(ctx, w, k, first, &path));
-    if (stat(path, &about) != 0 || tn_features_open(ctx, path, &features) != TN_OK)
-        goto done;
-    *found = features->rows == count && features->cols == cols && features->dtype == TN_F32;
-    if (*found)
-        TN_TRY(tn_features_read(ctx, features, NULL, 0, count, 0, cols, w->values[k]));
-done:
-    tn_features_close(features);
-    tnp_free(path);
-    return st;
-}
-
-static tn_status put_block(tn_ctx *ctx, const work *w, size_t k, size_t first, size_t count)
-{
-    tn_status st = TN_OK;
-    char *path = NULL;
-    tn_npy_writer *writer = NULL;
-    TN_TRY(block_path(ctx, w, k, first, &path));
-    TN_TRY(tn_npy_writer_open(ctx, path, count, tnp_network_values(w->networks[k]), &writer));
-    TN_TRY(tn_npy_writer_rows(ctx, writer, w->values[k], count));
-    TN_TRY(tn_npy_writer_commit(ctx, writer));
-done:
-    tn_npy_writer_close(writer);
-    tnp_free(path);
     return st;
 }
 
@@ -158,7 +60,7 @@ static tn_status begin(tn_ctx *ctx, const char *cache, work *w)
         TN_TRY(tnp_alloc_raw(ctx, tnp_min(w->block, w->rows) * tnp_network_values(w->networks[k]), sizeof(float),
                              &w->values[k]));
     if (cache)
-        TN_TRY(open_cache(ctx, w, cache));
+        TN_TRY(open_caches(ctx, w, cache));
 done:
     return st;
 }
@@ -166,12 +68,12 @@ done:
 static void end(work *w)
 {
     for (size_t k = 0; k < w->count; ++k) {
-        if (w->folders)
-            tnp_free(w->folders[k]);
+        if (w->caches)
+            tnp_row_cache_close(&w->caches[k]);
         if (w->values)
             tnp_free(w->values[k]);
     }
-    tnp_free(w->folders);
+    tnp_free(w->caches);
     tnp_free(w->values);
 }
 
@@ -208,12 +110,12 @@ static tn_status each_block(tn_ctx *ctx, work *w, sink *use, void *arg)
     TN_TRY(tnp_alloc(ctx, w->count, sizeof *found, &found));
     for (size_t first = 0; first < w->rows; first += w->block) {
         size_t count = tnp_min(w->block, w->rows - first);
-        for (size_t k = 0; k < w->count; ++k)
-            TN_TRY(get_block(ctx, w, k, first, count, &found[k]));
+        for (size_t k = 0; w->caches && k < w->count; ++k)
+            TN_TRY(tnp_row_cache_get(ctx, &w->caches[k], first, w->values[k], &found[k]));
         TN_TRY(compute(ctx, w, found, first, count));
         for (size_t k = 0; k < w->count; ++k) {
-            if (w->folders && !found[k])
-                TN_TRY(put_block(ctx, w, k, first, count));
+            if (w->caches && !found[k])
+                TN_TRY(tnp_row_cache_put(ctx, &w->caches[k], first, w->values[k]));
             TN_TRY(use(ctx, arg, k, first, count, w->values[k]));
         }
     }
@@ -306,7 +208,7 @@ static tn_status make_features(tn_ctx *ctx, const work *w, size_t k, const char 
             tnp_fail(ctx, TN_ERR_ARG, "%s: option as bag makes bags, no rows; extract them, and encode those", name));
     TN_TRY(tnp_features_new(ctx, name, name, out));
     TN_TRY(tnp_mul(ctx, w->rows, cols, &values));
-    if (!w->folders)
+    if (!w->caches)
         TN_TRY(tnp_alloc_raw(ctx, values, sizeof(float), &(*out)->owned));
 done:
     return st;
@@ -315,13 +217,10 @@ done:
 static tn_status finish_features(tn_ctx *ctx, const work *w, size_t k, const char *name, tn_features **features)
 {
     tn_status st = TN_OK;
-    if (w->folders) {
+    if (w->caches) {
         tn_features_close(*features);
         *features = NULL;
-        TN_TRY(tnp_features_open_path(ctx, w->folders[k], name, features));
-        if ((*features)->rows != w->rows)
-            TN_TRY(tnp_fail(ctx, TN_ERR_IO, "%s: %zu rows in the cache, expected %zu", w->folders[k], (*features)->rows,
-                            w->rows));
+        TN_TRY(tnp_row_cache_features(ctx, &w->caches[k], name, features));
     } else {
         TN_TRY(tnp_features_own(ctx, *features, TN_F32, w->rows, tn_network_cols(w->networks[k])));
         (*features)->format = "pictures";

@@ -10,7 +10,7 @@
  * float. With a centre, with z-scores of doubles, and where a double is out of the range of float, rows are prepared in
  * double and rounded last: rounding first would cost the digits that are left when a mean is taken off, and 1e300 is
  * finite. Doing so for all rows was refused: it takes twice the time and changes the last bit of what needs no more. */
-#include "base/base.h"
+#include "base/team.h"
 #include "read/features.h"
 #include "transform/feed.h"
 #include "transform/map.h"
@@ -263,12 +263,12 @@ done:
 
 tn_status tn_feed_read(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, float *out, size_t stride)
 {
-    return read_float(ctx, feed, feed->rows, start, count, out, stride);
+    return read_float(ctx, feed, feed->rows, feed->first + start, count, out, stride);
 }
 
 tn_status tn_feed_read_wide(tn_ctx *ctx, const tn_feed *feed, size_t start, size_t count, double *out, size_t stride)
 {
-    return read_double(ctx, feed, feed->rows, start, count, out, stride);
+    return read_double(ctx, feed, feed->rows, feed->first + start, count, out, stride);
 }
 
 /* Rows of the file that are rows[0], ... of the feed. */
@@ -276,7 +276,7 @@ static tn_status file_rows(tn_ctx *ctx, const tn_feed *feed, const size_t *rows,
 {
     tn_status st = tnp_alloc_raw(ctx, count, sizeof **out, out);
     for (size_t i = 0; st == TN_OK && i < count; ++i)
-        (*out)[i] = feed->rows ? feed->rows[rows[i]] : rows[i];
+        (*out)[i] = feed->rows ? feed->rows[rows[i]] : feed->first + rows[i];
     return st;
 }
 
@@ -305,7 +305,7 @@ done:
 
 void tnp_feed_expect(const tn_feed *feed, size_t start, size_t count, bool soon)
 {
-    tnp_features_expect(feed->features, feed->rows, start, count, soon);
+    tnp_features_expect(feed->features, feed->rows, feed->first + start, count, soon);
 }
 
 size_t tnp_feed_scratch(const tn_feed *feed, size_t count, size_t stride)
@@ -366,6 +366,17 @@ tn_status tn_feed_new(tn_ctx *ctx, const tn_features *features, const size_t *ro
 done:
     tn_feed_free(feed);
     return st;
+}
+
+tn_feed tnp_feed_slice(const tn_feed *feed, size_t from, size_t count)
+{
+    tn_feed slice = *feed;
+    slice.count = count;
+    if (feed->rows)
+        slice.rows += from;
+    else
+        slice.first += from;
+    return slice;
 }
 
 void tn_feed_free(tn_feed *feed)
@@ -461,15 +472,20 @@ tn_status tn_rows_finite(tn_ctx *ctx, const tn_features *features, bool *keep)
     tn_status st = TN_OK;
     double *block = NULL;
     size_t rows = tn_features_rows(features), cols = tn_features_cols(features), most = tnp_feed_pass_rows(cols);
+    size_t from, to;
+    tnp_team_part(ctx, rows, most, &from, &to);
     TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, most) * cols, sizeof *block, &block));
-    for (size_t start = 0; start < rows; start += most) {
-        size_t count = tnp_min(most, rows - start);
+    for (size_t start = from; start < to; start += most) {
+        size_t count = tnp_min(most, to - start);
+        if (!memchr(keep + start, true, count))
+            continue;
         TN_TRY(tn_features_read_wide(ctx, features, NULL, start, count, 0, cols, block));
         TN_TRY(tnp_progress(ctx, "finite rows", start + count, rows));
         for (size_t i = 0; i < count; ++i)
             if (!row_is_finite(block + i * cols, cols))
                 keep[start + i] = false;
     }
+    TN_TRY(tnp_team_gather(ctx, keep, rows, most, sizeof *keep));
 done:
     tnp_free(block);
     return st;

@@ -18,7 +18,8 @@
 
 struct tn_feed {
     const tn_features *features;
-    const size_t *rows;
+    const size_t *rows; /* of the features; NULL: first, first + 1, ... */
+    size_t first;
     const tn_map *map;       /* or NULL */
     size_t count, raw, cols; /* rows; columns of the source, and of what comes out */
     tn_normalize normalize;
@@ -29,6 +30,8 @@ struct tn_feed {
     double spread;          /* of the survey (feed_learn.c); 0 before it */
 };
 
+/* Rows [from, from + count) of a feed as a feed, which borrows everything while that lives and is not freed. */
+tn_feed tnp_feed_slice(const tn_feed *feed, size_t from, size_t count);
 /* Rows rows[0], rows[1], ... of the feed, in that order, else as tn_feed_read. */
 tn_status tnp_feed_pick(tn_ctx *ctx, const tn_feed *feed, const size_t *rows, size_t count, float *out, size_t stride);
 tn_status tnp_feed_pick_wide(tn_ctx *ctx, const tn_feed *feed, const size_t *rows, size_t count, double *out,

@@ -8,7 +8,7 @@
  * The centre is taken column by column, since an ordinary column beside a far one loses nothing, and a learner that
  * penalises its intercept sees another problem in every column that is moved. Its sample is spread evenly, not drawn:
  * rows sorted by their label are as well covered, and the same rows give the same centre without a seed. */
-#include "base/base.h"
+#include "base/team.h"
 #include "transform/feed.h"
 
 #include <math.h>
@@ -71,7 +71,7 @@ static tn_status end_squares(tn_ctx *ctx, const tn_feed *feed, column_sums *s)
     return TN_OK;
 }
 
-/* Two passes over the rows. The first sums differences from the first row, the second squares about the means, so that
+/* Two passes over the rows, of a team over each member's part. The first sums differences from the first row, the second squares about the means, so that
  * a large offset costs no digits and a constant column has a deviation of exactly zero. */
 tn_status tnp_feed_learn_zscore(tn_ctx *ctx, tn_feed *feed)
 {
@@ -79,6 +79,8 @@ tn_status tnp_feed_learn_zscore(tn_ctx *ctx, tn_feed *feed)
     double *block = NULL;
     column_sums s = {0};
     const size_t cols = feed->cols, rows = feed->count, most = tnp_feed_pass_rows(cols);
+    size_t from, to;
+    tnp_team_part(ctx, rows, most, &from, &to);
     tn_feed plain = *feed;
     plain.normalize = TN_NORM_NONE;
     plain.limit = INFINITY;
@@ -89,12 +91,14 @@ tn_status tnp_feed_learn_zscore(tn_ctx *ctx, tn_feed *feed)
     TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, most) * cols, sizeof *block, &block));
     TN_TRY(tn_feed_read_wide(ctx, &plain, 0, 1, s.origin, cols));
     for (int pass = 0; pass < 2; ++pass) {
-        for (size_t start = 0; start < rows; start += most) {
-            size_t count = tnp_min(most, rows - start);
+        for (size_t start = from; start < to; start += most) {
+            size_t count = tnp_min(most, to - start);
             TN_TRY(tn_feed_read_wide(ctx, &plain, start, count, block, cols));
             TN_TRY(tnp_progress(ctx, "column means", start + count, rows));
             (pass == 0 ? add_differences : add_squares)(block, count, cols, &s);
         }
+        TN_TRY(tnp_team_sum(ctx, s.sum, cols));
+        TN_TRY(tnp_team_most(ctx, s.most, cols));
         if (pass == 0)
             end_differences(rows, cols, &s);
     }
@@ -154,7 +158,8 @@ static double end_sample(size_t rows, size_t cols, double far, const double *sum
     return most;
 }
 
-/* Whether any value of the feed, less the centre, reaches TNP_FEED_SMALLEST, or all are zero. */
+/* Whether any value of the feed, less the centre, reaches TNP_FEED_SMALLEST, or all are zero. Members of a team look at
+ * all rows, each: it happens to bad files only, and ends with the first good value. */
 static tn_status check_smallest(tn_ctx *ctx, const tn_feed *feed, const double *centre)
 {
     tn_status st = TN_OK;

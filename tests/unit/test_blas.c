@@ -3,6 +3,7 @@
  * The gateway to BLAS and LAPACK: products against loops, the tridiagonal form against A itself, and the advice about
  * kernels as a table. */
 #include "algebra/blas.h"
+#include "algebra/reflect.h"
 #include "ref_dense.h"
 #include "ref_random.h"
 #include "spectrum_of.h"
@@ -181,9 +182,9 @@ static void check_tridiagonal(tn_ctx *ctx, size_t n)
 static void test_tridiagonal(void **state)
 {
     (void)state;
-    static const size_t orders[] = {1, 2, 3, 8, 33, 70};
+    static const size_t orders[] = {1, 2, 3, 8, 33, 65, 70, 131};
     tn_ctx *ctx = ctx_of(2);
-    for (size_t i = 0; i < 6; ++i)
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; ++i)
         check_tridiagonal(ctx, orders[i]);
     double nothing = 0;
     assert_fine(ctx, tnp_apply_q(ctx, 1, &nothing, &nothing, true, 0, NULL));
@@ -200,7 +201,7 @@ static void test_too_large(void **state)
     assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_dgemm_nn(ctx, 1, 1, 1, NULL, big, NULL, 1, 0, NULL, 1));
     assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_ssyrk_cols(ctx, big, 1, NULL, 1, 0, NULL));
     assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_tridiagonalise(ctx, big, NULL, NULL, NULL, NULL));
-    assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_apply_q(ctx, 1, NULL, NULL, true, big, NULL));
+    assert_fails(ctx, TN_ERR_SHAPE, "2147483648", tnp_reflect(ctx, true, 1, 1, NULL, 1, NULL, big, NULL, 1, NULL));
     ctx_done(ctx);
 }
 

@@ -5,6 +5,7 @@
 #include "ctx_of.h"
 #include "report/page/page.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -134,18 +135,50 @@ static void allocations_that_fail(void **state)
     }
 }
 
-/* Rows that are pictures; the second is cut off, and is named instead. */
+/* Occurrences of a text in another. */
+static size_t count_of(const char *text, const char *part)
+{
+    size_t n = 0;
+    for (const char *at = strstr(text, part); at; at = strstr(at + 1, part))
+        ++n;
+    return n;
+}
+
+static const char *const picture_files[] = {TN_SOURCE_DIR "/tests/fuzz/corpus/picture/rgb.png",
+                                            TN_SOURCE_DIR "/tests/fuzz/corpus/picture/cut.jpg",
+                                            TN_SOURCE_DIR "/tests/fuzz/corpus/picture/grey.jpg"};
+
+/* Rows that are pictures; the second is cut off, and is named instead. With another number of rows nobody knows which
+ * picture is which. */
 static void thumbnails(void **state)
 {
-    static const char *const files[] = {TN_SOURCE_DIR "/tests/fuzz/corpus/picture/rgb.png",
-                                        TN_SOURCE_DIR "/tests/fuzz/corpus/picture/cut.jpg"};
+    for (size_t count = 2; count <= 3; ++count) {
+        tn_pictures *pictures = NULL;
+        assert_fine(*state, tn_pictures_open(*state, picture_files, count, &pictures));
+        char *html = html_of(*state, measured, pictures);
+        assert_int_equal(count_of(html, "src=\"data:image/jpeg;base64,/9j/"), count == 3 ? 1 : 0);
+        assert_int_equal(count_of(html, "cut.jpg</li>"), count == 3 ? 1 : 0);
+        tn_text_free(html);
+        tn_pictures_free(pictures);
+    }
+}
+
+/* Ids say which picture a row is, whatever the order and the number of rows. */
+static void thumbnails_by_id(void **state)
+{
     tn_pictures *pictures = NULL;
-    assert_fine(*state, tn_pictures_open(*state, files, 2, &pictures));
-    char *html = html_of(*state, measured, pictures);
-    assert_non_null(strstr(html, "src=\"data:image/jpeg;base64,/9j/"));
-    assert_non_null(strstr(html, "not shown: "));
-    assert_non_null(strstr(html, "cut.jpg</li>"));
-    tn_text_free(html);
+    char json[1024];
+    assert_fine(*state, tn_pictures_open(*state, picture_files, 3, &pictures));
+    for (size_t i = 0; i < 3; ++i) {
+        snprintf(json, sizeof json,
+                 "{\"command\":\"eval\",\"task\":\"multiclass\",\"rows\":9,\"mistakes\":[{\"row\":0,\"id\":\"%s\","
+                 "\"true\":\"a\",\"predicted\":\"b\"},{\"row\":1,\"id\":\"another\",\"true\":\"a\"}]}",
+                 tn_pictures_ids(pictures)[i]);
+        char *html = html_of(*state, json, pictures);
+        assert_int_equal(count_of(html, "src=\"data:image/jpeg;base64,/9j/"), i == 1 ? 0 : 1);
+        assert_int_equal(count_of(html, "cut.jpg</li>"), i == 1 ? 1 : 0);
+        tn_text_free(html);
+    }
     tn_pictures_free(pictures);
 }
 
@@ -154,6 +187,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         with_context(characters_are_escaped), with_context(bytes_as_base64),       with_context(members_of_other_kinds),
         with_context(results_that_are_none),  with_context(allocations_that_fail), with_context(thumbnails),
+        with_context(thumbnails_by_id),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

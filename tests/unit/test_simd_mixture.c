@@ -157,10 +157,51 @@ static void exponentials(void **state)
         }
 }
 
+/* By the definitions: level has one rounding of a sum below 4, the exponential 4 units in the last place. */
+static void few_components(void **state)
+{
+    static float x[MOST], most[MOST], sum[MOST], out[MOST];
+    static double want[MOST];
+    static uint32_t which[MOST];
+    const float least = 0.2F;
+    (void)state;
+    for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : 29)
+        for (size_t t = 0; t < count; ++t) {
+            size_t above = 0, found = 0;
+            fill(x, n, 7);
+            for (size_t i = 0; i < n; ++i) {
+                want[i] = 1.5 - (double)x[i];
+                x[i] *= 2;
+                most[i] = i % 2 ? 9 : -HUGE_VALF;
+                sum[i] = 3;
+            }
+            tables[t]->mixtures->level(x, n, 1.5F, most);
+            for (size_t i = 0; i < n; ++i) {
+                assert_near_at(i, (double)x[i], want[i], 2 * FLT_EPSILON);
+                assert_true(most[i] == (i % 2 ? 9 : x[i]));
+                most[i] = 1.5F;
+                want[i] = exp((double)x[i] - 1.5);
+                above += want[i] >= (double)least;
+            }
+            tables[t]->mixtures->weigh(x, n, most, least, sum);
+            for (size_t i = 0; i < n; ++i) {
+                assert_near_at(i, (double)x[i], want[i] >= (double)least ? want[i] : 0, 4 * FLT_EPSILON);
+                assert_near_at(i, (double)sum[i], 3 + (double)x[i], 4 * FLT_EPSILON);
+            }
+            found = tables[t]->mixtures->select(x, n, 100, which, out);
+            assert_int_equal(found, above);
+            for (size_t f = 0; f < found; ++f) {
+                size_t at = which[f] - 100;
+                assert_true(at < n && x[at] > 0 && (f == 0 || which[f] > which[f - 1]));
+                assert_true(out[f] == x[at]);
+            }
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(near_and_highest), cmocka_unit_test(distances_and_add),
-                                       cmocka_unit_test(slopes), cmocka_unit_test(powers),
-                                       cmocka_unit_test(exponentials)};
+                                       cmocka_unit_test(slopes),           cmocka_unit_test(powers),
+                                       cmocka_unit_test(exponentials),     cmocka_unit_test(few_components)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

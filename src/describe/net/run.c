@@ -55,55 +55,86 @@ static void window(const tnp_recipe *r, const tn_picture *p, size_t i, size_t *x
     *y = i == 0 ? (size_t)nearbyint((double)above / 2) : i < 3 ? 0 : above;
 }
 
-/* One row of a channel, `step` apart in out: colours as they are, or mixed; the pixel after is `stride` floats on. */
+/* One row of a channel, `step` apart in out; the pixel after is `stride` floats on. */
 typedef struct fill_row {
     const float *pixels;
     ptrdiff_t stride;
     size_t width, step;
-    float mix[3], factor, offset; /* of red, green and blue; v factor - offset */
+    bool mixed;           /* of red, green and blue, which follow each other; else the value there */
+    float factor, offset; /* v factor - offset */
 } fill_row;
 
-static inline float value_of(const fill_row *f, size_t x, bool grey)
+static inline float within_one(float v)
 {
-    const float *p = f->pixels + (ptrdiff_t)x * f->stride;
-    float v = grey ? p[0] : f->mix[0] * p[0] + f->mix[1] * p[1] + f->mix[2] * p[2];
     return v < 0 ? 0 : v > 1 ? 1 : v;
 }
 
-static void fill_floats(const fill_row *f, bool grey, float *restrict out)
+static inline float value_of(const fill_row *f, size_t x)
 {
-    for (size_t x = 0; x < f->width; ++x)
-        out[x * f->step] = value_of(f, x, grey) * f->factor - f->offset;
+    const float *p = f->pixels + (ptrdiff_t)x * f->stride;
+    return within_one(f->mixed ? 0.299F * p[0] + 0.587F * p[1] + 0.114F * p[2] : p[0]);
 }
 
-static void fill_bytes(const fill_row *f, bool grey, unsigned char *restrict out)
+/* Cut as a whole number: compilers make lanes of that, not of comparisons of floats. */
+static inline unsigned char byte_of(float v)
+{
+    int whole = (int)(255 * v + 0.5F);
+    whole = whole < 0 ? 0 : whole;
+    return (unsigned char)(whole > 255 ? 255 : whole);
+}
+
+static void fill_floats(const fill_row *f, float *restrict out)
 {
     for (size_t x = 0; x < f->width; ++x)
-        out[x * f->step] = (unsigned char)(255 * value_of(f, x, grey) + 0.5F);
+        out[x * f->step] = value_of(f, x) * f->factor - f->offset;
+}
+
+static void fill_bytes(const fill_row *f, unsigned char *restrict out)
+{
+    for (size_t x = 0; x < f->width; ++x)
+        out[x * f->step] = byte_of(value_of(f, x));
+}
+
+/* Values that lie as they are wanted. */
+static void copy_bytes(const float *restrict values, size_t n, unsigned char *restrict out)
+{
+    for (size_t i = 0; i < n; ++i)
+        out[i] = byte_of(values[i]);
+}
+
+/* Channel c of a window whose first pixel is at (x0, y0). */
+static void fill_channel(const tnp_recipe *r, const tn_picture *p, size_t c, size_t x0, size_t y0, bool mirrored,
+                         void *out)
+{
+    size_t colour = p->channels == 3 && r->channels == 3 ? (r->bgr ? 2 - c : c) : 0;
+    fill_row f = {.width = r->width,
+                  .step = r->nhwc ? r->channels : 1,
+                  .mixed = p->channels == 3 && r->channels == 1,
+                  .factor = (float)(255 * r->scale / r->std[c]),
+                  .offset = (float)(r->mean[c] / r->std[c]),
+                  .stride = mirrored ? -(ptrdiff_t)p->channels : (ptrdiff_t)p->channels};
+    for (size_t y = 0; y < r->height; ++y) {
+        size_t to = r->nhwc ? y * r->width * r->channels + c : (c * r->height + y) * r->width;
+        size_t from = (y0 + y) * p->width + x0 + (mirrored ? r->width - 1 : 0);
+        f.pixels = p->pixels + from * p->channels + colour;
+        if (r->bytes)
+            fill_bytes(&f, (unsigned char *)out + to);
+        else
+            fill_floats(&f, (float *)out + to);
+    }
 }
 
 void tnp_recipe_fill(const tnp_recipe *r, const tn_picture *p, size_t view, void *out)
 {
-    size_t x0 = 0, y0 = 0, plane = r->width * r->height;
-    bool mirrored = view % 2 == 1, grey = p->channels == 1;
+    size_t x0 = 0, y0 = 0, line = r->width * r->channels;
+    bool mirrored = view % 2 == 1;
     window(r, p, view / 2, &x0, &y0);
-    for (size_t c = 0; c < r->channels; ++c) {
-        fill_row f = {.width = r->width, .step = r->nhwc ? r->channels : 1, .mix = {0.299F, 0.587F, 0.114F}};
-        for (size_t k = 0; k < 3 && r->channels == 3; ++k)
-            f.mix[k] = k == (r->bgr ? 2 - c : c) ? 1 : 0;
-        f.factor = (float)(255 * r->scale / r->std[c]);
-        f.offset = (float)(r->mean[c] / r->std[c]);
-        f.stride = mirrored ? -(ptrdiff_t)p->channels : (ptrdiff_t)p->channels;
-        for (size_t y = 0; y < r->height; ++y) {
-            size_t to = r->nhwc ? y * r->width * r->channels + c : c * plane + y * r->width;
-            size_t from = (y0 + y) * p->width + x0 + (mirrored ? r->width - 1 : 0);
-            f.pixels = p->pixels + from * p->channels;
-            if (r->bytes)
-                fill_bytes(&f, grey, (unsigned char *)out + to);
-            else
-                fill_floats(&f, grey, (float *)out + to);
-        }
-    }
+    if (r->bytes && r->nhwc && !r->bgr && !mirrored && p->channels == r->channels)
+        for (size_t y = 0; y < r->height; ++y)
+            copy_bytes(p->pixels + ((y0 + y) * p->width + x0) * p->channels, line, (unsigned char *)out + y * line);
+    else
+        for (size_t c = 0; c < r->channels; ++c)
+            fill_channel(r, p, c, x0, y0, mirrored, out);
 }
 
 bool tnp_network_run(const tn_network *n, const void *tensor, tnp_result *out, char *message)

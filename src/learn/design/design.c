@@ -3,6 +3,7 @@
  * Rows for many passes. A block is small enough to stay in the last-level cache between the two products that most
  * learners make with it (X W' and then X'R), and large enough for them to run at full speed. */
 #include "learn/design/design.h"
+#include "base/team.h"
 #include "learn/design/gather.h"
 #include "transform/feed.h"
 
@@ -34,6 +35,31 @@ static tn_status load_all(tn_ctx *ctx, tnp_design *d)
 }
 
 static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, bool keep,
+                            tnp_design **out);
+
+/* The member's part, as a design of its own. */
+static tn_status take_part(tn_ctx *ctx, tnp_design *d, size_t reserve, bool keep)
+{
+    tn_status st = TN_OK;
+    size_t to;
+    tnp_team_part(ctx, d->rows, 1, &d->from, &to);
+    d->shared = true;
+    if (d->from == to)
+        return TN_OK;
+    TN_TRY(tnp_alloc(ctx, d->feed_count, sizeof *d->slices, &d->slices));
+    TN_TRY(tnp_alloc(ctx, d->feed_count, sizeof *d->own_feeds, &d->own_feeds));
+    for (size_t f = 0; f < d->feed_count; ++f) {
+        d->slices[f] = tnp_feed_slice(d->feeds[f], d->from, to - d->from);
+        d->own_feeds[f] = &d->slices[f];
+    }
+    bool was = tnp_team_pause(ctx);
+    st = design_new(ctx, d->own_feeds, d->feed_count, reserve, keep, &d->own);
+    tnp_team_resume(ctx, was);
+done:
+    return st;
+}
+
+static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, bool keep,
                             tnp_design **out)
 {
     tn_status st = TN_OK;
@@ -53,8 +79,10 @@ static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t cou
     reserve += scratch;
     TN_TRY(tnp_mul(ctx, d->rows, d->dim, &bytes));
     TN_TRY(tnp_mul(ctx, bytes, sizeof(float), &bytes));
-    d->resident = keep && reserve < left && bytes <= left - reserve;
-    if (!d->resident)
+    if (tnp_team_shares(ctx))
+        TN_TRY(take_part(ctx, d, reserve, keep));
+    d->resident = keep && !d->shared && reserve < left && bytes <= left - reserve;
+    if (!d->resident && !d->shared)
         TN_TRY(tnp_need(ctx, d->block * d->dim * sizeof(float) + reserve, "training"));
     TN_TRY(tnp_alloc_raw(ctx, (d->resident ? d->rows : d->block) * d->dim, sizeof(float), &d->data));
     if (d->resident)
@@ -81,6 +109,9 @@ void tnp_design_free(tnp_design *d)
 {
     if (!d)
         return;
+    tnp_design_free(d->own);
+    tnp_free(d->slices);
+    tnp_free(d->own_feeds);
     tnp_free(d->data);
     tnp_free(d->gram);
     tnp_free(d);

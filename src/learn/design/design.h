@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The rows of a learner that passes over them many times: feeds side by side, in float, block by block. They are kept
- * in memory when the budget has room for them and read again from their files otherwise. */
+ * in memory when the budget has room for them and read again from their files otherwise. Of a team every member keeps its
+ * part of them; who reads blocks of a shared design gets them from the files. */
 #ifndef TNP_DESIGN_H
 #define TNP_DESIGN_H
 
@@ -17,6 +18,12 @@ typedef struct tnp_design {
     size_t feed_count;
     float *data; /* (rows, dim) when resident, else (block, dim): the block read last */
     float *gram; /* (rows, rows), or NULL: see tnp_design_gram */
+    /* Of a team: this member's rows [from, from + own->rows), NULL where it has none, and the feeds of them. */
+    bool shared;
+    size_t from;
+    struct tnp_design *own;
+    struct tn_feed *slices;
+    const tn_feed **own_feeds;
 } tnp_design;
 
 /* feeds are borrowed while it lives. reserve: bytes that the learner will need besides. Owned by the caller, free with
@@ -27,8 +34,12 @@ tn_status tnp_design_new_streamed(tn_ctx *ctx, const tn_feed *const *feeds, size
                                   tnp_design **out);
 void tnp_design_free(tnp_design *design);
 
-/* What learners that need no single rows see of it; valid while it lives. */
+/* What learners that need no single rows see of it; valid while it lives. Members of a team see the rows of all. */
 tnp_rows tnp_design_rows(tnp_design *design);
+/* The design for learners that need single rows; NULL when other processes have some. */
+tnp_design *tnp_design_here(tnp_design *design);
+/* team_rows.c: asks every member of the team for its part. */
+extern const tnp_rows_ops tnp_team_rows_ops;
 
 /* Rows [*start, *start + *count) as x (count, dim), valid until the next call. Safe for one thread at a time. */
 tn_status tnp_design_block(tn_ctx *ctx, tnp_design *design, size_t b, const float **x, size_t *start, size_t *count);

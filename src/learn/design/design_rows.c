@@ -366,5 +366,10 @@ static tn_status moments(tn_ctx *ctx, void *self, const tnp_targets *y, const do
 tnp_rows tnp_design_rows(tnp_design *d)
 {
     static const tnp_rows_ops ops = {pass, wide_pass, scores_by, gram, cross, pick, sample, moments};
-    return (tnp_rows){d->rows, d->dim, &ops, d};
+    return (tnp_rows){d->rows, d->dim, d->shared ? &tnp_team_rows_ops : &ops, d};
+}
+
+tnp_design *tnp_design_here(tnp_design *d)
+{
+    return d->shared ? NULL : d;
 }

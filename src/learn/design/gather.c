@@ -12,6 +12,7 @@
 #include "learn/head/task.h"
 #include "tenon/learn.h"
 #include "algebra/blas.h"
+#include "base/team.h"
 
 #include <math.h>
 #include <string.h>
@@ -37,7 +38,7 @@ tn_status tnp_check_range(tn_ctx *ctx, double largest)
 }
 
 /* Squares that vanished altogether leave sums behind. */
-static tn_status check_squares(tn_ctx *ctx, const tnp_moments *s)
+tn_status tnp_check_squares(tn_ctx *ctx, const tnp_moments *s)
 {
     double largest = 0, left = 0;
     for (size_t j = 0; j < s->dim; ++j) {
@@ -76,7 +77,8 @@ tn_status tnp_feeds_read_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t c
     return st;
 }
 
-/* In double about `shift`, or about the mean of the first block when it is NULL; or in float. */
+/* In double about `shift`, or about the mean of the first block when it is NULL; or in float. Of a team every member
+ * reads its own blocks. */
 static tn_status gather(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool wide,
                         const double *shift, tnp_moments **out)
 {
@@ -84,23 +86,30 @@ static tn_status gather(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, 
     tnp_moments *moments = NULL;
     float *narrow = NULL;
     double *block = NULL;
-    size_t dim = tnp_feeds_cols(feeds, count), most = tnp_min(tnp_moments_block(dim, wide), y->rows);
+    size_t dim = tnp_feeds_cols(feeds, count), most = tnp_min(tnp_moments_block(dim, wide), y->rows), from, to;
+    tnp_team_part(ctx, y->rows, tnp_moments_block(dim, wide), &from, &to);
     TN_TRY(tnp_moments_new(ctx, dim, y->classes, wide, &moments));
     if (shift)
         tnp_moments_frame(moments, shift);
     TN_TRY(tnp_alloc_raw(ctx, wide ? 1 : most * dim, sizeof *narrow, &narrow));
     TN_TRY(tnp_alloc_raw(ctx, wide ? most * dim : 1, sizeof *block, &block));
-    for (size_t start = 0, n; start < y->rows; start += n) {
-        n = tnp_min(most, y->rows - start);
-        TN_TRY(tnp_progress(ctx, "reading", start, y->rows));
+    if (!shift && from > 0)
+        TN_TRY(tnp_moments_share_frame(ctx, moments));
+    for (size_t start = from, n; start < to; start += n) {
+        n = tnp_min(most, to - start);
+        TN_TRY(tnp_progress(ctx, "reading", start - from, to - from));
         TN_TRY(wide ? tnp_feeds_read_wide(ctx, feeds, count, start, n, block, dim)
                     : tnp_feeds_read(ctx, feeds, count, start, n, narrow, dim));
         TN_TRY(wide ? tnp_moments_add_wide(ctx, moments, block, y, start, n)
                     : tnp_moments_add(ctx, moments, narrow, y, start, n));
+        if (!shift && start == 0)
+            TN_TRY(tnp_moments_share_frame(ctx, moments));
     }
     TN_TRY(tnp_progress(ctx, "reading", y->rows, y->rows));
+    TN_TRY(tnp_moments_sum(ctx, moments));
+    moments->framed = shift != NULL;
     if (wide)
-        TN_TRY(check_squares(ctx, moments));
+        TN_TRY(tnp_check_squares(ctx, moments));
     *out = moments;
     moments = NULL;
 done:

@@ -23,6 +23,8 @@ tn_status tnp_gather_moments_wide(tn_ctx *ctx, const tn_feed *const *feeds, size
                                   const double *shift, tnp_moments **out);
 /* TN_ERR_DATA when deviations of this size have squares that double cannot tell from 0 or infinity. */
 tn_status tnp_check_range(tn_ctx *ctx, double largest);
+/* The same of the columns of moments in double. */
+tn_status tnp_check_squares(tn_ctx *ctx, const tnp_moments *moments);
 
 /* products (N,N), upper triangle = X X' of one feed. With `shifted` a common vector is taken off all rows first:
  * the same after centring, and more digits. */

@@ -2,8 +2,9 @@
  *
  * The seam between learners and the place where rows are. A learner knows N rows of D columns, X (N, D), only by what
  * can be asked of all of them: products with weights, back-products, Grams, sums by group, moments, copies of some
- * rows. The host's implementation is design_rows.c, over a tnp_design; tests/unit/three_parts.h is a second one, of
- * rows that lie in three places, on which tests/unit/test_seam.c runs the learners.
+ * rows. The host's implementation is design_rows.c, over a tnp_design; team_rows.c is that of several processes;
+ * tests/unit/three_parts.h is a third one, of rows that lie in three places, on which tests/unit/test_seam.c runs the
+ * learners.
  *
  * Who needs single rows in an order of their own, or rows in double as the files have them, keeps a tnp_design or feeds
  * and runs where the rows are: dual coordinate descent (linear/svm_*.c), online learners, leave-one-out, class means,

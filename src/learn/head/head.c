@@ -2,6 +2,7 @@
  *
  * The head object: storage and look. Applying it is scorer.c, files are store/head_file.c. */
 #include "learn/head/head.h"
+#include "read/features.h"
 #include "transform/feed.h"
 
 #include <math.h>
@@ -50,6 +51,15 @@ size_t tnp_rep_cols(const tnp_rep *rep)
     return rep->dim * (rep->map ? tn_map_width(rep->map) : 1);
 }
 
+tn_status tnp_rep_set_maker(tn_ctx *ctx, tnp_rep *rep, const void *bytes, size_t size)
+{
+    tn_status st = tnp_alloc_raw(ctx, size, 1, &rep->maker);
+    if (st == TN_OK)
+        memcpy(rep->maker, bytes, size);
+    rep->maker_size = st == TN_OK ? size : 0;
+    return st;
+}
+
 tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *h)
 {
     tn_status st = TN_OK;
@@ -59,6 +69,8 @@ tn_status tnp_head_set_reps(tn_ctx *ctx, const tn_feed *const *feeds, tn_head *h
         TN_TRY(tnp_strdup(ctx, tn_features_name(tn_feed_features(feed)), &rep->name));
         if (tn_features_about(tn_feed_features(feed)))
             TN_TRY(tnp_strdup(ctx, tn_features_about(tn_feed_features(feed)), &rep->about));
+        if (tn_feed_features(feed)->maker)
+            TN_TRY(tnp_rep_set_maker(ctx, rep, tn_feed_features(feed)->maker, tn_feed_features(feed)->maker_size));
         rep->dim = tn_features_cols(tn_feed_features(feed));
         rep->normalize = tn_feed_normalize(feed);
         if (tn_feed_map(feed))
@@ -86,6 +98,8 @@ tn_status tnp_rep_copy(tn_ctx *ctx, const tnp_rep *from, const char *name, size_
     to->normalize = from->normalize;
     if (from->about)
         TN_TRY(tnp_strdup(ctx, from->about, &to->about));
+    if (from->maker)
+        TN_TRY(tnp_rep_set_maker(ctx, to, from->maker, from->maker_size));
     if (!from->map)
         goto done;
     TN_TRY(tnp_strdup(ctx, from->transform, &to->transform));
@@ -225,6 +239,7 @@ void tn_head_free(tn_head *h)
         tnp_free(h->reps[r].name);
         tnp_free(h->reps[r].transform);
         tnp_free(h->reps[r].about);
+        tnp_free(h->reps[r].maker);
         tn_map_free(h->reps[r].map);
     }
     for (size_t i = 0; i < h->source_count; ++i) {

@@ -14,6 +14,8 @@ typedef struct tnp_rep {
     char *transform; /* name of the map; NULL without one */
     tn_map *map;     /* or NULL */
     char *about;     /* what made its rows, JSON, or NULL: tn_features_about */
+    void *maker;     /* the encoder that made them, the bytes of its file, or NULL */
+    size_t maker_size;
 } tnp_rep;
 
 /* A column of scores that another classifier gives. */
@@ -57,6 +59,8 @@ tn_status tnp_head_like(tn_ctx *ctx, const tn_head *like, const char *const *nam
  * `where`. */
 tn_status tnp_check_class_names(tn_ctx *ctx, tn_status status, const char *where, const char *const *names,
                                 size_t count);
+/* The encoder of a representation; bytes are copied. */
+tn_status tnp_rep_set_maker(tn_ctx *ctx, tnp_rep *rep, const void *bytes, size_t size);
 /* Columns of the weights that belong to a representation. */
 size_t tnp_rep_cols(const tnp_rep *rep);
 /* Room for sources: the last `count` columns of its dim. */

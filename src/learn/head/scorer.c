@@ -8,6 +8,7 @@
  * h are the scores of the sources that a transfer head names: columns of a file, or of another head's scorer. Heads
  * that prepare their rows alike are one head with the classes of all: a library of them is one product too. */
 #include "algebra/blas.h"
+#include "base/team.h"
 #include "learn/head/head.h"
 #include "transform/feed.h"
 #include "transform/map.h"
@@ -17,8 +18,9 @@
 
 enum {
     BLOCK_ROWS = 1024,
-    BLOCK_VALUES = 1 << 23
-}; /* rows of a product; mapped ones are wide, and 32 MB of them enough */
+    BLOCK_VALUES = 1 << 23, /* rows of a product; mapped ones are wide, and 32 MB of them enough */
+    TEAM_ROWS = 64          /* whole multiples go to a member of a team */
+};
 
 /* A source of the head, joined to what was offered. */
 typedef struct bound_source {
@@ -310,15 +312,18 @@ tn_status tn_scorer_read(tn_ctx *ctx, tn_scorer *s, size_t start, size_t count, 
     if (start > s->rows || count > s->rows - start)
         return tnp_fail(ctx, TN_ERR_ARG, "scores: rows %zu to %zu asked for, there are %zu", start, start + count,
                         s->rows);
-    for (size_t done = 0, n; done < count; done += n) {
-        n = tnp_min(s->block_rows, count - done);
-        tn_status st = score_block(ctx, s, start + done, n, out + done * s->head->classes);
+    size_t from, to;
+    tn_status st = TN_OK;
+    tnp_team_part(ctx, count, TEAM_ROWS, &from, &to);
+    bool was = tnp_team_pause(ctx); /* sources are read here, row by row of this part */
+    for (size_t done = from, n; st == TN_OK && done < to; done += n) {
+        n = tnp_min(s->block_rows, to - done);
+        st = score_block(ctx, s, start + done, n, out + done * s->head->classes);
         if (st == TN_OK)
             st = tnp_cancelled(ctx);
-        if (st != TN_OK)
-            return st;
     }
-    return TN_OK;
+    tnp_team_resume(ctx, was);
+    return st == TN_OK ? tnp_team_gather(ctx, out, count, TEAM_ROWS, s->head->classes * sizeof *out) : st;
 }
 
 /* ---- several heads at once ---- */
@@ -359,13 +364,15 @@ tn_status tnp_heads_score(tn_ctx *ctx, const tn_head *const *heads, size_t head_
                           tn_nan_policy nan, float *out)
 {
     tn_status st = TN_OK;
-    const offer o = {features, count, NULL, 0, nan, rows, row_count};
+    size_t from, to;
+    tnp_team_part(ctx, row_count, TEAM_ROWS, &from, &to);
+    const offer o = {features, count, NULL, 0, nan, rows + from, to - from};
     tn_scorer *s = NULL;
     float *x = NULL, *weight = NULL, *bias = NULL;
     size_t classes = 0, dim = heads[0]->dim, size = 0, weights = 0;
     for (size_t h = 0; h < head_count; ++h)
         classes += heads[h]->classes;
-    TN_TRY(tnp_mul(ctx, row_count, dim, &size));
+    TN_TRY(tnp_mul(ctx, to - from, dim, &size));
     TN_TRY(tnp_mul(ctx, classes, dim, &weights));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *s, &s));
     s->head = heads[0];
@@ -375,11 +382,12 @@ tn_status tnp_heads_score(tn_ctx *ctx, const tn_head *const *heads, size_t head_
     TN_TRY(tnp_alloc_raw(ctx, weights, sizeof *weight, &weight));
     TN_TRY(tnp_alloc_raw(ctx, classes, sizeof *bias, &bias));
     for (size_t r = 0, at = 0; r < heads[0]->rep_count; at += tnp_rep_cols(&heads[0]->reps[r++]))
-        TN_TRY(tn_feed_read(ctx, s->feeds[r], 0, row_count, x + at, dim));
+        TN_TRY(tn_feed_read(ctx, s->feeds[r], 0, to - from, x + at, dim));
     stack(heads, head_count, weight, bias);
-    for (size_t i = 0; i < row_count; ++i)
+    for (size_t i = from; i < to; ++i)
         memcpy(out + i * classes, bias, classes * sizeof *out);
-    TN_TRY(tnp_sgemm_nt(ctx, row_count, classes, dim, x, dim, weight, dim, 1, out, classes));
+    TN_TRY(tnp_sgemm_nt(ctx, to - from, classes, dim, x, dim, weight, dim, 1, out + from * classes, classes));
+    TN_TRY(tnp_team_gather(ctx, out, row_count, TEAM_ROWS, classes * sizeof *out));
 done:
     tn_scorer_free(s);
     tnp_free(x);

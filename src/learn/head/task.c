@@ -3,6 +3,7 @@
  * From labels to compact targets of the rows that take part. A class that is always or never present among them is
  * constant: it is kept in its place, left out of every sum, and scored by its constant. */
 #include "learn/head/task.h"
+#include "base/team.h"
 
 #include <string.h>
 
@@ -97,6 +98,18 @@ static tn_status check_classes(tn_ctx *ctx, const tnp_task *task)
     return tnp_fail(ctx, TN_ERR_DATA, "%s: every target is constant, there is nothing to learn", labels->path);
 }
 
+/* Members of a team have read the labels each for itself. */
+static tn_status same_for_all(tn_ctx *ctx, const tnp_task *task)
+{
+    const tnp_targets *y = &task->y;
+    tn_status st = tnp_team_same(ctx, task->labels->path, task->rows, y->rows * sizeof *task->rows);
+    if (st == TN_OK && task->first)
+        st = tnp_team_same(ctx, task->labels->path, task->cls, task->first[y->rows] * sizeof *task->cls);
+    if (st == TN_OK && task->values)
+        st = tnp_team_same(ctx, task->labels->path, task->values, y->rows * y->classes * sizeof *task->values);
+    return st;
+}
+
 static tn_status task_new(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                           tn_nan_policy nan, bool centre, bool may_be_empty, tnp_task **out)
 {
@@ -118,6 +131,7 @@ static tn_status task_new(tn_ctx *ctx, const tn_features *const *features, size_
     else
         TN_TRY(copy_lists(ctx, task, labels));
     TN_TRY(find_constant(ctx, task));
+    TN_TRY(same_for_all(ctx, task));
     *out = task;
     task = NULL;
 done:

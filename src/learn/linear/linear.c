@@ -15,6 +15,7 @@
  * A held-out class that has no positive row left is trained like any other: it learns to say no. */
 #include "learn/linear/linear.h"
 #include "algebra/blas.h"
+#include "base/team.h"
 #include "learn/linear/active.h"
 #include "learn/linear/certify.h"
 #include "learn/linear/exact.h"
@@ -548,6 +549,8 @@ tnp_linear_method tnp_linear_method_for(const tn_ctx *ctx, const tnp_learn_optio
 {
     size_t block = tnp_design_block_rows(rows, dim) * dim * sizeof(float), left = tnp_budget_left(ctx);
     bool squared = options->loss == TNP_SVM_SQUARED_HINGE;
+    if (method == TNP_BY_DUAL && tnp_team_shares(ctx)) /* which needs single rows: see solve_columns */
+        return TNP_BY_NEWTON;
     bool gram = method == TNP_BY_DUAL && tnp_dual_wants_gram(rows, dim, columns, squared) && besides < left &&
                 tnp_dual_bytes(rows, dim, columns, true) + block <= left - besides;
     return gram ? TNP_BY_GRAM : method;

@@ -5,6 +5,7 @@
  * ended follows from what is in its state, so that a run that was killed goes on as if it had not been. */
 #include "learn/online/online_search.h"
 #include "algebra/blas.h"
+#include "learn/online/online_mix.h"
 
 #include <math.h>
 #include <string.h>
@@ -135,6 +136,25 @@ static tn_status judge(tn_ctx *ctx, const tnp_online_plan *plan, tnp_online_sear
     return TN_OK;
 }
 
+/* A pass, after which members of a team have the same learners again. */
+static tn_status pass_and_mix(tn_ctx *ctx, const tnp_online_plan *plan, tnp_passes *passes, tnp_online_search *s,
+                              tnp_online **at_work)
+{
+    tn_status st = TN_OK;
+    tnp_counted *before = NULL;
+    TN_TRY(tnp_alloc(ctx, s->group, sizeof *before, &before));
+    for (size_t i = 0; i < s->group; ++i)
+        before[i] = (tnp_counted){s->learners[i]->updates, s->learners[i]->mistakes};
+    if (passes)
+        TN_TRY(tnp_passes_run(ctx, passes, s->passes, at_work, s->group));
+    for (size_t i = 0; plan->mix && i < s->group; ++i)
+        if (at_work[i])
+            TN_TRY(tnp_online_mix(ctx, plan->share, before[i], &s->learners[i]));
+done:
+    tnp_free(before);
+    return st;
+}
+
 /* One pass of the trials of the group that have not ended; *any: there was one. */
 static tn_status one_pass(tn_ctx *ctx, const tnp_online_plan *plan, tnp_passes *passes, tnp_online_search *s,
                           tnp_online **at_work, float *w, bool *any)
@@ -152,7 +172,7 @@ static tn_status one_pass(tn_ctx *ctx, const tnp_online_plan *plan, tnp_passes *
     for (size_t i = 0; i < s->group; ++i)
         s->accounts[(s->first + i) * s->epochs + s->passes] =
             (tnp_account){-(double)s->learners[i]->updates, -(double)s->learners[i]->mistakes, NAN, 0};
-    TN_TRY(tnp_passes_run(ctx, passes, s->passes, at_work, s->group));
+    TN_TRY(pass_and_mix(ctx, plan, passes, s, at_work));
     share = (tnp_seconds() - begin) / (double)count;
     ++s->passes;
     for (size_t i = 0; i < s->group; ++i) {

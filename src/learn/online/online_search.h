@@ -38,6 +38,8 @@ typedef struct tnp_online_plan {
     size_t trials, epochs;
     size_t patience;    /* passes without a better validation before a trial ends; 0: none end early */
     const float *start; /* weights to begin with; NULL: zeros */
+    bool mix;           /* members of a team pass over parts of the rows, this one over that share of them */
+    double share;
     tn_status (*measure)(tn_ctx *ctx, void *arg, const float *w,
                          double *value); /* higher is better; NULL: no validation */
     tn_status (*after_pass)(tn_ctx *ctx, void *arg, const tnp_online_search *search);
@@ -49,7 +51,8 @@ tn_status tnp_online_search_new(tn_ctx *ctx, const tnp_online_plan *plan, tnp_on
 void tnp_online_search_free(tnp_online_search *search);
 /* Makes learners for a group: at its beginning, and for a checkpoint that is loaded. */
 tn_status tnp_online_search_group(tn_ctx *ctx, const tnp_online_plan *plan, size_t group, tnp_online_search *search);
-/* Goes on to the end. search->best are the weights to use. */
+/* Goes on to the end. search->best are the weights to use. passes: NULL for a member without
+ * rows. */
 tn_status tnp_online_search_run(tn_ctx *ctx, const tnp_online_plan *plan, tnp_passes *passes,
                                 tnp_online_search *search);
 

@@ -23,6 +23,7 @@
  * Oracle: distances and refits by loops, tests/unit/test_class_means.c. */
 #include "learn/ridge/class_means.h"
 #include "algebra/blas.h"
+#include "base/team.h"
 #include "learn/design/gather.h"
 
 #include <math.h>
@@ -69,13 +70,19 @@ static double weight_of(const tnp_targets *y, size_t row)
 }
 
 /* Sums of one feed's rows by class, each times its weight, into the columns that begin at `at`, less the first row: a
- * common offset costs no digits. block (ROWS, cols). */
+ * common offset costs no digits; of a team the member's part of them. block (ROWS, cols). */
 static tn_status add_rows(tn_ctx *ctx, tnp_class_means *m, const tn_feed *feed, const tnp_targets *y, const bool *skip,
                           size_t at, double *block)
 {
-    size_t cols = tn_feed_cols(feed);
-    for (size_t start = 0; start < y->rows; start += ROWS) {
-        size_t n = tnp_min(ROWS, y->rows - start);
+    size_t cols = tn_feed_cols(feed), from, to;
+    tnp_team_part(ctx, y->rows, ROWS, &from, &to);
+    if (from > 0) {
+        tn_status st = tn_feed_read_wide(ctx, feed, 0, 1, m->centre + at, cols);
+        if (st != TN_OK)
+            return st;
+    }
+    for (size_t start = from; start < to; start += ROWS) {
+        size_t n = tnp_min(ROWS, to - start);
         tn_status st = tnp_progress(ctx, "class means", start, y->rows);
         if (st == TN_OK)
             st = tn_feed_read_wide(ctx, feed, start, n, block, cols);
@@ -151,6 +158,7 @@ tn_status tnp_class_means_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t c
         }
     for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
         TN_TRY(add_rows(ctx, m, feeds[f], y, skip, at, block));
+    TN_TRY(tnp_team_sum(ctx, m->mean, y->classes * dim));
     finish_means(m);
     for (size_t k = 0; k < m->classes; ++k)
         m->square[k] = dot(m->mean + k * dim, m->mean + k * dim, dim);
@@ -225,17 +233,19 @@ static tn_status walk(tn_ctx *ctx, const tnp_class_means *m, const tn_feed *cons
 {
     tn_status st = TN_OK;
     double *z = NULL;
-    size_t k = m->classes;
+    size_t k = m->classes, from, to;
+    tnp_team_part(ctx, n, 1, &from, &to);
     TN_TRY(tnp_alloc_raw(ctx, tnp_min(n, ROWS) * m->dim, sizeof *z, &z));
-    for (size_t start = 0, part; start < n; start += part) {
-        part = tnp_min(ROWS, n - start);
-        TN_TRY(tnp_progress(ctx, "leave-one-out", start, n));
+    for (size_t start = from, part; start < to; start += part) {
+        part = tnp_min(ROWS, to - start);
+        TN_TRY(tnp_progress(ctx, "leave-one-out", start - from, to - from));
         TN_TRY(read_rows(ctx, m, feeds, count, rows + start, part, z));
         TN_TRY(tnp_dgemm_nt(ctx, part, k, m->dim, z, m->dim, m->mean, m->dim, 0, out + start * k, k));
         for (size_t i = 0; i < part; ++i)
             finish(m, y ? y->cls[y->first[rows[start + i]]] : 0, y ? weight_of(y, rows[start + i]) : 1,
                    dot(z + i * m->dim, z + i * m->dim, m->dim), out + (start + i) * k);
     }
+    TN_TRY(tnp_team_gather(ctx, out, n, 1, k * sizeof *out));
 done:
     tnp_free(z);
     return st;

@@ -13,8 +13,9 @@
  * the primal, and the dual's residual is divided by r_i. (mean and 1/N only with an intercept; in the dual the ones
  * vector is an eigenvector, and taking it off before the solve instead of 1/N after it keeps all digits at small
  * lambda.) z is made once, so every further lambda costs O(n) a row. All rows would cost as much again as the Gram:
- * hence the sample. Oracle: refitting without the row, tests/unit/test_loo.c. */
+ * hence the sample, of which every member of a team has a part. Oracle: refitting without the row, tests/unit/test_loo.c. */
 #include "learn/ridge/loo.h"
+#include "base/team.h"
 #include "learn/ridge/forms.h"
 
 #include <float.h>
@@ -25,8 +26,9 @@ struct tnp_loo {
     const tnp_ridge *ridge;
     const tnp_targets *y;
     const tnp_sample *sample;
-    tnp_forms *forms; /* of the rows of the sample */
-    double *form;     /* (m): z'(T + lambda I)^-1 z */
+    size_t first, count; /* rows of the sample that are worked on here: all, or a part of it, at least one */
+    tnp_forms *forms;    /* of these */
+    double *form;        /* (count): z'(T + lambda I)^-1 z */
     double *lambdas;
     double *predicted; /* (m, classes) */
 };
@@ -35,18 +37,18 @@ struct tnp_loo {
 static tn_status read_rows(tn_ctx *ctx, const tnp_loo *loo, const tn_feed *const *feeds, size_t count, double *z)
 {
     const tnp_ridge *r = loo->ridge;
-    const tnp_sample *s = loo->sample;
-    for (size_t i = 0, run; i < s->count; i += run) {
+    const size_t *rows = loo->sample->rows + loo->first;
+    for (size_t i = 0, run; i < loo->count; i += run) {
         run = 1;
-        while (i + run < s->count && s->rows[i + run] == s->rows[i] + run)
+        while (i + run < loo->count && rows[i + run] == rows[i] + run)
             ++run;
-        tn_status st = tnp_feeds_read_wide(ctx, feeds, count, s->rows[i], run, z + i * r->dim, r->dim);
+        tn_status st = tnp_feeds_read_wide(ctx, feeds, count, rows[i], run, z + i * r->dim, r->dim);
         if (st == TN_OK)
-            st = tnp_progress(ctx, "leave-one-out", i, s->count);
+            st = tnp_progress(ctx, "leave-one-out", i, loo->count);
         if (st != TN_OK)
             return st;
     }
-    for (size_t i = 0; i < s->count; ++i)
+    for (size_t i = 0; i < loo->count; ++i)
         for (size_t j = 0; j < r->dim; ++j)
             z[i * r->dim + j] -= r->mean[j];
     return TN_OK;
@@ -58,8 +60,8 @@ static void unit_rows(const tnp_loo *loo, double *z)
     size_t n = loo->ridge->rows;
     const double *root = loo->ridge->root;
     double mean = loo->ridge->intercept ? 1 / loo->ridge->weight : 0;
-    for (size_t i = 0; i < loo->sample->count; ++i) {
-        size_t row = loo->sample->rows[i];
+    for (size_t i = 0; i < loo->count; ++i) {
+        size_t row = loo->sample->rows[loo->first + i];
         for (size_t j = 0; j < n; ++j)
             z[i * n + j] = (j == row ? 1 : 0) - (root ? mean * root[row] * root[j] : mean);
     }
@@ -71,27 +73,39 @@ static double weight_of(const tnp_loo *loo, size_t i)
     return loo->y->weight ? loo->y->weight[loo->sample->rows[i]] : 1;
 }
 
+/* A member without a part takes a row all the same: nobody hears of it, and nothing below needs to know. */
+static void take_part(const tn_ctx *ctx, tnp_loo *loo)
+{
+    size_t m = loo->sample->count, to;
+    tnp_team_part(ctx, m, 1, &loo->first, &to);
+    if (loo->first == to) {
+        loo->first = m ? m - 1 : 0;
+        to = m;
+    }
+    loo->count = to - loo->first;
+}
+
 tn_status tnp_loo_new(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const *feeds, size_t count,
                       const tnp_targets *y, const tnp_sample *sample, tnp_loo **out)
 {
     tn_status st = TN_OK;
     tnp_loo *loo = NULL;
     const tnp_spectrum *s = ridge->spectrum;
-    size_t m = sample->count;
     double *z = NULL;
     TN_TRY(tnp_alloc(ctx, 1, sizeof *loo, &loo));
     loo->ridge = ridge;
     loo->y = y;
     loo->sample = sample;
-    TN_TRY(tnp_alloc(ctx, m * s->order, sizeof(double), &z));
-    TN_TRY(tnp_alloc(ctx, m, sizeof(double), &loo->form));
+    take_part(ctx, loo);
+    TN_TRY(tnp_alloc(ctx, loo->count * s->order, sizeof(double), &z));
+    TN_TRY(tnp_alloc(ctx, loo->count, sizeof(double), &loo->form));
     TN_TRY(tnp_alloc(ctx, s->classes, sizeof(double), &loo->lambdas));
-    TN_TRY(tnp_alloc(ctx, m * s->classes, sizeof(double), &loo->predicted));
+    TN_TRY(tnp_alloc(ctx, sample->count * s->classes, sizeof(double), &loo->predicted));
     if (s->by_rows)
         unit_rows(loo, z);
     else
         TN_TRY(read_rows(ctx, loo, feeds, count, z));
-    st = tnp_forms_new(ctx, s, m, z, &loo->forms);
+    st = tnp_forms_new(ctx, s, loo->count, z, &loo->forms);
     z = NULL; /* taken over, also on failure */
     TN_TRY(st);
     *out = loo;
@@ -113,11 +127,11 @@ void tnp_loo_free(tnp_loo *loo)
     tnp_free(loo);
 }
 
-/* 1 - H_ii of a sampled row. The primal's is a difference: below 1e-12 it is rounding. */
+/* 1 - H_ii of row i of the part. The primal's is a difference: below 1e-12 it is rounding. */
 static double left_of_hat(const tnp_loo *loo, size_t i, double lambda)
 {
     const tnp_ridge *r = loo->ridge;
-    double g = weight_of(loo, i), mean = r->intercept ? g / r->weight : 0, left;
+    double g = weight_of(loo, loo->first + i), mean = r->intercept ? g / r->weight : 0, left;
     if (!isfinite(lambda))
         left = 1 - mean;
     else if (r->spectrum->by_rows)
@@ -127,17 +141,17 @@ static double left_of_hat(const tnp_loo *loo, size_t i, double lambda)
     return left;
 }
 
-/* Scores of class c, which lie in out as z'u, become predictions without the row. loo->form is that of lambda. */
+/* Scores of class c, which lie in out (part) as z'u, become predictions without the row. loo->form is that of lambda. */
 static void predict_class(const tnp_loo *loo, size_t c, double lambda, double *out)
 {
     const tnp_ridge *r = loo->ridge;
     size_t k = r->classes;
-    for (size_t i = 0; i < loo->sample->count; ++i) {
-        double y = tnp_target(loo->y, loo->sample->rows[i], c), residual;
+    for (size_t i = 0; i < loo->count; ++i) {
+        double y = tnp_target(loo->y, loo->sample->rows[loo->first + i], c), residual;
         if (!isfinite(lambda) || !r->spectrum->by_rows)
             residual = y - r->ymean[c] - out[i * k + c];
         else
-            residual = lambda * out[i * k + c] / sqrt(weight_of(loo, i));
+            residual = lambda * out[i * k + c] / sqrt(weight_of(loo, loo->first + i));
         out[i * k + c] = y - residual / left_of_hat(loo, i, lambda);
     }
 }
@@ -152,15 +166,17 @@ tn_status tnp_loo_predict_each(tn_ctx *ctx, tnp_loo *loo, const double *lambda, 
 {
     tn_status st = TN_OK;
     size_t k = loo->ridge->classes, changes = 0;
+    double *part = out + loo->first * k;
     for (size_t c = 0; c < k; ++c)
         changes += is_another(lambda, c);
     TN_TRY(tnp_forms_expect(ctx, loo->forms, changes));
-    TN_TRY(tnp_forms_scores(ctx, loo->forms, lambda, out));
+    TN_TRY(tnp_forms_scores(ctx, loo->forms, lambda, part));
     for (size_t c = 0; c < k; ++c) {
         if (is_another(lambda, c))
             TN_TRY(tnp_forms_at(ctx, loo->forms, lambda[c], loo->form));
-        predict_class(loo, c, lambda[c], out);
+        predict_class(loo, c, lambda[c], part);
     }
+    TN_TRY(tnp_team_gather(ctx, out, loo->sample->count, 1, k * sizeof *out));
 done:
     return st;
 }

@@ -358,6 +358,16 @@ done:
     return st;
 }
 
+bool tnp_ridge_rounds_bias(const tnp_ridge *ridge, const float *bias)
+{
+    bool found = false;
+    for (size_t k = 0; k < ridge->classes; ++k) {
+        double size = sqrt(ridge->spectrum->yy[k] / ridge->weight) + fabs(ridge->ymean[k]);
+        found |= fabs((double)bias[k]) * (double)FLT_EPSILON / 4 > 1e-4 * size;
+    }
+    return found;
+}
+
 typedef struct precision_job {
     const tnp_spectrum *s;
     const tnp_simd *k;

@@ -51,6 +51,9 @@ void tnp_ridge_free(tnp_ridge *ridge);
 tn_status tnp_ridge_weights(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const *feeds, size_t count,
                             const double *lambda, float *weight, float *bias);
 
+/* Whether rounding the intercepts (classes) to float moves scores by more than 1e-4 of the size of their targets. */
+bool tnp_ridge_rounds_bias(const tnp_ridge *ridge, const float *bias);
+
 /* alpha = lambda beta and beta = dof / R(lambda), (classes) each; infinite lambda: alpha infinite. */
 tn_status tnp_ridge_precisions(tn_ctx *ctx, const tnp_ridge *ridge, const double *lambda, double *alpha, double *beta);
 

@@ -6,11 +6,14 @@
  *   dual     products of all rows once; of a training fold: the rows and columns that belong to it
  *
  * Held-out scores of the dual need no features either: x'w = sum_i v_i x'x_i. Of weighted rows the training has
- * weighted squares; the quality of what is held out counts every row alike. */
+ * weighted squares; the quality of what is held out counts every row alike. Of a team every member holds a part of the
+ * rows that are held out; the dual, which has few rows, is done by all. */
 #include "algebra/blas.h"
+#include "base/team.h"
 #include "learn/head/cross.h"
 #include "learn/ridge/ridge.h"
 #include "learn/head/task.h"
+#include "transform/feed.h"
 
 #include <string.h>
 
@@ -27,9 +30,10 @@ typedef struct cv_job {
     tnp_moments *all;                           /* primal */
     double *products;                           /* dual: (rows, rows), both triangles */
     double *outside, *mean_product;             /* dual, of the fold at hand: see dual_fold_products */
-    float *held;                                /* primal: the features of the fold held out, */
+    float *held;                                /* primal: the features of this member's part of the fold held out, */
     double *held_wide;                          /* or these, less the shift of all */
     size_t *rows, *inside, count, inside_count; /* of the fold held out; the others */
+    size_t from, own;                           /* rows[from .. from + own) are this member's */
     float *scores;                              /* (count, classes) */
     double *lambda;                             /* classes */
 } cv_job;
@@ -37,13 +41,15 @@ typedef struct cv_job {
 /* Collects the features of the rows held out: as float, or the feeds' rows in double. */
 static tn_status read_held(tn_ctx *ctx, cv_job *job)
 {
-    size_t dim = job->x->dim;
-    if (!job->wide)
-        return job->all_rows.ops->pick(ctx, job->x, job->rows, job->count, job->held);
+    const tnp_design *x = job->x;
+    const size_t *rows = job->rows + job->from;
     tn_status st = TN_OK;
-    for (size_t i = 0; st == TN_OK && i < job->count; ++i)
-        st =
-            tnp_feeds_read_wide(ctx, job->x->feeds, job->x->feed_count, job->rows[i], 1, job->held_wide + i * dim, dim);
+    if (!job->wide && !tnp_team_shares(ctx))
+        return job->all_rows.ops->pick(ctx, job->x, rows, job->own, job->held);
+    for (size_t f = 0, at = 0; !job->wide && st == TN_OK && f < x->feed_count; at += tn_feed_cols(x->feeds[f++]))
+        st = tnp_feed_pick(ctx, x->feeds[f], rows, job->own, job->held + at, x->dim);
+    for (size_t i = 0; job->wide && st == TN_OK && i < job->own; ++i)
+        st = tnp_feeds_read_wide(ctx, x->feeds, x->feed_count, rows[i], 1, job->held_wide + i * x->dim, x->dim);
     return st;
 }
 
@@ -56,17 +62,25 @@ static tn_status split(tn_ctx *ctx, cv_job *job, uint32_t f)
             job->rows[job->count++] = i;
         else
             job->inside[job->inside_count++] = i;
-    return job->dual ? TN_OK : read_held(ctx, job);
+    job->from = 0;
+    job->own = job->count;
+    if (job->dual)
+        return TN_OK;
+    size_t to;
+    tnp_team_part(ctx, job->count, tnp_moments_block(job->x->dim, job->wide), &job->from, &to);
+    job->own = to - job->from;
+    return read_held(ctx, job);
 }
 
 /* Scores of the held-out rows for one lambda, from the fold's ridge problem. */
 static tn_status primal_scores(tn_ctx *ctx, cv_job *job, const tnp_ridge *ridge, float *weight, float *bias)
 {
     size_t k = job->y->classes, dim = job->x->dim;
+    float *scores = job->scores + job->from * k;
     tn_status st = tnp_ridge_weights(ctx, ridge, NULL, 0, job->lambda, weight, bias);
-    for (size_t i = 0; st == TN_OK && i < job->count; ++i)
-        memcpy(job->scores + i * k, bias, k * sizeof *bias);
-    return st != TN_OK ? st : tnp_sgemm_nt(ctx, job->count, k, dim, job->held, dim, weight, dim, 1, job->scores, k);
+    for (size_t i = 0; st == TN_OK && i < job->own; ++i)
+        memcpy(scores + i * k, bias, k * sizeof *bias);
+    return st != TN_OK ? st : tnp_sgemm_nt(ctx, job->own, k, dim, job->held, dim, weight, dim, 1, scores, k);
 }
 
 /* The same in double: mean(y) + (x - mean)'w, so that an offset costs no digits. */
@@ -75,13 +89,13 @@ static tn_status primal_scores_wide(tn_ctx *ctx, cv_job *job, const tnp_ridge *r
     tn_status st = TN_OK;
     size_t k = job->y->classes, dim = job->x->dim;
     TN_TRY(tnp_spectrum_solve(ctx, ridge->spectrum, job->lambda, true, w));
-    TN_TRY(tnp_dgemm_nt(ctx, job->count, k, dim, job->held_wide, dim, w, dim, 0, raw, k));
+    TN_TRY(tnp_dgemm_nt(ctx, job->own, k, dim, job->held_wide, dim, w, dim, 0, raw, k));
     for (size_t c = 0; c < k; ++c) {
         double mean = 0; /* what is held is less the shift of all rows */
         for (size_t j = 0; j < dim; ++j)
             mean += w[c * dim + j] * (ridge->mean[j] - job->all->shift[j]);
-        for (size_t h = 0; h < job->count; ++h)
-            job->scores[h * k + c] = (float)(ridge->ymean[c] + raw[h * k + c] - mean);
+        for (size_t h = 0; h < job->own; ++h)
+            job->scores[(job->from + h) * k + c] = (float)(ridge->ymean[c] + raw[h * k + c] - mean);
     }
 done:
     return st;
@@ -131,6 +145,14 @@ done:
     return st;
 }
 
+/* Scores of all rows held out. */
+static tn_status gather_scores(tn_ctx *ctx, const cv_job *job)
+{
+    size_t unit = tnp_moments_block(job->x->dim, job->wide);
+    return job->dual ? TN_OK
+                     : tnp_team_gather(ctx, job->scores, job->count, unit, job->y->classes * sizeof *job->scores);
+}
+
 /* Every lambda of the grid on the fold's problem. */
 static tn_status walk_grid(tn_ctx *ctx, cv_job *job, const tnp_ridge *ridge, size_t f)
 {
@@ -152,6 +174,7 @@ static tn_status walk_grid(tn_ctx *ctx, cv_job *job, const tnp_ridge *ridge, siz
             TN_TRY(primal_scores_wide(ctx, job, ridge, v, raw));
         else
             TN_TRY(primal_scores(ctx, job, ridge, weight, bias));
+        TN_TRY(gather_scores(ctx, job));
         TN_TRY(job->measure(ctx, job->arg, job->rows, job->count, job->scores,
                             &job->cross->value[g * job->cross->folds + f]));
     }
@@ -170,17 +193,19 @@ static tn_status held_moments(tn_ctx *ctx, const cv_job *job, tnp_moments **out)
     tn_status st = TN_OK;
     tnp_moments *moments = NULL;
     tnp_picked held = {0};
-    size_t dim = job->x->dim, block = tnp_moments_block(dim, job->wide), most = tnp_min(block, job->count);
+    size_t dim = job->x->dim, block = tnp_moments_block(dim, job->wide), most = tnp_min(block, job->own);
     float *copy = NULL;
     double *copy_wide = NULL;
-    TN_TRY(tnp_picked_init(ctx, job->y, job->rows, job->count, &held));
+    TN_TRY(tnp_picked_init(ctx, job->y, job->rows + job->from, job->own, &held));
     TN_TRY(tnp_moments_new(ctx, dim, job->y->classes, job->wide, &moments));
     TN_TRY(tnp_alloc_raw(ctx, job->wide ? 1 : most * dim, sizeof *copy, &copy));
     TN_TRY(tnp_alloc_raw(ctx, job->wide ? most * dim : 1, sizeof *copy_wide, &copy_wide));
     if (job->wide)
         tnp_moments_frame(moments, job->all->shift);
-    for (size_t start = 0; start < job->count; start += block) {
-        size_t n = tnp_min(block, job->count - start);
+    else if (job->from > 0)
+        TN_TRY(tnp_moments_share_frame(ctx, moments));
+    for (size_t start = 0; start < job->own; start += block) {
+        size_t n = tnp_min(block, job->own - start);
         if (job->wide) {
             memcpy(copy_wide, job->held_wide + start * dim, n * dim * sizeof *copy_wide);
             TN_TRY(tnp_moments_add_wide(ctx, moments, copy_wide, &held.y, start, n));
@@ -188,8 +213,11 @@ static tn_status held_moments(tn_ctx *ctx, const cv_job *job, tnp_moments **out)
             memcpy(copy, job->held + start * dim, n * dim * sizeof *copy);
             TN_TRY(tnp_moments_add(ctx, moments, copy, &held.y, start, n));
         }
+        if (!job->wide && job->from + start == 0)
+            TN_TRY(tnp_moments_share_frame(ctx, moments));
     }
-    for (size_t i = 0; job->wide && i < job->count * dim; ++i)
+    TN_TRY(tnp_moments_sum(ctx, moments));
+    for (size_t i = 0; job->wide && i < job->own * dim; ++i)
         job->held_wide[i] -= job->all->shift[i % dim];
     *out = moments;
     moments = NULL;
@@ -288,7 +316,7 @@ static tn_status begin(tn_ctx *ctx, cv_job *job, const double *mean)
 {
     tn_status st = TN_OK;
     const tnp_design *x = job->x;
-    size_t most = largest_fold(job->row_fold, job->y->rows, job->cross->folds);
+    size_t most = largest_fold(job->row_fold, job->y->rows, job->cross->folds), block, own;
     TN_TRY(tnp_alloc(ctx, job->y->rows, sizeof *job->rows, &job->rows));
     TN_TRY(tnp_alloc(ctx, job->y->rows, sizeof *job->inside, &job->inside));
     TN_TRY(tnp_alloc(ctx, most * job->y->classes, sizeof *job->scores, &job->scores));
@@ -297,10 +325,12 @@ static tn_status begin(tn_ctx *ctx, cv_job *job, const double *mean)
         return all_products(ctx, job);
     TN_TRY(job->all_rows.ops->moments(ctx, job->all_rows.self, job->y, mean, &job->all));
     job->wide = job->all->wide;
+    block = tnp_moments_block(x->dim, job->wide);
+    own = tnp_min(most, most / tnp_team_size(ctx) + block); /* no part of any fold is larger */
     if (job->wide)
-        TN_TRY(tnp_alloc_raw(ctx, most * x->dim, sizeof *job->held_wide, &job->held_wide));
+        TN_TRY(tnp_alloc_raw(ctx, own * x->dim, sizeof *job->held_wide, &job->held_wide));
     else
-        TN_TRY(tnp_alloc_raw(ctx, most * x->dim, sizeof *job->held, &job->held));
+        TN_TRY(tnp_alloc_raw(ctx, own * x->dim, sizeof *job->held, &job->held));
 done:
     return st;
 }

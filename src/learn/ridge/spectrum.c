@@ -15,6 +15,7 @@
 #include "learn/ridge/spectrum.h"
 #include "algebra/band.h"
 #include "algebra/blas.h"
+#include "algebra/reflect.h"
 
 #include <float.h>
 #include <math.h>

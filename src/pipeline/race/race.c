@@ -266,8 +266,8 @@ static size_t leader(const tnp_race *race)
     return best;
 }
 
-/* What is on the progress line: who runs, who leads. */
-static tn_status tell(tn_ctx *ctx, const tnp_race *race, tnp_share whole, const tnp_entry *e, size_t done, size_t total)
+/* What is on the progress line: who runs, who leads; a line of another call, of which this one is a part, stays. */
+static void tell(tn_ctx *ctx, const tnp_race *race, tnp_share whole, const tnp_entry *e, size_t done, size_t total)
 {
     char text[40];
     const tnp_entry *first = &race->entries[leader(race)];
@@ -275,7 +275,16 @@ static tn_status tell(tn_ctx *ctx, const tnp_race *race, tnp_share whole, const 
         tnp_format(text, sizeof text, "race: %s", e->who->word);
     else
         tnp_format(text, sizeof text, "race: %s; %s leads", e->who->word, first->who->word);
-    return tnp_progress_step(ctx, whole, text, done, total);
+    if (race->titled)
+        tnp_progress_title(ctx, text);
+    (void)tnp_progress_step(ctx, whole, text, done, total); /* whether to go on is asked within */
+}
+
+/* Nobody can be better, and rows enough have said so. */
+static bool is_settled(const tnp_race *race)
+{
+    const tnp_entry *first = &race->entries[leader(race)];
+    return race->course->task->kind == TN_TASK_MULTICLASS && first->mean == 1 && first->judged >= ENOUGH;
 }
 
 void tnp_race_stop(tn_ctx *ctx, tnp_race *race)
@@ -317,8 +326,10 @@ static tn_status look_at_all(tn_ctx *ctx, tnp_race *race, tnp_share whole)
         if (!may_race(race, who))
             continue;
         TN_TRY(enter(ctx, race, who, &e));
-        (void)tell(ctx, race, whole, e, i, CHALLENGERS + 1); /* whether to go on is asked within */
+        tell(ctx, race, whole, e, i, CHALLENGERS + 1);
         TN_TRY(run(ctx, race, e, fold, race->look ? 1 : race->folds));
+        if (!race->note && is_settled(race))
+            race->note = "no row was wrong: no other head can be better";
     }
 done:
     return st;
@@ -341,7 +352,7 @@ static tn_status look_again(tn_ctx *ctx, tnp_race *race, tnp_share whole)
     for (size_t i = 0; i < race->count && !race->note; ++i) {
         if (race->entries[i].note)
             continue;
-        (void)tell(ctx, race, whole, &race->entries[i], i, race->count);
+        tell(ctx, race, whole, &race->entries[i], i, race->count);
         TN_TRY(run(ctx, race, &race->entries[i], race->rest, race->folds - 1));
     }
     tnp_race_drop(race);
@@ -440,6 +451,7 @@ tn_status tnp_race_run(tn_ctx *ctx, tnp_race *race)
 {
     tn_status st = TN_OK;
     tnp_share whole = tnp_progress_now(ctx), part = tnp_progress_part(ctx, whole, 0, 0.6);
+    race->titled = !tnp_progress_is_titled(ctx);
     TN_TRY(look_at_all(ctx, race, part));
     tnp_race_drop(race);
     part = tnp_progress_part(ctx, whole, 0.6, 1);
@@ -448,5 +460,7 @@ tn_status tnp_race_run(tn_ctx *ctx, tnp_race *race)
     TN_TRY(enter_blend(ctx, race));
     tnp_race_decide(race);
 done:
+    if (race->titled)
+        tnp_progress_title(ctx, "");
     return st;
 }

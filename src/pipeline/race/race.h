@@ -100,6 +100,7 @@ typedef struct tnp_race {
     const char *note;                          /* why it ended before its time, or NULL */
     const struct tnp_race *like;               /* whoever left that race stays out of this one; or NULL */
     bool cancelled;                            /* by the user */
+    bool titled;                               /* by the race, which names who runs on the line of progress */
     bool ridge_only;                           /* others cannot hold these numbers */
     bool too_long;                             /* somebody's head would take more than most_work */
 } tnp_race;

@@ -37,7 +37,7 @@ static tn_status prepare(tn_ctx *ctx, tnp_course *course, const tnp_round *round
     size_t bytes = tnp_linear_bytes(rows, dim, method == TNP_BY_SOFTMAX ? k : columns, method) + kept;
     TN_TRY(tnp_course_design(ctx, course, bytes));
     *out = (tnp_linear){.rows = tnp_design_rows(course->design),
-                        .design = course->design,
+                        .design = tnp_design_here(course->design),
                         .task = task,
                         .options = learn,
                         .logistic = logistic,
@@ -161,8 +161,11 @@ static tn_status search_cost(tn_ctx *ctx, climb *c, tnp_entry *found)
     TN_TRY(scale_cost(ctx, &c->linear.rows, c->linear.logistic ? USUAL_LOGISTIC : USUAL_SVM, &c->usual.value));
     TN_TRY(train_at(ctx, c, c->usual.value, &c->usual));
     copy_entry(c, &c->usual, &c->best);
-    TN_TRY(walk(ctx, c, step));
-    if (c->best.value == c->usual.value) { /* multipliers of a larger C may be out of bounds at a smaller one */
+    bool flawless = c->usual.mean == 1; /* of accuracy, mean AP and R^2 none is larger */
+    if (!flawless)
+        TN_TRY(walk(ctx, c, step));
+    if (!flawless &&
+        c->best.value == c->usual.value) { /* multipliers of a larger C may be out of bounds at a smaller one */
         memset(c->alpha, 0, y->rows * columns * sizeof *c->alpha);
         TN_TRY(walk(ctx, c, 1 / step));
     }

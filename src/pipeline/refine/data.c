@@ -17,8 +17,10 @@ static tn_status check_data(tn_ctx *ctx, const tn_encoder *e, const tn_refine_da
     size_t count = data->pictures ? tn_pictures_count(data->pictures) : data->bags ? tn_bags_count(data->bags) : 0;
     if (!data->pictures == !data->bags || !data->labels)
         return tnp_fail(ctx, TN_ERR_ARG, "refine: expected either pictures or bags, and labels");
-    if (data->pictures && !e->describer.kind)
-        return tnp_fail(ctx, TN_ERR_ARG, "refine: the encoder was trained on bags and does not know pictures");
+    if (data->pictures && !e->describer.kind && !e->joined)
+        return tnp_fail(ctx, TN_ERR_ARG, "refine: the encoder was trained on %s",
+                        e->network ? "bags of a network, which must be set (tn_encoder_set_network)"
+                                   : "bags and does not know pictures");
     if (data->bags && tn_features_cols(tn_bags_descriptors(data->bags)) != e->from)
         return tnp_fail(ctx, TN_ERR_SHAPE, "refine: descriptors of %zu values, the encoder was trained on %zu",
                         tn_features_cols(tn_bags_descriptors(data->bags)), e->from);
@@ -100,8 +102,9 @@ static tn_status describe(tn_ctx *ctx, const tn_encoder *e, const tn_refine_data
     tnp_bag_stream stream = {.count = 0};
     tnp_picture_options picture = e->picture;
     picture.on_error = TNP_ON_ERROR_STOP; /* labels are by row */
-    TN_TRY(data->pictures ? tnp_bag_stream_pictures(ctx, data->pictures, &e->describer, &picture, &stream)
-                          : tnp_bag_stream_bags(ctx, data->bags, &stream));
+    TN_TRY(data->bags  ? tnp_bag_stream_bags(ctx, data->bags, &stream)
+           : e->joined ? tnp_bag_stream_network(ctx, data->pictures, e->joined, &stream)
+                       : tnp_bag_stream_pictures(ctx, data->pictures, &e->describer, &picture, &stream));
     TN_TRY(tnp_descriptors_new(ctx, e, &stream, path, key, out));
 done:
     tnp_bag_stream_close(&stream);

@@ -59,6 +59,11 @@ tn_status tnp_labels_from_lines(tn_ctx *ctx, tn_labels *labels, const tnp_bytes 
 /* *words tells whether the file is a .npy of text, from which the labels are then filled. */
 tn_status tnp_labels_from_words(tn_ctx *ctx, tn_labels *labels, bool *words);
 
+/* Sorts `names`, as numbers when all are whole numbers, else by bytes, and keeps the distinct ones at its front; returns
+ * their number. *order is how two of them compare. */
+typedef int (*tnp_span_order)(const void *a, const void *b);
+size_t tnp_distinct_names(tnp_span *names, size_t count, tnp_span_order *order);
+
 /* The name of the first row's class, when no other row has it and it reads like the head of a column; else NULL. */
 const char *tnp_labels_header(const tn_labels *labels);
 /* Names of classes must tell them apart: TN_ERR_DATA for one that stands there twice. */

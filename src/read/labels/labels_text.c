@@ -179,8 +179,7 @@ static int compare_numbers(const void *a, const void *b)
     return below_x ? -order : order;
 }
 
-/* Sorts `names` and keeps the distinct ones at its front; returns their number. *order is how they are sorted. */
-static size_t distinct_names(tnp_span *names, size_t count, int (**order)(const void *, const void *))
+size_t tnp_distinct_names(tnp_span *names, size_t count, tnp_span_order *order)
 {
     size_t n = 0;
     bool numbers = true, negative;
@@ -215,12 +214,12 @@ static tn_status fill_classes(reader *r, tn_labels *labels, const tnp_bytes *fil
 {
     tn_status st = TN_OK;
     tnp_span *names = NULL;
-    int (*order)(const void *, const void *) = NULL;
+    tnp_span_order order = NULL;
     TN_TRY(tnp_alloc(r->ctx, r->tokens, sizeof *r->token, &r->token));
     TN_TRY(tnp_alloc(r->ctx, r->tokens, sizeof *names, &names));
     TN_TRY(walk(r, labels, file));
     memcpy(names, r->token, r->tokens * sizeof *names);
-    TN_TRY(name_classes(r, labels, names, distinct_names(names, r->tokens, &order)));
+    TN_TRY(name_classes(r, labels, names, tnp_distinct_names(names, r->tokens, &order)));
     TN_TRY(tnp_grow(r->ctx, &labels->cls, 0, r->tokens, sizeof *labels->cls));
     for (size_t i = 0; i < r->tokens; ++i) {
         const tnp_span *place = bsearch(&r->token[i], names, labels->classes, sizeof *names, order);

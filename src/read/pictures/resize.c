@@ -12,8 +12,10 @@
  *
  *   w = 1.5 t^3 - 2.5 t^2 + 1 (t < 1)      -0.5 t^3 + 2.5 t^2 - 4 t + 2 (t < 2)
  *
- * Rows come one at a time: each is resized along x and added, by its weight, to the one, two or more results it has a
- * share in. Oracle: test_resize.c, the formula in long double; Pillow's BILINEAR has the same kernel. */
+ * Rows come one at a time: each is added, by its weight, to the one, two or more results it has a share in, and a result
+ * that is complete is resized along x. Along y first: those are long sums over whole rows, and fewer rows are left for the
+ * short sums along x. A picture that becomes much higher goes along x first: one row has a share in many results, which
+ * would all be kept at the width of the file. Oracle: test_resize.c, the formula in long double; Pillow's BILINEAR has the same kernel. */
 #include "read/pictures/resize.h"
 
 #include <math.h>
@@ -38,10 +40,13 @@ static void fill_weights(tnp_axis *axis, size_t i)
     size_t first = tnp_min(low < 0 ? 0 : (size_t)low, axis->from - 1);
     float *weights = axis->weights + i * axis->taps;
     axis->first[i] = first;
+    for (size_t t = 0; t < axis->taps && first + t < axis->from; ++t) {
+        double weight = weight_of(axis, i, first + t);
+        weights[t] = (float)weight;
+        sum += weight;
+    }
     for (size_t t = 0; t < axis->taps && first + t < axis->from; ++t)
-        sum += weight_of(axis, i, first + t);
-    for (size_t t = 0; t < axis->taps && first + t < axis->from; ++t)
-        weights[t] = sum > 0 ? (float)(weight_of(axis, i, first + t) / sum) : (float)(t == 0);
+        weights[t] = sum > 0 ? (float)((double)weights[t] / sum) : (float)(t == 0);
 }
 
 static tn_status axis_new(tn_ctx *ctx, tnp_kernel kernel, size_t from, size_t to, double extent, tnp_axis *axis)
@@ -63,6 +68,20 @@ done:
     return st;
 }
 
+enum { MOST_OPEN = 8 }; /* two thirds and more of the height that it becomes, and all that shrinks */
+
+/* The most results that have some, not all, of their rows at once. */
+static size_t most_open(const tnp_axis *y)
+{
+    size_t most = 1;
+    for (size_t i = 0, low = 0; i < y->to; ++i) {
+        while (y->first[low] + y->taps <= y->first[i])
+            ++low;
+        most = tnp_max(most, i - low + 1);
+    }
+    return most;
+}
+
 tn_status tnp_resize_new(tn_ctx *ctx, size_t from_width, size_t from_height, double extent_x, double extent_y,
                          size_t width, size_t height, size_t channels, tnp_resize *out)
 {
@@ -79,7 +98,12 @@ tn_status tnp_resize_new_by(tn_ctx *ctx, tnp_kernel kernel, size_t from_width, s
     out->channels = channels;
     TN_TRY(axis_new(ctx, kernel, from_width, width, extent_x, &out->x));
     TN_TRY(axis_new(ctx, kernel, from_height, height, extent_y, &out->y));
-    TN_TRY(tnp_alloc_raw(ctx, width * channels, sizeof *out->across, &out->across));
+    out->open = most_open(&out->y);
+    out->enlarges = out->open > MOST_OPEN;
+    out->open = out->enlarges ? 1 : out->open;
+    out->line = from_width * channels + 1;
+    TN_TRY(tnp_alloc(ctx, out->open * out->line, sizeof *out->sums, &out->sums));
+    TN_TRY(tnp_alloc_raw(ctx, out->enlarges ? width * channels : 1, sizeof *out->across, &out->across));
 done:
     return st;
 }
@@ -90,17 +114,19 @@ void tnp_resize_free(tnp_resize *resize)
     tnp_free(resize->x.weights);
     tnp_free(resize->y.first);
     tnp_free(resize->y.weights);
+    tnp_free(resize->sums);
     tnp_free(resize->across);
 }
 
 void tnp_resize_begin(tnp_resize *resize, float *out)
 {
     resize->out = out;
-    resize->row = resize->low = 0;
-    memset(out, 0, resize->height * resize->width * resize->channels * sizeof *out);
+    resize->row = resize->low = resize->next = 0;
+    if (resize->enlarges)
+        memset(out, 0, resize->height * resize->width * resize->channels * sizeof *out);
 }
 
-static void across_grey(const tnp_resize *r, const float *row)
+static void across_grey(const tnp_resize *r, const float *row, float *out)
 {
     for (size_t i = 0; i < r->width; ++i) {
         const float *w = r->x.weights + i * r->x.taps, *x = row + r->x.first[i];
@@ -108,38 +134,84 @@ static void across_grey(const tnp_resize *r, const float *row)
         float sum = 0;
         for (size_t t = 0; t < n; ++t)
             sum += w[t] * x[t];
-        r->across[i] = sum;
+        out[i] = sum;
     }
 }
 
-static void across_colour(const tnp_resize *r, const float *row)
+/* Red, green and blue together; the fourth is not looked at. */
+typedef float quad __attribute__((vector_size(16)));
+
+static void across_colour(const tnp_resize *r, const float *row, float *out)
 {
     for (size_t i = 0; i < r->width; ++i) {
         const float *w = r->x.weights + i * r->x.taps, *x = row + 3 * r->x.first[i];
         size_t n = tnp_min(r->x.taps, r->x.from - r->x.first[i]);
-        float sum[3] = {0, 0, 0};
-        for (size_t t = 0; t < n; ++t)
-            for (size_t c = 0; c < 3; ++c)
-                sum[c] += w[t] * x[3 * t + c];
-        memcpy(r->across + 3 * i, sum, sizeof sum);
+        quad sum = {0}, colours;
+        for (size_t t = 0; t < n; ++t) {
+            memcpy(&colours, x + 3 * t, sizeof colours); /* of the last pixel one more than it has: line holds it */
+            sum += w[t] * colours;
+        }
+        memcpy(out + 3 * i, &sum, 3 * sizeof *out);
     }
+}
+
+static void begin_sum(float *restrict sum, const float *restrict row, float w, size_t n)
+{
+    for (size_t k = 0; k < n; ++k)
+        sum[k] = w * row[k];
+}
+
+static void add_to_sum(float *restrict sum, const float *restrict row, float w, size_t n)
+{
+    for (size_t k = 0; k < n; ++k)
+        sum[k] += w * row[k];
+}
+
+static void resize_across(const tnp_resize *r, const float *row, float *out)
+{
+    if (r->channels == 1)
+        across_grey(r, row, out);
+    else
+        across_colour(r, row, out);
+}
+
+/* Row j has its share in results low .. */
+static void share_row(tnp_resize *r, const float *row, size_t j)
+{
+    const tnp_axis *y = &r->y;
+    size_t values = r->x.from * r->channels;
+    for (size_t i = r->low; i < r->height && y->first[i] <= j; ++i) {
+        float w = y->weights[i * y->taps + j - y->first[i]], *sum = r->sums + i % r->open * r->line;
+        if (i >= r->next)
+            begin_sum(sum, row, w, values);
+        else if (w != 0)
+            add_to_sum(sum, row, w, values);
+        r->next = tnp_max(r->next, i + 1);
+    }
+    for (; r->low < r->next && (y->first[r->low] + y->taps <= j + 1 || j + 1 == y->from); ++r->low)
+        resize_across(r, r->sums + r->low % r->open * r->line, r->out + r->low * r->width * r->channels);
+}
+
+/* The same of a picture that becomes higher. */
+static void spread_row(tnp_resize *r, const float *row, size_t j)
+{
+    const tnp_axis *y = &r->y;
+    size_t values = r->width * r->channels;
+    memcpy(r->sums, row, r->x.from * r->channels * sizeof *row);
+    resize_across(r, r->sums, r->across);
+    while (r->low < r->height && y->first[r->low] + y->taps <= j)
+        ++r->low;
+    for (size_t i = r->low; i < r->height && y->first[i] <= j; ++i)
+        add_to_sum(r->out + i * values, r->across, y->weights[i * y->taps + j - y->first[i]], values);
 }
 
 void tnp_resize_row(tnp_resize *r, const float *row)
 {
-    const tnp_axis *y = &r->y;
-    size_t j = r->row++, values = r->width * r->channels;
-    if (r->channels == 1)
-        across_grey(r, row);
+    size_t j = r->row++;
+    if (r->enlarges)
+        spread_row(r, row, j);
     else
-        across_colour(r, row);
-    while (r->low < r->height && y->first[r->low] + y->taps <= j)
-        ++r->low;
-    for (size_t i = r->low; i < r->height && y->first[i] <= j; ++i) {
-        float w = y->weights[i * y->taps + j - y->first[i]], *out = r->out + i * values;
-        for (size_t k = 0; w != 0 && k < values; ++k)
-            out[k] += w * r->across[k];
-    }
+        share_row(r, row, j);
 }
 
 void tnp_resize_size(size_t width, size_t height, size_t pixels, size_t side, size_t *out_width, size_t *out_height)

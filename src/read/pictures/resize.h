@@ -22,9 +22,13 @@ typedef struct tnp_axis {
 typedef struct tnp_resize {
     size_t width, height, channels; /* of the result */
     tnp_axis x, y;
-    size_t row, low; /* rows that came; the first result that may still get a share */
-    float *across;   /* (width, channels): the row that came, resized along x */
-    float *out;      /* (height, width, channels), the caller's */
+    size_t row, low, next; /* rows that came; the first result that is not complete; the first without any share */
+    bool enlarges;         /* by much, along y: rows are resized along x first */
+    size_t open;           /* results that are begun and not complete, at most; 1 when it enlarges */
+    size_t line;           /* floats of one of them: from_width x channels, and one that is never used */
+    float *sums;           /* (open, line): those results, resized along y; result i is at i modulo open */
+    float *across;         /* (width, channels): when it enlarges, the row that came, resized along x */
+    float *out;            /* (height, width, channels), the caller's */
 } tnp_resize;
 
 /* from_width x from_height samples that cover extent_x x extent_y; all zero before, tnp_resize_free after. */
@@ -34,7 +38,7 @@ tn_status tnp_resize_new(tn_ctx *ctx, size_t from_width, size_t from_height, dou
 tn_status tnp_resize_new_by(tn_ctx *ctx, tnp_kernel kernel, size_t from_width, size_t from_height, double extent_x,
                             double extent_y, size_t width, size_t height, size_t channels, tnp_resize *out);
 void tnp_resize_free(tnp_resize *resize);
-/* From the first row on, into out, which is set to zero. */
+/* From the first row on, into out, which is whole when the last has come. */
 void tnp_resize_begin(tnp_resize *resize, float *out);
 /* The next row, (from_width, channels). */
 void tnp_resize_row(tnp_resize *resize, const float *row);

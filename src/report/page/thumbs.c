@@ -4,7 +4,8 @@
  * JPEG of quality 75, in the page itself. Thumbnails beyond BYTES are left out, and the page says so: a page that is
  * sent around stays small. A picture that cannot be read is named instead.
  *
- * Row i of the result is picture i of the list; a result with another number of rows shows none. */
+ * A row whose id is that of a picture is this picture; one without is picture i of the list where the result has as many
+ * rows as there are pictures, and none otherwise. */
 #include "report/page/page.h"
 
 #include <math.h>
@@ -109,7 +110,19 @@ done:
     return st;
 }
 
-static tn_status add_rows(tnp_sheet *sheet, const json_t *rows, const char *title, size_t *used)
+/* The place of a row's picture in the list; SIZE_MAX: there is none. */
+static size_t picture_of(const tn_pictures *pictures, const json_t *row, double rows)
+{
+    const char *id = tnp_member_text(row, "id");
+    size_t count = tn_pictures_count(pictures);
+    double at = tnp_member(row, "row");
+    for (size_t i = 0; id && i < count; ++i)
+        if (strcmp(id, tn_pictures_ids(pictures)[i]) == 0)
+            return i;
+    return rows == (double)count && at >= 0 && at < rows ? (size_t)at : SIZE_MAX;
+}
+
+static tn_status add_rows(tnp_sheet *sheet, const json_t *rows, double all, const char *title, size_t *used)
 {
     tnp_text *html = &sheet->body;
     const tn_pictures *pictures = sheet->page->pictures;
@@ -118,13 +131,14 @@ static tn_status add_rows(tnp_sheet *sheet, const json_t *rows, const char *titl
     tnp_text_add(html, "<h3>%s</h3>\n<ul class=\"thumbs\">\n", title);
     for (size_t i = 0; i < json_array_size(rows); ++i) {
         const json_t *row = json_array_get(rows, i);
-        double at = tnp_member(row, "row"), p = tnp_member(row, "probability");
+        size_t at = picture_of(pictures, row, all);
+        double p = tnp_member(row, "probability");
         const char *truth = tnp_member_text(row, "true"), *predicted = tnp_member_text(row, "predicted");
         bool shown = false;
-        if (!(at >= 0 && at < (double)tn_pictures_count(pictures)))
+        if (at == SIZE_MAX)
             continue;
         tnp_text_raw(html, "<li>");
-        tn_status st = add_picture(sheet, tn_pictures_path(pictures, (size_t)at), used, &shown);
+        tn_status st = add_picture(sheet, tn_pictures_path(pictures, at), used, &shown);
         if (st != TN_OK)
             return st;
         tnp_html_text(html, truth);
@@ -136,7 +150,7 @@ static tn_status add_rows(tnp_sheet *sheet, const json_t *rows, const char *titl
             tnp_text_add(html, " (%.2f)", p);
         if (!shown) {
             tnp_text_raw(html, ", not shown: ");
-            tnp_html_text(html, tn_pictures_ids(pictures)[(size_t)at]);
+            tnp_html_text(html, tn_pictures_ids(pictures)[at]);
         }
         tnp_text_raw(html, "</li>\n");
     }
@@ -172,13 +186,14 @@ tn_status tnp_section_pictures(tnp_sheet *sheet, const tnp_result *r)
     const json_t *mistakes = tnp_member_list(r->json.root, "mistakes"),
                  *typical = tnp_member_list(r->json.root, "typical");
     tn_status st = TN_OK;
+    double rows = tnp_member(r->json.root, "rows");
     size_t used = 0;
     if (!mistakes)
         return TN_OK;
     tnp_section_begin(sheet, r, "Mistakes");
     if (sheet->page->pictures) {
-        TN_TRY(add_rows(sheet, mistakes, "Most confident mistakes", &used));
-        TN_TRY(add_rows(sheet, typical, "Typical rows of the classes", &used));
+        TN_TRY(add_rows(sheet, mistakes, rows, "Most confident mistakes", &used));
+        TN_TRY(add_rows(sheet, typical, rows, "Typical rows of the classes", &used));
     }
     list_rows(&sheet->body, mistakes);
     tnp_section_end(sheet);

@@ -6,7 +6,7 @@
 for key in cores memory_total memory_available gemm_gflops_one_thread gemm_gflops; do
     between "$(number $key <d.json)" 0.001 1e18 || echo "$key: $(number $key <d.json)"
 done
-for key in cpu simd blas blas_kernels blas_kernels_chosen_by blas_advice version; do
+for key in cpu simd blas blas_kernels blas_kernels_chosen_by blas_advice version mpi mpi_path; do
     grep -q "\"$key\":\"" d.json || echo "no $key"
 done
 [ "$(number cores <d.json)" = "$(nproc)" ] || echo "cores: $(number cores <d.json), nproc says $(nproc)"

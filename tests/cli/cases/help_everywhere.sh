@@ -8,7 +8,7 @@ cmp a b && head -n 1 a
 cat d
 "$TENON" help >e && "$TENON" --help >f && cmp e f && grep -c '^  rank ' e
 "$TENON" rank -h
-for command in rank fit cv transfer predict eval pq kernel info doctor help completion; do
+for command in rank fit cv moments transfer predict eval pq kernel info doctor help completion; do
     "$TENON" help $command | grep -oE '^  (-., )?--[a-zA-Z-]+' | grep -oE -- '--.*' | sort -u >long
     "$TENON" $command -h >short
     grep -oE -- '--[a-zA-Z-]+' short | sort -u >names

@@ -20,6 +20,17 @@ ls kept | wc -l
 try extract train --net colour.onnx --layer above --as bag -o bags.npy --json
 try encoder train --bags bags.npy -o vlad.safetensors --kind vlad --words 4 --pca 0 --sample 2000 --quiet
 try extract --bags bags.npy --encoder vlad.safetensors -o vlad.npy
+# Bags through an encoder, without files between; it remembers the network.
+try encoder train train --net colour.onnx:above --kind vlad --words 4 --pca 0 --sample 2000 --seed 0 -o direct.safetensors --quiet
+"$TENON" encoder info direct.safetensors
+"$TENON" extract train --encoder direct.safetensors -o direct.npy --quiet && cmp direct.npy vlad.npy && echo "the same vectors"
+"$TENON" fit train --net colour.onnx:above --as bag -o bags.safetensors --method evidence --quiet && "$TENON" predict bags.safetensors test >bags.txt
+"$TENON" fit train --encoder direct.safetensors --net texture.onnx -o mixed.safetensors --method evidence --select all --quiet
+mv colour.onnx elsewhere.onnx
+try predict bags.safetensors test/ring/00.png
+"$TENON" predict bags.safetensors test --net colour=elsewhere.onnx | cmp - bags.txt && echo "the same from elsewhere"
+"$TENON" predict mixed.safetensors test --net direct=elsewhere.onnx texture=texture.onnx | wc -l
+mv elsewhere.onnx colour.onnx
 # A head from pictures, which finds its networks by itself.
 "$TENON" fit train --net texture.onnx colour.onnx -o head.safetensors --method evidence --select all --quiet
 "$TENON" fit both/texture.npy both/colour.npy --labels labels.txt -o other.safetensors --method evidence --select all --quiet
@@ -42,7 +53,6 @@ try extract train --net texture.onnx --layer strenght -o x.npy
 try extract train --net texture.onnx --size 32 -o x.npy
 try extract train --net colour.onnx:above --as token -o x.npy
 try extract train --net texture.onnx a/texture.onnx -o x.npy
-try fit train --net colour.onnx:above --as bag -o x.safetensors
 try extract train --net labels.txt -o x.npy
 head -c 300 texture.onnx >cut.onnx
 try extract train --net cut.onnx -o x.npy
