@@ -75,7 +75,7 @@ static const tn_field common_fields[] = {
 #define ON_ERROR                                                                                                       \
     {                                                                                                                  \
         "on-error", TN_FIELD_CHOICE, AT(on_error), 0, 0, "stop|skip",                                                  \
-            "a picture that is broken: end the work, or leave it out and say so"                                       \
+            "a broken picture, or shard that ends too early: end the work, or leave it out and say so"                 \
     }
 #define BAGS                                                                                                           \
     {"bags",                                                                                                           \

@@ -186,6 +186,7 @@ const cli_command cli_commands[] = {
          "few rows per class, --normalize zscore, and other methods than ridge-cv and evidence, which auto is then.",
      .min_args = 1,
      .max_args = SIZE_MAX,
+     .team = true,
      .tables = cli_moments_tables,
      .library = "moments",
      .run = cmd_moments},

@@ -7,6 +7,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* Rows of shards that are left out are NaN: they go without a word, unless one was said. */
+static int open_one(cli_app *app, const char *rep, tn_features **out)
+{
+    bool skip = app->options.on_error == CLI_SKIP;
+    tn_status status = (skip ? tn_features_open_sound : tn_features_open)(app->ctx, rep, out);
+    if (status != TN_OK)
+        return cli_features_failed(app, rep, status);
+    if (!skip || cli_was_given(app, "nan"))
+        return EXIT_FINE;
+    app->options.nan = TN_NAN_DROP;
+    return app->library && tn_options_text(app->library, "nan")
+               ? cli_check(app, tn_options_set(app->ctx, app->library, "nan", "drop"))
+               : EXIT_FINE;
+}
+
 int cli_features_open(cli_app *app, const char *const *reps, size_t count, cli_features *out)
 {
     if (cli_takes_images(app, reps, count))
@@ -18,10 +33,10 @@ int cli_features_open(cli_app *app, const char *const *reps, size_t count, cli_f
         int code = cli_check_features(app, reps[i]);
         if (code != 0)
             return code;
-        tn_status status = tn_features_open(app->ctx, reps[i], &out->items[i]);
-        if (status != TN_OK)
-            return cli_features_failed(app, reps[i], status);
-        out->count = i + 1;
+        code = open_one(app, reps[i], &out->items[i]);
+        out->count = i + (out->items[i] ? 1 : 0);
+        if (code != 0)
+            return code;
         code = cli_check_column(app, reps[i], out->items[i]);
         if (code != 0)
             return code;

@@ -58,6 +58,8 @@ void cli_json_provenance(const cli_app *app, FILE *out)
 {
     tn_machine machine;
     listing list = {app, out, 0};
+    if (app->rank > 0) /* inputs are hashed once */
+        return;
     tn_machine_look(&machine);
     fputs(",\"provenance\":{\"command_line\":", out);
     cli_json_string(out, app->line);
@@ -112,6 +114,8 @@ int cli_report(cli_app *app, tn_status made, char **json, char **more)
     tn_page *page = NULL;
     char *whole = NULL;
     CLI_TRY(cli_check(app, made));
+    if (app->rank > 0) /* the first one writes it */
+        goto done;
     CLI_TRY(complete(app, *json, &whole));
     CLI_TRY(cli_check(app, tn_page_new(app->ctx, &page)));
     CLI_TRY(cli_check(app, tn_page_add(app->ctx, page, app->command->name, whole)));

@@ -27,6 +27,10 @@ typedef struct tn_features tn_features;
  * first dot. Owned by the caller, free with tn_features_close.
  * TN_ERR_IO missing or unreadable; TN_ERR_FORMAT with the byte position; TN_ERR_UNSUPPORTED; TN_ERR_MEMORY. */
 TN_API tn_status tn_features_open(tn_ctx *ctx, const char *rep, tn_features **out);
+/* The same, but of a folder shards of floats that end too early are left out, each with a warning: their rows, which
+ * the header still tells, stay in their places and hold NaN, so that TN_NAN_DROP leaves them out and labels go on
+ * belonging to their rows. */
+TN_API tn_status tn_features_open_sound(tn_ctx *ctx, const char *rep, tn_features **out);
 /* NULL is legal. */
 TN_API void tn_features_close(tn_features *features);
 /* The file or folder that a REP names, without NAME and key, into buf, cut to its size. Returns buf. */

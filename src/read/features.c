@@ -15,6 +15,7 @@
 #include "read/text.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -201,6 +202,20 @@ tn_status tnp_features_add(tn_ctx *ctx, tn_features *features, const char *label
     return add_part(ctx, features, &part, cols);
 }
 
+tn_status tnp_features_add_missing(tn_ctx *ctx, tn_features *features, const char *label, const tnp_array *array)
+{
+    static const float nothing = NAN;
+    tnp_array stands_in = *array;
+    if (array->text || !tnp_dtype_is_float(array->dtype))
+        return tnp_fail(ctx, TN_ERR_FORMAT, "%s: it ends too early, and rows of whole numbers cannot be left out",
+                        label);
+    stands_in.data = (const unsigned char *)&nothing;
+    stands_in.dtype = TN_F32;
+    stands_in.item = 0; /* the same element for all */
+    stands_in.swap = false;
+    return tnp_features_add(ctx, features, label, &stands_in, TNP_NO_FILE);
+}
+
 tn_status tnp_features_own(tn_ctx *ctx, tn_features *features, tn_dtype dtype, size_t rows, size_t cols)
 {
     tn_array array = tn_array_compact(features->owned, dtype, rows, cols);
@@ -263,7 +278,7 @@ done:
     return st;
 }
 
-tn_status tnp_features_open_path(tn_ctx *ctx, const char *path, const char *name, tn_features **out)
+static tn_status open_path(tn_ctx *ctx, const char *path, const char *name, bool sound_only, tn_features **out)
 {
     tn_status st = TN_OK;
     tn_features *features = NULL;
@@ -273,6 +288,7 @@ tn_status tnp_features_open_path(tn_ctx *ctx, const char *path, const char *name
         return tnp_fail(ctx, TN_ERR_ARG, "%s: nothing after the colon, expected the name of an array", path);
     TN_TRY(tnp_features_new(ctx, path, name, &features));
     TN_TRY(tnp_strndup(ctx, path, file_length(path), &file));
+    features->sound_only = sound_only;
     TN_TRY(open_container(ctx, features, file, key));
     if (features->rows == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: no rows", path));
@@ -282,6 +298,11 @@ done:
     tnp_free(file);
     tn_features_close(features);
     return st;
+}
+
+tn_status tnp_features_open_path(tn_ctx *ctx, const char *path, const char *name, tn_features **out)
+{
+    return open_path(ctx, path, name, false, out);
 }
 
 tn_status tnp_rep_split(tn_ctx *ctx, const char *rep, char **name, const char **path)
@@ -300,15 +321,25 @@ tn_status tnp_rep_split(tn_ctx *ctx, const char *rep, char **name, const char **
     return tnp_strndup(ctx, rep, (size_t)(equals - rep), name);
 }
 
-tn_status tn_features_open(tn_ctx *ctx, const char *rep, tn_features **out)
+static tn_status open_rep(tn_ctx *ctx, const char *rep, bool sound_only, tn_features **out)
 {
     char *name = NULL;
     const char *path = NULL;
     tn_status st = tnp_rep_split(ctx, rep, &name, &path);
     if (st == TN_OK)
-        st = tnp_features_open_path(ctx, path, name, out);
+        st = open_path(ctx, path, name, sound_only, out);
     tnp_free(name);
     return st;
+}
+
+tn_status tn_features_open(tn_ctx *ctx, const char *rep, tn_features **out)
+{
+    return open_rep(ctx, rep, false, out);
+}
+
+tn_status tn_features_open_sound(tn_ctx *ctx, const char *rep, tn_features **out)
+{
+    return open_rep(ctx, rep, true, out);
 }
 
 const char *tn_rep_file(const char *rep, char *buf, size_t size)

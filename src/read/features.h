@@ -53,6 +53,7 @@ struct tn_features {
     char *about;          /* what made them, JSON (tn_features_set_about), or NULL */
     void *maker;          /* what made them, the bytes of an encoder's file, or NULL */
     size_t maker_size;
+    bool sound_only;  /* shards that end too early are left out */
     bool from_memory; /* made of an array or a producer of the caller: the path is a name */
 };
 
@@ -96,6 +97,8 @@ tn_status tnp_features_take(tn_ctx *ctx, tn_features *features, tnp_file **file,
 /* Adds a 1-D (as one column) or 2-D array of numbers below the parts that are there. `label` names it in
  * messages. Columns and kind (floating or whole numbers) must agree with the parts before it. */
 tn_status tnp_features_add(tn_ctx *ctx, tn_features *features, const char *label, const tnp_array *array, size_t file);
+/* Adds so many rows of NaN in the place of an array of floats whose values are not there. */
+tn_status tnp_features_add_missing(tn_ctx *ctx, tn_features *features, const char *label, const tnp_array *array);
 /* Makes an array the one part. */
 tn_status tnp_features_borrow(tn_ctx *ctx, tn_features *features, const tn_array *array);
 /* The same of features->owned: rows x cols compact values. */
@@ -123,6 +126,8 @@ tn_status tnp_shards_open(tn_ctx *ctx, tn_features *features, const char *folder
 /* Reads the header of a .npy array of `size` bytes: at byte `at` of a file, or in memory, where `at` counts for
  * messages only. The values must end exactly where the bytes end. */
 tn_status tnp_npy_read(tn_ctx *ctx, const tnp_file *file, size_t at, size_t size, tnp_array *out);
+/* The header of a .npy file, whatever follows it. */
+tn_status tnp_npy_head(tn_ctx *ctx, const tnp_file *file, tnp_array *out);
 tn_status tnp_npy_parse(tn_ctx *ctx, const char *path, const unsigned char *bytes, size_t size, tnp_array *out);
 
 #endif

@@ -242,7 +242,7 @@ static tn_status take_prefix(cursor *c, size_t size)
     return TN_OK;
 }
 
-/* The header itself, whose bytes are all there. */
+/* The header itself, whose bytes are all there. size: of header and values; 0: no values are looked for. */
 static tn_status take_header(cursor *c, size_t size, tnp_array *out)
 {
     tnp_array array = {0};
@@ -253,7 +253,7 @@ static tn_status take_header(cursor *c, size_t size, tnp_array *out)
     if (!tnp_array_bytes(&array, &need))
         TN_TRY(tnp_fail(c->ctx, TN_ERR_FORMAT, "%s: byte %zu: shape %s is too large", c->path, c->offset + c->end,
                         tnp_shape_text(&array, shape)));
-    if (need != size - c->end)
+    if (size > 0 && need != size - c->end)
         TN_TRY(tnp_fail(c->ctx, TN_ERR_FORMAT, "%s: byte %zu: shape %s needs %zu bytes of values, but %zu follow",
                         c->path, c->offset + c->end, tnp_shape_text(&array, shape), need, size - c->end));
     array.at = c->offset + c->end;
@@ -273,7 +273,9 @@ done:
     return st;
 }
 
-tn_status tnp_npy_read(tn_ctx *ctx, const tnp_file *file, size_t at, size_t size, tnp_array *out)
+/* Of `size` bytes from `at` on; with_values: they end where the array does. */
+static tn_status read_header(tn_ctx *ctx, const tnp_file *file, size_t at, size_t size, bool with_values,
+                             tnp_array *out)
 {
     tn_status st = TN_OK;
     unsigned char prefix[PREFIX] = {0}, *header = NULL;
@@ -283,10 +285,20 @@ tn_status tnp_npy_read(tn_ctx *ctx, const tnp_file *file, size_t at, size_t size
     TN_TRY(tnp_alloc_raw(ctx, c.end, 1, &header));
     TN_TRY(tnp_file_read(ctx, file, at, c.end, header));
     c.bytes = header;
-    TN_TRY(take_header(&c, size, out));
+    TN_TRY(take_header(&c, with_values ? size : 0, out));
 done:
     tnp_free(header);
     return st;
+}
+
+tn_status tnp_npy_read(tn_ctx *ctx, const tnp_file *file, size_t at, size_t size, tnp_array *out)
+{
+    return read_header(ctx, file, at, size, true, out);
+}
+
+tn_status tnp_npy_head(tn_ctx *ctx, const tnp_file *file, tnp_array *out)
+{
+    return read_header(ctx, file, 0, tnp_file_size(file), false, out);
 }
 
 tn_status tnp_npy_open(tn_ctx *ctx, tn_features *features, const char *file)

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A directory of .npy shards: its files in byte order of their names, one below the other. Hidden files and
- * other suffixes are left alone. Shards of different precision may be mixed, floats with integers may not. */
+ * other suffixes are left alone. Shards of different precision may be mixed, floats with integers may not. One that ends
+ * too early is an error, or, where that was asked for, rows of NaN: what is left of its values is not used, for nobody
+ * knows what cut it. */
 #define _POSIX_C_SOURCE 200809L
 #include "read/features.h"
 
@@ -52,21 +54,48 @@ done:
     return st;
 }
 
+/* A shard whose values cannot be read; `why` is told. */
+static tn_status leave_out(tn_ctx *ctx, tn_features *features, const char *name, const tnp_file *file)
+{
+    tn_status st = TN_OK;
+    char why[600];
+    tnp_array array;
+    size_t before = features->rows;
+    snprintf(why, sizeof why, "%s", tn_ctx_message(ctx));
+    TN_TRY(tnp_npy_head(ctx, file, &array));
+    TN_TRY(tnp_features_add_missing(ctx, features, name, &array));
+    tnp_warn(ctx, "%s; its %zu rows are left out", why, features->rows - before);
+done:
+    return st;
+}
+
+static tn_status add_shard(tn_ctx *ctx, tn_features *features, const char *name)
+{
+    tn_status st = TN_OK;
+    size_t index = 0;
+    tnp_array array;
+    TN_TRY(tnp_features_file(ctx, features, name, &index));
+    st = tnp_npy_read(ctx, features->files[index], 0, tnp_file_size(features->files[index]), &array);
+    if (st == TN_ERR_FORMAT && features->sound_only)
+        return leave_out(ctx, features, name, features->files[index]);
+    TN_TRY(st);
+    TN_TRY(tnp_features_add(ctx, features, name, &array, index));
+done:
+    return st;
+}
+
 tn_status tnp_shards_open(tn_ctx *ctx, tn_features *features, const char *folder)
 {
     tn_status st = TN_OK;
     char **names = NULL;
-    size_t count = 0, index = 0;
-    tnp_array array;
+    size_t count = 0;
     features->format = "shards";
     TN_TRY(list(ctx, folder, &names, &count));
     if (count == 0)
         TN_TRY(tnp_fail(ctx, TN_ERR_DATA, "%s: directory without .npy files", folder));
     for (size_t i = 0; i < count; ++i) {
         TN_TRY(tnp_cancelled(ctx));
-        TN_TRY(tnp_features_file(ctx, features, names[i], &index));
-        TN_TRY(tnp_npy_read(ctx, features->files[index], 0, tnp_file_size(features->files[index]), &array));
-        TN_TRY(tnp_features_add(ctx, features, names[i], &array, index));
+        TN_TRY(add_shard(ctx, features, names[i]));
     }
 done:
     for (size_t i = 0; i < count; ++i)

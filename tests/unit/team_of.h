@@ -29,6 +29,7 @@ typedef struct member {
     void *arg;
     tn_status status; /* of the work */
     int code;         /* of tn_team_leave */
+    size_t left;      /* blocks that the work has left behind */
     char message[1024];
 } member;
 
@@ -132,6 +133,8 @@ static inline void *run_member(void *arg)
     if (m->status == TN_OK)
         m->status = m->work(ctx, m->rank, m->arg);
     snprintf(m->message, sizeof m->message, "%s", tn_ctx_message(ctx));
+    tnp_fail_allocation(ctx, 0);
+    m->left = tnp_live_blocks(ctx) - 1; /* the team itself */
     m->code = tn_team_leave(ctx, (int)m->status, m->message);
     snprintf(m->message, sizeof m->message, "%s", tn_ctx_message(ctx));
     tn_ctx_free(ctx);

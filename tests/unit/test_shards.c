@@ -2,6 +2,7 @@
  *
  * Directories of .npy shards. */
 #include "fixtures/files.h"
+#include "tenon/transform.h"
 
 static void make_folder(const char *name)
 {
@@ -74,10 +75,57 @@ static void shard_defects_name_the_shard(void **state)
     assert_features_fail(file_path("none"), TN_ERR_DATA, "no rows");
 }
 
+static void count_warning(void *user, const char *text)
+{
+    assert_non_null(
+        strstr(text, "b.npy: byte 70: shape (4, 3) needs 48 bytes of values, but 44 follow; its 4 rows are left out"));
+    ++*(int *)user;
+}
+
+/* Rows keep their places: what is below the shard that was cut has the numbers it had. */
+static void a_shard_that_was_cut_is_rows_of_nan_when_asked(void **state)
+{
+    (void)state;
+    tn_features *features = NULL;
+    double out[24];
+    int told = 0;
+    make_folder("cut");
+    write_shard("cut/a.npy", "<f2", TN_F16, false, 2, 3, 0);
+    write_shard("cut/b.npy", "<f4", TN_F32, false, 4, 3, 20);
+    write_shard("cut/c.npy", "<f8", TN_F64, false, 2, 3, 60);
+    assert_int_equal(truncate(file_path("cut/b.npy"), 70 + 44), 0);
+    assert_features_fail(file_path("cut"), TN_ERR_FORMAT, "needs 48 bytes of values, but 44 follow");
+    tn_ctx_set_warning(test_ctx, count_warning, &told);
+    assert_fine(test_ctx, tn_features_open_sound(test_ctx, file_path("cut"), &features));
+    assert_int_equal(told, 1);
+    assert_int_equal(tn_features_rows(features), 8);
+    assert_fine(test_ctx, tn_features_read_wide(test_ctx, features, NULL, 0, 8, 0, 3, out));
+    for (size_t i = 0; i < 24; ++i) {
+        if (i / 3 >= 2 && i / 3 < 6)
+            assert_true(isnan(out[i]));
+        else
+            assert_near_at(i, out[i], (double)(10 * (i / 3) + i % 3), 0);
+    }
+    bool keep[8] = {true, true, true, true, true, true, true, true};
+    assert_fine(test_ctx, tn_rows_finite(test_ctx, features, keep));
+    for (size_t i = 0; i < 8; ++i)
+        assert_int_equal(keep[i], i < 2 || i >= 6);
+    tn_features_close(features);
+    write_shard("cut/b.npy", "|u1", TN_U8, false, 4, 3, 20);
+    assert_int_equal(truncate(file_path("cut/b.npy"), 72), 0);
+    assert_fails(test_ctx, TN_ERR_FORMAT, "rows of whole numbers cannot be left out",
+                 tn_features_open_sound(test_ctx, file_path("cut"), &features));
+    write_text("cut/b.npy", "rubbish");
+    assert_fails(test_ctx, TN_ERR_FORMAT, "b.npy: byte 0: no .npy magic",
+                 tn_features_open_sound(test_ctx, file_path("cut"), &features));
+    tn_ctx_set_warning(test_ctx, NULL, NULL);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shards_are_one_matrix_in_name_order),
+        cmocka_unit_test(a_shard_that_was_cut_is_rows_of_nan_when_asked),
         cmocka_unit_test(shard_defects_name_the_shard),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

@@ -38,8 +38,11 @@ void tnp_design_free(tnp_design *design);
 tnp_rows tnp_design_rows(tnp_design *design);
 /* The design for learners that need single rows; NULL when other processes have some. */
 tnp_design *tnp_design_here(tnp_design *design);
-/* team_rows.c: asks every member of the team for its part. */
+/* team_rows.c: asks every member of the team for its part. Samples and moments are made as in one process: by picking
+ * rows, and by a gathering that is shared itself. */
 extern const tnp_rows_ops tnp_team_rows_ops;
+tn_status tnp_design_sample(tn_ctx *ctx, void *design, size_t stride, const float **x, size_t *ld, float **kept);
+tn_status tnp_design_moments(tn_ctx *ctx, void *design, const tnp_targets *y, const double *shift, tnp_moments **out);
 
 /* Rows [*start, *start + *count) as x (count, dim), valid until the next call. Safe for one thread at a time. */
 tn_status tnp_design_block(tn_ctx *ctx, tnp_design *design, size_t b, const float **x, size_t *start, size_t *count);

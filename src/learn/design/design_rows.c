@@ -333,7 +333,7 @@ static tn_status pick(tn_ctx *ctx, void *self, const size_t *rows, size_t count,
     return TN_OK;
 }
 
-static tn_status sample(tn_ctx *ctx, void *self, size_t stride, const float **x, size_t *ld, float **kept)
+tn_status tnp_design_sample(tn_ctx *ctx, void *self, size_t stride, const float **x, size_t *ld, float **kept)
 {
     tn_status st = TN_OK;
     tnp_design *d = self;
@@ -344,7 +344,7 @@ static tn_status sample(tn_ctx *ctx, void *self, size_t stride, const float **x,
         TN_TRY(tnp_alloc(ctx, count, sizeof *which, &which));
         for (size_t i = 0; i < count; ++i)
             which[i] = i * stride;
-        TN_TRY(pick(ctx, d, which, count, copy));
+        TN_TRY(tnp_design_rows(d).ops->pick(ctx, d, which, count, copy));
     }
     *x = copy ? copy : d->data;
     *ld = copy ? d->dim : stride * d->dim;
@@ -356,7 +356,7 @@ done:
     return st;
 }
 
-static tn_status moments(tn_ctx *ctx, void *self, const tnp_targets *y, const double *shift, tnp_moments **out)
+tn_status tnp_design_moments(tn_ctx *ctx, void *self, const tnp_targets *y, const double *shift, tnp_moments **out)
 {
     const tnp_design *d = self;
     return shift ? tnp_gather_moments_wide(ctx, d->feeds, d->feed_count, y, shift, out)
@@ -365,7 +365,8 @@ static tn_status moments(tn_ctx *ctx, void *self, const tnp_targets *y, const do
 
 tnp_rows tnp_design_rows(tnp_design *d)
 {
-    static const tnp_rows_ops ops = {pass, wide_pass, scores_by, gram, cross, pick, sample, moments};
+    static const tnp_rows_ops ops = {pass,  wide_pass, scores_by,         gram,
+                                     cross, pick,      tnp_design_sample, tnp_design_moments};
     return (tnp_rows){d->rows, d->dim, d->shared ? &tnp_team_rows_ops : &ops, d};
 }
 

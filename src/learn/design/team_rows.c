@@ -9,7 +9,6 @@
  * Back-products of float passes are added up in double and rounded once. A member without rows adds zeros. */
 #include "base/team.h"
 #include "learn/design/design.h"
-#include "learn/design/gather.h"
 
 #include <string.h>
 
@@ -36,7 +35,7 @@ static void moved_wide_body(void *arg, const tnp_wide_panel *at)
     m->wide->body(m->wide->arg, &own);
 }
 
-/* The part by the host's operation; none: zeros in `back` and `sums`, which are the caller's. */
+/* The part by the host's operation; a member without rows leaves the caller's zeros. */
 static tn_status own_pass(tn_ctx *ctx, const tnp_design *d, const tnp_pass *all, double *sums)
 {
     if (!d->own)
@@ -194,32 +193,5 @@ done:
     return st;
 }
 
-static tn_status sample(tn_ctx *ctx, void *self, size_t stride, const float **x, size_t *ld, float **kept)
-{
-    tn_status st = TN_OK;
-    const tnp_design *d = self;
-    float *copy = NULL;
-    size_t *which = NULL, count = (d->rows + stride - 1) / stride;
-    TN_TRY(tnp_alloc_raw(ctx, count * d->dim, sizeof *copy, &copy));
-    TN_TRY(tnp_alloc(ctx, count, sizeof *which, &which));
-    for (size_t i = 0; i < count; ++i)
-        which[i] = i * stride;
-    TN_TRY(pick(ctx, self, which, count, copy));
-    *x = *kept = copy;
-    *ld = d->dim;
-    copy = NULL;
-done:
-    tnp_free(copy);
-    tnp_free(which);
-    return st;
-}
-
-/* Shared by the gathering itself. */
-static tn_status moments(tn_ctx *ctx, void *self, const tnp_targets *y, const double *shift, tnp_moments **out)
-{
-    const tnp_design *d = self;
-    return shift ? tnp_gather_moments_wide(ctx, d->feeds, d->feed_count, y, shift, out)
-                 : tnp_gather_moments(ctx, d->feeds, d->feed_count, y, out);
-}
-
-const tnp_rows_ops tnp_team_rows_ops = {pass, wide_pass, scores_by, gram, cross, pick, sample, moments};
+const tnp_rows_ops tnp_team_rows_ops = {pass,  wide_pass, scores_by,         gram,
+                                        cross, pick,      tnp_design_sample, tnp_design_moments};
