@@ -92,10 +92,13 @@ static int run_command(cli_app *app, int argc, char **argv)
 }
 
 /* Freed memory stays with the program, up to a limit: pictures and blocks of rows come and go by the megabyte, and pages
- * that go back to the system each time cost more than decoding. Larger pieces go back at once. */
+ * that go back to the system each time cost more than decoding. Larger pieces go back at once. Who tunes the allocator
+ * himself is left alone. */
 static void keep_memory(void)
 {
     enum { PIECE = 4 << 20, KEPT = 64 << 20 };
+    if (getenv("GLIBC_TUNABLES"))
+        return;
     mallopt(M_MMAP_THRESHOLD, PIECE);
     mallopt(M_TRIM_THRESHOLD, KEPT);
 }

@@ -26,10 +26,11 @@ from typing import Any, Optional
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "tenon"
 # What building from an sdist needs, and reading it.
-SOURCES = ["CMakeLists.txt", "CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml", "cmake", "include", "plugins", "src",
-           "python", "tests/python", "docs/python.md"]
+SOURCES = ["CMakeLists.txt", "CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml", "cmake", "include", "src",
+           "plugins", "python", "tests/python", "docs/python.md"]
 REQUIRES = ["numpy>=1.21", "scikit-learn>=1.0"]
-EXTRAS = {"plot": ["matplotlib"], "pandas": ["pandas"], "progress": ["tqdm"], "torch": ["torch"]}
+EXTRAS = {"plot": ["matplotlib"], "pandas": ["pandas"], "progress": ["tqdm"], "torch": ["torch"],
+          "dask": ["dask", "distributed"]}
 
 
 def version() -> str:

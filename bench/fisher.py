@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: BSD-3-Clause
+"""The section on refinement: the gradient of a Fisher vector beside its encoding, how both grow, the paper's formulas beside
+them, and one round of `tenon encoder refine` on many large bags.
+
+Single bags are timed by fisher_stages.c, one thread, processor time. Descriptors are drawn: 60 clusters whose columns have
+deviations that fall as those of principal components do, half-precision on disk.
+"""
+import json
+import subprocess
+
+import fisher_report as report
+from measure import HERE, ask, cached, compile_with_objects, measure_peaks
+
+PAGE = "bench-fisher.md"
+LIMIT_SECONDS = 900
+# bags of the large run and their descriptors; lengths of single bags, runs, (K, D) of single bags, (K, D, T) of the formulas
+SHAPES = {"full": (1000, 5000, (1250, 2500, 5000, 10000), 15, [(16, 64), (32, 32), (32, 64), (64, 64), (128, 64)], (8, 16, 200)),
+          "quick": (100, 1000, (500, 1000, 2000), 5, [(16, 32), (32, 32), (32, 64)], (4, 8, 100)),
+          "tiny": (12, 60, (40, 80), 1, [(2, 8), (4, 8)], (2, 3, 10))}
+WORDS, DIM, CLUSTERS, CLASSES, SEED = 32, 64, 60, 10, 1
+BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def draw(path, labels, bags, rows, dim):
+    """(bags, rows, dim) halves; bags of a class have some clusters more often than others."""
+    import numpy
+    rng = numpy.random.default_rng(SEED)
+    scale = 0.15 * (1 + numpy.arange(dim)) ** -0.4
+    centres = 0.5 * rng.normal(size=(CLUSTERS, dim)) * scale
+    liked = rng.dirichlet(numpy.full(CLUSTERS, 2.0), size=CLASSES)
+    out = numpy.lib.format.open_memmap(path, mode="w+", dtype=numpy.float16, shape=(bags, rows, dim))
+    for i in range(bags):
+        which = rng.choice(CLUSTERS, size=rows, p=liked[i % CLASSES])
+        out[i] = centres[which] + scale * rng.standard_normal((rows, dim), dtype=numpy.float32)
+    out.flush()
+    labels.write_text("".join(f"class{i % CLASSES}\n" for i in range(bags)), encoding="utf-8")
+    cached(path)
+
+
+def learn(program, bags, words, path):
+    ask([program, "encoder", "train", "--bags", bags, "-o", path, "--words", str(words), "--pca", "0", "--iterations", "10", "--sample",
+         "20000", "--json", "--quiet"])
+
+
+def bench_bags(program, loop, shape, environment, directory):
+    """[{words, dim, rows, encode, back, product}]"""
+    found = []
+    for words, dim in shape[4]:
+        bags, encoder = directory / f"bags{dim}.npy", directory / "single.safetensors"
+        if not bags.is_file():
+            draw(bags, directory / "unused.txt", 2, max(shape[2]) // 2, dim)
+        learn(program, bags, words, encoder)
+        command = [loop, "bag", encoder, bags, *map(str, (shape[3], *shape[2]))]
+        made = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
+        found += [{"words": words, "dim": dim} | entry for entry in json.loads(made)]
+    return found
+
+
+def bench_round(program, shape, directory):
+    """One round on many bags, with one thread and with two, descriptors in a file."""
+    bags, labels, encoder = directory / "bags.npy", directory / "labels.txt", directory / "many.safetensors"
+    draw(bags, labels, shape[0], shape[1], DIM)
+    learn(program, bags, WORDS, encoder)
+    found = []
+    for threads in (1, 2):
+        command = [program, "encoder", "refine", encoder, "--bags", bags, "--labels", labels, "-o", directory / "refined.safetensors",
+                   "--rounds", "1", "--C", "100", "--holdout", "0", "--twice", "no", "--cache", directory / "cache", "--threads",
+                   str(threads), "--json", "--quiet"]
+        seconds, peaks, output = measure_peaks(command, None, directory, LIMIT_SECONDS)
+        if output is None:
+            raise SystemExit(f"bench: refine took more than {LIMIT_SECONDS} s")
+        found.append({"threads": threads, "all_seconds": seconds, "trials": output["rounds"][1]["trials"],
+                      "round_seconds": output["rounds"][1]["seconds"]} | peaks |
+                     {key: output[key] for key in ("encode_seconds", "solve_seconds", "gradient_seconds", "descriptors")})
+    return found
+
+
+def run(program, environment, directory, size):
+    """Everything the report of this section needs."""
+    shape = SHAPES[size]
+    refs = HERE.parent / "tests" / "ref"
+    loop = compile_with_objects("fisher_stages", program, directory, [f"-I{refs}", refs / "ref_fisher_back.c"])
+    alone = environment | dict.fromkeys(BLAS_THREADS, "1")
+    found = {"shape": shape, "words": WORDS, "dim": DIM, "bags": bench_bags(program, loop, shape, alone, directory)}
+    for name, words in (("literal", (shape[3], *shape[5])), ("peak", (shape[3],))):
+        command = [loop, name, *map(str, words)]
+        found[name] = json.loads(subprocess.run(command, env=alone, check=True, stdout=subprocess.PIPE, text=True).stdout)
+    report.print_bags(found)
+    found["round"] = bench_round(program, shape, directory)
+    report.print_round(found)
+    return found
