@@ -16,6 +16,8 @@ import cost
 import cost_report
 import evidence
 import evidence_report
+import fisher
+import fisher_report
 import images
 import images_report
 import kernel
@@ -39,11 +41,11 @@ import transfer_report
 
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report), "cost": (cost, cost_report),
             "online": (online, online_report), "transfer": (transfer, transfer_report),
-            "kernel": (kernel, kernel_report), "images": (images, images_report),
+            "kernel": (kernel, kernel_report), "images": (images, images_report), "fisher": (fisher, fisher_report),
             "python": (python, python_report), "networks": (networks, networks_report), "mpi": (mpi, mpi_report),
             "moments": (moments, moments_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|images|python|networks|mpi|moments]... "
+USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|online|transfer|kernel|images|fisher|python|networks|mpi|moments]... "
          "[--quick | --tiny] [--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
 
 
