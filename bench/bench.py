@@ -18,6 +18,8 @@ import cost
 import cost_report
 import evidence
 import evidence_report
+import fisher
+import fisher_report
 import images
 import images_report
 import kernel
@@ -25,6 +27,8 @@ import kernel_report
 import linear
 import linear_report
 import measure
+import moments
+import moments_report
 import mpi
 import mpi_report
 import networks
@@ -39,11 +43,12 @@ import transfer_report
 
 SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_report), "cost": (cost, cost_report),
             "auto": (auto, auto_report), "online": (online, online_report), "transfer": (transfer, transfer_report),
-            "kernel": (kernel, kernel_report), "images": (images, images_report),
-            "python": (python, python_report), "networks": (networks, networks_report), "mpi": (mpi, mpi_report)}
+            "kernel": (kernel, kernel_report), "images": (images, images_report), "fisher": (fisher, fisher_report),
+            "python": (python, python_report), "networks": (networks, networks_report), "mpi": (mpi, mpi_report),
+            "moments": (moments, moments_report)}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|auto|online|transfer|kernel|images|python|networks|mpi]... [--quick | "
-         "--tiny] [--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
+USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|auto|online|transfer|kernel|images|fisher|python|networks|mpi|"
+         "moments]... [--quick | --tiny] [--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
 
 
 def take(words, option):

@@ -15,6 +15,7 @@
 /* What the line names. */
 typedef struct inputs {
     tn_encoder *encoder;
+    tn_network *network;      /* that it was trained with, or NULL */
     tn_pictures *pictures[2]; /* to learn from, to judge by */
     tn_bags *bags[2];
     tn_labels *labels[2];
@@ -24,6 +25,7 @@ typedef struct inputs {
 static void close_inputs(inputs *in)
 {
     tn_encoder_free(in->encoder);
+    tn_network_free(in->network);
     for (size_t i = 0; i < 2; ++i) {
         tn_pictures_free(in->pictures[i]);
         tn_bags_free(in->bags[i]);
@@ -78,11 +80,23 @@ static int open_labels(cli_app *app, inputs *in, size_t i, const char *path)
     return cli_check(app, tn_pictures_labels(app->ctx, in->pictures[i], &in->labels[i]));
 }
 
+static int open_encoder(cli_app *app, inputs *in)
+{
+    int code = EXIT_FINE;
+    CLI_TRY(cli_check(app, tn_encoder_load(app->ctx, app->args[1], &in->encoder)));
+    if (!tn_encoder_network(in->encoder) || app->options.bags)
+        goto done;
+    CLI_TRY(cli_check(app, tn_network_recall(app->ctx, tn_encoder_network(in->encoder), NULL, false, &in->network)));
+    CLI_TRY(cli_check(app, tn_encoder_set_network(app->ctx, in->encoder, in->network)));
+done:
+    return code;
+}
+
 static int open_inputs(cli_app *app, inputs *in)
 {
     int code = EXIT_FINE;
     const cli_options *o = &app->options;
-    CLI_TRY(cli_check(app, tn_encoder_load(app->ctx, app->args[1], &in->encoder)));
+    CLI_TRY(open_encoder(app, in));
     CLI_TRY(o->bags ? open_bags(app, in, 0, o->bags, o->offsets)
                     : open_pictures(app, in, 0, app->args + 2, app->arg_count - 2));
     CLI_TRY(open_labels(app, in, 0, o->labels));

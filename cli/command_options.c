@@ -287,8 +287,8 @@ const cli_use cli_encoder_uses[] = {
      "pictures|iterations|floor|net|layer|size|crop|mean|std|scale|resample|channels|layout|config",
      "train", "train"},
     {"output|force|bags|offsets|on-error", "train|refine", "train, refine"},
-    {"labels|classes|valid|valid-labels|task|optimizer|rounds|C|penalty|soften|rate|part|dropout|threshold|holdout|"
-     "patience|intercept|twice|precision|cache|checkpoint",
+    {"labels|classes|valid|valid-labels|task|objective|optimizer|rounds|C|penalty|soften|rate|part|dropout|threshold|"
+     "holdout|patience|intercept|twice|precision|cache|checkpoint",
      "refine", "refine"},
     {NULL, NULL, NULL}};
 const cli_use cli_pq_uses[] = {{"sub|centroids|sample|iterations", "train", "train"}, {NULL, NULL, NULL}};

@@ -86,6 +86,8 @@ if [ "$level" = python ]; then
     need python3-pandas has_python pandas
     need python3-matplotlib has_python matplotlib
     need python3-tqdm has_python tqdm
+    need python3-dask has_python dask
+    need python3-distributed has_python distributed
     need python3-pytest has_python pytest
     need mypy has_python mypy
     need python3-pip has_python pip

@@ -164,7 +164,8 @@ typedef struct tn_refine_info {
     size_t classes, training, validation; /* classes that were learned; pictures or bags */
     size_t descriptors;                   /* of all of them */
     double cost;                          /* C */
-    size_t round_count, best;             /* rounds[0] is before any step; rounds[best] is what was kept */
+    size_t round_count, best; /* rounds[0] is before any step; rounds[best] is what was kept: the last that is
+                                             not clearly worse than the best on the validation pictures */
     const tn_refine_round *rounds;
     size_t words; /* of the mixture */
     double

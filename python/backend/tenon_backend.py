@@ -27,9 +27,10 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "python" / "tenon"
 # What building from an sdist needs, and reading it.
 SOURCES = ["CMakeLists.txt", "CHANGELOG.md", "LICENSE", "README.md", "pyproject.toml", "cmake", "include", "src",
-           "python", "tests/python", "docs/python.md"]
+           "plugins", "python", "tests/python", "docs/python.md"]
 REQUIRES = ["numpy>=1.21", "scikit-learn>=1.0"]
-EXTRAS = {"plot": ["matplotlib"], "pandas": ["pandas"], "progress": ["tqdm"], "torch": ["torch"]}
+EXTRAS = {"plot": ["matplotlib"], "pandas": ["pandas"], "progress": ["tqdm"], "torch": ["torch"],
+          "dask": ["dask", "distributed"]}
 
 
 def version() -> str:
@@ -67,7 +68,7 @@ def _run(*command: Any) -> None:
 
 
 def _make(folder: pathlib.Path, own_blas: bool) -> None:
-    fresh = [] if (folder / "CMakeCache.txt").exists() else ["-DTENON_TESTS=OFF", "-DTENON_WERROR=OFF"]
+    fresh = [] if (folder / "CMakeCache.txt").exists() else ["-DTENON_TESTS=OFF", "-DTENON_WERROR=OFF", "-DTENON_MPI=OFF"]
     _run("cmake", "-S", ROOT, "-B", folder, f"-DTENON_OWN_BLAS={'ON' if own_blas else 'OFF'}", *fresh)
     jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     _run("cmake", "--build", folder, "--target", "tenon_python", "-j", jobs)

@@ -16,9 +16,10 @@ from ._bags import Bags, Pictures
 from ._data import Features
 from ._errors import (ArgumentError, BudgetError, DataError, FormatError, InputError, MissingFileError, NumericError,
                       OutOfMemoryError, OutputError, ShapeError, TenonError, TenonWarning, UnsupportedError)
-from ._functions import Moments, evidence, load, machine, rank
+from ._functions import evidence, load, machine, rank
 from ._head import Head
 from ._library import version as __version__
+from ._moments import Moments
 from ._options import method_words as methods
 from ._results import Evidence, Race, Ranking
 

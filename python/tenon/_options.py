@@ -27,7 +27,7 @@ class OptionField(NamedTuple):
 
 
 def option_fields(call: str) -> dict[str, OptionField]:
-    """All options of a call of the library: "rank", "fit", "transfer", "kernel", "pq" or "evidence"."""
+    """All options of a call of the library: "rank", "fit", "moments", "transfer", "kernel", "pq" or "evidence"."""
     fields = {}
     with Session() as s:
         options = s.keep(s.make("tn_options_new", call.encode()), "tn_options_free")

@@ -24,10 +24,17 @@ typedef enum tnp_encoder_norm {
 
 typedef enum tnp_refine_way { TNP_REFINE_LBFGS, TNP_REFINE_GD, TNP_REFINE_ADAM } tnp_refine_way;
 
+typedef enum tnp_refine_objective {
+    TNP_OBJECTIVE_SVM,
+    TNP_OBJECTIVE_CV,
+    TNP_OBJECTIVE_MULTINOMIAL
+} tnp_refine_objective;
+
 /* Of the refinement of a mixture (refine_options.c says why each default). */
 typedef struct tnp_refine_options {
     const char *task;      /* "shared": all classes; else the name of one */
     int optimizer;         /* tnp_refine_way */
+    int objective;         /* tnp_refine_objective */
     size_t rounds;         /* at most */
     tnp_real_or_word cost; /* C of the support vector machines, over the number of bags; auto: by validation */
     double penalty;        /* of moves, times C */

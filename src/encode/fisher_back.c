@@ -221,10 +221,12 @@ static void make_slopes(const back *b, size_t atom)
         const double *g = b->g + c * 2 * kd;
         if (!tnp_pyramid_holds(&b->e->pyramid, c, atom))
             continue;
-        for (size_t i = 0; i < kd; ++i) {
-            double over = 1 / ((double)b->cell_rows[c] * sqrt(b->p->weight[i / d]));
-            b->u[i] += g[i] * over;
-            b->v[i] += g[kd + i] * over / sqrt(2);
+        for (size_t w = 0; w < k; ++w) {
+            double over = 1 / ((double)b->cell_rows[c] * sqrt(b->p->weight[w])), less = over / sqrt(2);
+            for (size_t i = w * d; i < (w + 1) * d; ++i) {
+                b->u[i] += g[i] * over;
+                b->v[i] += g[kd + i] * less;
+            }
         }
     }
 }
@@ -236,9 +238,9 @@ static tn_status back_in_float(tn_ctx *ctx, back *b, const float *rows, size_t n
     for (size_t k = 0; k < b->p->count; ++k) {
         double sum = 0;
         for (size_t i = k * d; i < (k + 1) * d; ++i) {
-            double sigma = b->p->sigma[i];
-            b->linear[i] = (float)(b->u[i] / sigma);
-            b->square[i] = (float)(b->v[i] / (sigma * sigma));
+            double inverse = 1 / b->p->sigma[i];
+            b->linear[i] = (float)(b->u[i] * inverse);
+            b->square[i] = (float)(b->v[i] * inverse * inverse);
             sum += b->v[i];
         }
         b->level[k] = (float)sum;
@@ -261,13 +263,15 @@ static tn_status add_atom(tn_ctx *ctx, back *b, size_t atom)
     tnp_mixture_sums_clear(&b->e->mixture, &b->sums);
     TN_TRY(b->options->wide ? tnp_fisher_wide_back(ctx, b->p, b->u, b->v, rows, n, b->shares, &b->sums)
                             : back_in_float(ctx, b, rows, n));
-    for (size_t i = 0; i < k * d; ++i) {
-        double sigma = b->p->sigma[i], share = b->shares[i / d];
-        b->means[i] += times * (b->sums.first[i] / sigma - b->u[i] * share) / sigma;
-        b->sigmas[i] += times * (b->sums.second[i] / (sigma * sigma) - b->sums.zero[i / d] - 2 * b->v[i] * share);
+    for (size_t w = 0; w < k; ++w) {
+        double share = b->shares[w], zero = b->sums.zero[w];
+        for (size_t i = w * d; i < (w + 1) * d; ++i) {
+            double inverse = 1 / b->p->sigma[i];
+            b->means[i] += times * (b->sums.first[i] * inverse - b->u[i] * share) * inverse;
+            b->sigmas[i] += times * (b->sums.second[i] * inverse * inverse - zero - 2 * b->v[i] * share);
+        }
+        b->weights[w] += times * zero;
     }
-    for (size_t i = 0; i < k; ++i)
-        b->weights[i] += times * b->sums.zero[i];
 done:
     return st;
 }

@@ -32,6 +32,10 @@ const tn_field *tnp_refine_fields(size_t *count)
         {"optimizer", TN_FIELD_CHOICE, AT(optimizer), 0, 0, "lbfgs|gd|adam",
          "lbfgs with the support vector machines solved anew at every step; gd: Algorithm 1 of the paper, with neither "
          "penalty nor soften; adam"},
+        {"objective", TN_FIELD_CHOICE, AT(objective), 0, 0, "svm|cv|multinomial",
+         "svm: the paper's, support vector machines on all pictures; cv: losses of four folds by machines that have "
+         "not "
+         "seen them; multinomial: logistic regression over all classes"},
         {"rounds", TN_FIELD_INT, AT(rounds), 0, 1e6, "N", "steps at most"},
         {"C", TN_FIELD_REAL_OR_WORD, AT(cost), 1e-30, 1e30, "auto|X",
          "C of the support vector machines, over the number of pictures; auto: the best of 30, 100, 300 and 1000 on "
@@ -51,7 +55,7 @@ const tn_field *tnp_refine_fields(size_t *count)
         {"holdout", TN_FIELD_REAL, AT(holdout), 0, 0.9, "F",
          "share of the pictures that choose C and the round, where no others are given; 0: none"},
         {"patience", TN_FIELD_INT, AT(patience), 0, 1e6, "N",
-         "rounds without a better figure on the validation pictures before the end; 0: all rounds"},
+         "rounds in a row that the validation pictures find clearly worse than the best before the end; 0: all rounds"},
         {"intercept", TN_FIELD_YESNO, AT(intercept), 0, 0, "yes|no",
          "give the support vector machines an intercept; the paper has none, and gains what a constant gives for "
          "nothing"},

@@ -108,7 +108,7 @@ static double norm_wide(tn_normalize kind, const double *x, size_t n, double *mo
 {
     double sum = 0, top = 0;
     for (size_t j = 0; j < n; ++j)
-        top = fmax(top, fabs(x[j]));
+        top = fabs(x[j]) > top ? fabs(x[j]) : top;
     *most = top > 0 ? top : 1;
     for (size_t j = 0; j < n; ++j) {
         double v = fabs(x[j] / *most);

@@ -4,6 +4,7 @@
  * Tolerance of an entry: 1e-12 of the root of the product of its diagonal entries. Sums of 330 terms round by 330 2^-53 =
  * 4e-14 of that, moving frames by as much again. */
 #include "tally_of.h"
+#include "team_of.h"
 #include "tenon/store.h"
 
 static const size_t cuts[] = {0, 90, 91, 250, TALLY_N};
@@ -396,6 +397,78 @@ static void bad_rows_are_dropped_or_told(void **state)
     tally_scene_free(&s);
 }
 
+/* ---- teams ---- */
+
+enum { TEAM_N = 1300, TEAM_D = 3 };
+
+typedef struct team_job {
+    const tn_features *features;
+    const tn_labels *labels;
+    tnp_tally_options options;
+    void *bytes[TEAM_MOST];
+    size_t size[TEAM_MOST];
+} team_job;
+
+static tn_status gather_part(tn_ctx *ctx, size_t rank, void *arg)
+{
+    team_job *job = arg;
+    tn_tally *t = NULL;
+    tn_status st = tnp_tally_gather(ctx, &job->features, 1, job->labels, &job->options, &t);
+    if (st == TN_OK)
+        st = tn_tally_to_bytes(ctx, t, "x", &job->bytes[rank], &job->size[rank]);
+    tn_tally_free(t);
+    return st;
+}
+
+/* Sums of 1300 terms in parts: 1300 2^-53 = 1.4e-13 of the largest. */
+static void same_sums(const double *a, const double *b, size_t n)
+{
+    double most = 0;
+    for (size_t i = 0; i < n; ++i)
+        most = fmax(most, fabs(b[i]));
+    for (size_t i = 0; i < n; ++i)
+        assert_near_at(i, a[i] / (most + 1e-300), b[i] / (most + 1e-300), 1e-12);
+}
+
+/* Every member has the sums of all rows, to the same bits, and they are those of one process. */
+static void members_of_a_team_sum_their_own_rows(void **state)
+{
+    (void)state;
+    ref_problem p = ref_problem_of(REF_SIGNED, TEAM_N, TEAM_D, TALLY_K, 3);
+    tn_features *features = array_of("x", p.x, TEAM_N, TEAM_D, AS_F64);
+    tn_labels *labels = labels_of(p.y, TEAM_N, TALLY_K, TN_TASK_MULTICLASS);
+    for (size_t folds = 1; folds <= 2; ++folds)
+        for (size_t size = 1; size <= 4; ++size) {
+            team_job job = {.features = features, .labels = labels};
+            tn_tally *alone = NULL, *team = NULL;
+            tnp_tally_options_default(&job.options);
+            job.options.folds = folds;
+            team_do(size, gather_part, &job, 0);
+            for (size_t r = 1; r < size; ++r) {
+                assert_int_equal(job.size[r], job.size[0]);
+                assert_memory_equal(job.bytes[r], job.bytes[0], job.size[0]);
+            }
+            assert_fine(test_ctx, tn_tally_from_bytes(test_ctx, job.bytes[0], job.size[0], NULL, &team));
+            assert_fine(test_ctx, tnp_tally_gather(test_ctx, &job.features, 1, labels, &job.options, &alone));
+            assert_true(team->inputs[0].digest == alone->inputs[0].digest);
+            for (size_t f = 0; f < folds; ++f) {
+                const tnp_moments *a = team->fold[f], *b = alone->fold[f];
+                assert_int_equal(a->rows, b->rows);
+                same_sums(a->gram, b->gram, TEAM_D * TEAM_D);
+                same_sums(a->sum, b->sum, TEAM_D);
+                same_sums(a->xty, b->xty, TALLY_K * TEAM_D);
+                same_sums(a->ysum, b->ysum, TALLY_K);
+            }
+            for (size_t r = 0; r < size; ++r)
+                tn_bytes_free(job.bytes[r]);
+            tn_tally_free(alone);
+            tn_tally_free(team);
+        }
+    labels_done(labels);
+    tn_features_close(features);
+    ref_problem_free(&p);
+}
+
 /* Threads change no bit. */
 static void every_number_of_threads(void **state)
 {
@@ -465,6 +538,7 @@ int main(void)
         cmocka_unit_test(other_values_are_not_taken_out),
         cmocka_unit_test(a_part_may_be_empty),
         cmocka_unit_test(bad_rows_are_dropped_or_told),
+        cmocka_unit_test(members_of_a_team_sum_their_own_rows),
         cmocka_unit_test(every_number_of_threads),
         cmocka_unit_test(every_allocation_may_fail),
     };

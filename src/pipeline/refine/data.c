@@ -17,8 +17,10 @@ static tn_status check_data(tn_ctx *ctx, const tn_encoder *e, const tn_refine_da
     size_t count = data->pictures ? tn_pictures_count(data->pictures) : data->bags ? tn_bags_count(data->bags) : 0;
     if (!data->pictures == !data->bags || !data->labels)
         return tnp_fail(ctx, TN_ERR_ARG, "refine: expected either pictures or bags, and labels");
-    if (data->pictures && !e->describer.kind)
-        return tnp_fail(ctx, TN_ERR_ARG, "refine: the encoder was trained on bags and does not know pictures");
+    if (data->pictures && !e->describer.kind && !e->joined)
+        return tnp_fail(ctx, TN_ERR_ARG, "refine: the encoder was trained on %s",
+                        e->network ? "bags of a network, which must be set (tn_encoder_set_network)"
+                                   : "bags and does not know pictures");
     if (data->bags && tn_features_cols(tn_bags_descriptors(data->bags)) != e->from)
         return tnp_fail(ctx, TN_ERR_SHAPE, "refine: descriptors of %zu values, the encoder was trained on %zu",
                         tn_features_cols(tn_bags_descriptors(data->bags)), e->from);
@@ -30,6 +32,17 @@ static tn_status check_data(tn_ctx *ctx, const tn_encoder *e, const tn_refine_da
                         count, data->pictures ? "pictures" : "bags");
     if (data->labels->task == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG, "%s: values of a regression, refine needs classes", data->labels->path);
+    return TN_OK;
+}
+
+static tn_status check_objective(tn_ctx *ctx, const tnp_refine_options *o, const tn_labels *labels)
+{
+    if (o->objective != TNP_OBJECTIVE_SVM && o->optimizer == TNP_REFINE_GD)
+        return tnp_fail(ctx, TN_ERR_ARG, "option optimizer gd is for option objective svm");
+    if (o->objective == TNP_OBJECTIVE_MULTINOMIAL &&
+        (labels->task != TN_TASK_MULTICLASS || strcmp(o->task, "shared") != 0))
+        return tnp_fail(ctx, TN_ERR_ARG,
+                        "option objective multinomial is for option task shared and one class per row");
     return TN_OK;
 }
 
@@ -89,8 +102,9 @@ static tn_status describe(tn_ctx *ctx, const tn_encoder *e, const tn_refine_data
     tnp_bag_stream stream = {.count = 0};
     tnp_picture_options picture = e->picture;
     picture.on_error = TNP_ON_ERROR_STOP; /* labels are by row */
-    TN_TRY(data->pictures ? tnp_bag_stream_pictures(ctx, data->pictures, &e->describer, &picture, &stream)
-                          : tnp_bag_stream_bags(ctx, data->bags, &stream));
+    TN_TRY(data->bags  ? tnp_bag_stream_bags(ctx, data->bags, &stream)
+           : e->joined ? tnp_bag_stream_network(ctx, data->pictures, e->joined, &stream)
+                       : tnp_bag_stream_pictures(ctx, data->pictures, &e->describer, &picture, &stream));
     TN_TRY(tnp_descriptors_new(ctx, e, &stream, path, key, out));
 done:
     tnp_bag_stream_close(&stream);
@@ -256,6 +270,7 @@ static tn_status deal_out(tn_ctx *ctx, const tn_refine_data *train, const tn_ref
                         train->labels->path, r->train.count));
     TN_TRY(tnp_alloc(ctx, r->train.count + 1, sizeof *r->first, &r->first));
     TN_TRY(list_targets(ctx, r, train->labels, r->train.bags, r->train.count, r->first, &r->cls));
+    TN_TRY(tnp_alloc(ctx, r->classes, sizeof *r->valid_ap, &r->valid_ap));
     if (r->valid.count != 0)
         TN_TRY(make_judge(ctx, valid ? valid->labels : train->labels, r));
 done:
@@ -337,7 +352,7 @@ tn_status tnp_refining_take(tn_ctx *ctx, tnp_refining *r, tn_encoder *encoder)
     TN_TRY(make_point(ctx, r));
     TN_TRY(make_vectors(ctx, cols, &r->train));
     TN_TRY(make_vectors(ctx, cols, &r->valid));
-    TN_TRY(tnp_machines_new(ctx, &y, cols, r->options->intercept, &r->machines));
+    TN_TRY(tnp_machines_new(ctx, &y, cols, r->options, r->seed, &r->machines));
     for (size_t l = 0; l < r->classes; ++l)
         useful += !r->machines.constant[l];
     if (useful == 0)
@@ -362,7 +377,8 @@ tn_status tnp_refining_open(tn_ctx *ctx, const tn_encoder *e, const tn_refine_da
     TN_TRY(check_data(ctx, e, train));
     if (valid)
         TN_TRY(check_data(ctx, e, valid));
-    TN_TRY(choose_classes(ctx, train->labels, r)); /* before anything takes time */
+    TN_TRY(check_objective(ctx, r->options, train->labels)); /* before anything takes time */
+    TN_TRY(choose_classes(ctx, train->labels, r));
     TN_TRY(describe_all(ctx, e, train, valid, r));
     TN_TRY(deal_out(ctx, train, valid, r));
     TN_TRY(tnp_crew_new(ctx, &r->crew));
@@ -374,8 +390,8 @@ done:
 
 void tnp_refining_close(tn_ctx *ctx, tnp_refining *r)
 {
-    void *const blocks[] = {r->train.bags, r->train.psi, r->train.phi, r->valid.bags,
-                            r->valid.psi,  r->valid.phi, r->first,     r->cls};
+    void *const blocks[] = {r->train.bags, r->train.psi, r->train.phi, r->valid.bags, r->valid.psi,
+                            r->valid.phi,  r->first,     r->cls,       r->valid_ap};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
         tnp_free(blocks[i]);
     tn_labels_free(r->judge);

@@ -4,8 +4,9 @@
  *
  *   f(x) = sum_l min_{w,b} [1/2 (|w|^2 + b^2) + C/n sum_i max(0, 1 - y_i (w'phi_i(x) + b))^2] + penalty C sum_p a_p (x_p - start_p)^2
  *
- * over x = (log weights, means / sigma_0, log deviations), a_p the weight that the Gaussian of parameter p began with. By
- * the envelope theorem df/dx = sum_i (df/dphi_i)' dphi_i/dx with the weights held. Bags in blocks of BAGS, each summed by
+ * over x = (log weights, means / sigma_0, log deviations), a_p the weight that the Gaussian of parameter p began with; other
+ * sums over l stand in machines.h. By the envelope theorem df/dx = sum_i (df/dphi_i)' dphi_i/dx with the weights held.
+ * Bags in blocks of BAGS, each summed by
  * one thread, blocks added up in order: the same gradient for every number of threads. */
 #include "pipeline/refine/refining.h"
 
@@ -101,6 +102,18 @@ static tn_status solve(tn_ctx *ctx, tnp_refining *r, tnp_at how)
     return st;
 }
 
+/* Are means and deviations such that an encoder can have them as floats, and a file of it be read again? */
+static bool is_mixture(const tnp_refining *r, const double *theta)
+{
+    size_t k = r->point.count, kd = k * r->point.dim;
+    for (size_t i = 0; i < r->size; ++i) {
+        double most = i < k ? 1e6 : i < k + kd ? 1e15 : 34; /* log deviations: variances from 1e-30 to 1e29 */
+        if (!(fabs(theta[i]) < most))
+            return false;
+    }
+    return true;
+}
+
 tn_status tnp_refining_at(tn_ctx *ctx, tnp_refining *r, const double *x, tnp_at how)
 {
     tn_status st = TN_OK;
@@ -110,6 +123,9 @@ tn_status tnp_refining_at(tn_ctx *ctx, tnp_refining *r, const double *x, tnp_at 
         theta[i] = x[i] * r->unit[i];
         moves += r->anchor[i] * (x[i] - r->start[i]) * (x[i] - r->start[i]);
     }
+    r->objective = r->machines.loss = HUGE_VAL;
+    if (!is_mixture(r, theta))
+        goto done;
     tnp_fisher_point_set(&r->point, theta);
     tnp_fisher_give(&r->point, &r->e->mixture);
     TN_TRY(encode(ctx, r, &r->train, true));
@@ -190,6 +206,7 @@ tn_status tnp_refining_slope(tn_ctx *ctx, tnp_refining *r, double *g)
     job.options = (tnp_fisher_options){.soften = r->exact || o->optimizer == TNP_REFINE_GD ? 0 : o->soften,
                                        .reach = o->threshold > 0 ? (float)-log(o->threshold) : 0,
                                        .wide = o->precision != 0};
+    TN_TRY(tnp_machines_turn(ctx, &r->machines, r->train.phi));
     TN_TRY(tnp_alloc_raw(ctx, BLOCKS * r->size, sizeof *job.sums, &job.sums));
     memset(g, 0, r->size * sizeof *g);
     for (; job.first < blocks; job.first += BLOCKS) {
@@ -224,6 +241,8 @@ static tn_status score_valid(tn_ctx *ctx, const tnp_refining *r, double *mean_ap
     TN_TRY(tnp_machines_score(ctx, &r->machines, r->valid.phi, rows, scores));
     TN_TRY(tn_metrics_compute(ctx, (tn_view){scores, rows, classes, classes}, r->judge, 0, &metrics));
     *mean_ap = metrics->mean_ap;
+    for (size_t l = 0; l < classes; ++l)
+        r->valid_ap[l] = metrics->per_class[l].ap;
 done:
     tn_metrics_free(metrics);
     tnp_free(scores);
@@ -242,11 +261,12 @@ tn_status tnp_refining_choose_cost(tn_ctx *ctx, tnp_refining *r, double *mean_ap
     enum { GRID = sizeof grid / sizeof *grid, USUAL = 1 };
     tn_status st = TN_OK;
     double best = -1, given = r->options->cost.value, found;
+    double times = r->machines.kind == TNP_OBJECTIVE_MULTINOMIAL ? 30 : 1; /* its losses bend less */
     size_t chosen = USUAL;
     TN_TRY(encode(ctx, r, &r->train, true));
     TN_TRY(encode(ctx, r, &r->valid, false));
     for (size_t i = 0; given == 0 && r->judge && i < GRID; ++i) {
-        r->machines.cost = grid[i];
+        r->machines.cost = times * grid[i];
         TN_TRY(solve(ctx, r, TNP_AT_SOLVE));
         TN_TRY(score_valid(ctx, r, &found));
         if (found > best) {
@@ -254,7 +274,7 @@ tn_status tnp_refining_choose_cost(tn_ctx *ctx, tnp_refining *r, double *mean_ap
             chosen = i;
         }
     }
-    r->machines.cost = given > 0 ? given : grid[chosen];
+    r->machines.cost = given > 0 ? given : times * grid[chosen];
     TN_TRY(solve(ctx, r, TNP_AT_SOLVE));
     TN_TRY(score_valid(ctx, r, mean_ap));
     r->objective = r->machines.objective;

@@ -5,7 +5,9 @@
  *   descriptors, once   C, by validation   rounds: gradient, step, machines, validation, checkpoint   the best round
  *                                                                                      EM of twice the size beside it
  *
- * What validation finds best is kept, the mixture as it was given among them; without validation the last round. */
+ * Kept is the last round that validation does not find clearly worse than the best of them, by more than a standard error of
+ * their difference over the classes; without validation the last. The best itself was refused: a hundred pictures tell
+ * rounds apart by luck, and most often it was the start, where a large validation set saw all rounds gain. */
 #include "pipeline/refine/run.h"
 
 #include <math.h>
@@ -27,6 +29,7 @@ static tn_status make_run(tn_ctx *ctx, tnp_refine_run *run)
         TN_TRY(tnp_alloc(ctx, run->r.size, sizeof(double), arrays[i]));
     run->capacity = run->r.options->rounds + 1;
     TN_TRY(tnp_alloc(ctx, run->capacity, sizeof *run->rounds, &run->rounds));
+    TN_TRY(tnp_alloc(ctx, run->capacity * run->r.classes, sizeof *run->ap, &run->ap));
     TN_TRY(tnp_steps_new(ctx, run->r.size, &run->steps));
     memcpy(run->x, run->r.start, run->r.size * sizeof *run->x);
     memcpy(run->best_x, run->r.start, run->r.size * sizeof *run->best_x);
@@ -36,7 +39,8 @@ done:
 
 static void free_run(tn_ctx *ctx, tnp_refine_run *run)
 {
-    void *const blocks[] = {run->x, run->best_x, run->move, run->before, run->g, run->d, run->trial, run->rounds};
+    void *const blocks[] = {run->x, run->best_x, run->move,   run->before, run->g,
+                            run->d, run->trial,  run->rounds, run->ap};
     for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
         tnp_free(blocks[i]);
     tnp_steps_free(&run->steps);
@@ -45,12 +49,32 @@ static void free_run(tn_ctx *ctx, tnp_refine_run *run)
 
 /* ---- rounds ---- */
 
-/* Keeps a round; the best so far by validation, or the last without any. */
+/* Is the mean average precision of a round below that of the top by more than a standard error of the difference, class by
+ * class? Of one class: is it below at all? */
+static bool is_worse(const tnp_refine_run *run, size_t round)
+{
+    const double *top = run->ap + run->top * run->r.classes, *at = run->ap + round * run->r.classes;
+    double sum = 0, squares = 0, n = 0;
+    for (size_t l = 0; l < run->r.classes; ++l) {
+        double less = top[l] - at[l];
+        if (isnan(less))
+            continue;
+        sum += less;
+        squares += less * less;
+        n += 1;
+    }
+    double mean = n > 0 ? sum / n : 0, variance = n > 1 ? fmax(0, squares - n * mean * mean) / (n - 1) : 0;
+    return mean > 0 && (n < 2 || mean > sqrt(variance / n));
+}
+
 static void keep_round(tnp_refine_run *run, const tn_refine_round *round)
 {
     size_t at = run->done++;
     run->rounds[at] = *round;
-    if (at == 0 || isnan(round->valid) || round->valid > run->rounds[run->best].valid) {
+    memcpy(run->ap + at * run->r.classes, run->r.valid_ap, run->r.classes * sizeof *run->ap);
+    if (at == 0 || round->valid > run->rounds[run->top].valid)
+        run->top = at;
+    if (at == 0 || isnan(round->valid) || !is_worse(run, at)) {
         run->best = at;
         memcpy(run->best_x, run->x, run->r.size * sizeof *run->x);
     }
@@ -76,6 +100,9 @@ static tn_status begin(tn_ctx *ctx, tnp_refine_run *run)
     if (found) {
         run->r.round = run->done - 1;
         TN_TRY(tnp_refining_at(ctx, &run->r, run->x, TNP_AT_LOOK));
+        if (isinf(run->r.objective))
+            TN_TRY(tnp_fail(ctx, TN_ERR_FORMAT, "%s: not a usable checkpoint; remove it to begin anew",
+                            run->r.options->checkpoint));
         goto done;
     }
     TN_TRY(tnp_refining_choose_cost(ctx, &run->r, &round.valid));
@@ -138,12 +165,12 @@ done:
 
 static const char *advice_of(const tn_refine_info *info)
 {
-    double refined = info->rounds[info->best].valid, given = info->rounds[0].valid;
-    if (info->validation == 0 || isnan(given))
+    double refined = info->rounds[info->best].valid;
+    if (info->validation == 0 || isnan(refined))
         return "";
     if (!isnan(info->twice_valid) && info->twice_valid > refined)
         return "twice";
-    return refined > given ? "refined" : "given";
+    return info->best > 0 ? "refined" : "given";
 }
 
 static tn_status make_info(tn_ctx *ctx, tnp_refine_run *run, tn_refine_info **out)

@@ -29,6 +29,8 @@ typedef struct tnp_refining {
     uint32_t *cls;
     const char *const *names; /* (classes): of the classes that are learned; the labels' */
     size_t classes;
+    double
+        *valid_ap; /* (classes): average precision of the validation bags, of the last judgement; NaN: no positives */
     tn_labels *judge; /* targets of valid; NULL: none */
     uint64_t key;     /* of the data and the encoder */
     tnp_machines machines;
@@ -63,7 +65,7 @@ typedef enum tnp_at {
     TNP_AT_LOOK   /* their weights stay */
 } tnp_at;
 
-/* Goes to x (size): vectors of train, machines, objective. */
+/* Goes to x (size): vectors of train, machines, objective; infinite, and nothing is done, where x is no mixture. */
 tn_status tnp_refining_at(tn_ctx *ctx, tnp_refining *refining, const double *x, tnp_at how);
 /* g (size) = d objective / dx where it is, with the weights held. */
 tn_status tnp_refining_slope(tn_ctx *ctx, tnp_refining *refining, double *g);

@@ -160,6 +160,8 @@ static tn_status step_adam(tn_ctx *ctx, tnp_refine_run *run, tn_refine_round *ro
     tn_status st = TN_OK;
     tnp_steps_adam(&run->steps, run->g, run->r.options->rate, run->d);
     TN_TRY(try_at(ctx, run, 1, TNP_AT_SOLVE, round));
+    if (isinf(run->r.objective))
+        return nothing_found(ctx, run);
     accept(run, round);
 done:
     return st;

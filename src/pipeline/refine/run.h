@@ -10,13 +10,15 @@
 typedef struct tnp_refine_run {
     tnp_refining r;
     tnp_steps steps;
-    double *x, *best_x;      /* (size): where it is, and where validation was best */
+    double *x, *best_x;      /* (size): where it is, and the place that is kept */
     double *move, *before;   /* (size): the last move, and the gradient that it started from */
     double *g, *d, *trial;   /* (size): scratch of a round */
     bool moved;              /* move and before are there */
     double eta;              /* the last length of a step along the gradient; 0: none yet */
     tn_refine_round *rounds; /* (capacity): those that are done, rounds[0] the start */
-    size_t done, capacity, best;
+    double *ap;              /* (capacity, classes): of the validation bags after each round */
+    size_t done, capacity;
+    size_t top, best;    /* the round of the highest figure; the one that is kept */
     const char *stopped; /* NULL: it goes on */
 } tnp_refine_run;
 

@@ -2,10 +2,10 @@
  *
  * The state of a refinement after a round:
  *
- *   tensors    numbers (9): done, best, pairs, steps of Adam, moved, eta, C, classes, converged     all doubles
- *              rounds (done x 6): as tn_refine_round
+ *   tensors    numbers (10): done, best, pairs, steps of Adam, moved, eta, C, classes, converged, top   all doubles
+ *              rounds (done x 6): as tn_refine_round; ap (done x classes)
  *              x, best, move, before, mean, square (1 x size), s and y (10 x size)
- *              w (classes x columns + 1)                                                    floats
+ *              w (machines x columns + 1)                                                   floats
  *   metadata   format = tenon-refinement, version, run
  *
  * Everything is stored to the bit. Vectors are not: they are made again from x, which gives the same, and with the weights
@@ -20,7 +20,7 @@
 
 static const char format_name[] = "tenon-refinement", format_version[] = "1";
 
-enum { NUMBERS = 9, PER_ROUND = 6, TENSORS = 11, KEY = 20 };
+enum { NUMBERS = 10, PER_ROUND = 6, TENSORS = 12, FIGURES = 3, KEY = 20 };
 
 /* ---- what a run is ---- */
 
@@ -35,7 +35,8 @@ static uint64_t add(uint64_t hash, const void *bytes, size_t size)
 static void write_key(const tnp_refining *r, char key[KEY])
 {
     const tnp_refine_options *o = r->options;
-    const double values[] = {(double)o->optimizer,
+    const double values[] = {(double)o->objective,
+                             (double)o->optimizer,
                              o->cost.value,
                              o->penalty,
                              o->soften,
@@ -69,6 +70,7 @@ static void list_tensors(const tnp_refine_run *run, size_t done, pages *p)
     const tnp_tensor all[TENSORS] = {
         {"numbers", TN_F64, {NUMBERS, 1}, 2, p->numbers},
         {"rounds", TN_F64, {done, PER_ROUND}, 2, p->rounds},
+        {"ap", TN_F64, {done, m->classes}, 2, run->ap},
         {"x", TN_F64, {1, size}, 2, run->x},
         {"best", TN_F64, {1, size}, 2, run->best_x},
         {"move", TN_F64, {1, size}, 2, run->move},
@@ -77,7 +79,7 @@ static void list_tensors(const tnp_refine_run *run, size_t done, pages *p)
         {"square", TN_F64, {1, size}, 2, run->steps.square},
         {"s", TN_F64, {TNP_STEPS_MEMORY, size}, 2, run->steps.s},
         {"y", TN_F64, {TNP_STEPS_MEMORY, size}, 2, run->steps.y},
-        {"w", TN_F32, {m->classes, m->dim + 1}, 2, m->w},
+        {"w", TN_F32, {m->columns, m->dim + 1}, 2, m->w},
     };
     memcpy(p->tensors, all, sizeof all);
 }
@@ -89,8 +91,9 @@ tn_status tnp_refine_save(tn_ctx *ctx, const tnp_refine_run *run, const char *pa
     pages p = {.rounds = NULL};
     const tnp_meta meta[] = {{"format", format_name}, {"version", format_version}, {"run", key}};
     const double numbers[NUMBERS] = {
-        (double)run->done, (double)run->best,    (double)run->steps.count,        (double)run->steps.taken, run->moved,
-        run->eta,          run->r.machines.cost, (double)run->r.machines.classes, run->stopped != NULL};
+        (double)run->done,    (double)run->best, (double)run->steps.count, (double)run->steps.taken,
+        run->moved,           run->eta,          run->r.machines.cost,     (double)run->r.machines.classes,
+        run->stopped != NULL, (double)run->top};
     write_key(&run->r, key);
     memcpy(p.numbers, numbers, sizeof numbers);
     TN_TRY(tnp_alloc(ctx, run->done * PER_ROUND, sizeof *p.rounds, &p.rounds));
@@ -117,7 +120,8 @@ static tn_status check_numbers(tn_ctx *ctx, const tnp_refine_run *run, const cha
 {
     bool fine = tnp_whole_below(n[0], 1e6) && n[0] >= 1 && tnp_whole_below(n[1], n[0]) &&
                 tnp_whole_below(n[2], TNP_STEPS_MEMORY + 1) && tnp_whole_below(n[3], 1e6) && tnp_whole_below(n[4], 2) &&
-                n[5] >= 0 && n[6] > 0 && n[7] == (double)run->r.machines.classes && tnp_whole_below(n[8], 2);
+                n[5] >= 0 && n[6] > 0 && n[7] == (double)run->r.machines.classes && tnp_whole_below(n[8], 2) &&
+                tnp_whole_below(n[9], n[0]);
     return fine ? TN_OK : damaged(ctx, path);
 }
 
@@ -127,6 +131,16 @@ static void give_rounds(tnp_refine_run *run, const pages *p)
         const double *row = p->rounds + i * PER_ROUND;
         run->rounds[i] = (tn_refine_round){row[0], row[1], row[2], row[3], (size_t)fmax(0, row[4]), row[5]};
     }
+}
+
+/* Both places are ones that rounds can have come to: nearer than any number of them goes. */
+static tn_status check_places(tn_ctx *ctx, const tnp_refine_run *run, const char *path)
+{
+    const double most = 1e4;
+    for (size_t i = 0; i < run->r.size; ++i)
+        if (!(fabs(run->x[i] - run->r.start[i]) < most && fabs(run->best_x[i] - run->r.start[i]) < most))
+            return damaged(ctx, path);
+    return TN_OK;
 }
 
 static tn_status read_all(tn_ctx *ctx, tnp_refine_run *run, const tnp_safetensors *file, const char *path, pages *p)
@@ -143,15 +157,18 @@ static tn_status read_all(tn_ctx *ctx, tnp_refine_run *run, const tnp_safetensor
     run->eta = p->numbers[5];
     run->r.machines.cost = p->numbers[6];
     run->stopped = p->numbers[8] > 0 ? "converged" : NULL;
+    run->top = (size_t)p->numbers[9];
     if (run->done > run->capacity) {
         TN_TRY(tnp_grow(ctx, &run->rounds, 0, run->done, sizeof *run->rounds));
+        TN_TRY(tnp_grow(ctx, &run->ap, 0, run->done * run->r.classes, sizeof *run->ap));
         run->capacity = run->done;
     }
     TN_TRY(tnp_alloc(ctx, run->done * PER_ROUND, sizeof *p->rounds, &p->rounds));
     list_tensors(run, run->done, p);
     for (size_t i = 1; i < TENSORS; ++i)
-        TN_TRY(tnp_store_read(ctx, file, &p->tensors[i], i == 1 ? TNP_ANY : TNP_FINITE));
+        TN_TRY(tnp_store_read(ctx, file, &p->tensors[i], i < FIGURES ? TNP_ANY : TNP_FINITE));
     give_rounds(run, p);
+    TN_TRY(check_places(ctx, run, path));
 done:
     return st;
 }
