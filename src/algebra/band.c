@@ -390,15 +390,7 @@ tn_status tnp_band_reduce(tn_ctx *ctx, size_t n, double *a, double *band, double
     TN_TRY(reduction_alloc(ctx, &r));
     TN_TRY(run_panels(ctx, &r));
 done:
-    tnp_free(r.lanes);
-    tnp_free(r.v);
-    tnp_free(r.left);
-    tnp_free(r.right);
-    tnp_free(r.sums);
-    tnp_free(r.first);
-    tnp_free(r.y);
-    tnp_free(r.parts);
-    tnp_free(r.tiles);
+    tnp_free_all(r.lanes, r.v, r.left, r.right, r.sums, r.first, r.y, r.parts, r.tiles);
     return st;
 }
 

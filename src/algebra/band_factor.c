@@ -44,9 +44,7 @@ void tnp_band_factor_free(tnp_band_factor *f)
 {
     if (!f)
         return;
-    tnp_free(f->inverse);
-    tnp_free(f->below);
-    tnp_free(f);
+    tnp_free_all(f->inverse, f->below, f);
 }
 
 /* Entry (i, j), i >= j, of B + lambda I, and of the identity behind its end: it has the logarithm 0 and form 0. */

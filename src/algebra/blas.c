@@ -314,8 +314,7 @@ tn_status tnp_eigen(tn_ctx *ctx, size_t n, double *a, double *values)
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "eigenvectors: LAPACK dsyevd reports %d", info);
 done:
-    tnp_free(work);
-    tnp_free(iwork);
+    tnp_free_all(work, iwork);
     return st;
 }
 
@@ -337,8 +336,7 @@ static tn_status factor(tn_ctx *ctx, factor_fn *run, size_t m, size_t n, double 
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "triangular factor: LAPACK reports %d", info);
 done:
-    tnp_free(work);
-    tnp_free(tau);
+    tnp_free_all(work, tau);
     return st;
 }
 
@@ -377,8 +375,7 @@ tn_status tnp_svd(tn_ctx *ctx, size_t n, double *a, double *left, double *values
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "singular values: LAPACK dgesdd reports %d", info);
 done:
-    tnp_free(work);
-    tnp_free(iwork);
+    tnp_free_all(work, iwork);
     return st;
 }
 

@@ -69,7 +69,6 @@ tn_status tn_machine_gemm_speed(tn_ctx *ctx, size_t n, double *gflops)
     }
     *gflops = best;
 done:
-    tnp_free(a);
-    tnp_free(c);
+    tnp_free_all(a, c);
     return st;
 }

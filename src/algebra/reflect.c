@@ -77,9 +77,6 @@ tn_status tnp_apply_q(tn_ctx *ctx, size_t n, const double *a, const double *tau,
         TN_TRY(tnp_reflect(ctx, transpose, b, m, v, m, t, count, c + k + 1, n, scratch));
     }
 done:
-    tnp_free(v);
-    tnp_free(t);
-    tnp_free(dots);
-    tnp_free(scratch);
+    tnp_free_all(v, t, dots, scratch);
     return st;
 }

@@ -147,6 +147,12 @@ void tnp_free(void *pointer)
     free(head);
 }
 
+void tnp_free_each(void *const *pointers, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        tnp_free(pointers[i]);
+}
+
 void tnp_fail_allocation(tn_ctx *ctx, size_t k)
 {
     ctx->fail_countdown = k;

@@ -72,6 +72,10 @@ tn_status tnp_strdup(tn_ctx *ctx, const char *text, char **out);
 tn_status tnp_strndup(tn_ctx *ctx, const char *text, size_t length, char **out);
 /* NULL is legal. */
 void tnp_free(void *pointer);
+/* tnp_free of each: tnp_free_all(a, b, c). */
+#define tnp_free_all(...)                                                                                              \
+    tnp_free_each((void *const[]){__VA_ARGS__}, sizeof((void *const[]){__VA_ARGS__}) / sizeof(void *))
+void tnp_free_each(void *const *pointers, size_t count);
 /* a * b, or TN_ERR_MEMORY "too large". */
 tn_status tnp_mul(tn_ctx *ctx, size_t a, size_t b, size_t *out);
 /* Refuses work that needs `bytes` more than now, before it starts, with the figure: TN_ERR_BUDGET. */

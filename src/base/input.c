@@ -118,8 +118,7 @@ void tnp_file_close(tnp_file *file)
     }
     if (file->map)
         munmap((void *)(uintptr_t)file->map, file->size);
-    tnp_free(file->path);
-    tnp_free(file);
+    tnp_free_all(file->path, file);
 }
 
 size_t tnp_file_size(const tnp_file *file)

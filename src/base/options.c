@@ -154,14 +154,9 @@ void tn_options_free(tn_options *options)
 {
     if (!options)
         return;
-    for (size_t i = 0; i < options->count; ++i) {
-        tnp_free(options->items[i].text);
-        tnp_free(options->items[i].owned);
-        tnp_free(options->items[i].methods);
-    }
-    tnp_free(options->items);
-    tnp_free(options->values);
-    tnp_free(options);
+    for (size_t i = 0; i < options->count; ++i)
+        tnp_free_all(options->items[i].text, options->items[i].owned, options->items[i].methods);
+    tnp_free_all(options->items, options->values, options);
 }
 
 /* ---- asking ---- */
@@ -269,8 +264,7 @@ tn_status tn_options_set(tn_ctx *ctx, tn_options *options, const char *name, con
     TN_TRY(parse(ctx, &field, text, &value, &owned));
     TN_TRY(tnp_field_value(ctx, &field, &value, &shown));
     memcpy(o->member, &value, member_size(field.kind));
-    tnp_free(o->owned);
-    tnp_free(o->text);
+    tnp_free_all(o->owned, o->text);
     o->owned = owned;
     o->text = shown;
     o->given = true;

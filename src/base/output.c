@@ -383,8 +383,5 @@ void tn_output_close(tn_output *output)
         close(output->fd);
     if (output->folder >= 0)
         close(output->folder);
-    tnp_free(output->buffer);
-    tnp_free(output->name);
-    tnp_free(output->path);
-    tnp_free(output);
+    tnp_free_all(output->buffer, output->name, output->path, output);
 }

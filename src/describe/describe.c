@@ -220,11 +220,7 @@ done:
 
 void tnp_described_free(tnp_described *d)
 {
-    tnp_free(d->planes);
-    tnp_free(d->patches.prepared);
-    tnp_free(d->scratch);
-    tnp_free(d->descriptors);
-    tnp_free(d->positions);
+    tnp_free_all(d->planes, d->patches.prepared, d->scratch, d->descriptors, d->positions);
     memset(d, 0, sizeof *d);
 }
 

@@ -80,9 +80,7 @@ static void drop_decoded(tnp_bag_stream *s)
 void tnp_bag_stream_close(tnp_bag_stream *s)
 {
     drop_decoded(s);
-    tnp_free(s->decoded);
-    tnp_free(s->x);
-    tnp_free(s->places);
+    tnp_free_all(s->decoded, s->x, s->places);
     tnp_described_free(&s->described);
     memset(s, 0, sizeof *s);
 }
@@ -120,8 +118,7 @@ static tn_status read_bag(tn_ctx *ctx, tnp_bag_stream *s, size_t i, tnp_bag *out
     const size_t *offsets = tn_bags_offsets(s->bags);
     size_t rows = offsets[i + 1] - offsets[i], values = 0;
     if (rows > s->rows_capacity || !s->x) {
-        tnp_free(s->x);
-        tnp_free(s->places);
+        tnp_free_all(s->x, s->places);
         s->x = s->places = NULL;
         s->rows_capacity = rows;
         TN_TRY(tnp_mul(ctx, rows, s->dim, &values));

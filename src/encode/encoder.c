@@ -29,8 +29,7 @@ void tn_encoder_free(tn_encoder *encoder)
     tnp_projection_free(&encoder->projection);
     tnp_mixture_free(&encoder->mixture);
     tnp_words_free(&encoder->words);
-    tnp_free(encoder->network);
-    tnp_free(encoder);
+    tnp_free_all(encoder->network, encoder);
 }
 
 static size_t word_count(const tn_encoder *e)
@@ -221,8 +220,7 @@ static tn_status add_local(tn_ctx *ctx, const tn_encoder *e, const float *y, siz
         to->zero[which[i]] = fmax(to->zero[which[i]], job.weights[i]);
     to->rows += n;
 done:
-    tnp_free(which);
-    tnp_free(job.weights);
+    tnp_free_all(which, job.weights);
     return st;
 }
 
@@ -340,8 +338,7 @@ tn_status tnp_encoder_arrange(tn_ctx *ctx, const tn_encoder *e, const float *x, 
     TN_TRY(tnp_encoder_project(ctx, e, x, places, n, y));
     sort_by_atom(e, y, places, n, rows, atom, starts);
 done:
-    tnp_free(y);
-    tnp_free(atom);
+    tnp_free_all(y, atom);
     return st;
 }
 
@@ -394,8 +391,7 @@ tn_status tnp_encode_raw(tn_ctx *ctx, const tn_encoder *e, const float *rows, co
         write_cell(e, &sums, out + c * cell);
     }
 done:
-    tnp_free(cells);
-    tnp_free(part);
+    tnp_free_all(cells, part);
     return st;
 }
 
@@ -415,8 +411,7 @@ tn_status tnp_encode(tn_ctx *ctx, const tn_encoder *e, const float *x, const flo
     TN_TRY(tnp_encode_raw(ctx, e, as_they_are ? x : rows, starts, out));
     tnp_encode_norm(e, out);
 done:
-    tnp_free(rows);
-    tnp_free(starts);
+    tnp_free_all(rows, starts);
     return st;
 }
 

@@ -450,11 +450,7 @@ static tn_status train_on(tn_ctx *ctx, tnp_bag_stream *stream, const tnp_encoder
     t.e = NULL;
 done:
     tn_encoder_free(t.e);
-    tnp_free(t.x);
-    tnp_free(t.places);
-    tnp_free(t.y);
-    tnp_free(t.bag);
-    tnp_free(t.variance);
+    tnp_free_all(t.x, t.places, t.y, t.bag, t.variance);
     return st;
 }
 

@@ -71,10 +71,7 @@ done:
 
 void tnp_fisher_point_free(tnp_fisher_point *p)
 {
-    tnp_free(p->theta);
-    tnp_free(p->weight);
-    tnp_free(p->log_weight);
-    tnp_free(p->sigma);
+    tnp_free_all(p->theta, p->weight, p->log_weight, p->sigma);
 }
 
 void tnp_fisher_point_set(tnp_fisher_point *p, const double *theta)
@@ -205,9 +202,7 @@ done:
 
 static void free_back(back *b)
 {
-    void *const blocks[] = {b->g, b->x, b->u, b->v, b->linear, b->square, b->level, b->shares, b->weights};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-        tnp_free(blocks[i]);
+    tnp_free_all(b->g, b->x, b->u, b->v, b->linear, b->square, b->level, b->shares, b->weights);
     tnp_mixture_sums_free(&b->sums);
 }
 

@@ -73,9 +73,7 @@ tn_status tnp_fisher_wide_back(tn_ctx *ctx, const tnp_fisher_point *p, const dou
         add_weighted(p, e, alpha, sums);
     }
 done:
-    tnp_free(q);
-    tnp_free(e);
-    tnp_free(alpha);
+    tnp_free_all(q, e, alpha);
     return st;
 }
 
@@ -111,8 +109,7 @@ tn_status tnp_fisher_wide(tn_ctx *ctx, const tn_encoder *e, const tnp_fisher_poi
         write_cell(p, &sums, counts[c], out + c * tnp_encoder_cell(e));
     }
 done:
-    tnp_free(q);
-    tnp_free(alpha);
+    tnp_free_all(q, alpha);
     tnp_mixture_sums_free(&sums);
     return st;
 }

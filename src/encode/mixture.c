@@ -53,9 +53,7 @@ done:
 
 void tnp_mixture_free(tnp_mixture *m)
 {
-    void *const blocks[] = {m->weights, m->means, m->variances, m->inverse, m->linear, m->level, m->whole, m->shift};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-        tnp_free(blocks[i]);
+    tnp_free_all(m->weights, m->means, m->variances, m->inverse, m->linear, m->level, m->whole, m->shift);
 }
 
 static void make_shift(tnp_mixture *m)
@@ -111,9 +109,7 @@ void tnp_mixture_sums_clear(const tnp_mixture *m, tnp_mixture_sums *sums)
 
 void tnp_mixture_sums_free(tnp_mixture_sums *sums)
 {
-    tnp_free(sums->zero);
-    tnp_free(sums->first);
-    tnp_free(sums->second);
+    tnp_free_all(sums->zero, sums->first, sums->second);
 }
 
 /* Pairs of a row and a component that has a share of it: at most CROWD and those of one row more, then all are added.
@@ -423,16 +419,10 @@ done:
 
 static void free_work(work *w)
 {
-    tnp_free(w->powers);
-    tnp_free(w->logs);
-    tnp_free(w->parts);
-    tnp_free(w->every);
-    tnp_free(w->tilts);
+    tnp_free_all(w->powers, w->logs, w->parts, w->every, w->tilts);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
-        void *const blocks[] = {p->component, p->of, p->row, p->starts, p->share, p->most, p->sum, p->slope, p->mean};
-        for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-            tnp_free(blocks[i]);
+        tnp_free_all(p->component, p->of, p->row, p->starts, p->share, p->most, p->sum, p->slope, p->mean);
     }
 }
 

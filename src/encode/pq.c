@@ -70,8 +70,7 @@ tn_status tnp_pq_new(tn_ctx *ctx, tnp_codebook book, tn_pq **out)
     *out = pq;
     book.table = lanes = NULL;
 done:
-    tnp_free(book.table);
-    tnp_free(lanes);
+    tnp_free_all(book.table, lanes);
     return st;
 }
 
@@ -79,9 +78,7 @@ void tn_pq_free(tn_pq *pq)
 {
     if (!pq)
         return;
-    tnp_free(pq->book.table);
-    tnp_free(pq->lanes);
-    tnp_free(pq);
+    tnp_free_all(pq->book.table, pq->lanes, pq);
 }
 
 size_t tn_pq_dim(const tn_pq *pq)
@@ -162,10 +159,8 @@ done:
 
 static void free_scratch(training *t)
 {
-    void *const blocks[] = {t->rows, t->band,    t->x,         t->distance, t->code,
-                            t->sums, t->members, t->objective, t->updates,  t->finished};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-        tnp_free(blocks[i]);
+    tnp_free_all(t->rows, t->band, t->x, t->distance, t->code, t->sums, t->members, t->objective, t->updates,
+                 t->finished);
 }
 
 /* Reads the columns of the band; adds its squares to *energy. */

@@ -35,11 +35,7 @@ done:
 
 void tnp_scatter_free(tnp_scatter *s)
 {
-    tnp_free(s->shift);
-    tnp_free(s->sum);
-    tnp_free(s->gram);
-    tnp_free(s->product);
-    tnp_free(s->centred);
+    tnp_free_all(s->shift, s->sum, s->gram, s->product, s->centred);
 }
 
 static void take_shift(tnp_scatter *s, const float *x, size_t n)
@@ -128,8 +124,7 @@ tn_status tnp_projection_make(tn_ctx *ctx, const tnp_scatter *s, size_t to, bool
     }
     *kept = all > 0 ? some / all : 1;
 done:
-    tnp_free(c);
-    tnp_free(values);
+    tnp_free_all(c, values);
     return st;
 }
 
@@ -154,6 +149,5 @@ done:
 
 void tnp_projection_free(tnp_projection *p)
 {
-    tnp_free(p->mean);
-    tnp_free(p->basis);
+    tnp_free_all(p->mean, p->basis);
 }

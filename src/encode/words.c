@@ -37,10 +37,7 @@ done:
 
 void tnp_words_free(tnp_words_table *words)
 {
-    tnp_free(words->centres);
-    tnp_free(words->moved);
-    tnp_free(words->half);
-    tnp_free(words->shift);
+    tnp_free_all(words->centres, words->moved, words->half, words->shift);
 }
 
 void tnp_words_ready(tnp_words_table *words)
@@ -128,8 +125,7 @@ tn_status tnp_words_nearest(tn_ctx *ctx, const tnp_words_table *words, const flo
         tnp_parallel(ctx, threads, parts, end_part, &s);
     }
 done:
-    tnp_free(s.moved);
-    tnp_free(s.scores);
+    tnp_free_all(s.moved, s.scores);
     return st;
 }
 
@@ -151,11 +147,7 @@ done:
 
 void tnp_words_sums_free(tnp_words_sums *s)
 {
-    tnp_free(s->sums);
-    tnp_free(s->members);
-    tnp_free(s->far);
-    tnp_free(s->far_away);
-    tnp_free(s->squares);
+    tnp_free_all(s->sums, s->members, s->far, s->far_away, s->squares);
 }
 
 void tnp_words_sums_clear(const tnp_words_table *words, tnp_words_sums *s)
@@ -226,8 +218,7 @@ tn_status tnp_words_add(tn_ctx *ctx, const tnp_words_table *words, const float *
     }
     sums->rows += n;
 done:
-    tnp_free(which);
-    tnp_free(distance);
+    tnp_free_all(which, distance);
     return st;
 }
 

@@ -208,9 +208,7 @@ done:
 
 static void slot_free(slot *s)
 {
-    void *const blocks[] = {s->v, s->pos, s->tie, s->gap, s->rows, s->place, s->truth, s->acc, s->sums};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-        tnp_free(blocks[i]);
+    tnp_free_all(s->v, s->pos, s->tie, s->gap, s->rows, s->place, s->truth, s->acc, s->sums);
 }
 
 static void take_means(const job *work)

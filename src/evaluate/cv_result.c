@@ -72,13 +72,9 @@ void tn_cv_free(tn_cv_result *r)
         tnp_cv_method *method = &r->methods[m];
         for (size_t j = 0; method->selected && j < r->folds * r->repeats; ++j)
             tnp_free(method->selected[j]);
-        tnp_free(method->selected);
-        tnp_free(method->values);
-        tnp_free(method->cost);
+        tnp_free_all(method->selected, method->values, method->cost);
     }
-    tnp_free(r->fold);
-    tnp_free(r->scores);
-    tnp_free(r);
+    tnp_free_all(r->fold, r->scores, r);
 }
 
 /* ---- figures ---- */

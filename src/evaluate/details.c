@@ -312,8 +312,6 @@ void tnp_details_free(tn_details *d)
         return;
     if (d->comparison)
         tnp_free(d->comparison->name);
-    void *const blocks[] = {d->scored, d->predicted, d->place,   d->confidence, d->cells,      d->tallies, d->roc,
-                            d->pr,     d->residuals, d->weights, d->values,     d->comparison, d};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-        tnp_free(blocks[i]);
+    tnp_free_all(d->scored, d->predicted, d->place, d->confidence, d->cells, d->tallies, d->roc, d->pr, d->residuals,
+                 d->weights, d->values, d->comparison, d);
 }

@@ -248,11 +248,6 @@ tn_status tnp_metrics_rank(tn_ctx *ctx, tn_view scores, const tn_labels *labels,
         tnp_parallel(ctx, threads, (count + job.width - 1) / job.width, rank_block, &job);
     }
 done:
-    tnp_free(job.gap);
-    tnp_free(job.tie);
-    tnp_free(job.pos);
-    tnp_free(job.v);
-    tnp_free(job.tallies);
-    tnp_free(offset);
+    tnp_free_all(job.gap, job.tie, job.pos, job.v, job.tallies, offset);
     return st;
 }

@@ -26,8 +26,7 @@ void tn_mat_free(tn_mat *mat)
 {
     if (!mat)
         return;
-    tnp_free(mat->data);
-    tnp_free(mat);
+    tnp_free_all(mat->data, mat);
 }
 
 tn_view tn_mat_view(const tn_mat *mat)

@@ -81,16 +81,7 @@ void tn_moments_free(tnp_moments *s)
 {
     if (!s)
         return;
-    tnp_free(s->gram);
-    tnp_free(s->shift);
-    tnp_free(s->sum);
-    tnp_free(s->xty);
-    tnp_free(s->ysum);
-    tnp_free(s->yy);
-    tnp_free(s->shift_f32);
-    tnp_free(s->excess);
-    tnp_free(s->product);
-    tnp_free(s);
+    tnp_free_all(s->gram, s->shift, s->sum, s->xty, s->ysum, s->yy, s->shift_f32, s->excess, s->product, s);
 }
 
 typedef struct block_job {
@@ -391,9 +382,7 @@ done:
 
 void tnp_class_sums_destroy(tnp_class_sums *sums)
 {
-    tnp_free(sums->xty);
-    tnp_free(sums->ysum);
-    tnp_free(sums->yy);
+    tnp_free_all(sums->xty, sums->ysum, sums->yy);
 }
 
 void tnp_moments_swap_sums(tnp_moments *s, tnp_class_sums *sums)

@@ -149,9 +149,5 @@ void tnp_candidates_free(tnp_candidates *c)
         tnp_free(c->transforms[t].name);
         tn_map_free(c->transforms[t].map);
     }
-    tnp_free(c->transforms);
-    tnp_free(c->transform_names);
-    tnp_free(c->feeds);
-    tnp_free(c->names);
-    tnp_free(c);
+    tnp_free_all(c->transforms, c->transform_names, c->feeds, c->names, c);
 }

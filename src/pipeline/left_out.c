@@ -132,8 +132,7 @@ static tn_status means_by_folds(tn_ctx *ctx, const tnp_left_out *l, const uint32
     for (size_t f = 0; f < folds; ++f)
         TN_TRY(means_without(ctx, l, fold, f, rows, skip, out));
 done:
-    tnp_free(rows);
-    tnp_free(skip);
+    tnp_free_all(rows, skip);
     return st;
 }
 
@@ -171,8 +170,7 @@ static tn_status by_folds(tn_ctx *ctx, const tnp_left_out *l, size_t folds, cons
     for (size_t i = 0; i < sample->count; ++i)
         memcpy(out + i * k, all + sample->rows[i] * k, k * sizeof *out);
 done:
-    tnp_free(fold);
-    tnp_free(all);
+    tnp_free_all(fold, all);
     return st;
 }
 

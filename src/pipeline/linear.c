@@ -140,8 +140,7 @@ done:
     job->linear.alpha = NULL;
     job->linear.options = &c->options->learn;
     tnp_cross_free(cross);
-    tnp_free(w);
-    tnp_free(alpha);
+    tnp_free_all(w, alpha);
     return st;
 }
 
@@ -300,10 +299,7 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
 done:
     tn_head_free(head);
     tnp_design_free(design);
-    tnp_free(job.row_weight);
-    tnp_free(job.w);
-    tnp_free(job.held_out);
-    tnp_free(job.fold);
+    tnp_free_all(job.row_weight, job.w, job.held_out, job.fold);
     tnp_task_free(job.valid);
     tn_head_free(job.probe);
     return st;

@@ -109,8 +109,7 @@ static tn_status is_useless(tn_ctx *ctx, const tnp_left_out *l, bool *useless)
     }
 done:
     tnp_sample_free(sample);
-    tnp_free(scores);
-    tnp_free(share);
+    tnp_free_all(scores, share);
     return st;
 }
 
@@ -162,8 +161,7 @@ static tn_status ridge_is_better(tn_ctx *ctx, const tnp_left_out *both, bool *be
     *better = sum > 0 && sum * sum > square - sum * sum / (double)n; /* the variance of the sum, n times that of d */
 done:
     tnp_sample_free(sample);
-    tnp_free(one);
-    tnp_free(two);
+    tnp_free_all(one, two);
     return st;
 }
 

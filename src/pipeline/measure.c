@@ -132,9 +132,7 @@ static tn_status measure_held_out(tn_ctx *ctx, const tnp_task *task, bool alone,
     }
     TN_TRY(measure(ctx, task, judged, rows, count, scores, value, each));
 done:
-    tnp_free(all);
-    tnp_free(here);
-    tnp_free(judged);
+    tnp_free_all(all, here, judged);
     return st;
 }
 

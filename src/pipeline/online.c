@@ -332,8 +332,7 @@ static tn_status train(tn_ctx *ctx, online_job *job)
 done:
     tnp_free(row_weight);
     tnp_passes_free(passes);
-    tnp_free(own.slices);
-    tnp_free(own.feeds);
+    tnp_free_all(own.slices, own.feeds);
     return st;
 }
 
@@ -403,10 +402,7 @@ done:
     tn_scorer_free(job.scorer);
     tn_head_free(job.probe);
     tnp_online_search_free(job.search);
-    tnp_free(job.cost);
-    tnp_free(job.eta);
-    tnp_free(job.start);
-    tnp_free(job.scores);
+    tnp_free_all(job.cost, job.eta, job.start, job.scores);
     tn_text_free(job.run);
     return st;
 }

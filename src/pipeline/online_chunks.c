@@ -67,8 +67,7 @@ static tn_status describe(tn_ctx *ctx, const tnp_fit_options *o, tn_task task, c
     } else {
         TN_TRY(tnp_head_new(ctx, task, names, count, 0, 0, "", &head));
     }
-    tnp_free(head->method);
-    tnp_free(head->options);
+    tnp_free_all(head->method, head->options);
     head->method = head->options = NULL;
     TN_TRY(tnp_strdup(ctx, tnp_method_of(o->method)->uses.word, &head->method));
     TN_TRY(tnp_options_json(ctx, &used, &head->options));

@@ -55,8 +55,7 @@ done:
 
 void tnp_units_destroy(tnp_units *u)
 {
-    tnp_free(u->value);
-    tnp_free(u->weight);
+    tnp_free_all(u->value, u->weight);
 }
 
 /* A unit without a value loses its weight to the others. */

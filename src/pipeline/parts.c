@@ -116,9 +116,7 @@ static tn_status measure_loo(tn_ctx *ctx, const tnp_selection *selection, tnp_ri
     }
 done:
     tnp_class_means_free(means);
-    tnp_free(feeds);
-    tnp_free(lambda);
-    tnp_free(scores);
+    tnp_free_all(feeds, lambda, scores);
     return st;
 }
 

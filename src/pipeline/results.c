@@ -143,9 +143,7 @@ void tnp_candidate_free(tn_candidate *candidate)
 {
     if (!candidate)
         return;
-    tnp_free(candidate->name);
-    tnp_free(candidate->transform);
-    tnp_free(candidate);
+    tnp_free_all(candidate->name, candidate->transform, candidate);
 }
 
 void tn_ranking_free(tn_ranking *r)
@@ -154,9 +152,7 @@ void tn_ranking_free(tn_ranking *r)
         return;
     for (size_t i = 0; i < r->count; ++i)
         tnp_candidate_free(r->candidates[i]);
-    tnp_free(r->candidates);
-    tnp_free(r->opinions);
-    tnp_free(r);
+    tnp_free_all(r->candidates, r->opinions, r);
 }
 
 tn_status tnp_check_rank(tn_ctx *ctx, const tnp_rank_options *options)
@@ -286,21 +282,11 @@ void tn_fit_info_free(tn_fit_info *info)
         tnp_free(info->selected[m]);
     for (size_t t = 0; t < info->step_count; ++t)
         tnp_free(info->steps[t].candidate);
-    tnp_free(info->selected);
-    tnp_free(info->steps);
+    tnp_free_all(info->selected, info->steps);
     tnp_candidate_free(info->chosen);
-    tnp_free(info->lambda);
-    tnp_free(info->grid);
-    tnp_free(info->grid_mean);
-    tnp_free(info->grid_se);
-    tnp_free(info->grid_folds);
-    tnp_free(info->epochs);
-    tnp_free(info->trials);
-    for (size_t i = 0; i < info->tried_count; ++i) {
-        tnp_free(info->tried[i]->method);
-        tnp_free(info->tried[i]->set);
-        tnp_free(info->tried[i]);
-    }
-    tnp_free(info->tried);
-    tnp_free(info);
+    tnp_free_all(info->lambda, info->grid, info->grid_mean, info->grid_se, info->grid_folds, info->epochs,
+                 info->trials);
+    for (size_t i = 0; i < info->tried_count; ++i)
+        tnp_free_all(info->tried[i]->method, info->tried[i]->set, info->tried[i]);
+    tnp_free_all(info->tried, info);
 }

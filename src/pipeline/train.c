@@ -116,8 +116,7 @@ static tn_status mix_means(tn_ctx *ctx, const tnp_class_means *means, double sha
     for (size_t k = 0; k < head->classes; ++k)
         head->bias[k] = (float)(share * (double)bias[k] + (1 - share) * (double)head->bias[k]);
 done:
-    tnp_free(weight);
-    tnp_free(bias);
+    tnp_free_all(weight, bias);
     return st;
 }
 

@@ -154,8 +154,7 @@ static tn_status read_heads(tn_ctx *ctx, transfer_job *job, const tn_source *sou
     for (size_t i = 0; i < job->rows; ++i)
         tnp_transfer_put(job->columns, i, at, cols, scores + i * cols);
 done:
-    tnp_free(heads);
-    tnp_free(scores);
+    tnp_free_all(heads, scores);
     return st;
 }
 
@@ -395,9 +394,7 @@ static void job_destroy(transfer_job *job)
     tnp_task_free(job->task);
     tnp_transfer_drop_problem(job);
     tnp_transfer_columns_free(job->columns);
-    tnp_free(job->row_weight);
-    tnp_free(job->weights);
-    tnp_free(job->intercepts);
+    tnp_free_all(job->row_weight, job->weights, job->intercepts);
 }
 
 static tn_status info_new(tn_ctx *ctx, const transfer_job *job, tn_transfer_info **out)
@@ -431,15 +428,11 @@ void tn_transfer_info_free(tn_transfer_info *info)
     for (size_t r = 0; r < info->count; ++r) {
         for (size_t i = 0; i < info->results[r].pick_count; ++i)
             tnp_free(info->results[r].picks[i].name);
-        tnp_free(info->results[r].picks);
-        tnp_free(info->results[r].objective);
-        tnp_free(info->results[r].path);
+        tnp_free_all(info->results[r].picks, info->results[r].objective, info->results[r].path);
     }
     for (size_t k = 0; k < info->classes; ++k)
         tnp_free(info->names[k]);
-    tnp_free(info->names);
-    tnp_free(info->results);
-    tnp_free(info);
+    tnp_free_all(info->names, info->results, info);
 }
 
 tn_status tnp_transfer(tn_ctx *ctx, const tn_features *const *targets, size_t count, const tn_labels *labels,

@@ -62,8 +62,7 @@ static tn_status set_problem(tn_ctx *ctx, transfer_job *job, size_t k)
         TN_TRY(tnp_transfer_problem_new(ctx, job->columns, y, weights, &job->problem));
     }
 done:
-    tnp_free(y);
-    tnp_free(weights);
+    tnp_free_all(y, weights);
     return st;
 }
 
@@ -93,8 +92,7 @@ static tn_status run_greedy(tn_ctx *ctx, const transfer_job *job, transfer_found
     for (size_t i = 0; i < f->picks; ++i)
         f->w[f->path->picks[i]] = w[i];
 done:
-    tnp_free(w);
-    tnp_free(predicted);
+    tnp_free_all(w, predicted);
     return st;
 }
 

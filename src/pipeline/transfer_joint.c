@@ -45,9 +45,7 @@ typedef struct judged {
 
 static void joint_job_destroy(joint_job *j)
 {
-    tnp_free(j->class_of);
-    tnp_free(j->most);
-    tnp_free(j->weights);
+    tnp_free_all(j->class_of, j->most, j->weights);
     for (size_t k = 0; j->walked && k < j->joint.classes; ++k)
         tnp_transfer_found_destroy(&j->walked[k]);
     tnp_free(j->walked);

@@ -149,10 +149,7 @@ static tn_status judge_holdout(tn_ctx *ctx, const given *g, double *value, size_
 done:
     tnp_task_free(task);
     tn_head_free(head);
-    tnp_free(fold);
-    tnp_free(rows);
-    tnp_free(places);
-    tnp_free(scores);
+    tnp_free_all(fold, rows, places, scores);
     return st;
 }
 

@@ -69,9 +69,7 @@ void tn_bags_free(tn_bags *bags)
         return;
     tn_features_close(bags->own_descriptors);
     tn_features_close(bags->own_positions);
-    tnp_free(bags->own_offsets);
-    tnp_free(bags->ids);
-    tnp_free(bags);
+    tnp_free_all(bags->own_offsets, bags->ids, bags);
 }
 
 /* ---- files ---- */

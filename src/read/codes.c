@@ -101,8 +101,7 @@ tn_status tnp_codebook_load(tn_ctx *ctx, const tnp_safetensors *file, tnp_codebo
     *out = book;
     book.table = NULL;
 done:
-    tnp_free(row);
-    tnp_free(book.table);
+    tnp_free_all(row, book.table);
     return st;
 }
 
@@ -175,8 +174,7 @@ typedef struct coded {
 static void release(void *user)
 {
     coded *c = user;
-    tnp_free(c->book.table);
-    tnp_free(c);
+    tnp_free_all(c->book.table, c);
 }
 
 /* n rows that follow each other; rows of more codes than the buffer holds in pieces. */

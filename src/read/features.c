@@ -360,15 +360,8 @@ void tn_features_close(tn_features *features)
         features->producer.release(features->producer.user);
     for (size_t i = 0; i < features->file_count; ++i)
         tnp_file_close(features->files[i]);
-    tnp_free(features->files);
-    tnp_free(features->parts);
-    tnp_free(features->owned);
-    tnp_free(features->ids);
-    tnp_free(features->about);
-    tnp_free(features->maker);
-    tnp_free(features->name);
-    tnp_free(features->path);
-    tnp_free(features);
+    tnp_free_all(features->files, features->parts, features->owned, features->ids, features->about, features->maker,
+                 features->name, features->path, features);
 }
 
 /* ---- what features know ---- */

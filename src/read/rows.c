@@ -466,8 +466,7 @@ static tn_status run_through(tn_ctx *ctx, request *job)
         TN_TRY(run_blocks(ctx, &part));
     }
 done:
-    tnp_free(array.parts);
-    tnp_free(array.owned);
+    tnp_free_all(array.parts, array.owned);
     return st;
 }
 

@@ -198,8 +198,7 @@ void tnp_safetensors_close(tnp_safetensors *file)
         return;
     tnp_json_free(&file->header);
     tnp_file_close(file->file);
-    tnp_free(file->path);
-    tnp_free(file);
+    tnp_free_all(file->path, file);
 }
 
 const char *tnp_safetensors_path(const tnp_safetensors *file)

@@ -318,8 +318,7 @@ tn_status tnp_worst_first(tn_ctx *ctx, const tn_metrics *metrics, size_t **out)
     *out = order;
     order = NULL;
 done:
-    tnp_free(list);
-    tnp_free(order);
+    tnp_free_all(list, order);
     return st;
 }
 

@@ -170,9 +170,7 @@ void tnp_ensemble_free(tnp_ensemble *e)
         tnp_free(e->products[c]);
     tnp_free(e->products);
     tn_moments_free(e->owned);
-    tnp_free(e->columns);
-    tnp_free(e->narrow);
-    tnp_free(e);
+    tnp_free_all(e->columns, e->narrow, e);
 }
 
 static tn_status dual_ridge(tn_ctx *ctx, const tnp_ensemble *e, const size_t *members, size_t count, size_t dim,

@@ -382,14 +382,7 @@ void tn_evidence_free(tn_evidence *e)
 {
     if (!e)
         return;
-    tnp_free(e->lambda);
-    tnp_free(e->alpha);
-    tnp_free(e->beta);
-    tnp_free(e->log_class);
-    tnp_free(e->log_class_null);
-    tnp_free(e->state);
-    tnp_free(e->iterations);
-    tnp_free(e);
+    tnp_free_all(e->lambda, e->alpha, e->beta, e->log_class, e->log_class_null, e->state, e->iterations, e);
 }
 
 /* Classes whose F has no upper bound: fewer directions of the features than rows reproduce the labels. Their optimum is

@@ -129,8 +129,7 @@ static tn_status weighted_scale(tn_ctx *ctx, const tnp_spectrum *s, const tn_evi
         *out = ww > 0 ? fmax(*out, sum / ww) : *out;
     }
 done:
-    tnp_free(w);
-    tnp_free(lambda);
+    tnp_free_all(w, lambda);
     return st;
 }
 
@@ -158,7 +157,6 @@ tn_status tnp_evidence_error(tn_ctx *ctx, const tnp_spectrum *s, tn_evidence *ou
     }
     out->error = SAFE * sqrt(sum * sum + square) / fabs(out->log_evidence);
 done:
-    tnp_free(job.sum);
-    tnp_free(job.square);
+    tnp_free_all(job.sum, job.square);
     return st;
 }

@@ -212,11 +212,7 @@ static tn_status predict(tn_ctx *ctx, knn_job job)
         TN_TRY(do_band(&job));
     }
 done:
-    tnp_free(job.x);
-    tnp_free(job.u);
-    tnp_free(job.s);
-    tnp_free(job.list);
-    tnp_free(job.found);
+    tnp_free_all(job.x, job.u, job.s, job.list, job.found);
     return st;
 }
 

@@ -64,7 +64,6 @@ done:
 
 void tnp_scan_destroy(tnp_scan *scan)
 {
-    tnp_free(scan->f);
-    tnp_free(scan->slope);
+    tnp_free_all(scan->f, scan->slope);
     scan->f = scan->slope = NULL;
 }

@@ -233,7 +233,5 @@ void tnp_search_free(tnp_search *search)
         return;
     for (size_t i = 0; i < search->trial_count; ++i)
         tnp_free(search->trials[i].members);
-    tnp_free(search->trials);
-    tnp_free(search->members);
-    tnp_free(search);
+    tnp_free_all(search->trials, search->members, search);
 }

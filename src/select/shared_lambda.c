@@ -116,8 +116,6 @@ tn_status tnp_shared_lambda(tn_ctx *ctx, const tnp_spectrum *s, const tnp_scan *
     out->lambda_shared = value > out->log_null ? exp(x) : INFINITY;
     out->log_evidence_shared = fmax(value, out->log_null);
 done:
-    tnp_free(job.inverse);
-    tnp_free(job.r_part);
-    tnp_free(job.slope_part);
+    tnp_free_all(job.inverse, job.r_part, job.slope_part);
     return st;
 }

@@ -44,11 +44,7 @@ done:
 
 static void numbers_free(numbers *n)
 {
-    tnp_free(n->trials);
-    tnp_free(n->accounts);
-    tnp_free(n->counts);
-    tnp_free(n->tensors);
-    tnp_free(n->names);
+    tnp_free_all(n->trials, n->accounts, n->counts, n->tensors, n->names);
 }
 
 /* ---- numbers of a search, there and back ---- */

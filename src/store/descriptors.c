@@ -22,10 +22,7 @@ static const uint64_t ORDER = 0x0102030405060708u;
 
 void tnp_descriptors_free(tnp_descriptors *d)
 {
-    tnp_free(d->starts);
-    tnp_free(d->shift);
-    tnp_free(d->scale);
-    tnp_free(d->halves);
+    tnp_free_all(d->starts, d->shift, d->scale, d->halves);
     tnp_file_close(d->file);
     *d = (tnp_descriptors){.bags = 0};
 }
@@ -91,8 +88,7 @@ static tn_status make_scratch(tn_ctx *ctx, making *m, size_t rows)
     tn_status st = TN_OK;
     size_t d = m->d->dim, next = tnp_max(m->rows + rows, 2 * m->capacity);
     if (rows > m->scratch_rows || !m->scratch) {
-        tnp_free(m->scratch);
-        tnp_free(m->halves);
+        tnp_free_all(m->scratch, m->halves);
         m->scratch = NULL;
         m->halves = NULL;
         TN_TRY(tnp_alloc_raw(ctx, rows * d, sizeof *m->scratch, &m->scratch));
@@ -177,8 +173,7 @@ static tn_status make(tn_ctx *ctx, const tn_encoder *e, tnp_bag_stream *stream, 
         TN_TRY(write_tail(ctx, &m, key));
 done:
     tn_output_close(m.output);
-    tnp_free(m.scratch);
-    tnp_free(m.halves);
+    tnp_free_all(m.scratch, m.halves);
     return st;
 }
 
@@ -256,9 +251,7 @@ done:
 
 void tnp_described_bag_free(tnp_described_bag *bag)
 {
-    tnp_free(bag->rows);
-    tnp_free(bag->starts);
-    tnp_free(bag->halves);
+    tnp_free_all(bag->rows, bag->starts, bag->halves);
 }
 
 tn_status tnp_descriptors_get(tn_ctx *ctx, const tnp_descriptors *d, size_t bag, tnp_described_bag *out)

@@ -180,9 +180,7 @@ static tn_status run_all(tn_ctx *ctx, work *w)
             w->done[g.places[k]] = true;
     }
 done:
-    tnp_free(g.encoders);
-    tnp_free(g.places);
-    tnp_free(g.block);
+    tnp_free_all(g.encoders, g.places, g.block);
     return st;
 }
 
@@ -240,9 +238,7 @@ done:
         if (w.caches)
             tnp_row_cache_close(&w.caches[e]);
     }
-    tnp_free(w.features);
-    tnp_free(w.done);
-    tnp_free(w.caches);
+    tnp_free_all(w.features, w.done, w.caches);
     return st;
 }
 

@@ -60,8 +60,7 @@ done:
 
 void tnp_parts_close(tnp_parts *parts)
 {
-    tnp_free(parts->folder);
-    tnp_free(parts->file);
+    tnp_free_all(parts->folder, parts->file);
 }
 
 size_t tnp_parts_count(const tnp_parts *parts)

@@ -82,8 +82,7 @@ static tn_status encode_pictures(tn_ctx *ctx, tnp_extraction *x, size_t first, s
             (void)tnp_fail(ctx, st, "%s", tn_ctx_message(told));
     }
 done:
-    tnp_free(j.status);
-    tnp_free(j.by);
+    tnp_free_all(j.status, j.by);
     return st;
 }
 
@@ -164,8 +163,7 @@ void tnp_extraction_end(tn_ctx *ctx, tnp_extraction *x)
     }
     for (size_t e = 0; x->rows && e < x->count; ++e)
         tnp_free(x->rows[e]);
-    tnp_free(x->workers);
-    tnp_free(x->rows);
+    tnp_free_all(x->workers, x->rows);
     tnp_bag_stream_close(&x->stream);
 }
 

@@ -188,9 +188,7 @@ tn_status tnp_head_save_with(tn_ctx *ctx, const tn_head *head, const tnp_tensor 
         }
     TN_TRY(tnp_store_write(ctx, to, meta, count, tensors, all));
 done:
-    tnp_free(tensors);
-    tnp_free(names);
-    tnp_free(plain);
+    tnp_free_all(tensors, names, plain);
     tn_text_free(classes);
     tn_text_free(reps);
     tn_text_free(sources);

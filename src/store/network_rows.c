@@ -73,8 +73,7 @@ static void end(work *w)
         if (w->values)
             tnp_free(w->values[k]);
     }
-    tnp_free(w->caches);
-    tnp_free(w->values);
+    tnp_free_all(w->caches, w->values);
 }
 
 /* Rows [first, first + count) by those networks whose block is not there. */
@@ -97,8 +96,7 @@ static tn_status compute(tn_ctx *ctx, work *w, const bool *found, size_t first, 
         TN_TRY(tnp_networks_rows(ctx, networks, n, w->pictures, first + at, tnp_min(some, count - at), rows));
     }
 done:
-    tnp_free(networks);
-    tnp_free(rows);
+    tnp_free_all(networks, rows);
     return st;
 }
 

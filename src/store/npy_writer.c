@@ -138,6 +138,5 @@ void tn_npy_writer_close(tn_npy_writer *writer)
     if (!writer)
         return;
     tn_output_close(writer->output);
-    tnp_free(writer->path);
-    tnp_free(writer);
+    tnp_free_all(writer->path, writer);
 }

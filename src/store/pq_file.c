@@ -172,7 +172,6 @@ tn_status tn_codes_save(tn_ctx *ctx, const tn_pq *pq, const tn_features *feature
         *info = w.info;
 done:
     tn_output_close(w.output);
-    tnp_free(w.x);
-    tnp_free(w.codes);
+    tnp_free_all(w.x, w.codes);
     return st;
 }

@@ -31,12 +31,7 @@ typedef struct packed {
 
 static void packed_destroy(packed *p)
 {
-    tnp_free(p->counts);
-    tnp_free(p->gram);
-    tnp_free(p->sum);
-    tnp_free(p->xty);
-    tnp_free(p->ysum);
-    tnp_free(p->yy);
+    tnp_free_all(p->counts, p->gram, p->sum, p->xty, p->ysum, p->yy);
 }
 
 static tn_status packed_init(tn_ctx *ctx, size_t folds, size_t dim, size_t classes, packed *p)
@@ -157,8 +152,7 @@ static tn_status put(tn_ctx *ctx, const tn_tally *t, const char *command, const 
     TN_TRY(tnp_store_write(ctx, to, meta, sizeof meta / sizeof *meta, tensors, count));
 done:
     packed_destroy(&p);
-    tnp_free(tensors);
-    tnp_free(names);
+    tnp_free_all(tensors, names);
     tn_text_free(classes);
     tn_text_free(reps);
     tn_text_free(inputs);

@@ -34,10 +34,7 @@ void tnp_transfer_columns_free(tnp_transfer_columns *columns)
 {
     if (!columns)
         return;
-    tnp_free(columns->narrow);
-    tnp_free(columns->wide);
-    tnp_free(columns->ends);
-    tnp_free(columns);
+    tnp_free_all(columns->narrow, columns->wide, columns->ends, columns);
 }
 
 tn_status tnp_transfer_columns_group(tn_ctx *ctx, tnp_transfer_columns *columns, size_t groups, size_t targets,

@@ -315,20 +315,13 @@ tn_status tnp_greedy_path_new(tn_ctx *ctx, const tnp_transfer_problem *problem, 
     path = NULL;
 done:
     tnp_greedy_path_free(path);
-    tnp_free(job.g);
-    tnp_free(job.c);
-    tnp_free(job.best);
-    tnp_free(job.before);
-    tnp_free(s.r);
+    tnp_free_all(job.g, job.c, job.best, job.before, s.r);
     return st;
 }
 
 void tnp_greedy_path_trim(tnp_greedy_path *path)
 {
-    tnp_free(path->solved);
-    tnp_free(path->lower);
-    tnp_free(path->pivot);
-    tnp_free(path->q);
+    tnp_free_all(path->solved, path->lower, path->pivot, path->q);
     path->solved = path->lower = path->pivot = path->q = NULL;
 }
 
@@ -337,9 +330,7 @@ void tnp_greedy_path_free(tnp_greedy_path *path)
     if (!path)
         return;
     tnp_greedy_path_trim(path);
-    tnp_free(path->picks);
-    tnp_free(path->objective);
-    tnp_free(path);
+    tnp_free_all(path->picks, path->objective, path);
 }
 
 void tnp_greedy_weights(const tnp_greedy_path *path, size_t prefix, double *w)

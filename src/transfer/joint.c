@@ -455,23 +455,14 @@ tn_status tnp_joint_leave(tn_ctx *ctx, const tnp_joint *joint, const tnp_joint_m
     if (mixed)
         tally_finish(&job, &job.mixed);
 done:
-    tnp_free(job.part);
-    tnp_free(job.weights);
-    tnp_free(job.plain.wrong);
-    tnp_free(job.mixed.wrong);
-    tnp_free(job.predicted);
-    tnp_free(job.work);
-    tnp_free(job.away);
-    tnp_free(job.square);
-    tnp_free(job.held);
+    tnp_free_all(job.part, job.weights, job.plain.wrong, job.mixed.wrong, job.predicted, job.work, job.away, job.square,
+                 job.held);
     return st;
 }
 
 void tnp_joint_left_destroy(tnp_joint_left *left)
 {
-    tnp_free(left->predicted);
-    tnp_free(left->loss);
-    tnp_free(left->error);
+    tnp_free_all(left->predicted, left->loss, left->error);
     *left = (tnp_joint_left){0};
 }
 

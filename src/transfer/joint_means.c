@@ -69,10 +69,7 @@ void tnp_joint_means_free(tnp_joint_means *means)
 {
     if (!means)
         return;
-    tnp_free(means->members);
-    tnp_free(means->first);
-    tnp_free(means->centre);
-    tnp_free(means);
+    tnp_free_all(means->members, means->first, means->centre, means);
 }
 
 double tnp_joint_away(const tnp_joint_means *means, size_t k, size_t column)

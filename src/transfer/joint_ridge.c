@@ -75,9 +75,7 @@ static size_t classes_at_once(const tnp_joint *joint)
 
 static void targets_destroy(class_targets *t)
 {
-    tnp_free(t->mean);
-    tnp_free(t->along);
-    tnp_free(t->pull_along);
+    tnp_free_all(t->mean, t->along, t->pull_along);
 }
 
 /* pull (rows), or NULL. The arrays are freed by targets_destroy, also after failure. */
@@ -394,13 +392,7 @@ static tn_status search_basis(tn_ctx *ctx, const tnp_joint *joint, tnp_transfer_
     TN_TRY(job_init(ctx, &job, weights));
     TN_TRY(search(ctx, &job, at, least));
 done:
-    tnp_free(job.members);
-    tnp_free(job.first);
-    tnp_free(job.shares);
-    tnp_free(job.square);
-    tnp_free(job.gathered);
-    tnp_free(job.r);
-    tnp_free(job.scaled);
+    tnp_free_all(job.members, job.first, job.shares, job.square, job.gathered, job.r, job.scaled);
     targets_destroy(&job.targets);
     tnp_free(work);
     return st;
@@ -441,8 +433,7 @@ static tn_status rows_by_rows(tn_ctx *ctx, const tnp_transfer_problem *p, const 
         TN_TRY(tnp_dgemm_nt(ctx, count, p->rows, n, x, n, z, n, 1, products, p->rows));
     }
 done:
-    tnp_free(x);
-    tnp_free(z);
+    tnp_free_all(x, z);
     return st;
 }
 
@@ -463,8 +454,7 @@ static tn_status add_scores(tn_ctx *ctx, const tnp_transfer_problem *problem, co
         TN_TRY(tnp_dgemm_nt(ctx, classes, n, rank, along, rank, there, rank, 1, predicted + start, count));
     }
 done:
-    tnp_free(products);
-    tnp_free(there);
+    tnp_free_all(products, there);
     return st;
 }
 

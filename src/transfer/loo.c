@@ -88,9 +88,7 @@ static tn_status leave_all(tn_ctx *ctx, part_job *job, refit *fit, tnp_transfer_
     for (size_t s = 0; s < job->steps; ++s)
         score[s] = tnp_transfer_score_of(rows, job->leaving->y, job->predicted + s * rows);
 done:
-    tnp_free(job->part);
-    tnp_free(job->weights);
-    tnp_free(job->work);
+    tnp_free_all(job->part, job->weights, job->work);
     return st;
 }
 

@@ -289,12 +289,8 @@ tn_status tnp_multikt(tn_ctx *ctx, const tnp_transfer_problem *problem, size_t f
 done:
     tnp_transfer_model_free(model);
     tnp_ridge_basis_free(own);
-    tnp_free(work);
-    tnp_free(d.base);
-    tnp_free(d.gram);
+    tnp_free_all(work, d.base, d.gram);
     tnp_tiles_destroy(&d.g);
-    tnp_free(d.best);
-    tnp_free(d.predicted);
-    tnp_free(d.scratch);
+    tnp_free_all(d.best, d.predicted, d.scratch);
     return st;
 }

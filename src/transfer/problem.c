@@ -235,14 +235,8 @@ void tnp_transfer_problem_free(tnp_transfer_problem *problem)
 {
     if (!problem)
         return;
-    tnp_free(problem->mean);
-    tnp_free(problem->inverse);
-    tnp_free(problem->power);
-    tnp_free(problem->y);
-    tnp_free(problem->root);
-    tnp_free(problem->target);
-    tnp_free(problem->products);
-    tnp_free(problem);
+    tnp_free_all(problem->mean, problem->inverse, problem->power, problem->y, problem->root, problem->target,
+                 problem->products, problem);
 }
 
 /* ---- standardised columns ---- */
@@ -331,8 +325,7 @@ tn_status tnp_transfer_share_products(tn_ctx *ctx, tnp_transfer_problem *problem
     problem->products = products;
     products = NULL;
 done:
-    tnp_free(x);
-    tnp_free(products);
+    tnp_free_all(x, products);
     return st;
 }
 

@@ -59,9 +59,7 @@ void tnp_transfer_model_free(tnp_transfer_model *model)
 {
     if (!model)
         return;
-    tnp_free(model->weights);
-    tnp_free(model->loo);
-    tnp_free(model);
+    tnp_free_all(model->weights, model->loo, model);
 }
 
 tn_status tnp_transfer_model_new(tn_ctx *ctx, const tnp_transfer_problem *problem, tnp_transfer_model **out)
@@ -139,9 +137,7 @@ static tn_status column_basis(tn_ctx *ctx, const tnp_transfer_problem *p, tnp_ri
         b->outside[i] = fmax(b->outside[i], 0);
     }
 done:
-    tnp_free(x);
-    tnp_free(e);
-    tnp_free(s);
+    tnp_free_all(x, e, s);
     return st;
 }
 
@@ -169,10 +165,7 @@ void tnp_ridge_basis_free(tnp_ridge_basis *basis)
 {
     if (!basis)
         return;
-    tnp_free(basis->v);
-    tnp_free(basis->s);
-    tnp_free(basis->outside);
-    tnp_free(basis);
+    tnp_free_all(basis->v, basis->s, basis->outside, basis);
 }
 
 void tnp_ridge_left(const tnp_ridge_basis *basis, double lambda, double *left)
@@ -242,8 +235,7 @@ tn_status tnp_ridge_solve(tn_ctx *ctx, const tnp_transfer_problem *problem, cons
         model->intercept -= raw * problem->mean[j];
     }
 done:
-    tnp_free(work);
-    tnp_free(w);
+    tnp_free_all(work, w);
     return st;
 }
 

@@ -67,8 +67,7 @@ done:
 
 void tnp_sparse_fit_destroy(tnp_sparse_fit *fit)
 {
-    tnp_free(fit->w);
-    tnp_free(fit->scores);
+    tnp_free_all(fit->w, fit->scores);
     fit->w = fit->scores = NULL;
 }
 
@@ -399,17 +398,7 @@ tn_status tnp_sparse_logistic(tn_ctx *ctx, const tnp_sparse_problem *problem, do
     TN_TRY(tnp_support_init(ctx, m, &s.support));
     TN_TRY(run(ctx, &s, tolerance));
 done:
-    tnp_free(s.t);
-    tnp_free(s.inside);
-    tnp_free(s.theta);
-    tnp_free(s.set);
-    tnp_free(s.a);
-    tnp_free(s.bent);
-    tnp_free(s.w);
-    tnp_free(s.next);
-    tnp_free(s.inverse);
-    tnp_free(s.gradient);
-    tnp_free(s.heap);
+    tnp_free_all(s.t, s.inside, s.theta, s.set, s.a, s.bent, s.w, s.next, s.inverse, s.gradient, s.heap);
     tnp_support_destroy(&s.support);
     return st;
 }

@@ -39,12 +39,7 @@ done:
 
 void tnp_support_destroy(tnp_support *support)
 {
-    tnp_free(support->at);
-    tnp_free(support->bent);
-    tnp_free(support->mean);
-    tnp_free(support->rest);
-    tnp_free(support->by);
-    tnp_free(support->system);
+    tnp_free_all(support->at, support->bent, support->mean, support->rest, support->by, support->system);
     *support = (tnp_support){0};
 }
 

@@ -225,9 +225,7 @@ static tn_status read_rounded(tn_ctx *ctx, const tn_feed *feed, const size_t *in
         TN_TRY(read_rows(ctx, feed, index, start + done, n, &job, narrow, raw));
     }
 done:
-    tnp_free(raw);
-    tnp_free(mapped);
-    tnp_free(narrow);
+    tnp_free_all(raw, mapped, narrow);
     return st;
 }
 
@@ -383,10 +381,7 @@ void tn_feed_free(tn_feed *feed)
 {
     if (!feed)
         return;
-    tnp_free(feed->means);
-    tnp_free(feed->scales);
-    tnp_free(feed->centre);
-    tnp_free(feed);
+    tnp_free_all(feed->means, feed->scales, feed->centre, feed);
 }
 
 size_t tn_feed_rows(const tn_feed *feed)
@@ -433,15 +428,13 @@ tn_status tn_feed_set_zscore(tn_ctx *ctx, tn_feed *feed, const double *means, co
     TN_TRY(tnp_alloc(ctx, feed->cols, sizeof *s, &s));
     memcpy(m, means, bytes);
     memcpy(s, scales, bytes);
-    tnp_free(feed->means);
-    tnp_free(feed->scales);
+    tnp_free_all(feed->means, feed->scales);
     feed->means = m;
     feed->scales = s;
     feed->normalize = TN_NORM_ZSCORE;
     m = s = NULL;
 done:
-    tnp_free(m);
-    tnp_free(s);
+    tnp_free_all(m, s);
     return st;
 }
 

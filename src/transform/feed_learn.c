@@ -107,11 +107,7 @@ tn_status tnp_feed_learn_zscore(tn_ctx *ctx, tn_feed *feed)
     feed->scales = s.sum;
     s.origin = s.sum = NULL;
 done:
-    tnp_free(block);
-    tnp_free(s.origin);
-    tnp_free(s.sum);
-    tnp_free(s.most);
-    tnp_free(s.unit);
+    tnp_free_all(block, s.origin, s.sum, s.most, s.unit);
     return st;
 }
 
@@ -213,9 +209,7 @@ tn_status tnp_feed_survey(tn_ctx *ctx, const tn_feed *feed, double far, double *
     if (most > 0 && most < TNP_FEED_SMALLEST)
         TN_TRY(check_smallest(ctx, feed, centre));
 done:
-    tnp_free(block);
-    tnp_free(sum);
-    tnp_free(square);
+    tnp_free_all(block, sum, square);
     return st;
 }
 

@@ -183,9 +183,7 @@ tn_status tn_network_look(tn_ctx *ctx, const char *path, bool json, char **out)
     TN_TRY(tnp_text_take(&text, out));
 done:
     tnp_text_destroy(&text);
-    tnp_free(l.names);
-    tnp_free(l.nodes);
-    tnp_free(l.values);
+    tnp_free_all(l.names, l.nodes, l.values);
     tnp_onnx_free(&onnx);
     tnp_bytes_free(&bytes);
     return st;

@@ -244,9 +244,7 @@ void tn_network_free(tn_network *n)
         return;
     tnp_session_close(n->session);
     tnp_engine_close(n->engine);
-    tnp_free(n->path);
-    tnp_free(n->layer);
-    tnp_free(n->input);
+    tnp_free_all(n->path, n->layer, n->input);
     tn_text_free(n->about);
     tnp_free(n);
 }

@@ -321,13 +321,9 @@ done:
 static void end(job *j)
 {
     clear(j);
-    for (size_t i = 0; j->slots && i < j->some; ++i) {
-        tnp_free(j->slots[i].decodings);
-        tnp_free(j->slots[i].tensor);
-        tnp_free(j->slots[i].values);
-    }
-    tnp_free(j->slots);
-    tnp_free(j->groups);
+    for (size_t i = 0; j->slots && i < j->some; ++i)
+        tnp_free_all(j->slots[i].decodings, j->slots[i].tensor, j->slots[i].values);
+    tnp_free_all(j->slots, j->groups);
 }
 
 size_t tnp_networks_block(const tn_ctx *ctx)

@@ -110,11 +110,7 @@ void tnp_design_free(tnp_design *d)
     if (!d)
         return;
     tnp_design_free(d->own);
-    tnp_free(d->slices);
-    tnp_free(d->own_feeds);
-    tnp_free(d->data);
-    tnp_free(d->gram);
-    tnp_free(d);
+    tnp_free_all(d->slices, d->own_feeds, d->data, d->gram, d);
 }
 
 tn_status tnp_design_block(tn_ctx *ctx, tnp_design *d, size_t b, const float **x, size_t *start, size_t *count)

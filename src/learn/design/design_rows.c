@@ -236,8 +236,7 @@ static tn_status scores_by(tn_ctx *ctx, void *self, const uint32_t *model, size_
     TN_TRY(tnp_alloc_raw(ctx, d->block * k, sizeof(float), &job.part));
     TN_TRY(walk(ctx, d, true, d->block, score_block, &job));
 done:
-    tnp_free(job.rows);
-    tnp_free(job.part);
+    tnp_free_all(job.rows, job.part);
     return st;
 }
 
@@ -351,8 +350,7 @@ tn_status tnp_design_sample(tn_ctx *ctx, void *self, size_t stride, const float 
     *kept = copy;
     copy = NULL;
 done:
-    tnp_free(copy);
-    tnp_free(which);
+    tnp_free_all(copy, which);
     return st;
 }
 

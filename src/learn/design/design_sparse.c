@@ -138,18 +138,14 @@ static tn_status pack(sparse_job *job, size_t start)
     ++job->piece_count;
     return TN_OK;
 done:
-    tnp_free(p->first);
-    tnp_free(p->place);
+    tnp_free_all(p->first, p->place);
     return st;
 }
 
 static void drop_band(sparse_job *job)
 {
-    for (size_t i = 0; i < job->piece_count; ++i) {
-        tnp_free(job->pieces[i].first);
-        tnp_free(job->pieces[i].place);
-        tnp_free(job->pieces[i].value);
-    }
+    for (size_t i = 0; i < job->piece_count; ++i)
+        tnp_free_all(job->pieces[i].first, job->pieces[i].place, job->pieces[i].value);
     job->piece_count = job->bytes = 0;
 }
 
@@ -269,8 +265,6 @@ tn_status tnp_design_gram_sparse(tn_ctx *ctx, tnp_design *x, size_t group, float
     TN_TRY(tnp_progress(ctx, "products of rows", x->rows, x->rows));
 done:
     drop_band(&job);
-    tnp_free(job.pieces);
-    tnp_free(job.run);
-    tnp_free(job.scratch);
+    tnp_free_all(job.pieces, job.run, job.scratch);
     return st;
 }

@@ -114,8 +114,7 @@ static tn_status gather(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, 
     moments = NULL;
 done:
     tn_moments_free(moments);
-    tnp_free(narrow);
-    tnp_free(block);
+    tnp_free_all(narrow, block);
     return st;
 }
 
@@ -256,9 +255,6 @@ tn_status tnp_gather_products(tn_ctx *ctx, const tn_feed *feed, bool shifted, do
     TN_TRY(tnp_progress(ctx, "reading", n, n));
     TN_TRY(tnp_check_range(ctx, job.largest));
 done:
-    tnp_free(job.x[0]);
-    tnp_free(job.x[1]);
-    tnp_free(job.product);
-    tnp_free(job.shift);
+    tnp_free_all(job.x[0], job.x[1], job.product, job.shift);
     return st;
 }

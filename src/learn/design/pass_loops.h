@@ -117,12 +117,7 @@ static tn_status NAME(run)(tn_ctx *ctx, tnp_design *d, const PASS *p, size_t mos
         p->sums[i] = 0;
     TN_TRY(walk(ctx, d, NEEDS_ROWS(p), most, panel, &job));
 done:
-    tnp_free(job.rows);
-    tnp_free(job.s);
-    tnp_free(job.t);
-    tnp_free(job.sum);
-    tnp_free(job.partial);
-    tnp_free(job.scratch);
+    tnp_free_all(job.rows, job.s, job.t, job.sum, job.partial, job.scratch);
     return st;
 }
 

@@ -51,14 +51,7 @@ void tnp_cross_free(tnp_cross *c)
 {
     if (!c)
         return;
-    tnp_free(c->grid);
-    tnp_free(c->value);
-    tnp_free(c->mean);
-    tnp_free(c->se);
-    tnp_free(c->judged);
-    tnp_free(c->log_loss);
-    tnp_free(c->temperature);
-    tnp_free(c);
+    tnp_free_all(c->grid, c->value, c->mean, c->se, c->judged, c->log_loss, c->temperature, c);
 }
 
 void tnp_cross_summarise(tnp_cross *c, size_t g)

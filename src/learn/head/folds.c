@@ -59,9 +59,7 @@ tn_status tnp_folds_hide(tn_ctx *ctx, const tnp_targets *y, const uint32_t *row_
                 scores[i * k + c] = NAN;
         }
 done:
-    tnp_free(inside);
-    tnp_free(all);
-    tnp_free(rows);
+    tnp_free_all(inside, all, rows);
     return st;
 }
 
@@ -85,8 +83,7 @@ static tn_status deal(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t se
     for (size_t i = 0; i < y->rows; ++i)
         order[first[by_class ? y->cls[y->first[shuffled[i]]] : 0]++] = shuffled[i];
 done:
-    tnp_free(shuffled);
-    tnp_free(first);
+    tnp_free_all(shuffled, first);
     return st;
 }
 
@@ -108,8 +105,7 @@ tn_status tnp_folds_new(tn_ctx *ctx, const tnp_targets *y, tn_task task, size_t 
     *out = fold;
     fold = NULL;
 done:
-    tnp_free(fold);
-    tnp_free(order);
+    tnp_free_all(fold, order);
     return st;
 }
 
@@ -156,7 +152,6 @@ tn_status tnp_holdout_new(tn_ctx *ctx, const tnp_targets *y, tn_task task, doubl
     *held = n;
     fold = NULL;
 done:
-    tnp_free(fold);
-    tnp_free(order);
+    tnp_free_all(fold, order);
     return st;
 }

@@ -123,12 +123,7 @@ done:
 
 static void deal_destroy(deal *d)
 {
-    tnp_free(d->start);
-    tnp_free(d->member);
-    tnp_free(d->order);
-    tnp_free(d->rows);
-    tnp_free(d->inside);
-    tnp_free(d->all);
+    tnp_free_all(d->start, d->member, d->order, d->rows, d->inside, d->all);
 }
 
 tn_status tnp_group_folds_new(tn_ctx *ctx, const tnp_targets *y, const uint32_t *group, size_t groups, size_t folds,
@@ -155,7 +150,6 @@ tn_status tnp_group_folds_new(tn_ctx *ctx, const tnp_targets *y, const uint32_t 
     fold = NULL;
 done:
     deal_destroy(&d);
-    tnp_free(scratch);
-    tnp_free(fold);
+    tnp_free_all(scratch, fold);
     return st;
 }

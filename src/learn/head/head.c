@@ -236,32 +236,13 @@ void tn_head_free(tn_head *h)
     for (size_t k = 0; h->names && k < h->classes; ++k)
         tnp_free(h->names[k]);
     for (size_t r = 0; h->reps && r < h->rep_count; ++r) {
-        tnp_free(h->reps[r].name);
-        tnp_free(h->reps[r].transform);
-        tnp_free(h->reps[r].about);
-        tnp_free(h->reps[r].maker);
+        tnp_free_all(h->reps[r].name, h->reps[r].transform, h->reps[r].about, h->reps[r].maker);
         tn_map_free(h->reps[r].map);
     }
-    for (size_t i = 0; i < h->source_count; ++i) {
-        tnp_free(h->sources[i].name);
-        tnp_free(h->sources[i].label);
-    }
-    tnp_free(h->sources);
-    tnp_free(h->names);
-    tnp_free(h->reps);
-    tnp_free(h->weight);
-    tnp_free(h->bias);
-    tnp_free(h->lambda);
-    tnp_free(h->alpha);
-    tnp_free(h->beta);
-    tnp_free(h->means);
-    tnp_free(h->scales);
-    tnp_free(h->centre);
-    tnp_free(h->thresholds);
-    tnp_free(h->method);
-    tnp_free(h->options);
-    tnp_free(h->created_by);
-    tnp_free(h);
+    for (size_t i = 0; i < h->source_count; ++i)
+        tnp_free_all(h->sources[i].name, h->sources[i].label);
+    tnp_free_all(h->sources, h->names, h->reps, h->weight, h->bias, h->lambda, h->alpha, h->beta, h->means, h->scales,
+                 h->centre, h->thresholds, h->method, h->options, h->created_by, h);
 }
 
 tn_task tn_head_task(const tn_head *head)

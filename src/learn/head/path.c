@@ -452,17 +452,8 @@ done:
 
 static void walk_free(walk *job)
 {
-    tnp_free(job->best_w);
-    tnp_free(job->before);
-    tnp_free(job->now);
-    tnp_free(job->part);
-    tnp_free(job->rows);
-    tnp_free(job->unit);
-    tnp_free(job->best_unit);
-    tnp_free(job->first_unit);
-    tnp_free(job->below);
-    tnp_free(job->lowest_w);
-    tnp_free(job->part_fold);
+    tnp_free_all(job->best_w, job->before, job->now, job->part, job->rows, job->unit, job->best_unit, job->first_unit,
+                 job->below, job->lowest_w, job->part_fold);
 }
 
 tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *judges, tnp_measure_fn measure, void *arg,

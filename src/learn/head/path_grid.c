@@ -29,8 +29,7 @@ static tn_status spread(tn_ctx *ctx, const tnp_linear *l, double *out)
         square -= sum[j] * sum[j] / (double)n;
     *out = square / (double)n;
 done:
-    tnp_free(sum);
-    tnp_free(kept);
+    tnp_free_all(sum, kept);
     return st;
 }
 

@@ -271,12 +271,7 @@ void tn_scorer_free(tn_scorer *s)
         tn_scorer_free(s->bound[g].scorer);
         tnp_free(s->bound[g].block);
     }
-    tnp_free(s->bound);
-    tnp_free(s->from);
-    tnp_free(s->feeds);
-    tnp_free(s->keep);
-    tnp_free(s->block);
-    tnp_free(s);
+    tnp_free_all(s->bound, s->from, s->feeds, s->keep, s->block, s);
 }
 
 size_t tn_scorer_rows(const tn_scorer *s)
@@ -390,8 +385,6 @@ tn_status tnp_heads_score(tn_ctx *ctx, const tn_head *const *heads, size_t head_
     TN_TRY(tnp_team_gather(ctx, out, row_count, TEAM_ROWS, classes * sizeof *out));
 done:
     tn_scorer_free(s);
-    tnp_free(x);
-    tnp_free(weight);
-    tnp_free(bias);
+    tnp_free_all(x, weight, bias);
     return st;
 }

@@ -178,14 +178,7 @@ void tnp_task_free(tnp_task *task)
 {
     if (!task)
         return;
-    tnp_free(task->rows);
-    tnp_free(task->constant);
-    tnp_free(task->offset);
-    tnp_free(task->first);
-    tnp_free(task->cls);
-    tnp_free(task->values);
-    tnp_free(task->weight);
-    tnp_free(task);
+    tnp_free_all(task->rows, task->constant, task->offset, task->first, task->cls, task->values, task->weight, task);
 }
 
 tn_status tnp_picked_init(tn_ctx *ctx, const tnp_targets *y, const size_t *rows, size_t count, tnp_picked *out)
@@ -221,8 +214,5 @@ done:
 
 void tnp_picked_destroy(tnp_picked *picked)
 {
-    tnp_free(picked->first);
-    tnp_free(picked->cls);
-    tnp_free(picked->values);
-    tnp_free(picked->weight);
+    tnp_free_all(picked->first, picked->cls, picked->values, picked->weight);
 }

@@ -51,8 +51,7 @@ tn_status tnp_row_weights(tn_ctx *ctx, const tnp_task *task, const tnp_learn_opt
     *out = w;
     w = NULL;
 done:
-    tnp_free(w);
-    tnp_free(sizes);
+    tnp_free_all(w, sizes);
     return st;
 }
 

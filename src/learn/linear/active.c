@@ -135,8 +135,7 @@ static tn_status factor_all(solver *v, double ease)
     }
     TN_TRY(tnp_factor_make(v->ctx, &rows, &v->all, &found));
 done:
-    tnp_free(which);
-    tnp_free(h);
+    tnp_free_all(which, h);
     return st;
 }
 
@@ -378,11 +377,8 @@ done:
         tnp_lane_free(v->lanes[j]);
     if (v) {
         tnp_factor_clear(&v->all);
-        tnp_free(v->order);
-        tnp_free(v->z);
-        tnp_free(v->in);
+        tnp_free_all(v->order, v->z, v->in);
     }
-    tnp_free(v);
-    tnp_free(kept);
+    tnp_free_all(v, kept);
     return st;
 }

@@ -208,9 +208,7 @@ void tnp_lane_free(tnp_lane *l)
 {
     if (!l)
         return;
-    void *all[] = {l->a, l->h, l->m, l->q, l->near, l->which, l->w, l->g, l->d, l->scratch};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        tnp_free(all[i]);
+    tnp_free_all(l->a, l->h, l->m, l->q, l->near, l->which, l->w, l->g, l->d, l->scratch);
     tnp_factor_clear(&l->own);
     tnp_free(l);
 }

@@ -126,9 +126,6 @@ tn_status tnp_certify(tn_ctx *ctx, const tnp_rows *x, const tnp_claim *claim, do
         TN_TRY(one_group(&g, x, objective, gap));
     }
 done:
-    tnp_free(g.w);
-    tnp_free(g.back);
-    tnp_free(g.shrink);
-    tnp_free(g.sums);
+    tnp_free_all(g.w, g.back, g.shrink, g.sums);
     return st;
 }

@@ -411,8 +411,6 @@ done:
         tnp_free(*rows[i]);
     for (size_t i = 0; i < sizeof wide / sizeof *wide; ++i)
         tnp_free(*wide[i]);
-    tnp_free(v.a);
-    tnp_free(to.found);
-    tnp_free(to.other);
+    tnp_free_all(v.a, to.found, to.other);
     return st;
 }

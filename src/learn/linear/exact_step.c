@@ -162,11 +162,7 @@ static tn_status by_rows(tn_ctx *ctx, const tnp_rows *x, const tnp_system *v, si
     if (*found)
         substitute(&f, v, d);
 done:
-    tnp_free(f.b);
-    tnp_free(f.u);
-    tnp_free(f.k);
-    tnp_free(f.p);
-    tnp_free(f.q);
+    tnp_free_all(f.b, f.u, f.k, f.p, f.q);
     return st;
 }
 

@@ -23,10 +23,7 @@ enum { PANEL = 256 };
 
 void tnp_factor_clear(tnp_factor *f)
 {
-    tnp_free(f->r);
-    tnp_free(f->which);
-    tnp_free(f->u);
-    tnp_free(f->p);
+    tnp_free_all(f->r, f->which, f->u, f->p);
     *f = (tnp_factor){0};
 }
 

@@ -154,10 +154,7 @@ typedef struct column_arrays {
 
 static void column_arrays_free(column_arrays *own)
 {
-    tnp_free(own->fold);
-    tnp_free(own->positive);
-    tnp_free(own->negative);
-    tnp_free(own->fold_weight);
+    tnp_free_all(own->fold, own->positive, own->negative, own->fold_weight);
 }
 
 /* Costs of the columns of fold f, whose training has n rows and sizes (classes) of them positive. */
@@ -269,9 +266,7 @@ static tn_status by_softmax_folds(tn_ctx *ctx, const tnp_linear *l, double cost,
         TN_TRY(by_softmax(ctx, &one, cost_of(l, cost, count_training(l, f, sizes)), w + f * k * width, out));
     }
 done:
-    tnp_free(weight);
-    tnp_free(of_class);
-    tnp_free(sizes);
+    tnp_free_all(weight, of_class, sizes);
     return st;
 }
 
@@ -364,8 +359,7 @@ static tn_status start_anew(tn_ctx *ctx, const training_job *job)
         }
     TN_TRY(certify(ctx, job, n));
 done:
-    tnp_free(nothing);
-    tnp_free(a);
+    tnp_free_all(nothing, a);
     return st;
 }
 
@@ -508,9 +502,7 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     sum_up(ctx, &job);
 done:
     column_arrays_free(&own);
-    tnp_free(job.objective);
-    tnp_free(job.gap);
-    tnp_free(job.cols);
+    tnp_free_all(job.objective, job.gap, job.cols);
     return st;
 }
 

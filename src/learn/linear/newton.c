@@ -367,11 +367,8 @@ done:
 
 static void solver_destroy(solver *v)
 {
-    void *all[] = {v->cols, v->s,   v->z,    v->zd,  v->coefficient, v->w,      v->g,      v->d,
-                   v->r,    v->p,   v->hp,   v->mr,  v->f,           v->before, v->target, v->slope,
-                   v->rz,   v->rz0, v->step, v->rho, v->norm0,       v->dot};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        tnp_free(all[i]);
+    tnp_free_all(v->cols, v->s, v->z, v->zd, v->coefficient, v->w, v->g, v->d, v->r, v->p, v->hp, v->mr, v->f,
+                 v->before, v->target, v->slope, v->rz, v->rz0, v->step, v->rho, v->norm0, v->dot);
     tnp_sketch_free(v->sketch);
 }
 

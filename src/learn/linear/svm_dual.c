@@ -313,10 +313,8 @@ done:
 
 static void dual_destroy(tnp_dual *v)
 {
-    void *all[] = {v->cols, v->cols_left, v->called_solved, v->own_alpha, v->rows,   v->s,      v->delta, v->cost,
-                   v->gram, v->primal,    v->stretched,     v->dual,      v->square, v->factor, v->mark};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        tnp_free(all[i]);
+    tnp_free_all(v->cols, v->cols_left, v->called_solved, v->own_alpha, v->rows, v->s, v->delta, v->cost, v->gram,
+                 v->primal, v->stretched, v->dual, v->square, v->factor, v->mark);
     v->route->close(v);
 }
 

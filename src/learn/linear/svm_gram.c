@@ -54,12 +54,7 @@ static void close_gram(tnp_dual *v)
     by_gram *g = v->own;
     if (!g)
         return;
-    tnp_free(g->scores);
-    tnp_free(g->bias);
-    tnp_free(g->factor);
-    tnp_free(g->gb);
-    tnp_free(g->order);
-    tnp_free(g);
+    tnp_free_all(g->scores, g->bias, g->factor, g->gb, g->order, g);
 }
 
 size_t tnp_route_gram_bytes(size_t rows, size_t dim, size_t columns)

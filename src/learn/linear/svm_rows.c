@@ -50,12 +50,7 @@ static void close_rows(tnp_dual *v)
     by_rows *r = v->own;
     if (!r)
         return;
-    tnp_free(r->w);
-    tnp_free(r->xb);
-    tnp_free(r->order);
-    tnp_free(r->runs);
-    tnp_free(r->place);
-    tnp_free(r);
+    tnp_free_all(r->w, r->xb, r->order, r->runs, r->place, r);
 }
 
 size_t tnp_route_rows_bytes(size_t rows, size_t dim, size_t columns)

@@ -34,10 +34,7 @@ void tnp_negatives_free(tnp_negatives *n)
 {
     if (!n)
         return;
-    tnp_free(n->positives);
-    tnp_free(n->wanted);
-    tnp_free(n->left);
-    tnp_free(n);
+    tnp_free_all(n->positives, n->wanted, n->left, n);
 }
 
 size_t tnp_negatives_taken(const tnp_negatives *n, size_t c)

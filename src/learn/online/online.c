@@ -89,10 +89,7 @@ void tnp_online_free(tnp_online *o)
     if (!o)
         return;
     scratch_free(o->scratch);
-    tnp_free(o->mu);
-    tnp_free(o->u);
-    tnp_free(o->sigma);
-    tnp_free(o);
+    tnp_free_all(o->mu, o->u, o->sigma, o);
 }
 
 void tnp_online_weights(const tnp_online *o, float *out)

@@ -91,7 +91,6 @@ tn_status tnp_online_mix(tn_ctx *ctx, double share, tnp_counted before, tnp_onli
         o->u[i] = (o->mu[i] - mean[i]) * (float)o->seen;
     TN_TRY(begin_anew(ctx, online));
 done:
-    tnp_free(piece);
-    tnp_free(mean);
+    tnp_free_all(piece, mean);
     return st;
 }

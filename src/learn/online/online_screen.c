@@ -303,9 +303,7 @@ void tnp_screen_free(tnp_screen *s)
 {
     if (!s)
         return;
-    void *all[] = {s->w,     s->w_step, s->off,   s->reach, s->stale,  s->rivals, s->rival_scores, s->x,
-                   s->lanes, s->x_step, s->x_off, s->size,  s->length, s->s,      s->gram};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        tnp_free(all[i]);
+    tnp_free_all(s->w, s->w_step, s->off, s->reach, s->stale, s->rivals, s->rival_scores, s->x, s->lanes, s->x_step,
+                 s->x_off, s->size, s->length, s->s, s->gram);
     tnp_free(s);
 }

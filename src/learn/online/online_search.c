@@ -80,10 +80,7 @@ void tnp_online_search_free(tnp_online_search *s)
     if (!s)
         return;
     free_group(s);
-    tnp_free(s->trials);
-    tnp_free(s->accounts);
-    tnp_free(s->best);
-    tnp_free(s);
+    tnp_free_all(s->trials, s->accounts, s->best, s);
 }
 
 tn_status tnp_online_search_group(tn_ctx *ctx, const tnp_online_plan *plan, size_t group, tnp_online_search *s)
@@ -218,7 +215,6 @@ tn_status tnp_online_search_run(tn_ctx *ctx, const tnp_online_plan *plan, tnp_pa
         tnp_online_weights(s->learners[0], s->best);
     }
 done:
-    tnp_free(w);
-    tnp_free(at_work);
+    tnp_free_all(w, at_work);
     return st;
 }

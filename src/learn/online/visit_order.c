@@ -32,8 +32,7 @@ done:
 
 void tnp_visit_order_destroy(tnp_visit_order *o)
 {
-    tnp_free(o->order);
-    tnp_free(o->runs);
+    tnp_free_all(o->order, o->runs);
     o->order = o->runs = NULL;
 }
 

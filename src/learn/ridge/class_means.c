@@ -56,12 +56,7 @@ void tnp_class_means_free(tnp_class_means *m)
 {
     if (!m)
         return;
-    tnp_free(m->sizes);
-    tnp_free(m->total);
-    tnp_free(m->mean);
-    tnp_free(m->square);
-    tnp_free(m->centre);
-    tnp_free(m);
+    tnp_free_all(m->sizes, m->total, m->mean, m->square, m->centre, m);
 }
 
 static double weight_of(const tnp_targets *y, size_t row)

@@ -58,10 +58,7 @@ void tnp_forms_free(tnp_forms *f)
     if (!f)
         return;
     tnp_band_factor_free(f->factor);
-    tnp_free(f->z);
-    tnp_free(f->tiles);
-    tnp_free(f->u);
-    tnp_free(f);
+    tnp_free_all(f->z, f->tiles, f->u, f);
 }
 
 tn_status tnp_forms_expect(tn_ctx *ctx, tnp_forms *f, size_t lambdas)

@@ -121,10 +121,7 @@ void tnp_loo_free(tnp_loo *loo)
     if (!loo)
         return;
     tnp_forms_free(loo->forms);
-    tnp_free(loo->form);
-    tnp_free(loo->lambdas);
-    tnp_free(loo->predicted);
-    tnp_free(loo);
+    tnp_free_all(loo->form, loo->lambdas, loo->predicted, loo);
 }
 
 /* 1 - H_ii of row i of the part. The primal's is a difference: below 1e-12 it is rounding. */

@@ -78,12 +78,7 @@ void tnp_ridge_free(tnp_ridge *r)
     if (!r)
         return;
     tnp_spectrum_free(r->spectrum);
-    tnp_free(r->root);
-    tnp_free(r->mean);
-    tnp_free(r->ymean);
-    tnp_free(r->left_out);
-    tnp_free(r->left_out_lambda);
-    tnp_free(r);
+    tnp_free_all(r->root, r->mean, r->ymean, r->left_out, r->left_out_lambda, r);
 }
 
 static double degrees(size_t rows, bool intercept)
@@ -120,10 +115,7 @@ static tn_status primal_in(tn_ctx *ctx, const tnp_moments *moments, const tnp_ra
     r = NULL;
 done:
     tnp_ridge_free(r);
-    tnp_free(scale);
-    tnp_free(gram);
-    tnp_free(xty);
-    tnp_free(yy);
+    tnp_free_all(scale, gram, xty, yy);
     return st;
 }
 
@@ -252,10 +244,7 @@ tn_status tnp_ridge_dual(tn_ctx *ctx, double *products, const tnp_targets *y, si
     r = NULL;
 done:
     tnp_ridge_free(r);
-    tnp_free(products);
-    tnp_free(rhs);
-    tnp_free(yy);
-    tnp_free(mean);
+    tnp_free_all(products, rhs, yy, mean);
     return st;
 }
 
@@ -302,8 +291,7 @@ static tn_status dual_weights(tn_ctx *ctx, const tnp_ridge *r, const tn_feed *fe
     for (size_t j = 0; j < cols; ++j)
         mean[j] += origin[j];
 done:
-    tnp_free(block);
-    tnp_free(origin);
+    tnp_free_all(block, origin);
     return st;
 }
 
@@ -352,9 +340,7 @@ tn_status tnp_ridge_weights(tn_ctx *ctx, const tnp_ridge *r, const tn_feed *cons
         bias[k] = (float)(r->intercept ? r->ymean[k] - offset : constant);
     }
 done:
-    tnp_free(solution);
-    tnp_free(w);
-    tnp_free(mean);
+    tnp_free_all(solution, w, mean);
     return st;
 }
 

@@ -179,10 +179,7 @@ static tn_status walk_grid(tn_ctx *ctx, cv_job *job, const tnp_ridge *ridge, siz
                             &job->cross->value[g * job->cross->folds + f]));
     }
 done:
-    tnp_free(weight);
-    tnp_free(bias);
-    tnp_free(v);
-    tnp_free(raw);
+    tnp_free_all(weight, bias, v, raw);
     return st;
 }
 
@@ -224,8 +221,7 @@ static tn_status held_moments(tn_ctx *ctx, const cv_job *job, tnp_moments **out)
 done:
     tn_moments_free(moments);
     tnp_picked_destroy(&held);
-    tnp_free(copy);
-    tnp_free(copy_wide);
+    tnp_free_all(copy, copy_wide);
     return st;
 }
 
@@ -267,8 +263,7 @@ static tn_status dual_fold(tn_ctx *ctx, cv_job *job, size_t f)
     if (st == TN_OK)
         st = walk_grid(ctx, job, ridge, f);
 done:
-    tnp_free(job->outside);
-    tnp_free(job->mean_product);
+    tnp_free_all(job->outside, job->mean_product);
     job->outside = job->mean_product = NULL;
     tnp_ridge_free(ridge);
     tnp_picked_destroy(&picked);
@@ -361,13 +356,7 @@ tn_status tnp_ridge_cv_wide(tn_ctx *ctx, tnp_design *design, const tnp_targets *
     tnp_cross_finish(cross, true);
 done:
     tn_moments_free(job.all);
-    tnp_free(job.products);
-    tnp_free(job.held);
-    tnp_free(job.held_wide);
-    tnp_free(job.rows);
-    tnp_free(job.inside);
-    tnp_free(job.scores);
-    tnp_free(job.lambda);
+    tnp_free_all(job.products, job.held, job.held_wide, job.rows, job.inside, job.scores, job.lambda);
     return st;
 }
 

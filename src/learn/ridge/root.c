@@ -133,10 +133,7 @@ static tn_status decompose(tn_ctx *ctx, root_job *job, bool by_rows, size_t n, d
     else
         right = NULL;
 done:
-    tnp_free(left);
-    tnp_free(right);
-    tnp_free(values);
-    tnp_free(z);
+    tnp_free_all(left, right, values, z);
     return st;
 }
 
@@ -157,9 +154,7 @@ static tn_status by_rows_root(tn_ctx *ctx, root_job *job)
     x = NULL;
     TN_TRY(decompose(ctx, job, true, n, l, job->targets, rest));
 done:
-    tnp_free(x);
-    tnp_free(l);
-    tnp_free(rest);
+    tnp_free_all(x, l, rest);
     return st;
 }
 
@@ -210,10 +205,7 @@ static tn_status by_columns_root(tn_ctx *ctx, root_job *job)
     job->r->mean = job->mean;
     job->mean = NULL; /* the ridge problem's now */
 done:
-    tnp_free(buffer);
-    tnp_free(rx);
-    tnp_free(rhs);
-    tnp_free(rest);
+    tnp_free_all(buffer, rx, rhs, rest);
     return st;
 }
 
@@ -243,10 +235,6 @@ tn_status tnp_ridge_root(tn_ctx *ctx, const tn_feed *const *feeds, size_t count,
     job.r = NULL;
 done:
     tnp_ridge_free(job.r);
-    tnp_free(job.origin);
-    tnp_free(job.mean);
-    tnp_free(job.share);
-    tnp_free(job.taken);
-    tnp_free(job.targets);
+    tnp_free_all(job.origin, job.mean, job.share, job.taken, job.targets);
     return st;
 }

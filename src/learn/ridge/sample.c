@@ -34,9 +34,7 @@ void tnp_sample_free(tnp_sample *s)
 {
     if (!s)
         return;
-    tnp_free(s->rows);
-    tnp_free(s->weight);
-    tnp_free(s);
+    tnp_free_all(s->rows, s->weight, s);
 }
 
 /* The largest equal share for which the shares, each cut to its class, fit into `most` rows. */
@@ -81,8 +79,7 @@ static tn_status balanced(tn_ctx *ctx, const tnp_targets *y, const size_t *order
         (*out)->weight[n] = (double)sizes[k] / ((double)y->rows * (double)taken[k]);
     }
 done:
-    tnp_free(sizes);
-    tnp_free(taken);
+    tnp_free_all(sizes, taken);
     return st;
 }
 

@@ -231,19 +231,8 @@ void tnp_spectrum_free(tnp_spectrum *s)
 {
     if (!s)
         return;
-    tnp_free(s->q);
-    tnp_free(s->tau);
-    tnp_free(s->factors);
-    tnp_free(s->band);
-    tnp_free(s->diag);
-    tnp_free(s->off);
-    tnp_free(s->values);
-    tnp_free(s->h);
-    tnp_free(s->yy);
-    tnp_free(s->rest);
-    tnp_free(s->root);
-    tnp_free(s->scale);
-    tnp_free(s);
+    tnp_free_all(s->q, s->tau, s->factors, s->band, s->diag, s->off, s->values, s->h, s->yy, s->rest, s->root, s->scale,
+                 s);
 }
 
 typedef struct tile_job {

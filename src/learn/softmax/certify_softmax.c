@@ -143,10 +143,6 @@ tn_status tnp_certify_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_
     *objective = f;
     *gap = fmax(0, f - best) + tnp_certify_rounding(f);
 done:
-    tnp_free(w);
-    tnp_free(back);
-    tnp_free(all);
-    tnp_free(sums.own);
-    tnp_free(shift);
+    tnp_free_all(w, back, all, sums.own, shift);
     return st;
 }

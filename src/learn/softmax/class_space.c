@@ -50,9 +50,7 @@ static tn_status sum_groups(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y
         for (size_t i = 0; i < x->dim; ++i)
             b[g * x->dim + i] /= sqrt((double)tnp_max(1, size[g]));
 done:
-    tnp_free(group);
-    tnp_free(size);
-    tnp_free(seen);
+    tnp_free_all(group, size, seen);
     return st;
 }
 
@@ -82,10 +80,6 @@ tn_status tnp_class_space(tn_ctx *ctx, const tnp_rows *x, const tnp_targets *y, 
     *rank = r;
     u = NULL;
 done:
-    tnp_free(b);
-    tnp_free(products);
-    tnp_free(values);
-    tnp_free(wide);
-    tnp_free(u);
+    tnp_free_all(b, products, values, wide, u);
     return st;
 }

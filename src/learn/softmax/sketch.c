@@ -77,8 +77,7 @@ static tn_status factor(tn_ctx *ctx, size_t r, size_t w, const float *omega, con
     if (*found)
         st = tnp_solve_right(ctx, w, r, core, b);
 done:
-    tnp_free(o);
-    tnp_free(product);
+    tnp_free_all(o, product);
     return st;
 }
 
@@ -104,9 +103,7 @@ static tn_status decompose(tn_ctx *ctx, const double *b, double nu, tnp_sketch *
     }
     s->rank = kept;
 done:
-    tnp_free(small);
-    tnp_free(values);
-    tnp_free(u);
+    tnp_free_all(small, values, u);
     return st;
 }
 
@@ -155,10 +152,7 @@ tn_status tnp_sketch_new(tn_ctx *ctx, const tnp_rows *x, size_t rank, uint64_t s
     s = NULL;
 done:
     tnp_sketch_free(s);
-    tnp_free(omega);
-    tnp_free(y);
-    tnp_free(core);
-    tnp_free(b);
+    tnp_free_all(omega, y, core, b);
     return st;
 }
 
@@ -166,9 +160,7 @@ void tnp_sketch_free(tnp_sketch *s)
 {
     if (!s)
         return;
-    tnp_free(s->u);
-    tnp_free(s->values);
-    tnp_free(s);
+    tnp_free_all(s->u, s->values, s);
 }
 
 /* M^-1 = I + U diag((1 + rho last) / (1 + rho value) - 1) U', up to a factor that conjugate gradients do not see. */

@@ -459,13 +459,9 @@ done:
 
 static void solver_destroy(solver *v)
 {
-    void *all[] = {v->s, v->z, v->g, v->d, v->dot, v->sums, v->x_kept, v->b_kept};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        tnp_free(all[i]);
-    for (size_t i = 0; i < KEPT; ++i) {
-        tnp_free(v->ds[i]);
-        tnp_free(v->dg[i]);
-    }
+    tnp_free_all(v->s, v->z, v->g, v->d, v->dot, v->sums, v->x_kept, v->b_kept);
+    for (size_t i = 0; i < KEPT; ++i)
+        tnp_free_all(v->ds[i], v->dg[i]);
     tnp_coarse_destroy(&v->coarse);
     tnp_blocks_destroy(&v->blocks);
     tnp_softmax_rows_destroy(&v->rows);

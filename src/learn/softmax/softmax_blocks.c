@@ -93,9 +93,7 @@ done:
 
 void tnp_blocks_destroy(tnp_blocks *b)
 {
-    void *all[] = {b->mean, b->common, b->block, b->curve, b->row, b->root, b->t};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        tnp_free(all[i]);
+    tnp_free_all(b->mean, b->common, b->block, b->curve, b->row, b->root, b->t);
 }
 
 /* ---- which pairs ---- */
@@ -225,10 +223,7 @@ static tn_status pick(tnp_blocks *b, const float *s)
     }
     tnp_parallel(b->ctx, threads, PARTS, take_pairs, &job);
 done:
-    tnp_free(job.bins);
-    tnp_free(job.taken);
-    tnp_free(job.curve);
-    tnp_free(job.p);
+    tnp_free_all(job.bins, job.taken, job.curve, job.p);
     return st;
 }
 
@@ -338,8 +333,7 @@ tn_status tnp_blocks_update(tnp_blocks *b, const float *s)
             TN_TRY(factor(b, &b->block[j], block, v, a));
     }
 done:
-    tnp_free(v);
-    tnp_free(a);
+    tnp_free_all(v, a);
     return st;
 }
 

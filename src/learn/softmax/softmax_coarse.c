@@ -63,9 +63,7 @@ done:
 
 void tnp_coarse_destroy(tnp_coarse *c)
 {
-    void *all[] = {c->u, c->xu, c->square, c->now, c->moved, c->g, c->d, c->r, c->p, c->hp, c->m, c->sums};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        tnp_free(all[i]);
+    tnp_free_all(c->u, c->xu, c->square, c->now, c->moved, c->g, c->d, c->r, c->p, c->hp, c->m, c->sums);
 }
 
 /* Is coordinate i of (k, q) penalised? */

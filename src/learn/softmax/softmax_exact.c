@@ -330,10 +330,8 @@ done:
 
 static void solver_destroy(solver *v)
 {
-    void *all[] = {v->w,        v->g, v->d,     v->r,    v->p,       v->hp,     v->m, v->moved, v->all,
-                   v->sums.own, v->q, v->still, v->mean, v->vectors, v->values, v->s, v->z};
-    for (size_t i = 0; i < sizeof all / sizeof *all; ++i)
-        tnp_free(all[i]);
+    tnp_free_all(v->w, v->g, v->d, v->r, v->p, v->hp, v->m, v->moved, v->all, v->sums.own, v->q, v->still, v->mean,
+                 v->vectors, v->values, v->s, v->z);
 }
 
 /* w as floats, into out, and the objective of those. */

@@ -44,9 +44,7 @@ done:
 
 void tnp_softmax_rows_destroy(tnp_softmax_rows *r)
 {
-    tnp_free(r->z);
-    tnp_free(r->partial);
-    tnp_free(r->scratch);
+    tnp_free_all(r->z, r->partial, r->scratch);
 }
 
 typedef enum row_work { SLOPE, CURVE, LINE } row_work;

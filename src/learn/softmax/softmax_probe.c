@@ -189,8 +189,6 @@ tn_status tnp_probe_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_cl
     conclude(&(bound){.claim = claim, .probe = probe, .a = a, .sums = sums, .longest = longest, .dim = dim, .k = k},
              claim->loss, objective, gap);
 done:
-    tnp_free(a);
-    tnp_free(g.by_class);
-    tnp_free(sums);
+    tnp_free_all(a, g.by_class, sums);
     return st;
 }

@@ -129,10 +129,6 @@ tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *inte
         last = v.sums[0];
     }
 done:
-    tnp_free(v.sums);
-    tnp_free(v.product);
-    tnp_free(v.d);
-    tnp_free(v.r);
-    tnp_free(v.p);
+    tnp_free_all(v.sums, v.product, v.d, v.r, v.p);
     return st;
 }

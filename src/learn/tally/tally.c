@@ -25,8 +25,7 @@ void tn_tally_free(tn_tally *t)
     tn_head_free(t->like);
     for (size_t f = 0; t->fold && f < t->folds; ++f)
         tn_moments_free(t->fold[f]);
-    tnp_free(t->fold);
-    tnp_free(t->offset);
+    tnp_free_all(t->fold, t->offset);
     tnp_inputs_free(t->inputs, t->input_count);
     tnp_free(t);
 }
@@ -113,9 +112,7 @@ typedef struct union_of {
 
 static void union_destroy(union_of *u)
 {
-    tnp_free(u->names);
-    tnp_free(u->into);
-    tnp_free(u->from);
+    tnp_free_all(u->names, u->into, u->from);
 }
 
 /* Place of a name in a list of spans that order sorts. */
@@ -185,8 +182,7 @@ static tn_status find_classes(tn_ctx *ctx, const tn_head *a, const tn_head *b, s
     found = NULL;
 done:
     union_destroy(&u);
-    tnp_free(back);
-    tnp_free(found);
+    tnp_free_all(back, found);
     return st;
 }
 
@@ -314,8 +310,7 @@ tn_status tn_tally_merge(tn_ctx *ctx, tn_tally *into, const tn_tally *from)
     inputs = NULL;
 done:
     tnp_inputs_free(inputs, count);
-    tnp_free(place);
-    tnp_free(moved);
+    tnp_free_all(place, moved);
     return st;
 }
 
@@ -376,8 +371,7 @@ static tn_status drop_empty(tn_ctx *ctx, tn_tally *t, const double *before)
     if (left < k && left > 0)
         TN_TRY(set_classes(ctx, t, names, left, place));
 done:
-    tnp_free(place);
-    tnp_free(names);
+    tnp_free_all(place, names);
     return st;
 }
 
@@ -421,11 +415,7 @@ tn_status tn_tally_subtract(tn_ctx *ctx, tn_tally *into, const tn_tally *from, d
     TN_TRY(drop_empty(ctx, into, positives));
 done:
     tnp_inputs_free(inputs, count);
-    tnp_free(place);
-    tnp_free(moved);
-    tnp_free(before);
-    tnp_free(left);
-    tnp_free(positives);
+    tnp_free_all(place, moved, before, left, positives);
     return st;
 }
 

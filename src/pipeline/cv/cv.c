@@ -270,9 +270,7 @@ tn_status tnp_cv(tn_ctx *ctx, const tn_features *const *features, size_t count, 
     job.result = NULL;
 done:
     tnp_task_free(job.task);
-    tnp_free(job.fold.trained);
-    tnp_free(job.fold.rows);
-    tnp_free(job.fold.positives);
+    tnp_free_all(job.fold.trained, job.fold.rows, job.fold.positives);
     tn_cv_free(job.result);
     return st;
 }
@@ -313,7 +311,6 @@ tn_status tnp_cv_candidate(tn_ctx *ctx, const tn_features *const *features, cons
     options.scores = true;
     TN_TRY(tnp_cv(ctx, &features[c / each], 1, labels, &options, out));
 done:
-    tnp_free(transform);
-    tnp_free(normalize);
+    tnp_free_all(transform, normalize);
     return st;
 }

@@ -18,8 +18,7 @@ typedef struct judged {
 static void judged_destroy(judged *j)
 {
     tnp_picked_destroy(&j->picked);
-    tnp_free(j->known);
-    tnp_free(j->columns);
+    tnp_free_all(j->known, j->columns);
 }
 
 /* Multi-class: rows of classes that nobody could know are unknown. */

@@ -23,11 +23,7 @@ typedef struct held_out {
 
 static void held_destroy(held_out *h)
 {
-    tnp_free(h->gram);
-    tnp_free(h->xty);
-    tnp_free(h->yy);
-    tnp_free(h->mean);
-    tnp_free(h->ymean);
+    tnp_free_all(h->gram, h->xty, h->yy, h->mean, h->ymean);
 }
 
 static tn_status held_init(tn_ctx *ctx, const tnp_moments *fold, const tnp_range *parts, size_t count, held_out *h)
@@ -90,9 +86,7 @@ static tn_status judge_fold(tn_ctx *ctx, const tnp_ridge *ridge, const held_out 
         cross->value[g * cross->folds + f] = r2(h, ridge, w, gw, constant);
     }
 done:
-    tnp_free(lambda);
-    tnp_free(w);
-    tnp_free(gw);
+    tnp_free_all(lambda, w, gw);
     return st;
 }
 

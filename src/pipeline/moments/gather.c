@@ -198,8 +198,7 @@ static tn_status deal(tn_ctx *ctx, gathering *g)
     TN_TRY(tnp_picked_init(ctx, &g->task->y, order, n, &g->picked));
     TN_TRY(tnp_alloc_raw(ctx, folds * g->most * g->dim, sizeof *g->waiting, &g->waiting));
 done:
-    tnp_free(order);
-    tnp_free(at);
+    tnp_free_all(order, at);
     return st;
 }
 
@@ -310,18 +309,13 @@ done:
 
 static void gathering_free(gathering *g)
 {
-    tnp_free(g->known);
-    tnp_free(g->input.path);
+    tnp_free_all(g->known, g->input.path);
     tnp_task_free(g->task);
     tnp_candidates_free(g->candidates);
     tn_tally_free(g->tally);
-    tnp_free(g->fold);
-    tnp_free(g->next);
+    tnp_free_all(g->fold, g->next);
     tnp_picked_destroy(&g->picked);
-    tnp_free(g->block);
-    tnp_free(g->waiting);
-    tnp_free(g->filled);
-    tnp_free(g->hashes);
+    tnp_free_all(g->block, g->waiting, g->filled, g->hashes);
 }
 
 tn_status tnp_tally_gather(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,

@@ -108,10 +108,7 @@ void tnp_tallied_destroy(tnp_tallied *t)
 {
     for (size_t c = 0; c < t->candidates.count; ++c)
         tnp_free(t->candidates.names[c]);
-    tnp_free(t->candidates.names);
-    tnp_free(t->candidates.transform_names);
-    tnp_free(t->columns);
-    tnp_free(t->task.constant);
+    tnp_free_all(t->candidates.names, t->candidates.transform_names, t->columns, t->task.constant);
     tnp_ensemble_free(t->ensemble);
     tn_moments_free(t->owned);
 }

@@ -223,14 +223,9 @@ done:
 
 void tnp_race_destroy(tnp_race *race)
 {
-    for (size_t i = 0; race->entries && i < race->count; ++i) {
-        tnp_free(race->entries[i].scores);
-        tnp_free(race->entries[i].unit);
-    }
-    tnp_free(race->entries);
-    tnp_free(race->fold);
-    tnp_free(race->look);
-    tnp_free(race->rest);
+    for (size_t i = 0; race->entries && i < race->count; ++i)
+        tnp_free_all(race->entries[i].scores, race->entries[i].unit);
+    tnp_free_all(race->entries, race->fold, race->look, race->rest);
     tnp_course_free(race->course);
 }
 
@@ -415,8 +410,7 @@ static tn_status enter_blend(tn_ctx *ctx, tnp_race *race)
     TN_TRY(mix(ctx, race, b));
     TN_TRY(admit(ctx, race, b));
     if (race->member_count < 2) {
-        tnp_free(b->scores);
-        tnp_free(b->unit);
+        tnp_free_all(b->scores, b->unit);
         --race->count;
         race->member_count = 0;
     }

@@ -18,8 +18,7 @@
 /* What a head of another method left in the info. */
 static void forget_training(tn_fit_info *info)
 {
-    tnp_free(info->lambda);
-    tnp_free(info->epochs);
+    tnp_free_all(info->lambda, info->epochs);
     info->lambda = NULL;
     info->epochs = NULL;
     info->lambda_rule = NULL;

@@ -43,8 +43,7 @@ static tn_status sample_task(tn_ctx *ctx, const tnp_task *whole, size_t stride, 
 done:
     tnp_picked_destroy(&picked);
     tnp_task_free(task);
-    tnp_free(part);
-    tnp_free(rows);
+    tnp_free_all(part, rows);
     return st;
 }
 
@@ -92,10 +91,7 @@ void tnp_course_free(tnp_course *course)
     if (!course)
         return;
     tnp_design_free(course->design);
-    tnp_free(course->row_weight);
-    tnp_free(course->ridge.scores);
-    tnp_free(course->feeds);
-    tnp_free(course->own);
+    tnp_free_all(course->row_weight, course->ridge.scores, course->feeds, course->own);
     tnp_task_free(course->sampled);
     tnp_free(course);
 }

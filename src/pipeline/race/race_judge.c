@@ -148,8 +148,7 @@ static tn_status judge_folds(tn_ctx *ctx, const tnp_task *task, const tnp_round 
         e->judged += count;
     }
 done:
-    tnp_free(rows);
-    tnp_free(part);
+    tnp_free_all(rows, part);
     return st;
 }
 
@@ -246,9 +245,7 @@ tn_status tnp_choose_temperature(tn_ctx *ctx, const tnp_task *task, const tnp_ro
     *temperature = gain > 0 ? e->temperature : 1;
 done:
     tnp_free(known);
-    for (size_t h = 0; h < 2; ++h) {
-        tnp_free(rows[h]);
-        tnp_free(part[h]);
-    }
+    for (size_t h = 0; h < 2; ++h)
+        tnp_free_all(rows[h], part[h]);
     return st;
 }

@@ -100,8 +100,7 @@ static tn_status entry_new(tn_ctx *ctx, const climb *c, tnp_entry *e)
 
 static void entry_destroy(tnp_entry *e)
 {
-    tnp_free(e->scores);
-    tnp_free(e->unit);
+    tnp_free_all(e->scores, e->unit);
 }
 
 static tn_status train_at(tn_ctx *ctx, climb *c, double cost, tnp_entry *e)
@@ -204,8 +203,7 @@ done:
     entry_destroy(&c.usual);
     entry_destroy(&c.best);
     entry_destroy(&c.now);
-    tnp_free(c.w);
-    tnp_free(c.alpha);
+    tnp_free_all(c.w, c.alpha);
     return st;
 }
 

@@ -23,12 +23,7 @@ typedef struct split {
 
 static void split_free(split *s)
 {
-    tnp_free(s->inside);
-    tnp_free(s->outside);
-    tnp_free(s->places);
-    tnp_free(s->feeds);
-    tnp_free(s->views);
-    tnp_free(s->weight);
+    tnp_free_all(s->inside, s->outside, s->places, s->feeds, s->views, s->weight);
     tnp_picked_destroy(&s->picked);
 }
 
@@ -83,8 +78,7 @@ static tn_status score_inside(tn_ctx *ctx, const tnp_course *course, const split
             memcpy(scores + s->inside[start + i] * k, out + i * k, k * sizeof *out);
     }
 done:
-    tnp_free(x);
-    tnp_free(out);
+    tnp_free_all(x, out);
     return st;
 }
 

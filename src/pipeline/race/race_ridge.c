@@ -56,8 +56,7 @@ done:
 
 static void search_destroy(grid_search *s)
 {
-    tnp_free(s->order);
-    tnp_free(s->scores);
+    tnp_free_all(s->order, s->scores);
 }
 
 static tn_status take_fold(tn_ctx *ctx, void *arg, size_t g, const size_t *rows, size_t count, const float *scores)

@@ -55,8 +55,7 @@ void tnp_set_race_destroy(tnp_set_race *s)
     tnp_candidate_free(s->figures);
     tn_evidence_free(s->evidence);
     tnp_ridge_free(s->ridge);
-    tnp_free(s->feeds);
-    tnp_free(s->members);
+    tnp_free_all(s->feeds, s->members);
 }
 
 static size_t best_single(const tn_ranking *ranking)

@@ -97,7 +97,6 @@ tn_status tnp_crew_run(tn_ctx *ctx, const tnp_crew *crew, const char *stage, siz
     }
     TN_TRY(tnp_progress(ctx, stage, items, items));
 done:
-    tnp_free(j.failed);
-    tnp_free(j.status);
+    tnp_free_all(j.failed, j.status);
     return st;
 }

@@ -196,9 +196,7 @@ static tn_status make_judge(tn_ctx *ctx, const tn_labels *labels, tnp_refining *
         numbers[p] = cls[p];
     TN_TRY(tn_labels_from_lists(ctx, first, numbers, r->valid.count, r->names, r->classes, &r->judge));
 done:
-    tnp_free(first);
-    tnp_free(cls);
-    tnp_free(numbers);
+    tnp_free_all(first, cls, numbers);
     return st;
 }
 
@@ -247,9 +245,7 @@ static tn_status hold_out(tn_ctx *ctx, const tn_labels *labels, tnp_refining *r)
             valid->bags[valid->count++] = train->bags[i];
     train->count = kept;
 done:
-    tnp_free(first);
-    tnp_free(cls);
-    tnp_free(fold);
+    tnp_free_all(first, cls, fold);
     return st;
 }
 
@@ -294,8 +290,7 @@ static tn_status make_vectors(tn_ctx *ctx, size_t cols, tnp_vectors *v)
 {
     tn_status st = TN_OK;
     size_t values = 0;
-    tnp_free(v->psi);
-    tnp_free(v->phi);
+    tnp_free_all(v->psi, v->phi);
     v->psi = v->phi = NULL;
     TN_TRY(tnp_mul(ctx, v->count, cols, &values));
     TN_TRY(tnp_alloc_raw(ctx, values, sizeof *v->psi, &v->psi));
@@ -308,10 +303,7 @@ static void free_point(tnp_refining *r)
 {
     tnp_fisher_point_free(&r->point);
     r->point = (tnp_fisher_point){.count = 0};
-    tnp_free(r->unit);
-    tnp_free(r->start);
-    tnp_free(r->anchor);
-    tnp_free(r->deviation);
+    tnp_free_all(r->unit, r->start, r->anchor, r->deviation);
     r->unit = r->start = r->anchor = r->deviation = NULL;
 }
 
@@ -390,10 +382,8 @@ done:
 
 void tnp_refining_close(tn_ctx *ctx, tnp_refining *r)
 {
-    void *const blocks[] = {r->train.bags, r->train.psi, r->train.phi, r->valid.bags, r->valid.psi,
-                            r->valid.phi,  r->first,     r->cls,       r->valid_ap};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-        tnp_free(blocks[i]);
+    tnp_free_all(r->train.bags, r->train.psi, r->train.phi, r->valid.bags, r->valid.psi, r->valid.phi, r->first, r->cls,
+                 r->valid_ap);
     tn_labels_free(r->judge);
     tn_encoder_free(r->e);
     tnp_machines_free(&r->machines);

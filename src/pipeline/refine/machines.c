@@ -74,9 +74,7 @@ done:
 
 void tnp_machines_free(tnp_machines *m)
 {
-    void *const blocks[] = {m->constant, m->row_fold, m->fold, m->w, m->scores, m->by_w, m->by_p, m->p};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-        tnp_free(blocks[i]);
+    tnp_free_all(m->constant, m->row_fold, m->fold, m->w, m->scores, m->by_w, m->by_p, m->p);
     *m = (tnp_machines){.rows = 0};
 }
 
@@ -262,11 +260,7 @@ done:
 
 static void end(solving *v)
 {
-    tnp_free(v->positive);
-    tnp_free(v->negative);
-    tnp_free(v->cols);
-    tnp_free(v->objective);
-    tnp_free(v->gap);
+    tnp_free_all(v->positive, v->negative, v->cols, v->objective, v->gap);
 }
 
 /* Columns that are not near enough stay in cols. */

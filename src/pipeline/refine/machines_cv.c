@@ -126,11 +126,6 @@ tn_status tnp_machines_turn_cv(tn_ctx *ctx, tnp_machines *m, const float *phi)
     }
     TN_TRY(tnp_sgemm_nn(ctx, m->columns, m->dim, m->rows, t.beta, m->rows, phi, m->dim, 0, m->p, m->dim + 1));
 done:
-    tnp_free(t.gram);
-    tnp_free(t.k);
-    tnp_free(t.z);
-    tnp_free(t.active);
-    tnp_free(t.lack);
-    tnp_free(t.beta);
+    tnp_free_all(t.gram, t.k, t.z, t.active, t.lack, t.beta);
     return st;
 }

@@ -190,9 +190,7 @@ static tn_status back_block(tn_ctx *ctx, void *arg, size_t number)
         TN_TRY(back_bag(ctx, job, i, &s, sums));
 done:
     tnp_described_bag_free(&s.bag);
-    tnp_free(s.psi);
-    tnp_free(s.slope);
-    tnp_free(s.whole);
+    tnp_free_all(s.psi, s.slope, s.whole);
     return st;
 }
 

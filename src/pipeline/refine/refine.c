@@ -39,10 +39,7 @@ done:
 
 static void free_run(tn_ctx *ctx, tnp_refine_run *run)
 {
-    void *const blocks[] = {run->x, run->best_x, run->move,   run->before, run->g,
-                            run->d, run->trial,  run->rounds, run->ap};
-    for (size_t i = 0; i < sizeof blocks / sizeof *blocks; ++i)
-        tnp_free(blocks[i]);
+    tnp_free_all(run->x, run->best_x, run->move, run->before, run->g, run->d, run->trial, run->rounds, run->ap);
     tnp_steps_free(&run->steps);
     tnp_refining_close(ctx, &run->r);
 }

@@ -21,10 +21,7 @@ done:
 
 void tnp_steps_free(tnp_steps *steps)
 {
-    tnp_free(steps->s);
-    tnp_free(steps->y);
-    tnp_free(steps->mean);
-    tnp_free(steps->square);
+    tnp_free_all(steps->s, steps->y, steps->mean, steps->square);
 }
 
 static double dot(const double *a, const double *b, size_t n)

@@ -54,16 +54,8 @@ void tn_labels_free(tn_labels *labels)
 {
     if (!labels)
         return;
-    tnp_free(labels->names);
-    tnp_free(labels->first);
-    tnp_free(labels->cls);
-    tnp_free(labels->known);
-    tnp_free(labels->values);
-    tnp_free(labels->ids);
-    tnp_free(labels->weights);
-    tnp_free(labels->path);
-    tnp_free(labels->weights_path);
-    tnp_free(labels);
+    tnp_free_all(labels->names, labels->first, labels->cls, labels->known, labels->values, labels->ids, labels->weights,
+                 labels->path, labels->weights_path, labels);
 }
 
 tn_task tn_labels_task(const tn_labels *labels)
@@ -196,8 +188,7 @@ tn_status tn_labels_map(tn_ctx *ctx, tn_labels *labels, const char *const *names
     labels->classes = count;
     copy = NULL;
 done:
-    tnp_free(copy);
-    tnp_free(to);
+    tnp_free_all(copy, to);
     return st;
 }
 
@@ -216,8 +207,7 @@ tn_status tn_labels_join(tn_ctx *ctx, tn_labels *labels, const char *const *name
             all[total++] = labels->names[k];
     TN_TRY(tn_labels_map(ctx, labels, all, total));
 done:
-    tnp_free(all);
-    tnp_free(to);
+    tnp_free_all(all, to);
     return st;
 }
 
@@ -246,8 +236,7 @@ tn_status tn_labels_against_rest(tn_ctx *ctx, tn_labels *labels, const char *nam
             cls[count++] = has;
         labels->first[row + 1] = count;
     }
-    tnp_free(labels->cls);
-    tnp_free(labels->names);
+    tnp_free_all(labels->cls, labels->names);
     labels->cls = cls;
     labels->names = names;
     labels->classes = 2;
@@ -255,9 +244,7 @@ tn_status tn_labels_against_rest(tn_ctx *ctx, tn_labels *labels, const char *nam
     cls = NULL;
     names = NULL;
 done:
-    tnp_free(rest);
-    tnp_free(names);
-    tnp_free(cls);
+    tnp_free_all(rest, names, cls);
     return st;
 }
 

@@ -86,8 +86,7 @@ static tn_status from_matrix(tn_ctx *ctx, tn_labels *labels, const tn_features *
         TN_TRY(tnp_labels_put_marks(ctx, labels, row, values + row % block * cols, scratch));
     }
 done:
-    tnp_free(values);
-    tnp_free(scratch);
+    tnp_free_all(values, scratch);
     return st;
 }
 

@@ -324,8 +324,7 @@ tn_status tn_labels_from_matrix(tn_ctx *ctx, const uint8_t *marks, size_t rows, 
     *out = labels;
     labels = NULL;
 done:
-    tnp_free(has);
-    tnp_free(scratch);
+    tnp_free_all(has, scratch);
     tn_labels_free(labels);
     return st;
 }

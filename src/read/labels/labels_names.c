@@ -125,8 +125,7 @@ tn_status tn_labels_name(tn_ctx *ctx, tn_labels *labels, const char *const *name
     tnp_free(labels->names);
     labels->names = copy;
 done:
-    tnp_free(own);
-    tnp_free(taken);
+    tnp_free_all(own, taken);
     return st;
 }
 

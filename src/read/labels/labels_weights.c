@@ -13,8 +13,7 @@
 /* Takes weights and path over, both or neither NULL. */
 static void take(tn_labels *labels, double *weights, char *path)
 {
-    tnp_free(labels->weights);
-    tnp_free(labels->weights_path);
+    tnp_free_all(labels->weights, labels->weights_path);
     labels->weights = weights;
     labels->weights_path = path;
 }

@@ -72,10 +72,7 @@ done:
 
 static void end(cutting *c)
 {
-    tnp_free(c->makers);
-    tnp_free(c->stack);
-    tnp_free(c->nodes);
-    tnp_free(c->constants);
+    tnp_free_all(c->makers, c->stack, c->nodes, c->constants);
 }
 
 static void want(cutting *c, tnp_bytes name)

@@ -312,12 +312,7 @@ tn_status tnp_onnx_open(tn_ctx *ctx, const char *path, tnp_bytes *bytes, tnp_onn
 
 void tnp_onnx_free(tnp_onnx *o)
 {
-    tnp_free(o->path);
-    tnp_free(o->nodes);
-    tnp_free(o->inputs);
-    tnp_free(o->outputs);
-    tnp_free(o->hints);
-    tnp_free(o->constants);
+    tnp_free_all(o->path, o->nodes, o->inputs, o->outputs, o->hints, o->constants);
     memset(o, 0, sizeof *o);
 }
 

@@ -58,8 +58,7 @@ void tn_picture_free(tn_picture *picture)
 {
     if (!picture)
         return;
-    tnp_free(picture->pixels);
-    tnp_free(picture);
+    tnp_free_all(picture->pixels, picture);
 }
 
 /* ---- the plan ---- */
@@ -153,9 +152,7 @@ done:
 void tnp_decoding_end(tn_ctx *ctx, tnp_decoding *d)
 {
     tnp_resize_free(&d->resize);
-    tnp_free(d->rows);
-    tnp_free(d->line);
-    tnp_free(d->stored);
+    tnp_free_all(d->rows, d->line, d->stored);
     tn_picture_free(d->picture);
     if (d->held != 0)
         tnp_release(ctx, d->held);

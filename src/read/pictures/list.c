@@ -154,8 +154,7 @@ tn_status tnp_picture_bytes(tn_ctx *ctx, const tn_pictures *pictures, size_t i, 
 
 static void free_file(tnp_picture_file *file)
 {
-    tnp_free(file->path);
-    tnp_free(file->label);
+    tnp_free_all(file->path, file->label);
 }
 
 void tn_pictures_free(tn_pictures *pictures)
@@ -166,11 +165,7 @@ void tn_pictures_free(tn_pictures *pictures)
         free_file(pictures->files + i);
     for (size_t i = 0; i < pictures->class_count; ++i)
         tnp_free(pictures->classes[i]);
-    tnp_free(pictures->classes);
-    tnp_free(pictures->files);
-    tnp_free(pictures->ids);
-    tnp_free(pictures->origin);
-    tnp_free(pictures);
+    tnp_free_all(pictures->classes, pictures->files, pictures->ids, pictures->origin, pictures);
 }
 
 void tnp_pictures_keep(tn_pictures *pictures, const bool *keep)
@@ -337,8 +332,7 @@ done:
             out[i] = NULL;
         }
     }
-    tnp_free(items);
-    tnp_free(bytes);
+    tnp_free_all(items, bytes);
     return st;
 }
 
@@ -368,7 +362,6 @@ tn_status tn_pictures_drop_broken(tn_ctx *ctx, tn_pictures *pictures, size_t *dr
     if (dropped)
         *dropped = count - pictures->count;
 done:
-    tnp_free(decoded);
-    tnp_free(keep);
+    tnp_free_all(decoded, keep);
     return st;
 }

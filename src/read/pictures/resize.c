@@ -110,12 +110,7 @@ done:
 
 void tnp_resize_free(tnp_resize *resize)
 {
-    tnp_free(resize->x.first);
-    tnp_free(resize->x.weights);
-    tnp_free(resize->y.first);
-    tnp_free(resize->y.weights);
-    tnp_free(resize->sums);
-    tnp_free(resize->across);
+    tnp_free_all(resize->x.first, resize->x.weights, resize->y.first, resize->y.weights, resize->sums, resize->across);
 }
 
 void tnp_resize_begin(tnp_resize *resize, float *out)

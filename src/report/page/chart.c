@@ -198,8 +198,6 @@ tn_status tnp_chart_png(tn_ctx *ctx, tnp_text *html, const unsigned char *places
     tnp_text_raw(html, "data:image/png;base64,");
     tnp_html_base64(html, png, at);
 done:
-    tnp_free(lines);
-    tnp_free(packed);
-    tnp_free(png);
+    tnp_free_all(lines, packed, png);
     return st;
 }

@@ -186,8 +186,7 @@ tn_status tnp_section_classes(tnp_sheet *sheet, const tnp_result *r)
     tnp_grid_end(html);
     tnp_section_end(sheet);
 done:
-    tnp_free(order);
-    tnp_free(wrong);
+    tnp_free_all(order, wrong);
     return st;
 }
 
@@ -211,8 +210,7 @@ static tn_status fill_places(tn_ctx *ctx, const json_t *cells, size_t classes, u
     *out = places;
     places = NULL;
 done:
-    tnp_free(support);
-    tnp_free(places);
+    tnp_free_all(support, places);
     return st;
 }
 

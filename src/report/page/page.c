@@ -28,8 +28,7 @@ void tn_page_free(tn_page *page)
         tnp_free(page->results[i].name);
         tnp_json_free(&page->results[i].json);
     }
-    tnp_free(page ? page->results : NULL);
-    tnp_free(page);
+    tnp_free_all(page ? page->results : NULL, page);
 }
 
 void tn_page_set_pictures(tn_page *page, const tn_pictures *pictures)

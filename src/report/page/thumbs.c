@@ -104,8 +104,7 @@ static tn_status add_picture(tnp_sheet *sheet, const char *path, size_t *used, b
         *shown = true;
     }
 done:
-    tnp_free(packed);
-    tnp_free(pixels);
+    tnp_free_all(packed, pixels);
     tn_picture_free(picture);
     return st;
 }
