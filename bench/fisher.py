@@ -2,23 +2,50 @@
 """The section on refinement: the gradient of a Fisher vector beside its encoding, how both grow, the paper's formulas beside
 them, and one round of `tenon encoder refine` on many large bags.
 
-Single bags are timed by fisher_stages.c, one thread, processor time. Descriptors are drawn: 60 clusters whose columns have
+Single bags are RootSIFT of drawn pictures (discs of random place, colour and size, each over those before, with noise), timed
+by fisher_stages.c, one thread, processor time. Descriptors of the round are drawn themselves: 60 clusters whose columns have
 deviations that fall as those of principal components do, half-precision on disk.
 """
 import json
+import struct
 import subprocess
+import zlib
 
 import fisher_report as report
 from measure import HERE, ask, cached, compile_with_objects, measure_peaks
 
 PAGE = "bench-fisher.md"
 LIMIT_SECONDS = 900
-# bags of the large run and their descriptors; lengths of single bags, runs, (K, D) of single bags, (K, D, T) of the formulas
-SHAPES = {"full": (1000, 5000, (1250, 2500, 5000, 10000), 15, [(16, 64), (32, 32), (32, 64), (64, 64), (128, 64)], (8, 16, 200)),
-          "quick": (100, 1000, (500, 1000, 2000), 5, [(16, 32), (32, 32), (32, 64)], (4, 8, 100)),
-          "tiny": (12, 60, (40, 80), 1, [(2, 8), (4, 8)], (2, 3, 10))}
+# bags of the large run and their descriptors; lengths of single bags, runs, (K, D) of single bags, (K, D, T) of the formulas,
+# number, width, height and discs of the pictures
+SHAPES = {"full": (1000, 5000, (1250, 2500, 5000, 10000), 15, [(16, 64), (32, 32), (32, 64), (64, 64), (128, 64)], (8, 16, 200),
+                   (6, 320, 240, 1500)),
+          "quick": (100, 1000, (500, 1000, 2000), 5, [(16, 32), (32, 32), (32, 64)], (4, 8, 100), (3, 200, 150, 500)),
+          "tiny": (12, 60, (40, 80), 1, [(2, 8), (4, 8)], (2, 3, 10), (2, 80, 72, 40))}
 WORDS, DIM, CLUSTERS, CLASSES, SEED = 32, 64, 60, 10, 1
 BLAS_THREADS = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS")
+
+
+def draw_picture(path, width, height, leaves, seed):
+    """A PNG of dead leaves: radii by r^-3."""
+    import numpy
+    rng = numpy.random.default_rng(seed)
+    y, x = numpy.mgrid[:height, :width]
+    pixels = numpy.full((height, width, 3), 0.5)
+    for _ in range(leaves):
+        u = rng.random()
+        radius = ((1 - u) / 4 + u / (0.4 * width) ** 2) ** -0.5
+        inside = (x - rng.random() * width) ** 2 + (y - rng.random() * height) ** 2 < radius ** 2
+        pixels[inside] = 0.8 * rng.random() + 0.2 * rng.random(3)
+    values = numpy.clip(255 * (pixels + rng.normal(scale=0.012, size=pixels.shape)), 0, 255).astype(numpy.uint8)
+
+    def chunk(kind, data):
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + row.tobytes() for row in values)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)) +
+                     chunk(b"IDAT", zlib.compress(rows, 1)) + chunk(b"IEND", b""))
 
 
 def draw(path, labels, bags, rows, dim):
@@ -26,7 +53,7 @@ def draw(path, labels, bags, rows, dim):
     import numpy
     rng = numpy.random.default_rng(SEED)
     scale = 0.15 * (1 + numpy.arange(dim)) ** -0.4
-    centres = 0.5 * rng.normal(size=(CLUSTERS, dim)) * scale
+    centres = 0.7 * rng.normal(size=(CLUSTERS, dim)) * scale
     liked = rng.dirichlet(numpy.full(CLUSTERS, 2.0), size=CLASSES)
     out = numpy.lib.format.open_memmap(path, mode="w+", dtype=numpy.float16, shape=(bags, rows, dim))
     for i in range(bags):
@@ -37,20 +64,20 @@ def draw(path, labels, bags, rows, dim):
     cached(path)
 
 
-def learn(program, bags, words, path):
-    ask([program, "encoder", "train", "--bags", bags, "-o", path, "--words", str(words), "--pca", "0", "--iterations", "10", "--sample",
+def learn(program, source, words, dim, path):
+    ask([program, "encoder", "train", *source, "-o", path, "--words", str(words), "--pca", str(dim), "--iterations", "10", "--sample",
          "20000", "--json", "--quiet"])
 
 
 def bench_bags(program, loop, shape, environment, directory):
     """[{words, dim, rows, encode, back, product}]"""
-    found = []
+    found, folder = [], directory / "pictures"
+    for i in range(shape[6][0]):
+        draw_picture(folder / f"{i}.png", *shape[6][1:], SEED + i)
     for words, dim in shape[4]:
-        bags, encoder = directory / f"bags{dim}.npy", directory / "single.safetensors"
-        if not bags.is_file():
-            draw(bags, directory / "unused.txt", 2, max(shape[2]) // 2, dim)
-        learn(program, bags, words, encoder)
-        command = [loop, "bag", encoder, bags, *map(str, (shape[3], *shape[2]))]
+        encoder = directory / "single.safetensors"
+        learn(program, [folder], words, dim, encoder)
+        command = [loop, "bag", encoder, folder, *map(str, (shape[3], *shape[2]))]
         made = subprocess.run(command, env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
         found += [{"words": words, "dim": dim} | entry for entry in json.loads(made)]
     return found
@@ -60,7 +87,7 @@ def bench_round(program, shape, directory):
     """One round on many bags, with one thread and with two, descriptors in a file."""
     bags, labels, encoder = directory / "bags.npy", directory / "labels.txt", directory / "many.safetensors"
     draw(bags, labels, shape[0], shape[1], DIM)
-    learn(program, bags, WORDS, encoder)
+    learn(program, ["--bags", bags], WORDS, 0, encoder)
     found = []
     for threads in (1, 2):
         command = [program, "encoder", "refine", encoder, "--bags", bags, "--labels", labels, "-o", directory / "refined.safetensors",

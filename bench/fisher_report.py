@@ -116,7 +116,8 @@ def write(csv_path, page_path, facts, found):
     merge_csv(csv_path, "fisher", csv_rows(facts, found))
     head = [*page_head("refinement of mixtures", facts, "single bags on one thread by processor time"),
             f"- Version: tenon {facts['version']}. BLAS: {facts['blas']}, kernels {facts['blas_kernels']} (chosen by {facts['chosen_by']}).",
-            "- Descriptors are drawn: 60 clusters, columns with falling deviations. Seed 1.", ""]
+            "- Single bags: RootSIFT of drawn pictures, discs over discs with noise, by PCA. The round: descriptors of 60 clusters, columns "
+            "with falling deviations. Seed 1.", ""]
     write_page(page_path, head + ["## Targets", ""]
                + table(["target", "measured", "wanted", ""], [list(row) for row in targets(found)])
                + bag_lines(found) + round_lines(found))

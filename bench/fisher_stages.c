@@ -3,8 +3,9 @@
  * Encoding of one bag and its gradient, by processor time of one thread, the best of RUNS, in turn. It is made of the
  * program's own objects and of the test's reference, whose headers it sees.
  *
- * Usage: fisher_stages bag ENC BAGS RUNS T...    bags of T descriptors each, put together from those of BAGS: a JSON array of
- *                                                {"rows", "encode", "back", "product"}, product: [y, y^2] times the mixture
+ * Usage: fisher_stages bag ENC IMAGES RUNS T...  bags of T descriptors each, put together from those of the folder IMAGES: a
+ *                                                JSON array of {"rows", "encode", "back", "product"}, product: [y, y^2] times
+ *                                                the mixture
  *        fisher_stages literal RUNS K D T        formulas (7) to (12) in long double, the reverse pass in double and float
  *        fisher_stages peak RUNS                 flops per second of a large product */
 #define _POSIX_C_SOURCE 200809L
@@ -108,24 +109,41 @@ static void time_bag(bag *b, size_t runs, size_t n)
     comma = ", ";
 }
 
+/* At least n descriptors of pictures, as the words are compared with, again from the first when there are no more. */
+static void describe(tn_ctx *ctx, const tn_encoder *e, const char *folder, size_t n, bag *b)
+{
+    tn_pictures *pictures = NULL;
+    tnp_bag_stream stream = {.count = 0};
+    size_t have = 0, most = 0;
+    must(ctx, tn_pictures_open(ctx, &folder, 1, &pictures));
+    must(ctx, tnp_bag_stream_pictures(ctx, pictures, &e->describer, &e->picture, &stream));
+    for (size_t i = 0; have < n; i = (i + 1) % stream.count) {
+        tnp_bag one;
+        must(ctx, tnp_bag_stream_get(ctx, &stream, i, &one));
+        if (have + one.rows > most) {
+            most = 2 * (have + one.rows);
+            b->rows = realloc(b->rows, most * e->dim * sizeof *b->rows);
+        }
+        must(ctx, tnp_encoder_arrange(ctx, e, one.x, one.places, one.rows, b->rows + have * e->dim, b->starts));
+        have += one.rows;
+    }
+    tnp_bag_stream_close(&stream);
+    tn_pictures_free(pictures);
+    b->starts[0] = 0;
+}
+
 static int time_bags(tn_ctx *ctx, char **words, int count)
 {
     tn_encoder *e = NULL;
-    tn_bags *bags = NULL;
     bag b;
-    size_t runs = strtoul(words[2], NULL, 10), most = 0, have;
+    size_t runs = strtoul(words[2], NULL, 10), most = 0;
     must(ctx, tn_encoder_load(ctx, words[0], &e));
-    must(ctx, tn_bags_open_arrays(ctx, words[1], NULL, &bags));
     make_bag(ctx, e, &b);
-    have = tn_bags_offsets(bags)[tn_bags_count(bags)];
     for (int i = 3; i < count; ++i)
         most = tnp_max(most, strtoul(words[i], NULL, 10));
-    b.rows = calloc(tnp_max(have, most) * e->dim, sizeof *b.rows);
     b.powers = calloc(512 * 2 * e->dim, sizeof *b.powers);
     b.logs = calloc(512 * e->mixture.count, sizeof *b.logs);
-    must(ctx, tn_bags_read(ctx, bags, 0, tn_bags_count(bags), b.rows, NULL));
-    for (size_t i = have; i < most; ++i)
-        memcpy(b.rows + i * e->dim, b.rows + (i - have) * e->dim, e->dim * sizeof *b.rows);
+    describe(ctx, e, words[1], most, &b);
     printf("[");
     for (int i = 3; i < count; ++i)
         time_bag(&b, runs, strtoul(words[i], NULL, 10));
@@ -216,6 +234,6 @@ int main(int argc, char **argv)
         return time_literal(ctx, argv + 2);
     if (argc == 3 && strcmp(argv[1], "peak") == 0)
         return time_peak(ctx, strtoul(argv[2], NULL, 10));
-    fputs("usage: fisher_stages bag ENC BAGS RUNS T... | literal RUNS K D T | peak RUNS\n", stderr);
+    fputs("usage: fisher_stages bag ENC IMAGES RUNS T... | literal RUNS K D T | peak RUNS\n", stderr);
     return 2;
 }

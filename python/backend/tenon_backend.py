@@ -68,7 +68,7 @@ def _run(*command: Any) -> None:
 
 
 def _make(folder: pathlib.Path, own_blas: bool) -> None:
-    fresh = [] if (folder / "CMakeCache.txt").exists() else ["-DTENON_TESTS=OFF", "-DTENON_WERROR=OFF"]
+    fresh = [] if (folder / "CMakeCache.txt").exists() else ["-DTENON_TESTS=OFF", "-DTENON_WERROR=OFF", "-DTENON_MPI=OFF"]
     _run("cmake", "-S", ROOT, "-B", folder, f"-DTENON_OWN_BLAS={'ON' if own_blas else 'OFF'}", *fresh)
     jobs = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     _run("cmake", "--build", folder, "--target", "tenon_python", "-j", jobs)

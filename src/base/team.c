@@ -26,6 +26,7 @@ struct tnp_team {
     void *self;
     size_t rank, size, here;
     bool over;    /* some member failed, or all have left: nothing is sent any more */
+    bool broken;  /* the engine failed: not even a farewell */
     struct {      /* of the member that failed, as it is sent */
         int code; /* its own; 0: the failure is nobody's */
         char host[64], text[TEXT];
@@ -54,7 +55,7 @@ done:
 
 void tnp_team_free(tnp_team *team)
 {
-    if (team && team->self)
+    if (team && team->self && !team->broken) /* else the launcher sees a process end without it, and ends the others */
         team->engine->leave(team->self);
     tnp_free(team);
 }
@@ -151,7 +152,7 @@ static tn_status engine_failed(tn_ctx *ctx, tnp_team *team, int code)
 {
     char text[200] = "";
     team->engine->why(code, text, sizeof text);
-    team->over = true;
+    team->over = team->broken = true;
     team->why.code = 0;
     tnp_format(team->why.text, sizeof team->why.text, "team: rank %zu of %zu (%s): %s", team->rank, team->size,
                team->host, text);

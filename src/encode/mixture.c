@@ -136,6 +136,7 @@ typedef struct work {
     size_t at_once;    /* blocks */
     float *powers;     /* (at_once BLOCK, 2 dim): [y, y^2]; NULL: few components */
     float *logs;       /* (at_once BLOCK, count): of the product, without level; of few (at_once, CROWD): all of l */
+    float *tilts;      /* (at_once, CROWD): of few components in a reverse pass, all of e but for level */
     uint32_t *every;   /* (BLOCK): 0, 1, .. */
     float *parts;      /* (at_once, part) */
     double logs_sum[AT_ONCE];
@@ -199,19 +200,33 @@ static double share_out(pairs *p, size_t first, size_t end)
     return total + log(product);
 }
 
+/* In eight lanes, which do not wait for each other. */
+static float sum_of(const float *x, size_t n)
+{
+    enum { WIDTH = 8 };
+    float lanes[WIDTH] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + WIDTH <= n; i += WIDTH)
+        for (size_t l = 0; l < WIDTH; ++l)
+            lanes[l] += x[i + l];
+    for (; i < n; ++i)
+        sum += x[i];
+    for (size_t l = 0; l < WIDTH; ++l)
+        sum += lanes[l];
+    return sum;
+}
+
 /* Shares become posteriors, whose sums over rows are added to zero (count). */
 static void take_shares(const work *w, size_t block, const pairs *p, float *zero)
 {
     size_t count = w->m->count;
     for (size_t k = 0; k < count; ++k) {
-        float sum = 0;
-        for (size_t j = p->starts[k]; j < p->starts[k + 1]; ++j) {
+        size_t start = p->starts[k], end = p->starts[k + 1];
+        for (size_t j = start; j < end; ++j)
             p->share[j] *= p->sum[p->row[j]];
-            sum += p->share[j];
-            if (w->posteriors)
-                w->posteriors[(block * BLOCK + p->row[j]) * count + k] = p->share[j];
-        }
-        zero[k] += sum;
+        for (size_t j = start; w->posteriors && j < end; ++j)
+            w->posteriors[(block * BLOCK + p->row[j]) * count + k] = p->share[j];
+        zero[k] += sum_of(p->share + start, end - start);
     }
 }
 
@@ -224,20 +239,19 @@ static void take_slopes(const work *w, const float *x, const pairs *p, size_t fi
     memset(p->mean + first, 0, (end - first) * sizeof *p->mean);
     for (size_t k = 0; k < m->count; ++k) {
         size_t start = p->starts[k], n = p->starts[k + 1] - start;
-        tnp_simd_get()->mixtures->slopes(x, d, p->row + start, n, m->means + k * d, e->linear + k * d,
-                                         e->square + k * d, p->slope + start);
+        if (w->powers) /* of few components they came with the distances */
+            tnp_simd_get()->mixtures->slopes(x, d, p->row + start, n, m->means + k * d, e->linear + k * d,
+                                             e->square + k * d, p->slope + start);
         for (size_t j = start; j < start + n; ++j) {
             p->slope[j] -= e->level[k];
             p->mean[p->row[j]] += p->share[j] * p->slope[j];
         }
     }
     for (size_t k = 0; k < m->count; ++k) {
-        float sum = 0;
-        for (size_t j = p->starts[k]; j < p->starts[k + 1]; ++j) {
+        size_t start = p->starts[k], n = p->starts[k + 1] - start;
+        for (size_t j = start; j < start + n; ++j)
             p->share[j] *= p->slope[j] - p->mean[p->row[j]];
-            sum += p->share[j];
-        }
-        zero[k] += sum;
+        zero[k] += sum_of(p->share + start, n);
     }
 }
 
@@ -298,7 +312,12 @@ static void find_few(const work *w, size_t block, size_t first, size_t n)
         p->sum[i] = 0;
     }
     for (size_t k = 0; k < m->count; ++k) {
-        loops->distances(x, m->dim, w->every, n, m->means + k * m->dim, m->inverse + k * m->dim, logs + k * n);
+        const float *means = m->means + k * m->dim, *inverse = m->inverse + k * m->dim;
+        if (w->slopes)
+            loops->both(x, m->dim, n, means, inverse, w->slopes->linear + k * m->dim, w->slopes->square + k * m->dim,
+                        logs + k * n, w->tilts + block * CROWD + k * n);
+        else
+            loops->distances(x, m->dim, w->every, n, means, inverse, logs + k * n);
         loops->level(logs + k * n, n, m->whole[k], p->most + first);
     }
     p->starts[0] = 0;
@@ -306,6 +325,8 @@ static void find_few(const work *w, size_t block, size_t first, size_t n)
         uint32_t start = p->starts[k];
         loops->weigh(logs + k * n, n, p->most + first, least, p->sum + first);
         p->starts[k + 1] = start + (uint32_t)loops->select(logs + k * n, n, first, p->row + start, p->share + start);
+        for (size_t j = start; w->slopes && j < p->starts[k + 1]; ++j)
+            p->slope[j] = w->tilts[block * CROWD + k * n + p->row[j] - first];
     }
 }
 
@@ -388,6 +409,8 @@ static tn_status make_work(tn_ctx *ctx, const tnp_mixture *m, size_t rows, work 
     if (!few)
         TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->powers));
     TN_TRY(tnp_alloc_raw(ctx, few ? w->at_once * CROWD : n * m->count, sizeof(float), &w->logs));
+    if (few && w->slopes)
+        TN_TRY(tnp_alloc_raw(ctx, w->at_once * CROWD, sizeof(float), &w->tilts));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *w->every, &w->every));
     for (size_t i = 0; i < BLOCK; ++i)
         w->every[i] = (uint32_t)i;
@@ -404,6 +427,7 @@ static void free_work(work *w)
     tnp_free(w->logs);
     tnp_free(w->parts);
     tnp_free(w->every);
+    tnp_free(w->tilts);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
         void *const blocks[] = {p->component, p->of, p->row, p->starts, p->share, p->most, p->sum, p->slope, p->mean};

@@ -88,6 +88,9 @@ typedef struct tnp_mixture_loops {
     /* out[j] = sum z (a + b z), z = x[rows[j]] - m, j < n, rows of d values. */
     void (*slopes)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
                    const float *b, float *out);
+    /* Both of n > 0 rows one below the other: sums of z^2 inverse into distance (n), of z (a + b z) into slope (n). */
+    void (*both)(const float *x, size_t d, size_t n, const float *m, const float *inverse, const float *a,
+                 const float *b, float *distance, float *slope);
     /* first += sum_j q[j] (x[rows[j]] - m), second += sum_j q[j] (x[rows[j]] - m)^2. */
     void (*add)(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m, float *first,
                 float *second);

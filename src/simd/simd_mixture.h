@@ -171,6 +171,44 @@ static void mixture_slopes(const float *x, size_t d, const uint32_t *rows, size_
     }
 }
 
+/* z is loaded and its mean taken away once for both. */
+static void mixture_both(const float *x, size_t d, size_t n, const float *m, const float *inverse, const float *a,
+                         const float *b, float *distance, float *slope)
+{
+    size_t whole = d - d % PACK_FLOATS;
+    for (size_t j = 0; j < n; j += 4) {
+        const float *row[4];
+        wide_pack p = {0}, q = p, r = p, s = p, e = p, f = p, g = p, h = p;
+        for (size_t k = 0; k < 4; ++k)
+            row[k] = x + (j + k < n ? j + k : n - 1) * d;
+        for (size_t i = 0; i < whole; i += PACK_FLOATS) {
+            wide_pack mean = load_wide_pack(m + i), scale = load_wide_pack(inverse + i);
+            wide_pack one = load_wide_pack(a + i), two = load_wide_pack(b + i);
+            wide_pack y = load_wide_pack(row[0] + i) - mean, z = load_wide_pack(row[1] + i) - mean;
+            wide_pack v = load_wide_pack(row[2] + i) - mean, w = load_wide_pack(row[3] + i) - mean;
+            p = plus_product(y * y, scale, p);
+            q = plus_product(z * z, scale, q);
+            r = plus_product(v * v, scale, r);
+            s = plus_product(w * w, scale, s);
+            e = plus_product(y, plus_product(two, y, one), e);
+            f = plus_product(z, plus_product(two, z, one), f);
+            g = plus_product(v, plus_product(two, v, one), g);
+            h = plus_product(w, plus_product(two, w, one), h);
+        }
+        float sums[8];
+        sums_of_four(p, q, r, s, sums);
+        sums_of_four(e, f, g, h, sums + 4);
+        for (size_t i = whole; i < d; ++i)
+            for (size_t k = 0; k < 4; ++k) {
+                float z = row[k][i] - m[i];
+                sums[k] += z * z * inverse[i];
+                sums[4 + k] += z * (a[i] + b[i] * z);
+            }
+        memcpy(distance + j, sums, (n - j < 4 ? n - j : 4) * sizeof *sums);
+        memcpy(slope + j, sums + 4, (n - j < 4 ? n - j : 4) * sizeof *sums);
+    }
+}
+
 /* Four packs of columns: their sums stay in registers while the rows pass. */
 static inline void add_panel(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m,
                              float *first, float *second)
@@ -299,7 +337,7 @@ static size_t mixture_select(const float *x, size_t n, size_t base, uint32_t *wh
 }
 
 static const tnp_mixture_loops mixture_loops = {mixture_near,  mixture_highest, mixture_distances, mixture_slopes,
-                                                mixture_add,   mixture_powers,  mixture_exp,       mixture_level,
-                                                mixture_weigh, mixture_select};
+                                                mixture_both,  mixture_add,     mixture_powers,    mixture_exp,
+                                                mixture_level, mixture_weigh,   mixture_select};
 
 #endif

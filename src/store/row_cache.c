@@ -8,12 +8,15 @@
  *
  * A block is written beside and renamed: it is there whole or not at all, and two programs that make the same one write
  * the same bytes. What a killed run finished stays. The rows of a block depend on nothing but its number, so an output
- * that was interrupted comes out the same the next time.
+ * that was interrupted comes out the same the next time. Of a team rank 0 writes them, and all others wait for that
+ * before they read.
  *
  * Contents of pictures are not hashed: that would read all of them before the first is used. A picture that is replaced
  * by one of the same size and time of change is taken for the old one, as make does. */
 #define _POSIX_C_SOURCE 200809L
 #include "store/row_cache.h"
+
+#include "base/team.h"
 
 #include "read/features.h"
 #include "read/pictures/list.h"
@@ -125,6 +128,7 @@ tn_status tnp_row_cache_features(tn_ctx *ctx, const tnp_row_cache *c, const char
 {
     tn_status st = TN_OK;
     tn_features *features = NULL;
+    TN_TRY(tnp_team_same(ctx, c->folder, &c->rows, sizeof c->rows));
     TN_TRY(tnp_features_open_path(ctx, c->folder, name, &features));
     if (features->rows != c->rows)
         TN_TRY(tnp_fail(ctx, TN_ERR_IO, "%s: %zu rows in the cache, expected %zu", c->folder, features->rows, c->rows));

@@ -100,7 +100,7 @@ static void distances_and_add(void **state)
 static void slopes(void **state)
 {
     enum { ROWS = 7, ALL = 11 };
-    static float x[ALL * MOST], m[MOST], a[MOST], b[MOST], out[ROWS];
+    static float x[ALL * MOST], m[MOST], a[MOST], b[MOST], out[ROWS], distance[ROWS];
     static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
     (void)state;
     fill(x, ALL * MOST, 1);
@@ -118,6 +118,19 @@ static void slopes(void **state)
                         want += z * ((double)a[i] + (double)b[i] * z);
                     }
                     assert_true(fabs((double)out[j] - want) <= (2 * (double)n + 8) * FLT_EPSILON * (double)n);
+                }
+                if (some == 0)
+                    continue;
+                tables[t]->mixtures->both(x, n, some, m, b, a, b, distance, out);
+                for (size_t j = 0; j < some; ++j) {
+                    double want = 0, far = 0;
+                    for (size_t i = 0; i < n; ++i) {
+                        double z = (double)x[j * n + i] - (double)m[i];
+                        want += z * ((double)a[i] + (double)b[i] * z);
+                        far += z * z * (double)b[i];
+                    }
+                    assert_true(fabs((double)out[j] - want) <= (2 * (double)n + 8) * FLT_EPSILON * (double)n);
+                    assert_near((double)distance[j], far, (double)n * FLT_EPSILON);
                 }
             }
 }
