@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Encoders that pictures are seen through where none is named: two candidates that see different things, shape and shape
- * with colour, as tenon encoder train makes them, in about 40 ms of one core per picture. Local binary patterns and GIST
- * were refused: several times slower, and rarely chosen. What a network makes of a picture has tens to hundreds of
+ * with colour, as tenon encoder train makes them, in 20 to 50 ms of one core per picture. Local binary patterns were
+ * refused: more than twice as slow as colour, and a little worse alone (docs/results/images.md). What a network makes of a picture has tens to hundreds of
  * descriptors, where a grid has thousands: fewer Gaussians. */
 #include "base/options.h"
 #include "encode/encoder.h"
