@@ -106,7 +106,7 @@ static tn_status hold_out_at(tn_ctx *ctx, tnp_course *course, const tnp_round *r
     tnp_selection raced = *c->selection;
     size_t k = course->task->y.classes;
     double *wide = NULL;
-    grid_search search = {NULL};
+    grid_search search = {.course = NULL};
     bool first = !course->ridge.fold && share < 1;
     raced.task = course->task;
     const tnp_left_out l = {&raced, course->feeds, course->feed_count, c->ridge, lambda, NULL, share};
