@@ -32,14 +32,9 @@ static inline tn_pictures *made_pictures(const char *folder)
             rows[k] = (unsigned char)(128 + 120 * sin(0.37 * (double)(k + 17 * i)));
         png_form form = {
             .width = SIDE, .height = SIDE, .depth = 8, .type = PNG_COLOR_TYPE_RGB, .rows = rows, .row_bytes = SIDE * 3};
-        picture_bytes made = png_bytes(&form);
         char name[500];
         snprintf(name, sizeof name, "%s/%02zu.png", path, i);
-        FILE *file = fopen(name, "wb");
-        assert_non_null(file);
-        fwrite(made.data, 1, made.size, file);
-        fclose(file);
-        free(made.data);
+        png_write(&form, name);
     }
     tn_pictures *pictures = NULL;
     const char *images[] = {path};

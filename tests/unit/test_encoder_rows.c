@@ -26,15 +26,10 @@ static tn_pictures *drawn_pictures(void)
                                       (double)tnp_rng_below(&rng, 60));
         png_form form = {
             .width = WIDE, .height = WIDE, .depth = 8, .type = PNG_COLOR_TYPE_RGB, .rows = rows, .row_bytes = WIDE * 3};
-        picture_bytes made = png_bytes(&form);
         snprintf(name, sizeof name, "%s/%s", folder, i % 2 ? "odd" : "even");
         mkdir(name, 0700);
         snprintf(name, sizeof name, "%s/%s/%03zu.png", folder, i % 2 ? "odd" : "even", i);
-        FILE *file = fopen(name, "wb");
-        assert_non_null(file);
-        fwrite(made.data, 1, made.size, file);
-        fclose(file);
-        free(made.data);
+        png_write(&form, name);
     }
     tn_pictures *pictures = NULL;
     const char *images[] = {folder};

@@ -133,12 +133,7 @@ static void draw_picture(const char *path, size_t number)
                                   (double)tnp_rng_below(&rng, 60));
     png_form form = {
         .width = SIDE, .height = SIDE, .depth = 8, .type = PNG_COLOR_TYPE_GRAY, .rows = rows, .row_bytes = SIDE};
-    picture_bytes made = png_bytes(&form);
-    FILE *file = fopen(path, "wb");
-    assert_non_null(file);
-    assert_int_equal(fwrite(made.data, 1, made.size, file), made.size);
-    fclose(file);
-    free(made.data);
+    png_write(&form, path);
 }
 
 static tn_encoder *encoder_of_pictures(const tn_pictures *pictures)

@@ -99,6 +99,15 @@ static float *scores_of(const tally_scene *s, const tn_head *head)
     return scores;
 }
 
+/* What the fit by rows and that by sums gave. */
+static void free_both(tn_fit_info *rows, tn_fit_info *sums, tn_head *a, tn_head *b)
+{
+    tn_fit_info_free(rows);
+    tn_fit_info_free(sums);
+    tn_head_free(a);
+    tn_head_free(b);
+}
+
 /* Weights are float: 1e-6 of the largest is eight of its last bits. */
 static void same_heads(const tally_scene *s, const tn_head *got, const tn_head *want)
 {
@@ -155,10 +164,7 @@ static void heads_are_those_of_rows(void **state)
             assert_near(sums->chosen->log_evidence, rows->chosen->log_evidence, 1e-9);
             assert_string_equal(sums->lambda_rule, rows->lambda_rule);
             assert_non_null(sums->loo_note);
-            tn_fit_info_free(rows);
-            tn_fit_info_free(sums);
-            tn_head_free(a);
-            tn_head_free(b);
+            free_both(rows, sums, a, b);
             tn_tally_free(t);
             tally_scene_free(&s);
         }
@@ -189,10 +195,7 @@ static void far_columns_and_targets(void **state)
     assert_fine(test_ctx, tnp_tally_fit(test_ctx, t, &o, &sums, &b));
     assert_non_null(b->centre);
     same_heads(&s, b, a);
-    tn_fit_info_free(rows);
-    tn_fit_info_free(sums);
-    tn_head_free(a);
-    tn_head_free(b);
+    free_both(rows, sums, a, b);
     tn_tally_free(t);
     tally_scene_free(&s);
 }
@@ -352,10 +355,7 @@ static void constant_classes(void **state)
     assert_fine(test_ctx, tnp_tally_fit(test_ctx, t, &o, &sums, &b));
     same_heads(&s, b, a);
     assert_true(b->bias[1] == 0.0f && b->bias[2] == 1.0f);
-    tn_fit_info_free(rows);
-    tn_fit_info_free(sums);
-    tn_head_free(a);
-    tn_head_free(b);
+    free_both(rows, sums, a, b);
     tn_tally_free(t);
     tally_scene_free(&s);
 }
