@@ -73,7 +73,7 @@ def contest(program, environment, modules, directory, pictures, model, side, rou
         found["alone"] = better(runs_alone(one, ten), found["alone"])
         for setting in SETTINGS:
             found["theirs"] = better(theirs(environment, modules, model, side, count // 2, setting), found["theirs"])
-        for setting in WHOLE_SETTINGS:
+        for setting in WHOLE_SETTINGS if (modules / "sharp").is_dir() else []:
             whole = theirs(environment, modules, model, side, count, setting, pictures)
             found["theirs_whole"] = better(whole, found["theirs_whole"])
     report.print_entry(found)
@@ -82,8 +82,10 @@ def contest(program, environment, modules, directory, pictures, model, side, rou
 
 def run(program, environment, directory, size):
     modules = ROOT / "build" / "net" / "node_modules"
-    if not shutil.which("node") or not all((modules / name).is_dir() for name in ("onnxruntime-node", "sharp")):
-        raise Skipped("node, onnxruntime-node or sharp is not installed; tools/install_deps.sh net, then bench")
+    if not shutil.which("node") or not (modules / "onnxruntime-node").is_dir():
+        raise Skipped("node or onnxruntime-node is not installed; tools/install_deps.sh net")
+    if not (modules / "sharp").is_dir():
+        print("  without sharp (tools/install_deps.sh bench): no peer that decodes")
     environment = environment | {"TENON_ONNXRUNTIME": ask([ROOT / "tools" / "install_deps.sh", "net"]).strip()}
     paths, models, what = inputs(directory, size)
     for path in paths:

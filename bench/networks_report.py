@@ -3,6 +3,8 @@
 from report import merge_csv, page_head, table, verdict, write_page
 
 LEAD, FLAT = 1.2, 1.2
+WHO = {"ours": "tenon", "theirs_whole": "sharp and onnxruntime-node", "alone": "tenon, runs alone",
+       "theirs": "onnxruntime-node, runs alone"}  # pictures per second, ms of the processor per picture, setting
 
 
 def rate(entry):
@@ -19,16 +21,15 @@ def setting_text(setting):
 
 
 def figures(entry):
+    if entry is None:
+        return ["-"] * 3
     return [f"{rate(entry):.0f}", f"{cost(entry):.2f}"] + ([setting_text(entry["setting"])] if "setting" in entry else [])
 
 
 def print_entry(found):
-    print(f"  {found['model']:<16}{rate(found['ours']):>8.0f} pictures/s ({cost(found['ours']):.2f} ms of processor each)"
-          f"   runs alone {rate(found['alone']):.0f}/s ({cost(found['alone']):.2f})"
-          f"   sharp and onnxruntime-node {rate(found['theirs_whole']):.0f} ({cost(found['theirs_whole']):.2f}), "
-          f"{setting_text(found['theirs_whole']['setting'])}"
-          f"   onnxruntime-node, runs alone {rate(found['theirs']):.0f} ({cost(found['theirs']):.2f}), "
-          f"{setting_text(found['theirs']['setting'])}", flush=True)
+    print(f"  {found['model']}", flush=True)
+    for key, who in WHO.items():
+        print(f"    {who:<30} {', '.join(figures(found[key]))}", flush=True)
 
 
 def targets(found):
@@ -36,7 +37,7 @@ def targets(found):
     for what, our, their in (("pictures per second, JPEG to rows, / those of sharp and onnxruntime-node", "ours", "theirs_whole"),
                              ("runs per second / those of onnxruntime-node", "alone", "theirs"),
                              ("pictures per second, JPEG to rows, / runs of onnxruntime-node", "ours", "theirs")):
-        for entry in found["entries"]:
+        for entry in (entry for entry in found["entries"] if entry[their]):
             lead = rate(entry[our]) / rate(entry[their])
             rows.append((f"{entry['model']}: {what}", f"{lead:.2f}", f">= {LEAD}", verdict(lead, LEAD, True)))
     few, every = found["memory"]
@@ -54,9 +55,7 @@ def print_targets(found):
 def csv_rows(facts, found):
     rows = []
     for entry in found["entries"]:
-        for name, who in (("ours", "tenon"), ("theirs_whole", "sharp and onnxruntime-node"), ("alone", "tenon, runs alone"),
-                          ("theirs", "onnxruntime-node, runs alone")):
-            e = entry[name]
+        for e, who in ((entry[name], who) for name, who in WHO.items() if entry[name]):
             note = "; " + setting_text(e["setting"]) if "setting" in e else ""
             rows.append({"section": "networks", "machine": facts["cpu"], "threads": facts["threads"],
                          "versions": f"ONNX Runtime {found['engine']}", "kernels": "", "seed": "", "rows": e["pictures"],
@@ -80,8 +79,7 @@ def write(csv, page, facts, found):
               "- Processor: time of all cores in user and system mode per picture.", ""]
     lines += table(["network", "tenon, JPEG to rows/s", "ms of processor", "sharp and onnxruntime-node", "ms of processor", "at",
                     "tenon, runs alone/s", "ms of processor", "onnxruntime-node", "ms of processor", "at"],
-                   [[e["model"], *figures(e["ours"]), *figures(e["theirs_whole"]), *figures(e["alone"]), *figures(e["theirs"])]
-                    for e in found["entries"]])
+                   [[e["model"], *(figure for name in WHO for figure in figures(e[name]))] for e in found["entries"]])
     few, every = found["memory"]
     lines += [f"Anonymous memory at its highest: {few['anon_mb']:.0f} MB with {few['pictures']} pictures, "
               f"{every['anon_mb']:.0f} MB with {every['pictures']}.", "", "## Targets", ""]
