@@ -254,6 +254,29 @@ static void mixture_add(const float *x, size_t d, const uint32_t *rows, const fl
         }
 }
 
+/* A pack of columns: what the rows are compared with stays in registers while they pass. */
+static void mixture_pull(const float *x, size_t d, const uint32_t *rows, const float *q, const float *s, size_t n,
+                         const float *m, const float *inverse, const float *a, const float *b, float *out)
+{
+    size_t i = 0;
+    for (; i + PACK_FLOATS <= d; i += PACK_FLOATS) {
+        wide_pack mean = load_wide_pack(m + i), scale = load_wide_pack(inverse + i);
+        wide_pack one = load_wide_pack(a + i), two = all_of(2) * load_wide_pack(b + i);
+        for (size_t j = 0; j < n; ++j) {
+            float *to = out + rows[j] * d + i;
+            wide_pack z = load_wide_pack(x + rows[j] * d + i) - mean;
+            wide_pack straight = plus_product(two, z, one);
+            wide_pack sum = plus_product(all_of(q[j]), straight, load_wide_pack(to));
+            store_wide_pack(plus_product(all_of(-s[j]) * scale, z, sum), to);
+        }
+    }
+    for (size_t j = 0; j < n; ++j)
+        for (size_t k = i; k < d; ++k) {
+            float z = x[rows[j] * d + k] - m[k];
+            out[rows[j] * d + k] += q[j] * (a[k] + 2 * b[k] * z) - s[j] * z * inverse[k];
+        }
+}
+
 static void mixture_powers(const float *x, const float *shift, size_t n, float *out)
 {
     size_t i = 0;
@@ -336,8 +359,8 @@ static size_t mixture_select(const float *x, size_t n, size_t base, uint32_t *wh
     return found;
 }
 
-static const tnp_mixture_loops mixture_loops = {mixture_near,  mixture_highest, mixture_distances, mixture_slopes,
-                                                mixture_both,  mixture_add,     mixture_powers,    mixture_exp,
-                                                mixture_level, mixture_weigh,   mixture_select};
+static const tnp_mixture_loops mixture_loops = {mixture_near, mixture_highest, mixture_distances, mixture_slopes,
+                                                mixture_both, mixture_add,     mixture_pull,      mixture_powers,
+                                                mixture_exp,  mixture_level,   mixture_weigh,     mixture_select};
 
 #endif

@@ -8,8 +8,8 @@
  *              w (machines x columns + 1)                                                   floats
  *   metadata   format = tenon-refinement, version, run
  *
- * Everything is stored to the bit. Vectors are not: they are made again from x, which gives the same, and with the weights
- * at hand nothing is solved twice. */
+ * Everything is stored to the bit. Vectors are not: they are made again from x, which gives the same, and with the
+ * weights at hand nothing is solved twice. */
 #include "pipeline/refine/run.h"
 
 #include "store/store.h"
@@ -47,6 +47,7 @@ static void write_key(const tnp_refining *r, char key[KEY])
                              o->holdout,
                              o->intercept,
                              (double)o->precision,
+                             (double)o->learn,
                              (double)r->seed};
     uint64_t hash = add(r->key, values, sizeof values);
     hash = add(hash, r->first, (r->train.count + 1) * sizeof *r->first);
