@@ -254,20 +254,31 @@ static void mixture_add(const float *x, size_t d, const uint32_t *rows, const fl
         }
 }
 
-/* A pack of columns: what the rows are compared with stays in registers while they pass. */
+/* sum + q (one + two z) - s z scale, two being 2 b already. */
+static inline wide_pack pulled(wide_pack sum, wide_pack z, wide_pack q, wide_pack s, wide_pack scale, wide_pack one,
+                               wide_pack two)
+{
+    return plus_product(s * scale, z, plus_product(q, plus_product(two, z, one), sum));
+}
+
+/* Two packs of columns: what the rows are compared with stays in registers while they pass. */
 static void mixture_pull(const float *x, size_t d, const uint32_t *rows, const float *q, const float *s, size_t n,
                          const float *m, const float *inverse, const float *a, const float *b, float *out)
 {
+    enum { P = PACK_FLOATS };
     size_t i = 0;
-    for (; i + PACK_FLOATS <= d; i += PACK_FLOATS) {
-        wide_pack mean = load_wide_pack(m + i), scale = load_wide_pack(inverse + i);
-        wide_pack one = load_wide_pack(a + i), two = all_of(2) * load_wide_pack(b + i);
+    for (; i + 2 * P <= d; i += 2 * P) {
+        wide_pack m0 = load_wide_pack(m + i), m1 = load_wide_pack(m + i + P);
+        wide_pack v0 = load_wide_pack(inverse + i), v1 = load_wide_pack(inverse + i + P);
+        wide_pack a0 = load_wide_pack(a + i), a1 = load_wide_pack(a + i + P);
+        wide_pack b0 = all_of(2) * load_wide_pack(b + i), b1 = all_of(2) * load_wide_pack(b + i + P);
         for (size_t j = 0; j < n; ++j) {
+            const float *row = x + rows[j] * d + i;
             float *to = out + rows[j] * d + i;
-            wide_pack z = load_wide_pack(x + rows[j] * d + i) - mean;
-            wide_pack straight = plus_product(two, z, one);
-            wide_pack sum = plus_product(all_of(q[j]), straight, load_wide_pack(to));
-            store_wide_pack(plus_product(all_of(-s[j]) * scale, z, sum), to);
+            wide_pack share = all_of(q[j]), slope = all_of(-s[j]);
+            store_wide_pack(pulled(load_wide_pack(to), load_wide_pack(row) - m0, share, slope, v0, a0, b0), to);
+            store_wide_pack(pulled(load_wide_pack(to + P), load_wide_pack(row + P) - m1, share, slope, v1, a1, b1),
+                            to + P);
         }
     }
     for (size_t j = 0; j < n; ++j)
