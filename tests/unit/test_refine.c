@@ -233,6 +233,16 @@ static void a_checkpoint_is_of_its_run(void **state)
                  refine(&s, "rounds=2 twice=no penalty=1 checkpoint=refine.state", NULL, &e));
     assert_fails(ctx, TN_ERR_DATA, "a checkpoint of another run",
                  refine(&s, "rounds=2 twice=no task=second checkpoint=refine.state", NULL, &e));
+    refine_scene p = scene_with(30, 20, 4, projected);
+    unlink("refine.state");
+    tn_bytes_free(refined_bytes(&p, "rounds=2 twice=no learn=both checkpoint=refine.state", &n));
+    for (size_t other = 0; other < 2; ++other)
+        assert_fails(ctx, TN_ERR_DATA, "a checkpoint of another run",
+                     refine(&p,
+                            other ? "rounds=2 twice=no checkpoint=refine.state"
+                                  : "rounds=2 twice=no learn=projection checkpoint=refine.state",
+                            NULL, &e));
+    free_refine(&p);
     FILE *file = fopen("refine.state", "wb");
     fputs("no checkpoint", file);
     fclose(file);

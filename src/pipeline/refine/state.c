@@ -47,9 +47,10 @@ static void write_key(const tnp_refining *r, char key[KEY])
                              o->holdout,
                              o->intercept,
                              (double)o->precision,
-                             (double)o->learn,
                              (double)r->seed};
     uint64_t hash = add(r->key, values, sizeof values);
+    if (o->learn != TNP_LEARN_MIXTURE) /* checkpoints from before there was a choice go on */
+        hash = add(hash, &o->learn, sizeof o->learn);
     hash = add(hash, r->first, (r->train.count + 1) * sizeof *r->first);
     hash = add(hash, r->cls, r->first[r->train.count] * sizeof *r->cls);
     hash = add(hash, r->valid.bags, r->valid.count * sizeof *r->valid.bags);
