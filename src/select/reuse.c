@@ -3,12 +3,12 @@
  * What a search over sets need not do twice. The problem of the best set is kept, for it is likely to be taken. And a set
  * of n columns that has one of s < n columns in it, whose form is known, is asked for beside it (rough.c), with m = n - s:
  *
- *   operations     a form of its own     4/3 n^3 at 0.6 of the speed of products     3/5 of the whole at s = 2 m, 1/5 at 5 m
- *                  beside the other      2 s^2 m + 9 (s m^2 + m^3 / 3)
+ *   operations     a form of its own     4/3 n^3 at 2/3 of the speed of products
+ *                  beside the other      2 s^2 m + 8 (s m^2 + m^3 / 3) at 9/10       0.55 of the former at s = 2 m, 0.24 at 5 m
  *
- * The known one is what is kept, or the set without the candidate that is new in it, which the search is going to ask for
- * with other candidates too: whichever has the fewest operations, also against a form of the set's own. A search that takes
- * every candidate needs no form of the sets on its way then; one that takes none does not reduce what it leaves.
+ * The known one is what is kept, or the set without the candidate that is new in it, where the search is going to ask for
+ * it with others too: whichever has the fewest operations, also against a form of the set's own. What is gained is the
+ * forms of sets that are left: a search that takes every candidate has little to gain.
  *
  * One lambda for all classes instead of each class's own was refused: it is another figure, and another choice. So was a
  * tree of Cholesky factors at fixed lambdas: nine of them, extended from set to set, have more operations than the forms.
@@ -22,7 +22,9 @@
 #include <string.h>
 
 enum { ROUGH_FROM = 1024, IN_VAIN = 2 };
-static const double WORTH = 0.8; /* of the operations of a form: below it there is something to gain */
+/* Of the operations of a form: below it there is something to gain. A set that is likely to be taken is asked for with less
+ * hope: what comes after it lacks its form. */
+static const double WORTH = 0.8, WORTH_ALONE = 0.7;
 
 /* ---- sets that are kept ---- */
 
@@ -174,12 +176,14 @@ static tn_status find_base(tn_ctx *ctx, tnp_ensemble *e, const tnp_ask *ask, con
     size_t columns = tnp_ensemble_columns(e, ask->members, ask->count);
     size_t added = tnp_ensemble_columns(e, &ask->added, 1), others = columns - added;
     double best = share_beside(e, &e->best, ask, columns), beside = share_beside(e, &e->base, ask, columns);
-    double anew = (tnp_spectrum_cost(others) + tnp_border_cost(others, added, e->classes, TNP_ROUGH_USUAL)) /
-                  tnp_spectrum_cost(columns);
+    double anew =
+        (tnp_spectrum_cost(others) / (double)ask->alike + tnp_border_cost(others, added, e->classes, TNP_ROUGH_USUAL)) /
+        tnp_spectrum_cost(columns);
+    double worth = e->rough_from ? e->rough_worth : ask->alike > 1 ? WORTH : WORTH_ALONE;
     *base = NULL;
     if (ask->exact || tnp_team_shares(ctx) || e->in_vain >= IN_VAIN || options->start > 0 || !e->moments ||
         tnp_ensemble_is_dual(e, columns) || columns < (e->rough_from ? e->rough_from : ROUGH_FROM) ||
-        !(fmin(fmin(best, beside), anew) <= (e->rough_from ? e->rough_worth : WORTH)))
+        !(fmin(fmin(best, beside), anew) <= worth))
         return TN_OK;
     if (anew < fmin(best, beside))
         return measure_others(ctx, e, ask, constant, options, base);

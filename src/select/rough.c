@@ -22,7 +22,7 @@
 #include <string.h>
 
 enum { STEPS = 64, GOLDEN = 40, LEJA = 200 };
-static const double TOLERANCE = 3e-7; /* what the last point missed; what is left is a tenth of it and less */
+static const double TOLERANCE = 2e-6; /* what the last point missed; what is left is a twentieth of it and less */
 static const double GOAL = 1e-6;      /* as refine.c's */
 static const double REACH = 3, WIDEST = 6, PAD = 0.1;
 

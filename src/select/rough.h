@@ -8,7 +8,7 @@
 #include "select/evidence.h"
 
 /* Lambdas that are looked at: about so many, and at most. */
-enum { TNP_ROUGH_USUAL = 9, TNP_ROUGH_MOST = 14 };
+enum { TNP_ROUGH_USUAL = 8, TNP_ROUGH_MOST = 14 };
 
 /* The set that is known, and the one it is to become. */
 typedef struct tnp_rough_of {

@@ -52,12 +52,12 @@ static void choose(state *s, size_t trial)
 }
 
 /* Evaluates s->set and records it as not accepted yet. Single candidates are known already. */
-static tn_status try_set(tn_ctx *ctx, state *s, size_t count, size_t added, bool exact, size_t *trial)
+static tn_status try_set(tn_ctx *ctx, state *s, size_t count, size_t added, size_t alike, bool exact, size_t *trial)
 {
     tn_status st = TN_OK;
     tnp_search *out = s->out;
     tnp_trial t = {NULL, count, added, false, true, s->singles[s->set[0]]};
-    tnp_ask ask = {s->set, count, added == SIZE_MAX ? s->set[0] : added, exact};
+    tnp_ask ask = {s->set, count, added == SIZE_MAX ? s->set[0] : added, alike, exact};
     if (out->trial_count == s->capacity) {
         TN_TRY(tnp_grow(ctx, &out->trials, out->trial_count, 2 * s->capacity + 8, sizeof *out->trials));
         s->capacity = 2 * s->capacity + 8;
@@ -76,7 +76,7 @@ done:
 static tn_status settle(tn_ctx *ctx, state *s, size_t trial)
 {
     tnp_trial *t = &s->out->trials[trial];
-    tnp_ask ask = {t->members, t->count, t->added == SIZE_MAX ? t->members[0] : t->added, true};
+    tnp_ask ask = {t->members, t->count, t->added == SIZE_MAX ? t->members[0] : t->added, 1, true};
     return t->exact ? TN_OK : s->evidence(ctx, s->arg, &ask, &t->log_evidence, &t->exact);
 }
 
@@ -125,7 +125,7 @@ static tn_status greedy(tn_ctx *ctx, state *s, size_t steps)
         bool rises = true;
         visited[c] = true;
         TN_TRY(tnp_progress_step(ctx, whole, "ensemble", step, steps));
-        TN_TRY(try_set(ctx, s, with(s->out, c, s->set), c, step + 1 == steps, &trial));
+        TN_TRY(try_set(ctx, s, with(s->out, c, s->set), c, 1, step + 1 == steps, &trial));
         if (s->chosen != SIZE_MAX)
             TN_TRY(is_above(ctx, s, trial, s->chosen, &rises));
         if (rises) {
@@ -142,6 +142,8 @@ done:
 static tn_status best_addition(tn_ctx *ctx, state *s, tnp_share whole, size_t *best)
 {
     tn_status st = TN_OK;
+    size_t left = s->candidates - s->out->count;
+    bool last = left == 1;
     *best = SIZE_MAX;
     for (size_t c = 0; c < s->candidates; ++c) {
         size_t trial = 0;
@@ -150,7 +152,7 @@ static tn_status best_addition(tn_ctx *ctx, state *s, tnp_share whole, size_t *b
             continue;
         TN_TRY(tnp_progress_step(ctx, whole, "ensemble", s->out->count * s->candidates + c,
                                  s->candidates * s->candidates));
-        TN_TRY(try_set(ctx, s, with(s->out, c, s->set), c, s->out->count + 1 == s->candidates, &trial));
+        TN_TRY(try_set(ctx, s, with(s->out, c, s->set), c, left--, last, &trial));
         if (*best != SIZE_MAX)
             TN_TRY(is_above(ctx, s, trial, *best, &above));
         *best = above ? trial : *best;
@@ -189,7 +191,8 @@ static tn_status exhaustive(tn_ctx *ctx, state *s)
             if (mask >> c & 1)
                 s->set[n++] = c;
         TN_TRY(tnp_progress_step(ctx, whole, "ensemble", mask - 1, sets - 1));
-        TN_TRY(try_set(ctx, s, n, SIZE_MAX, false, &trial));
+        /* Of the sets that share all but the first member, those with a first one from here on are to come. */
+        TN_TRY(try_set(ctx, s, n, SIZE_MAX, n > 1 ? s->set[1] - s->set[0] : 1, false, &trial));
         if (s->chosen != SIZE_MAX)
             TN_TRY(is_above(ctx, s, trial, s->chosen, &above));
         if (above)
@@ -205,7 +208,7 @@ static tn_status take_all(tn_ctx *ctx, state *s)
     size_t trial = 0;
     for (size_t c = 0; c < s->candidates; ++c)
         s->set[c] = c;
-    tn_status st = try_set(ctx, s, s->candidates, SIZE_MAX, true, &trial);
+    tn_status st = try_set(ctx, s, s->candidates, SIZE_MAX, 1, true, &trial);
     if (st != TN_OK)
         return st;
     choose(s, trial);

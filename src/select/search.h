@@ -17,8 +17,10 @@ enum { TNP_EXHAUSTIVE_MOST = 12 };
 typedef struct tnp_ask {
     const size_t *members; /* ascending */
     size_t count;
-    size_t added; /* the one that is new in it: sets with the same others are likely to be asked for next */
-    bool exact;   /* a rough one will not do, or the set is likely to be the last */
+    size_t added; /* the one that is new in it */
+    size_t
+        alike; /* sets that will be asked for with the same others, from this one on; more than 1: most are not taken */
+    bool exact; /* a rough one will not do, or the set is likely to be the last */
 } tnp_ask;
 
 /* Its log evidence; *exact: it is not rough. */

@@ -31,7 +31,7 @@ static tn_status look_up(tn_ctx *ctx, void *arg, const tnp_ask *ask, double *out
     size_t mask = mask_of(ask->members, ask->count);
     (void)ctx;
     assert_true(ask->count > 1 && ask->count <= t->m); /* single candidates are known */
-    assert_true(mask >> ask->added & 1);
+    assert_true((mask >> ask->added & 1) && ask->alike > 0 && ask->alike <= t->m);
     ++t->calls;
     *exact = ask->exact || !t->rough || ref_below(&t->rng, 4) == 0;
     *out = t->value[mask] * (*exact ? 1 : 1 + TNP_ROUGH * (2 * ref_unit(&t->rng) - 1));
