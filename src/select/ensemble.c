@@ -7,7 +7,8 @@
  *
  * A set of D_S columns is solved in the dual when D_S >= N, or N - 1 with an intercept, where it is cheaper and more
  * exact. Both are read before the search starts: at most two passes over each file, whatever the number of sets, but
- * for sets that need more digits than moments hold (refine.c).
+ * for sets that need more digits than moments hold (refine.c), and for XX' where there is no memory for all of them: ten
+ * candidates of 15,000 rows would take 18 GB. They are then made for each set that is solved in the dual, from its files.
  *
  * Moments of rows that are elsewhere make an ensemble too: without feeds there is no dual, and no second look. */
 #include "select/ensemble_inside.h"
@@ -52,6 +53,8 @@ static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
     }
     size_t order = tnp_min(sets ? total : widest, n);
     bool copied = !e->once || products > 0;
+    if (e->later)
+        products = tnp_min(products, 1);
     plan->bytes = 8 * (products * n * n + (copied ? order * order : 0)) + tnp_spectrum_bytes(order, k);
     if (primal > 0)
         plan->bytes +=
@@ -67,7 +70,7 @@ static tn_status gather(tn_ctx *ctx, tnp_ensemble *e, const reading_plan *plan)
     e->moments = e->owned;
     for (size_t c = 0; c < e->count; ++c) {
         size_t square = 0;
-        if (!plan->need_products[c])
+        if (!plan->need_products[c] || e->later)
             continue;
         TN_TRY(tnp_mul(ctx, e->y->rows, e->y->rows, &square));
         TN_TRY(tnp_alloc_raw(ctx, square, sizeof(double), &e->products[c]));
@@ -105,6 +108,10 @@ tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t coun
         e->narrow[e->narrow_count++] = feeds[c];
     }
     make_plan(e, sets && count > 1, &plan);
+    if (plan.bytes > tnp_budget_left(ctx)) {
+        e->later = true;
+        make_plan(e, sets && count > 1, &plan);
+    }
     TN_TRY(tnp_need(ctx, plan.bytes, count == 1 ? tn_features_path(tn_feed_features(feeds[0])) : "ensemble"));
     TN_TRY(gather(ctx, e, &plan));
     *out = e;
@@ -148,20 +155,39 @@ void tnp_ensemble_free(tnp_ensemble *e)
     tnp_free_all(e->columns, e->own, e->narrow, e);
 }
 
+/* sum (n,n) += the products of a candidate's rows, upper triangle; where they are not kept they are made in one (n,n). */
+static tn_status add_products(tn_ctx *ctx, const tnp_ensemble *e, size_t member, double *one, double *sum)
+{
+    tn_status st = TN_OK;
+    size_t n = e->y->rows;
+    const double *products = one ? one : e->products[member];
+    if (one)
+        TN_TRY(tnp_gather_products(ctx, e->feeds[member], e->intercept, one));
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j)
+            sum[i * n + j] += products[i * n + j];
+done:
+    return st;
+}
+
 static tn_status dual_ridge(tn_ctx *ctx, const tnp_ensemble *e, const size_t *members, size_t count, size_t dim,
                             tnp_ridge **out)
 {
+    tn_status st = TN_OK;
     size_t n = e->y->rows;
-    double *sum = NULL;
-    tn_status st = tnp_alloc_raw(ctx, n * n, sizeof *sum, &sum);
-    if (st != TN_OK)
-        return st;
-    memcpy(sum, e->products[members[0]], n * n * sizeof *sum);
-    for (size_t m = 1; m < count; ++m)
-        for (size_t i = 0; i < n; ++i)
-            for (size_t j = i; j < n; ++j)
-                sum[i * n + j] += e->products[members[m]][i * n + j];
-    return tnp_ridge_dual(ctx, sum, e->y, dim, e->intercept, out);
+    double *sum = NULL, *one = NULL;
+    TN_TRY(tnp_alloc(ctx, n * n, sizeof *sum, &sum));
+    if (e->later)
+        TN_TRY(tnp_alloc_raw(ctx, n * n, sizeof *one, &one));
+    for (size_t m = 0; m < count; ++m)
+        TN_TRY(add_products(ctx, e, members[m], one, sum));
+    tnp_free(one);
+    one = NULL; /* before the form takes memory of its own */
+    st = tnp_ridge_dual(ctx, sum, e->y, dim, e->intercept, out);
+    sum = NULL; /* taken over, also on failure */
+done:
+    tnp_free_all(sum, one);
+    return st;
 }
 
 size_t tnp_ensemble_columns(const tnp_ensemble *e, const size_t *members, size_t count)

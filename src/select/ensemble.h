@@ -11,8 +11,9 @@
 typedef struct tnp_ensemble tnp_ensemble;
 
 /* Reads the moments that sets of these feeds need. feeds and y are borrowed while it lives. The primal joint Gram
- * is made when some set has fewer columns than rows, row products when some set has more. `sets`: whether sets of
- * several will be asked for, or single candidates only. TN_ERR_BUDGET with the figure, before reading. */
+ * is made when some set has fewer columns than rows, row products when some set has more; where there is no memory for
+ * those of all, they are made for each set from its files again. `sets`: whether sets of several will be asked for, or
+ * single candidates only. TN_ERR_BUDGET with the figure, before reading. */
 tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool intercept,
                            bool sets, tnp_ensemble **out);
 /* The same of candidates whose rows are elsewhere, from their joint moments: candidate c is the columns columns[c]. Both

@@ -32,6 +32,7 @@ struct tnp_ensemble {
     tnp_moments *owned;         /* what moments is, unless it is another's */
     const tnp_moments *moments; /* or NULL */
     double **products;          /* count: (N,N) each, or NULL */
+    bool later;                 /* products are made for each set that needs them, not kept */
     tnp_solved best;            /* the best set that was measured, while there is memory for it: no set twice */
     tnp_solved base;            /* a set that others were asked for beside, the same */
     tnp_own *own;               /* count */
