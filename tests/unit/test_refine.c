@@ -440,6 +440,59 @@ static void nothing_to_hold_out(void **state)
     free_refine(&s);
 }
 
+/* Validation bags of other classes only can judge nothing: as without any. */
+static void validation_may_know_none_of_the_classes(void **state)
+{
+    (void)state;
+    refine_scene s = scene_with(30, 40, 4, small), other = scene_with(6, 40, 4, small);
+    static const char *const names[2] = {"fourth", "fifth"};
+    const int64_t numbers[6] = {0, 1, 0, 1, 0, 1};
+    tn_labels *strange = NULL;
+    tn_refine_info *info = NULL;
+    tn_encoder *e = NULL;
+    tn_options *options = encoder_options("rounds=2");
+    assert_fine(ctx, tn_labels_from_numbers(ctx, numbers, 6, names, 2, &strange));
+    tn_refine_data train = {NULL, s.bags.list, s.labels}, valid = {NULL, other.bags.list, strange};
+    assert_fine(ctx, tn_encoder_refine(ctx, s.e, &train, &valid, options, &info, &e));
+    assert_true(isnan(info->rounds[0].valid) && info->cost == 100);
+    assert_int_equal(info->best, info->round_count - 1);
+    assert_string_equal(info->advice, "");
+    tn_refine_info_free(info);
+    tn_encoder_free(e);
+    tn_labels_free(strange);
+    tn_options_free(options);
+    free_refine(&s);
+    free_refine(&other);
+}
+
+static void cut_cache(void *user, const char *stage, double share)
+{
+    size_t *calls = user;
+    (void)share;
+    if (strcmp(stage, "gradient") == 0 && ++*calls == 3)
+        assert_int_equal(truncate("refine.cache", 600), 0);
+}
+
+/* Descriptors that vanish between two rounds: an error that names the file, and the next run says so too. */
+static void a_cache_may_be_cut_short_between_rounds(void **state)
+{
+    (void)state;
+    refine_scene s = scene_with(30, 20, 4, small);
+    tn_encoder *e = NULL;
+    size_t calls = 0;
+    unlink("refine.cache");
+    tn_ctx_set_progress(ctx, cut_cache, &calls);
+    tn_status st = refine(&s, "rounds=6 twice=no cache=refine.cache", NULL, &e);
+    tn_ctx_set_progress(ctx, NULL, NULL);
+    assert_true(calls >= 3);
+    assert_int_equal(st, TN_ERR_IO);
+    assert_non_null(strstr(tn_ctx_message(ctx), "refine.cache"));
+    assert_null(e);
+    assert_fails(ctx, TN_ERR_DATA, "refine.cache", refine(&s, "rounds=6 twice=no cache=refine.cache", NULL, &e));
+    unlink("refine.cache");
+    free_refine(&s);
+}
+
 static void what_cannot_be_is_said(void **state)
 {
     (void)state;
@@ -565,6 +618,8 @@ int main(void)
                                        cmocka_unit_test(precisions_agree),
                                        cmocka_unit_test(small_bags_and_classes),
                                        cmocka_unit_test(nothing_to_hold_out),
+                                       cmocka_unit_test(validation_may_know_none_of_the_classes),
+                                       cmocka_unit_test(a_cache_may_be_cut_short_between_rounds),
                                        cmocka_unit_test(what_cannot_be_is_said),
                                        cmocka_unit_test(memory_may_fail),
                                        cmocka_unit_test(files_may_fail),
