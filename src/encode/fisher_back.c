@@ -14,7 +14,7 @@
  *   dL/d log sigma_k = sum_t d alpha^2 - sum_t d - 2 v sum_t q - g[F,k] psi[F,k] - 2 g[G,k] psi[G,k]
  *   dL/d log pi_k    = p_k - pi_k sum_j p_j,   p_k = sum_t d - 1/2 (<g[F,k], psi[F,k]> + <g[G,k], psi[G,k]>)
  *   dL/d x_t         = sum_k (q (u + 2 alpha v) - d alpha) / sigma_k
- *   dL/dP            = sum_t dL/dx_t (r_t - m)'             where x = P (r - m) of a descriptor r: one product per atom
+ *   dL/dP            = sum_t dL/dx_t (r_t - m)'             where x = P (r - m) of a descriptor r: one product per 1024 rows
  *
  * The mean m is no parameter: to move it is to move all means of the mixture by P times as much.
  * The sums of q alpha and q alpha^2 that the derivatives need are psi again, so that descriptors are met once, with one
@@ -30,6 +30,8 @@
 
 #include <math.h>
 #include <string.h>
+
+enum { ROWS = 1024 };
 
 size_t tnp_fisher_size(size_t count, size_t dim)
 {
@@ -201,9 +203,9 @@ typedef struct back {
     float *linear, *square, *level; /* the same as tnp_mixture_slopes wants them */
     double *shares;                 /* (K) */
     tnp_mixture_sums sums;
-    float *pulls;   /* (rows of the largest atom, d): dL/dx; where the projection is learned */
-    float *product; /* (to, from): dL/dP of the atom at hand, and the same in double */
-    double *turns;
+    float *pulls;   /* (ROWS, d): dL/dx; where the projection is learned, and with it one of the next two */
+    float *product; /* (to, from): dL/dP of the atom at hand */
+    double *turns;  /* the same in double */
     double *weights, *means, *sigmas; /* of the gradient; weights hold p until the end */
     double *basis;
 } back;
@@ -211,12 +213,11 @@ typedef struct back {
 static tn_status make_turns(tn_ctx *ctx, back *b)
 {
     tn_status st = TN_OK;
-    size_t most = 0, values = b->p->to * b->p->from;
-    for (size_t a = 0; a < tnp_encoder_atoms(b->e); ++a)
-        most = tnp_max(most, b->bag->starts[a + 1] - b->bag->starts[a]);
-    TN_TRY(tnp_alloc_raw(ctx, most * b->p->dim, sizeof *b->pulls, &b->pulls));
+    size_t values = b->p->to * b->p->from;
+    if (b->options->wide)
+        return tnp_alloc_raw(ctx, values, sizeof *b->turns, &b->turns);
+    TN_TRY(tnp_alloc_raw(ctx, ROWS * b->p->dim, sizeof *b->pulls, &b->pulls));
     TN_TRY(tnp_alloc_raw(ctx, values, sizeof *b->product, &b->product));
-    TN_TRY(tnp_alloc_raw(ctx, values, sizeof *b->turns, &b->turns));
 done:
     return st;
 }
@@ -271,11 +272,10 @@ static void make_slopes(const back *b, size_t atom)
     }
 }
 
-static tn_status back_in_float(tn_ctx *ctx, back *b, const tnp_fisher_atom *atom)
+/* u and v as tnp_mixture_slopes wants them. */
+static void round_slopes(const back *b)
 {
-    tn_status st = TN_OK;
-    size_t d = b->p->dim, to = b->p->to, from = b->p->from;
-    tnp_mixture_slopes slopes = {b->linear, b->square, b->level, b->options->reach};
+    size_t d = b->p->dim;
     for (size_t k = 0; k < b->p->count; ++k) {
         double sum = 0;
         for (size_t i = k * d; i < (k + 1) * d; ++i) {
@@ -286,11 +286,22 @@ static tn_status back_in_float(tn_ctx *ctx, back *b, const tnp_fisher_atom *atom
         }
         b->level[k] = (float)sum;
     }
-    TN_TRY(tnp_mixture_back(ctx, &b->e->mixture, &slopes, atom->rows, atom->count, b->shares, &b->sums, b->pulls));
-    if (to)
-        TN_TRY(tnp_sgemm_tn(ctx, to, from, atom->count, b->pulls, d, atom->raw, from + d - to, 0, b->product, from));
-    for (size_t i = 0; i < to * from; ++i)
-        b->turns[i] = (double)b->product[i];
+}
+
+/* Where the projection is learned, ROWS rows at a time: their slopes are still near when they are multiplied. */
+static tn_status back_in_float(tn_ctx *ctx, back *b, const tnp_fisher_atom *atom)
+{
+    tn_status st = TN_OK;
+    size_t d = b->p->dim, to = b->p->to, from = b->p->from, width = from + d - to, some = to ? ROWS : atom->count;
+    tnp_mixture_slopes slopes = {b->linear, b->square, b->level, b->options->reach};
+    round_slopes(b);
+    for (size_t i = 0; i < atom->count; i += some) {
+        size_t n = tnp_min(some, atom->count - i);
+        TN_TRY(tnp_mixture_back(ctx, &b->e->mixture, &slopes, atom->rows + i * d, n, b->shares, &b->sums, b->pulls));
+        if (to)
+            TN_TRY(
+                tnp_sgemm_tn(ctx, to, from, n, b->pulls, d, atom->raw + i * width, width, i ? 1 : 0, b->product, from));
+    }
 done:
     return st;
 }
@@ -321,7 +332,7 @@ static tn_status add_atom(tn_ctx *ctx, back *b, size_t atom)
         b->weights[w] += times * zero;
     }
     for (size_t i = 0; i < b->p->to * b->p->from; ++i)
-        b->basis[i] += times * b->turns[i];
+        b->basis[i] += times * (b->options->wide ? b->turns[i] : (double)b->product[i]);
 done:
     return st;
 }
