@@ -53,8 +53,10 @@ static void make_ready(tnp_fisher_point *p)
         p->log_weight[i] = p->theta[i] - top - log(sum);
         p->weight[i] = exp(p->log_weight[i]);
     }
-    for (size_t i = 0; i < kd; ++i)
+    for (size_t i = 0; i < kd; ++i) {
         p->sigma[i] = exp(p->theta[k + kd + i]);
+        p->inverse[i] = exp(-p->theta[k + kd + i]);
+    }
 }
 
 void tnp_fisher_point_set(tnp_fisher_point *p, const double *theta)
@@ -108,13 +110,14 @@ tn_status tnp_fisher_point_new(tn_ctx *ctx, const tn_encoder *e, bool projected,
     TN_TRY(tnp_alloc(ctx, count, sizeof(double), &out->weight));
     TN_TRY(tnp_alloc(ctx, count, sizeof(double), &out->log_weight));
     TN_TRY(tnp_alloc(ctx, count * dim, sizeof(double), &out->sigma));
+    TN_TRY(tnp_alloc(ctx, count * dim, sizeof(double), &out->inverse));
 done:
     return st;
 }
 
 void tnp_fisher_point_free(tnp_fisher_point *p)
 {
-    tnp_free_all(p->theta, p->weight, p->log_weight, p->sigma);
+    tnp_free_all(p->theta, p->weight, p->log_weight, p->sigma, p->inverse);
 }
 
 /* ---- back through the norm ---- */
@@ -129,19 +132,19 @@ static double dot(const double *a, const double *b, size_t n)
 
 static void over_length(double *x, size_t n)
 {
-    double length = sqrt(dot(x, x, n));
+    double length = sqrt(dot(x, x, n)), factor = length > 0 ? 1 / length : 0;
     for (size_t i = 0; i < n; ++i)
-        x[i] = length > 0 ? x[i] / length : 0;
+        x[i] *= factor;
 }
 
 /* g = dL/d(x over its length) becomes dL/dx; x becomes x over its length. */
 static void length_back(double *x, double *g, size_t n)
 {
-    double length = sqrt(dot(x, x, n));
+    double length = sqrt(dot(x, x, n)), factor = length > 0 ? 1 / length : 0;
     over_length(x, n);
     double along = dot(g, x, n);
     for (size_t i = 0; i < n; ++i)
-        g[i] = length > 0 ? (g[i] - x[i] * along) / length : 0;
+        g[i] = (g[i] - x[i] * along) * factor;
 }
 
 static void root_back(const double *psi, double soften, size_t n, double *g)
@@ -279,7 +282,7 @@ static void round_slopes(const back *b)
     for (size_t k = 0; k < b->p->count; ++k) {
         double sum = 0;
         for (size_t i = k * d; i < (k + 1) * d; ++i) {
-            double inverse = 1 / b->p->sigma[i];
+            double inverse = b->p->inverse[i];
             b->linear[i] = (float)(b->u[i] * inverse);
             b->square[i] = (float)(b->v[i] * inverse * inverse);
             sum += b->v[i];
@@ -325,7 +328,7 @@ static tn_status add_atom(tn_ctx *ctx, back *b, size_t atom)
     for (size_t w = 0; w < k; ++w) {
         double share = b->shares[w], zero = b->sums.zero[w];
         for (size_t i = w * d; i < (w + 1) * d; ++i) {
-            double inverse = 1 / b->p->sigma[i];
+            double inverse = b->p->inverse[i];
             b->means[i] += times * (b->sums.first[i] * inverse - b->u[i] * share) * inverse;
             b->sigmas[i] += times * (b->sums.second[i] * inverse * inverse - zero - 2 * b->v[i] * share);
         }
@@ -344,7 +347,7 @@ static void add_cell(const back *b, size_t c)
     const double *g = b->g + c * 2 * kd, *psi = b->bag->psi + c * 2 * kd;
     for (size_t i = 0; i < kd; ++i) {
         double first = g[i] * psi[i], second = g[kd + i] * psi[kd + i];
-        b->means[i] -= sqrt(2) / b->p->sigma[i] * g[kd + i] * psi[i];
+        b->means[i] -= sqrt(2) * b->p->inverse[i] * g[kd + i] * psi[i];
         b->sigmas[i] -= first + 2 * second;
         b->weights[i / d] -= 0.5 * (first + second);
     }
