@@ -22,6 +22,7 @@ char *openblas_get_config(void);
 void dsytrd_(const char *uplo, const int *n, double *a, const int *lda, double *d, double *e, double *tau, double *work,
              const int *lwork, int *info);
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+void spotrf_(const char *uplo, const int *n, float *a, const int *lda, int *info);
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
              const int *lwork, int *iwork, const int *liwork, int *info);
 void dgelqf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork,
@@ -30,7 +31,6 @@ void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
              int *info);
 void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda, double *s, double *u,
              const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *iwork, int *info);
-void dsterf_(const int *n, double *d, double *e, int *info);
 
 /* ---- the gate that every call passes ----
  *
@@ -232,6 +232,13 @@ tn_status tnp_dgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *
     return dgemm(ctx, CblasTrans, CblasNoTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
+/* What LAPACK says of a Cholesky factor. */
+static tn_status factor_status(tn_ctx *ctx, int info)
+{
+    return info == 0 ? TN_OK
+                     : tnp_fail(ctx, TN_ERR_NUMERIC, "Cholesky factor: not positive definite at column %d", info);
+}
+
 tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a)
 {
     int order = (int)n, info = 0;
@@ -240,8 +247,18 @@ tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a)
         return st;
     dpotrf_("L", &order, a, &order, &info);
     leave();
-    return info == 0 ? TN_OK
-                     : tnp_fail(ctx, TN_ERR_NUMERIC, "Cholesky factor: not positive definite at column %d", info);
+    return factor_status(ctx, info);
+}
+
+tn_status tnp_cholesky_float(tn_ctx *ctx, size_t n, float *a)
+{
+    int order = (int)n, info = 0;
+    tn_status st = begin(ctx, n, n, n);
+    if (st != TN_OK)
+        return st;
+    spotrf_("L", &order, a, &order, &info);
+    leave();
+    return factor_status(ctx, info);
 }
 
 tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, double *b)
@@ -276,26 +293,6 @@ tn_status tnp_tridiagonalise(tn_ctx *ctx, size_t n, double *a, double *diag, dou
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "tridiagonal form: LAPACK dsytrd reports %d", info);
 done:
     tnp_free(work);
-    return st;
-}
-
-tn_status tnp_tridiagonal_values(tn_ctx *ctx, size_t n, const double *diag, const double *off, double *values)
-{
-    tn_status st = TN_OK;
-    double *spare = NULL;
-    int order = (int)n, info = 0;
-    TN_TRY(check_sides(ctx, n, n, n));
-    TN_TRY(tnp_alloc_raw(ctx, tnp_max(n, 1), sizeof *spare, &spare));
-    memcpy(values, diag, n * sizeof *values);
-    if (n > 1)
-        memcpy(spare, off, (n - 1) * sizeof *spare);
-    enter(ctx);
-    dsterf_(&order, values, spare, &info);
-    leave();
-    if (info != 0)
-        st = tnp_fail(ctx, TN_ERR_NUMERIC, "eigenvalues: LAPACK dsterf reports %d", info);
-done:
-    tnp_free(spare);
     return st;
 }
 

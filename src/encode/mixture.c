@@ -17,6 +17,7 @@
  *
  * The reverse pass finds the same posteriors again, which costs less than to keep them for all rows, and adds up with the
  * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop is new than that of e[i,k].
+ * dL/dx[i,j] = sum_k q (a + 2 b z) - d z / var, a and b the slopes, is one loop more, where it is asked for.
  *
  * Rows in blocks of BLOCK, each summed in float by one thread, blocks added up in double in order: the same sums for
  * every number of threads. Oracle: tests/ref/ref_encode.c; VLFeat's vl_fisher_encode (tests/peers). */
@@ -105,6 +106,7 @@ typedef struct pairs {
     float *most, *sum;   /* (BLOCK): the highest log density of a row; its sum of exponentials over the highest's */
     uint32_t *near;      /* (components, some / TNP_ABREAST): bits of rows that a component has a share of */
     float *slope, *mean; /* (crowd), (BLOCK): e of the pairs; the mean of e. Reverse pass only */
+    float *posterior;    /* (crowd): of a reverse pass to the rows only */
 } pairs;
 
 /* Blocks of rows on their way, each with its own place in every array. */
@@ -121,6 +123,7 @@ typedef struct work {
     pairs pairs[AT_ONCE];
     float *posteriors;                /* (rows, count), or NULL */
     const tnp_mixture_slopes *slopes; /* of a reverse pass, or NULL */
+    float *dx;                        /* (rows, dim), of a reverse pass to the rows, or NULL */
 } work;
 
 static size_t whole_panels(size_t rows)
@@ -236,6 +239,19 @@ static void take_slopes(const work *w, const float *x, const pairs *p, size_t fi
     }
 }
 
+/* Adds what the pairs say to the slopes of their rows. */
+static void pull_rows(const work *w, size_t block, const pairs *p)
+{
+    const tnp_mixture *m = w->m;
+    size_t d = m->dim, rows = block * BLOCK * d;
+    for (size_t k = 0; k < m->count; ++k) {
+        size_t start = p->starts[k];
+        tnp_simd_get()->mixtures->pull(w->x + rows, d, p->row + start, p->posterior + start, p->share + start,
+                                       p->starts[k + 1] - start, m->means + k * d, m->inverse + k * d,
+                                       w->slopes->linear + k * d, w->slopes->square + k * d, w->dx + rows);
+    }
+}
+
 /* Adds what rows [first_row, first_row + n) of the block say to its sums. */
 static void add_some(work *w, size_t block, size_t first_row, size_t n)
 {
@@ -246,6 +262,8 @@ static void add_some(work *w, size_t block, size_t first_row, size_t n)
     weigh_rows(w, block, first_row, n);
     w->logs_sum[block] += share_out(p, first_row, first_row + n);
     find_pairs(w, block, first_row, n, w->slopes ? second + m->count * m->dim : zero);
+    if (w->dx)
+        memcpy(p->posterior, p->share, p->starts[m->count] * sizeof *p->share);
     if (w->slopes)
         take_slopes(w, x, p, first_row, first_row + n, zero);
     for (size_t k = 0; k < m->count; ++k) {
@@ -253,6 +271,8 @@ static void add_some(work *w, size_t block, size_t first_row, size_t n)
         tnp_simd_get()->mixtures->add(x, m->dim, p->row + start, p->share + start, p->starts[k + 1] - start,
                                       m->means + k * m->dim, first + k * m->dim, second + k * m->dim);
     }
+    if (w->dx)
+        pull_rows(w, block, p);
 }
 
 static void sum_block(void *arg, size_t block)
@@ -261,6 +281,8 @@ static void sum_block(void *arg, size_t block)
     size_t rows = tnp_min(BLOCK, w->rows - block * BLOCK);
     memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
     w->logs_sum[block] = 0;
+    if (w->dx)
+        memset(w->dx + block * BLOCK * w->m->dim, 0, rows * w->m->dim * sizeof *w->dx);
     for (size_t first = 0; first < rows; first += w->some)
         add_some(w, block, first, tnp_min(w->some, rows - first));
 }
@@ -290,6 +312,7 @@ static tn_status make_pairs(tn_ctx *ctx, size_t count, size_t crowd, bool back, 
     if (back) {
         TN_TRY(tnp_alloc_raw(ctx, crowd, sizeof *p->slope, &p->slope));
         TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->mean, &p->mean));
+        TN_TRY(tnp_alloc_raw(ctx, crowd, sizeof *p->posterior, &p->posterior));
     }
 done:
     return st;
@@ -319,15 +342,17 @@ static void free_work(work *w)
     tnp_free_all(w->panels, w->logs, w->parts);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
-        tnp_free_all(p->starts, p->near, p->row, p->share, p->most, p->sum, p->slope, p->mean);
+        tnp_free_all(p->starts, p->near, p->row, p->share, p->most, p->sum, p->slope, p->mean, p->posterior);
     }
 }
 
-/* q: where posteriors go, or NULL. With slopes it is a reverse pass, and their sums go to shares. */
+/* q: where posteriors go, or NULL. With slopes it is a reverse pass, and their sums go to shares; dx as of
+ * tnp_mixture_back. */
 typedef struct wanted {
     float *q;
     const tnp_mixture_slopes *slopes;
     double *shares;
+    float *dx;
 } wanted;
 
 static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, const wanted *to,
@@ -340,6 +365,7 @@ static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, siz
         w.x = x + start * m->dim;
         w.rows = tnp_min(w.at_once * BLOCK, n - start);
         w.posteriors = to->q ? to->q + start * m->count : NULL;
+        w.dx = to->dx ? to->dx + start * m->dim : NULL;
         size_t blocks = (w.rows + BLOCK - 1) / BLOCK;
         size_t threads = tnp_threads_for(ctx, 4.0 * (double)w.rows * (double)m->dim * (double)m->count);
         tnp_parallel(ctx, threads, blocks, sum_block, &w);
@@ -354,13 +380,13 @@ done:
 
 tn_status tnp_mixture_add(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, tnp_mixture_sums *sums)
 {
-    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, NULL, NULL}, sums);
+    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){.q = NULL}, sums);
 }
 
 tn_status tnp_mixture_back(tn_ctx *ctx, const tnp_mixture *m, const tnp_mixture_slopes *slopes, const float *x,
-                           size_t n, double *shares, tnp_mixture_sums *sums)
+                           size_t n, double *shares, tnp_mixture_sums *sums, float *dx)
 {
-    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, slopes, shares}, sums);
+    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, slopes, shares, dx}, sums);
 }
 
 tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, float *q)
@@ -369,7 +395,7 @@ tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *m, const float 
     tnp_mixture_sums sums = {.rows = 0};
     memset(q, 0, n * m->count * sizeof *q);
     TN_TRY(tnp_mixture_sums_new(ctx, m, &sums));
-    TN_TRY(n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){q, NULL, NULL}, &sums));
+    TN_TRY(n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){.q = q}, &sums));
 done:
     tnp_mixture_sums_free(&sums);
     return st;

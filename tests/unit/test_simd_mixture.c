@@ -104,6 +104,38 @@ static void slopes(void **state)
             }
 }
 
+/* Terms below 3, each of six roundings, on top of 1, once for every time that a row is named. */
+static void pulls(void **state)
+{
+    enum { ROWS = 7, ALL = 11 };
+    static float x[ALL * MOST], out[ALL * MOST], m[MOST], v[MOST], a[MOST], b[MOST], q[ROWS], s[ROWS];
+    static double want[ALL * MOST];
+    static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
+    (void)state;
+    fill(x, ALL * MOST, 1);
+    fill(m, MOST, 2);
+    fill(v, MOST, 3);
+    fill(a, MOST, 4);
+    fill(b, MOST, 5);
+    fill(q, ROWS, 6);
+    fill(s, ROWS, 7);
+    for (size_t n = 1; n <= MOST; n += 13)
+        for (size_t t = 0; t < count; ++t)
+            for (size_t some = 0; some <= ROWS; ++some) {
+                for (size_t i = 0; i < ALL * n; ++i)
+                    want[i] = out[i] = 1;
+                for (size_t j = 0; j < some; ++j)
+                    for (size_t i = 0; i < n; ++i) {
+                        double z = (double)x[rows[j] * n + i] - (double)m[i];
+                        want[rows[j] * n + i] +=
+                            (double)q[j] * ((double)a[i] + 2 * (double)b[i] * z) - (double)s[j] * z * (double)v[i];
+                    }
+                tables[t]->mixtures->pull(x, n, rows, q, s, some, m, v, a, b, out);
+                for (size_t i = 0; i < ALL * n; ++i)
+                    assert_near_at(i, (double)out[i], want[i], 2 * 18 * FLT_EPSILON);
+            }
+}
+
 enum { GAUSSIANS = 7, APART = TNP_ABREAST + 5 };
 
 /* One panel against the definitions. Terms are below 1 and of four roundings, added up 16 at a time and then these sums:
@@ -195,7 +227,11 @@ static void weigh_and_share(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(highest), cmocka_unit_test(add), cmocka_unit_test(slopes),
-                                       cmocka_unit_test(panels_and_densities), cmocka_unit_test(weigh_and_share)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(highest),
+                                       cmocka_unit_test(add),
+                                       cmocka_unit_test(slopes),
+                                       cmocka_unit_test(pulls),
+                                       cmocka_unit_test(panels_and_densities),
+                                       cmocka_unit_test(weigh_and_share)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }
