@@ -18,7 +18,7 @@
  *
  * The mean m is no parameter: to move it is to move all means of the mixture by P times as much.
  * The sums of q alpha and q alpha^2 that the derivatives need are psi again, so that descriptors are met once, with one
- * loop more than encoding has: about 1.3 encodings, where the formulas (7) to (14) of the paper (Sydorov, Sakurada,
+ * loop more than encoding has: about 1.5 encodings, where the formulas (7) to (14) of the paper (Sydorov, Sakurada,
  * Lampert, CVPR 2014) multiply 2 K d by as many derivatives for every descriptor. Atoms of a pyramid lie in several
  * cells: their u and v are sums over these.
  *
