@@ -14,7 +14,7 @@
  *   dL/d log sigma_k = sum_t d alpha^2 - sum_t d - 2 v sum_t q - g[F,k] psi[F,k] - 2 g[G,k] psi[G,k]
  *   dL/d log pi_k    = p_k - pi_k sum_j p_j,   p_k = sum_t d - 1/2 (<g[F,k], psi[F,k]> + <g[G,k], psi[G,k]>)
  *   dL/d x_t         = sum_k (q (u + 2 alpha v) - d alpha) / sigma_k
- *   dL/dP            = sum_t dL/dx_t (r_t - m)'             where x = P (r - m) of a descriptor r: one product per 1024 rows
+ *   dL/dP            = sum_t dL/dx_t (r_t - m)'      where x = P (r - m) of a descriptor r: one product per 1024 rows
  *
  * The mean m is no parameter: to move it is to move all means of the mixture by P times as much.
  * The sums of q alpha and q alpha^2 that the derivatives need are psi again, so that descriptors are met once, with one
