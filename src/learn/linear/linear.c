@@ -2,7 +2,8 @@
  *
  * One way to train every linear classifier: columns (class, or class and fold) with their costs, a loss, a solver.
  *
- *   svm, squared hinge                 Newton on the active rows, active.c; at a small C after coordinate descent
+ *   svm, squared hinge                 Newton on the active rows, active.c; at a small C after coordinate descent, of
+ *                                      a team at once
  *   the same with its rows in files    dual coordinate descent, svm_dual.c; with a free intercept Newton, newton.c
  *   svm, hinge                         dual coordinate descent (a free intercept is refused: no second derivative)
  *   logistic, multi-class              L-BFGS with a subspace or with blocks of classes, softmax.c
@@ -408,10 +409,13 @@ static tn_status by_dual(tn_ctx *ctx, const training_job *job, bool active, size
 
 /* ---- the squared hinge with its rows at hand ---- */
 
-static bool active_can(const tn_ctx *ctx, const tnp_linear *l)
+static tn_status active_can(tn_ctx *ctx, const tnp_linear *l, bool *can)
 {
-    return loss_of(l) == TNP_SQUARED_HINGE && l->design && l->design->resident &&
-           tnp_active_bytes(l->rows.rows, l->rows.dim) <= tnp_budget_left(ctx);
+    size_t left = 0;
+    *can = loss_of(l) == TNP_SQUARED_HINGE && l->rows.ops->at_hand(l->rows.self).x;
+    tn_status st = *can ? tnp_team_budget_left(ctx, &left) : TN_OK;
+    *can = *can && tnp_active_bytes(l->rows.rows, l->rows.dim) <= left;
+    return st;
 }
 
 /* Columns job->cols[0..count). */
@@ -437,12 +441,13 @@ static tn_status solve_columns(tn_ctx *ctx, const training_job *job, tnp_linear_
 {
     tn_status st = TN_OK;
     const tnp_linear *l = job->l;
-    bool active = active_can(ctx, l), begins = false;
+    bool active = false, begins = false;
     size_t passes = 0;
     double worst, reach;
+    TN_TRY(active_can(ctx, l, &active));
     if (active) {
         TN_TRY(tnp_active_reach(ctx, &l->rows, job->columns, l->bias, &reach));
-        begins = method == TNP_BY_NEWTON || (!l->gram && (l->rows.dim < NARROW || reach > FAR));
+        begins = !l->design || method == TNP_BY_NEWTON || (!l->gram && (l->rows.dim < NARROW || reach > FAR));
     }
     if (begins)
         TN_TRY(by_active(ctx, job, all_columns(job), &passes));
