@@ -84,12 +84,16 @@ def compare(old, program, size, root):
 
 
 def run_section(name, program, facts, size, root):
+    """Whether it could run."""
     section, page = SECTIONS[name]
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=os.environ.get("TMPDIR", program.parent)))
     before, start = measure.processor_seconds(), time.perf_counter()
     print(f"\n==== {name} ====", flush=True)
     try:
         found = section.run(program, measure.peer_environment(facts), scratch, size)
+    except measure.Skipped as why:
+        print(f"skipped: {why}", flush=True)
+        return False
     finally:
         shutil.rmtree(scratch)
     seconds = time.perf_counter() - start
@@ -99,6 +103,7 @@ def run_section(name, program, facts, size, root):
         (root / "bench").mkdir(parents=True, exist_ok=True)
         page.write(root / "bench" / "results.csv", root / "docs" / "results" / section.PAGE, facts, found)
         print(f"written: bench/results.csv, docs/results/{section.PAGE}", flush=True)
+    return True
 
 
 def main(arguments):
@@ -108,8 +113,9 @@ def main(arguments):
         return
     facts = measure.machine(program)
     report.print_machine(facts)
-    for name in names:
-        run_section(name, program, facts, size, root)
+    ran = [run_section(name, program, facts, size, root) for name in names]
+    if not any(ran):
+        sys.exit(77)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def learn(program, source, words, dim, path):
 
 
 def bench_bags(program, loop, shape, environment, directory):
-    """[{words, dim, rows, encode, back, product}]"""
+    """[{words, dim, rows, encode, back, product, project, turn}]"""
     found, folder = [], directory / "pictures"
     for i in range(shape[6][0]):
         draw_picture(folder / f"{i}.png", *shape[6][1:], SEED + i)

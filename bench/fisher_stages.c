@@ -3,9 +3,11 @@
  * Encoding of one bag and its gradient, by processor time of one thread, the best of RUNS, in turn. It is made of the
  * program's own objects and of the test's reference, whose headers it sees.
  *
- * Usage: fisher_stages bag ENC IMAGES RUNS T...  bags of T descriptors each, put together from those of the folder IMAGES: a
- *                                                JSON array of {"rows", "encode", "back", "product"}, product: [y, y^2] times
- *                                                the mixture
+ * Usage: fisher_stages bag ENC IMAGES RUNS T...  bags of T descriptors each, put together from those of the folder
+ * IMAGES: a
+ *                                                JSON array of {"rows", "encode", "back", "product", "project", "turn"},
+ *                                                product: [y, y^2] times the mixture; project: descriptors by the
+ *                                                projection; turn: the gradient with that of the projection
  *        fisher_stages literal RUNS K D T        formulas (7) to (12) in long double, the reverse pass in double and float
  *        fisher_stages peak RUNS                 flops per second of a large product */
 #define _POSIX_C_SOURCE 200809L
@@ -40,28 +42,27 @@ static void must(tn_ctx *ctx, tn_status st)
 typedef struct bag {
     tn_ctx *ctx;
     tn_encoder *e;
-    tnp_fisher_point point;
-    float *rows, *psi, *phi, *powers, *logs;
+    tnp_fisher_point point, both; /* both: with the projection */
+    float *rows, *raw, *psi, *phi, *powers, *logs;
     double *wide, *slope, *gradient;
     size_t n, starts[2];
 } bag;
 
 static void make_bag(tn_ctx *ctx, tn_encoder *e, bag *b)
 {
-    size_t cols = tn_encoder_cols(e), size = tnp_fisher_size(e->mixture.count, e->dim);
-    double *theta = calloc(size, sizeof *theta);
+    size_t cols = tn_encoder_cols(e);
     *b = (bag){.ctx = ctx, .e = e};
-    must(ctx, tnp_fisher_point_new(ctx, e->mixture.count, e->dim, &b->point));
-    tnp_fisher_take(&e->mixture, theta);
-    tnp_fisher_point_set(&b->point, theta);
+    must(ctx, tnp_fisher_point_new(ctx, e, false, &b->point));
+    must(ctx, tnp_fisher_point_new(ctx, e, e->projection.to != 0, &b->both));
+    tnp_fisher_take(e, &b->point);
+    tnp_fisher_take(e, &b->both);
     b->psi = calloc(cols, sizeof *b->psi);
     b->phi = calloc(cols, sizeof *b->phi);
     b->wide = calloc(cols, sizeof *b->wide);
     b->slope = calloc(cols, sizeof *b->slope);
-    b->gradient = calloc(size, sizeof *b->gradient);
+    b->gradient = calloc(b->both.size, sizeof *b->gradient);
     for (size_t i = 0; i < cols; ++i)
         b->slope[i] = sin((double)i);
-    free(theta);
 }
 
 static void encode(bag *b)
@@ -72,12 +73,34 @@ static void encode(bag *b)
     tnp_encode_norm(b->e, b->phi);
 }
 
-static void back(bag *b)
+static tnp_fisher_bag seen(const bag *b)
+{
+    return (tnp_fisher_bag){.rows = b->rows, .raw = b->raw, .starts = b->starts, .psi = b->wide, .slope = b->slope};
+}
+
+static void back_to(bag *b, const tnp_fisher_point *point)
 {
     for (size_t i = 0; i < tn_encoder_cols(b->e); ++i)
         b->wide[i] = (double)b->psi[i];
-    tnp_fisher_bag from = {b->rows, b->starts, NULL, b->wide, b->slope};
-    must(b->ctx, tnp_fisher_back(b->ctx, b->e, &b->point, &from, &(tnp_fisher_options){.soften = 0}, b->gradient));
+    tnp_fisher_bag from = seen(b);
+    must(b->ctx, tnp_fisher_back(b->ctx, b->e, point, &from, &(tnp_fisher_options){.soften = 0}, b->gradient));
+}
+
+static void back(bag *b)
+{
+    back_to(b, &b->point);
+}
+
+static void turn(bag *b)
+{
+    back_to(b, &b->both);
+}
+
+static void project(bag *b)
+{
+    const tn_encoder *e = b->e;
+    must(b->ctx, tnp_sgemm_nt(b->ctx, b->n, e->dim, e->from, b->raw, e->from, e->projection.basis, e->from, 0, b->rows,
+                              e->dim));
 }
 
 static void product(bag *b)
@@ -90,26 +113,28 @@ static void product(bag *b)
 }
 
 typedef void (*stage)(bag *b);
+enum { STAGES = 5 };
 
 static void time_bag(bag *b, size_t runs, size_t n)
 {
-    static const stage stages[3] = {encode, back, product};
+    static const stage stages[STAGES] = {encode, back, product, project, turn};
     static const char *comma = "";
-    double best[3] = {INFINITY, INFINITY, INFINITY};
+    double best[STAGES] = {INFINITY, INFINITY, INFINITY, INFINITY, INFINITY};
     b->n = b->starts[1] = n;
     for (size_t r = 0; r <= runs; ++r) /* the first warms up */
-        for (size_t s = 0; s < 3; ++s) {
+        for (size_t s = 0; s < STAGES; ++s) {
             double begin = processor_seconds();
             stages[s](b);
             if (r > 0)
                 best[s] = fmin(best[s], processor_seconds() - begin);
         }
-    printf("%s{\"rows\": %zu, \"encode\": %.9f, \"back\": %.9f, \"product\": %.9f}", comma, n, best[0], best[1],
-           best[2]);
+    printf("%s{\"rows\": %zu, \"encode\": %.9f, \"back\": %.9f, \"product\": %.9f, \"project\": %.9f, \"turn\": %.9f}",
+           comma, n, best[0], best[1], best[2], best[3], best[4]);
     comma = ", ";
 }
 
-/* At least n descriptors of pictures, as the words are compared with, again from the first when there are no more. */
+/* At least n descriptors of pictures, less their mean and as the words are compared with, again from the first when
+ * there are no more. */
 static void describe(tn_ctx *ctx, const tn_encoder *e, const char *folder, size_t n, bag *b)
 {
     tn_pictures *pictures = NULL;
@@ -123,7 +148,10 @@ static void describe(tn_ctx *ctx, const tn_encoder *e, const char *folder, size_
         if (have + one.rows > most) {
             most = 2 * (have + one.rows);
             b->rows = realloc(b->rows, most * e->dim * sizeof *b->rows);
+            b->raw = realloc(b->raw, most * e->from * sizeof *b->raw);
         }
+        for (size_t k = 0; k < one.rows * e->from; ++k)
+            b->raw[have * e->from + k] = one.x[k] - e->projection.mean[k % e->from];
         must(ctx, tnp_encoder_arrange(ctx, e, one.x, one.places, one.rows, b->rows + have * e->dim, b->starts));
         have += one.rows;
     }
@@ -162,7 +190,7 @@ static void random_bag(size_t k, size_t d, size_t n, bag *b, ref_float *theta)
     for (size_t i = 0; i < size; ++i)
         values[i] = i < k ? 0 : i < k + k * d ? 2 * tnp_rng_unit(&rng) : 0.1 * tnp_rng_unit(&rng);
     tnp_fisher_point_set(&b->point, values);
-    tnp_fisher_give(&b->point, &b->e->mixture);
+    tnp_fisher_give(&b->point, b->e);
     for (size_t i = 0; i < size; ++i)
         theta[i] = (ref_float)values[i];
     b->rows = calloc(n * d, sizeof *b->rows);
@@ -193,7 +221,7 @@ static int time_literal(tn_ctx *ctx, char **words)
     for (size_t r = 0; r < runs; ++r)
         for (size_t s = 0; s < 3; ++s) {
             double begin = processor_seconds();
-            tnp_fisher_bag from = {b.rows, b.starts, NULL, b.wide, b.slope};
+            tnp_fisher_bag from = seen(&b);
             if (s == 0)
                 ref_fisher_jacobian(&(ref_theta){k, d, theta}, b.rows, n, jacobian);
             else if (s == 1)

@@ -23,6 +23,10 @@ SEED, POLL_SECONDS = 0, 0.005
 MEMORY = {"RssAnon:": "anon_mb", "VmHWM:": "resident_mb"}
 
 
+class Skipped(Exception):
+    """Raised by a section whose peer is not installed; the others go on."""
+
+
 def memory_mb(pid):
     """In MB (10^6 bytes): resident memory that is not backed by a file, and the most that was ever resident, mapped files with
     it; nothing when the process is gone."""

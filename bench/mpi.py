@@ -13,7 +13,7 @@ import sys
 import time
 
 import mpi_report as report
-from measure import HERE, SEED, ask, compile_program, make_data
+from measure import HERE, SEED, Skipped, ask, compile_program, make_data
 
 PAGE = "bench-mpi.md"
 LIMIT_SECONDS = 600
@@ -105,8 +105,7 @@ def bench_messages(program, launch, environment, directory, counts):
 def run(program, environment, directory, size):
     """Everything the report of this section needs."""
     if not shutil.which("mpirun") or not (program.parent / "libtenon_mpi.so").exists():
-        print("skipped: MPI is not installed: no mpirun, or no plug-in beside the program")
-        sys.exit(77)
+        raise Skipped("MPI is not installed: no mpirun, or no plug-in beside the program")
     launch, version = launcher()
     found = {"mpi": version, "seed": SEED}
     found["messages"] = bench_messages(program, launch, environment, directory, (2, 4) if size != "tiny" else (2,))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tenon encoder refine: the mixture of an encoder, learned together with the classifier above it; for all classes, for one,
- * or for each of them, one file per class in a folder. */
+ * tenon encoder refine: the mixture of an encoder, or its projection, learned together with the classifier above it; for
+ * all classes, for one, or for each of them, one file per class in a folder. */
 #define _POSIX_C_SOURCE 200809L
 #include "pictures.h"
 
@@ -113,53 +113,22 @@ done:
 
 /* ---- what came of it ---- */
 
-static void put_rounds(FILE *out, const tn_refine_info *info)
-{
-    fputs(",\"rounds\":[", out);
-    for (size_t i = 0; i < info->round_count; ++i) {
-        const tn_refine_round *r = info->rounds + i;
-        const struct {
-            const char *name;
-            double value;
-        } figures[] = {{"objective", r->objective}, {"loss", r->loss},       {"step", r->step},
-                       {"mean_ap", r->valid},       {"seconds", r->seconds}, {"trials", (double)r->trials}};
-        for (size_t f = 0; f < sizeof figures / sizeof *figures; ++f) {
-            fprintf(out, "%s\"%s\":", f ? "," : i ? ",{" : "{", figures[f].name);
-            cli_json_number(out, figures[f].value);
-        }
-        fputc('}', out);
-    }
-    fputc(']', out);
-}
-
 /* One object without its braces. */
-static void put_task(FILE *out, const char *task, const tn_encoder *e, const tn_refine_info *info, const char *path)
+static int put_task(cli_app *app, FILE *out, const char *task, const tn_encoder *e, const tn_refine_info *info,
+                    const char *path)
 {
-    const struct {
-        const char *name;
-        double value;
-    } figures[] = {{"given_mean_ap", info->rounds[0].valid},
-                   {"refined_mean_ap", info->rounds[info->best].valid},
-                   {"twice_mean_ap", info->twice_valid},
-                   {"encode_seconds", info->encode_seconds},
-                   {"solve_seconds", info->solve_seconds},
-                   {"gradient_seconds", info->gradient_seconds},
-                   {"seconds", info->seconds}};
+    char *text = NULL;
+    int code = cli_check(app, tn_refine_json(app->ctx, info, &text));
+    if (code != EXIT_FINE)
+        return code;
     fputs("\"task\":", out);
     cli_json_string(out, task);
     fputc(',', out);
     cli_put_encoder(out, e);
-    fprintf(out, ",\"classes\":%zu,\"training\":%zu,\"validation\":%zu,\"descriptors\":%zu,\"C\":", info->classes,
-            info->training, info->validation, info->descriptors);
-    cli_json_number(out, info->cost);
-    put_rounds(out, info);
-    fprintf(out, ",\"best\":%zu,\"stopped\":\"%s\",\"advice\":\"%s\"", info->best, info->stopped, info->advice);
-    for (size_t f = 0; f < sizeof figures / sizeof *figures; ++f) {
-        fprintf(out, ",\"%s\":", figures[f].name);
-        cli_json_number(out, figures[f].value);
-    }
-    fputs(",\"file\":", out);
+    fprintf(out, ",%.*s,\"file\":", (int)strlen(text) - 2, text + 1);
     cli_json_string(out, path);
+    tn_text_free(text);
+    return EXIT_FINE;
 }
 
 static void say_figure(int width, int digits, double value)
@@ -184,8 +153,8 @@ static void say_advice(const tn_refine_info *info)
         printf("advice     use an EM mixture of twice the size: tenon encoder train --words %zu\n", 2 * info->words);
     else if (*info->advice)
         printf("advice     use %s\n", strcmp(info->advice, "refined") == 0
-                                          ? "the refined mixture"
-                                          : "the mixture as it was: nothing was gained");
+                                          ? "the refined encoder"
+                                          : "the encoder as it was: nothing was gained");
 }
 
 static void say_task(const char *task, const tn_refine_info *info, const char *path)
@@ -221,7 +190,7 @@ static int refine_one(cli_app *app, const inputs *in, const char *task, const ch
     CLI_TRY(cli_check(app, tn_encoder_save(app->ctx, made, app->line, path)));
     cli_progress_clear();
     if (app->options.json)
-        put_task(out, task, made, info, path);
+        CLI_TRY(put_task(app, out, task, made, info, path));
     else if (!cli_says_nothing(app))
         say_task(task, info, path);
 done:

@@ -294,7 +294,8 @@ const cli_use cli_encoder_uses[] = {
      "pictures|iterations|floor|net|layer|size|crop|mean|std|scale|resample|channels|layout|config",
      "train", "train"},
     {"output|force|bags|offsets|on-error", "train|refine", "train, refine"},
-    {"labels|classes|valid|valid-labels|task|objective|optimizer|rounds|C|penalty|soften|rate|part|dropout|threshold|"
+    {"labels|classes|valid|valid-labels|task|learn|objective|optimizer|rounds|C|penalty|soften|rate|part|dropout|"
+     "threshold|"
      "holdout|patience|intercept|twice|precision|cache|checkpoint",
      "refine", "refine"},
     {NULL, NULL, NULL}};

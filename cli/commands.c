@@ -322,7 +322,8 @@ const cli_command cli_commands[] = {
          "encoder remembers it, and takes IMAGES like any other.\n\n"
          "refine takes a fisher encoder and pictures whose classes are known and learns the mixture further, "
          "together with support vector machines on its vectors: weights, means and deviations by the gradient of "
-         "their objective on all descriptors, L-BFGS steps, machines solved anew at each. A held-out part of the "
+         "their objective on all descriptors, L-BFGS steps, machines solved anew at each; with --learn the "
+         "projection too, or alone. A held-out part of the "
          "pictures, or --valid, chooses C and the round; the mixture as it was, and an EM mixture of twice the "
          "size, are judged beside it. The result is an encoder like any other. See docs/encoders.md.",
      .actions = "train|refine|info",

@@ -92,6 +92,7 @@ _tenon() {
     encoder:--whiten) words='yes no' ;;
     encoder:--places) words='yes no' ;;
     encoder:--norm) words='auto root intra l2 raw' ;;
+    encoder:--learn) words='mixture projection both' ;;
     encoder:--optimizer) words='lbfgs gd adam' ;;
     encoder:--objective) words='svm cv multinomial' ;;
     encoder:--intercept) words='yes no' ;;
@@ -127,7 +128,7 @@ _tenon() {
         predict) words=' --json --quiet --progress --no-color --threads --seed --mem --help --source --top --proba --csv --ids --scores --force --nan --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --other-net' ;;
         eval) words=' --json --quiet --progress --no-color --threads --seed --mem --help --labels --classes --task --class --source --scores --proba --per-class --compare --resamples --report --images --force --nan --encoder --on-error --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --other-net' ;;
         report) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --images' ;;
-        encoder) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --bags --offsets --labels --classes --valid --valid-labels --net --layer --size --crop --mean --std --scale --resample --channels --layout --config --pixels --side --largest --on-error --descriptor --step --sides --contrast --kind --words --pca --whiten --pyramid --places --norm --neighbours --sample --pictures --iterations --floor --task --optimizer --objective --rounds --C --penalty --soften --rate --part --dropout --threshold --holdout --patience --intercept --twice --precision --cache --checkpoint' ;;
+        encoder) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --bags --offsets --labels --classes --valid --valid-labels --net --layer --size --crop --mean --std --scale --resample --channels --layout --config --pixels --side --largest --on-error --descriptor --step --sides --contrast --kind --words --pca --whiten --pyramid --places --norm --neighbours --sample --pictures --iterations --floor --task --learn --optimizer --objective --rounds --C --penalty --soften --rate --part --dropout --threshold --holdout --patience --intercept --twice --precision --cache --checkpoint' ;;
         extract) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --encoder --labels-out --on-error --bags --offsets --net --cache --layer --as --views --size --crop --mean --std --scale --resample --channels --layout --config --type --resume' ;;
         pq) words=' --json --quiet --progress --no-color --threads --seed --mem --help --output --force --sub --centroids --sample --iterations' ;;
         kernel) words=' --json --quiet --progress --no-color --threads --seed --mem --help --data --output --report --force --classes --task --normalize --csv --picture --rank --rate --power --scale --basis --signed --C --gap --max-passes --nan' ;;

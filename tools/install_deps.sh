@@ -4,6 +4,7 @@
 # Usage: install_deps.sh build|test|full|bench|python|net|browser [BUILD]
 #   full is for make test-all, python for the tests of the package, browser for those of pages: chromium, and from npm
 #   puppeteer-core and axe-core into BUILD/browser (build/browser)
+#   bench: peers; of npm sharp too, into build/net, which decodes pictures for the peer of networks
 #   net: ONNX Runtime, of npm's package onnxruntime-node, into build/net, where tests and the demo of networks look for it;
 #   prints where it is
 #
@@ -100,13 +101,21 @@ if [ "$level" = browser ]; then
     has_program npm || need npm has_program npm
 fi
 
-# What the tests of pages drive the browser with; nothing of it is part of the project.
+from_npm() { # from_npm FOLDER PACKAGES...
+    folder=$1
+    shift
+    mkdir -p "$folder"
+    npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$folder" "$@" >&2
+}
+
+# What the tests of pages drive the browser with, and a peer of the benchmarks; nothing of it is part of the project.
 get_modules() {
-    [ "$level" = browser ] || return 0
-    modules=${1:-build}/browser
-    [ -d "$modules/node_modules/puppeteer-core" ] && [ -d "$modules/node_modules/axe-core" ] && return 0
-    mkdir -p "$modules"
-    npm install --silent --no-audit --no-fund --ignore-scripts --prefix "$modules" puppeteer-core@24 axe-core@4 >&2
+    browser=${1:-build}/browser
+    if [ "$level" = browser ] && { [ ! -d "$browser/node_modules/puppeteer-core" ] || [ ! -d "$browser/node_modules/axe-core" ]; }; then
+        from_npm "$browser" puppeteer-core@24 axe-core@4
+    elif [ "$level" = bench ] && [ ! -d "$net_folder/node_modules/sharp" ] && has_program npm; then
+        from_npm "$net_folder" sharp@0.35
+    fi
 }
 
 [ -n "$missing" ] || {

@@ -179,17 +179,21 @@ typedef struct tn_refine_info {
 } tn_refine_info;
 
 /* Learns the mixture of a Fisher encoder anew, from where it is, together with support vector machines on its vectors:
- * weights, means and deviations by the gradient of their objective. The result is an encoder like any other. options: of
+ * weights, means and deviations, or by option learn the projection before it, by the gradient of their objective. The result
+ * is an encoder like any other. options: of
  * "encoder", its group Refining, and seed. valid NULL: a part of the training data, by option holdout. Everything is
  * borrowed until return; info may be NULL. Owned by the caller, free with tn_encoder_free and tn_refine_info_free.
  * TN_ERR_ARG: another kind of encoder, no such class; TN_ERR_SHAPE: labels of another number of rows; TN_ERR_DATA; as
  * pictures, bags and files fail. Cost of a round: about three times that of encoding all descriptors. Memory: two bytes
- * for each value of all descriptors, or with option cache none for them, and 8 bytes for each value of the vectors. */
+ * for each value of all descriptors, projected ones unless the projection is learned, or with option cache none for them,
+ * and 8 bytes for each value of the vectors. */
 TN_API tn_status tn_encoder_refine(tn_ctx *ctx, const tn_encoder *encoder, const tn_refine_data *train,
                                    const tn_refine_data *valid, const tn_options *options, tn_refine_info **info,
                                    tn_encoder **out);
 /* NULL is legal. */
 TN_API void tn_refine_info_free(tn_refine_info *info);
+/* One JSON object: what `encoder refine --json` says beside encoder and file. Free with tn_text_free. */
+TN_API tn_status tn_refine_json(tn_ctx *ctx, const tn_refine_info *info, char **out);
 
 #ifdef __cplusplus
 }

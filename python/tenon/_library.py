@@ -87,6 +87,12 @@ class EncoderInfo(ctypes.Structure):
                 ("finished", ctypes.c_bool), ("objective", ctypes.c_double), ("seconds", ctypes.c_double)]
 
 
+class RefineData(ctypes.Structure):
+    """tn_refine_data."""
+
+    _fields_ = [("pictures", ctypes.c_void_p), ("bags", ctypes.c_void_p), ("labels", ctypes.c_void_p)]
+
+
 class Machine(ctypes.Structure):
     """tn_machine."""
 
@@ -117,6 +123,7 @@ PROTOTYPES = {
     "tn_encoder_words": "p:z", "tn_encoder_cols": "p:z", "tn_encoder_kind": "p:s", "tn_encoder_descriptor": "p:s",
     "tn_encoder_pyramid": "p:s", "tn_encoder_encode": "ppVVp", "tn_encoder_save": "ppss", "tn_encoder_load": "psp",
     "tn_encoder_to_bytes": "ppspp", "tn_encoder_from_bytes": "ppzsp",
+    "tn_encoder_refine": "ppppppp", "tn_refine_info_free": "p:v", "tn_refine_json": "ppp",
     "tn_head_free": "p:v", "tn_head_task": "p:i", "tn_head_classes": "p:z", "tn_head_class_names": "p:p",
     "tn_head_dim": "p:z", "tn_head_rep_count": "p:z", "tn_head_rep": "pz:Rep", "tn_head_source_count": "p:z",
     "tn_head_source_at": "pz:HeadSource", "tn_head_weight": "p:p", "tn_head_bias": "p:p", "tn_head_centre": "p:p",

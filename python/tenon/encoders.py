@@ -14,9 +14,9 @@ from sklearn.utils.validation import check_is_fitted
 from ._bags import ON_ERROR, Bags, Pictures, pictures_or_bags
 from ._base import seed_of
 from ._compat import Tagged
-from ._data import word_index
+from ._data import Targets, class_name, word_index
 from ._errors import ArgumentError, ShapeError
-from ._library import EncoderInfo, View, lib
+from ._library import EncoderInfo, RefineData, View, lib
 from ._options import Options
 from ._session import Session
 from ._stored import Stored
@@ -243,6 +243,8 @@ class FisherVector(BagEncoder):
     n_features_out_ : int
         2 words values for each cell of the pyramid, values being those of a projected descriptor.
     fit_info_ : dict
+    refine_info_ : dict
+        After `refine`.
 
     Examples
     --------
@@ -264,6 +266,88 @@ class FisherVector(BagEncoder):
                          sample=sample, pictures=pictures, iterations=iterations, floor=floor, descriptor=descriptor,
                          step=step, sides=sides, contrast=contrast, pixels=pixels, side=side, largest=largest,
                          on_error=on_error, n_jobs=n_jobs, random_state=random_state, memory=memory, verbose=verbose)
+
+
+    def refine(self, X: Any, y: Any, X_valid: Any = None, y_valid: Any = None, *, task: Any = "shared",
+               learn: str = "mixture", optimizer: str = "lbfgs", objective: str = "svm", rounds: int = 12,
+               C: Any = "auto", penalty: float = 0.003, soften: float = 0.05, rate: float = 0.05, part: float = 1,
+               dropout: float = 0, threshold: float = 0, holdout: float = 0.2, patience: int = 5,
+               intercept: bool = True, twice: bool = True, precision: str = "f32", cache: Any = None,
+               checkpoint: Any = None) -> FisherVector:
+        """Learns the mixture of a fitted encoder further, or the projection before it, together with support vector
+        machines that tell the classes apart, as `tenon encoder refine` does: deep Fisher kernels.
+
+        Parameters
+        ----------
+        X : bags or pictures
+            As of transform.
+        y : array of classes, or of 0 and 1 (n_bags, n_classes)
+        X_valid, y_valid : the same, optional
+            They choose C and the round; without them a part of X does, `holdout`.
+        task : class or "shared"
+            Tell this class from all others; shared: all classes by one mixture.
+        learn : {"mixture", "projection", "both"}
+            projection, both: the encoder must have one, parameter pca.
+        optimizer : {"lbfgs", "gd", "adam"}
+        objective : {"svm", "cv", "multinomial"}
+        rounds : int
+            Steps at most.
+        C : float or "auto"
+            Of the machines, over the number of bags; auto: by validation.
+        penalty, soften, rate, part, dropout, threshold, holdout, patience, intercept, twice, precision, cache, \
+checkpoint
+            As the options of `tenon encoder refine`; cache and checkpoint are paths.
+
+        Returns
+        -------
+        self
+            With `refine_info_`: dict of rounds (objective, loss, step, mean_ap, ...), best, advice ("refined", "given"
+            or "twice": which encoder is best on what validates), C, seconds, ...
+
+        Examples
+        --------
+        >>> bags = [X[y == c][i::5] for c in (0, 1, 2) for i in range(5)]
+        >>> encoder = tenon.FisherVector(words=2, pca=4).fit(bags)
+        >>> encoder.refine(bags, np.repeat([0, 1, 2], 5), rounds=2, C=100, holdout=0).refine_info_["best"]
+        2
+        """
+        check_is_fitted(self)
+        named = {"task": task if isinstance(task, str) else class_name(task), "cache": cache, "checkpoint": checkpoint}
+        options = {"learn": learn, "optimizer": optimizer, "objective": objective, "rounds": rounds, "C": C,
+                   "penalty": penalty, "soften": soften, "rate": rate, "part": part, "dropout": dropout,
+                   "threshold": threshold, "holdout": holdout, "patience": patience, "intercept": intercept,
+                   "twice": twice, "precision": precision, "random_state": seed_of(self.random_state)}
+        if (X_valid is None) != (y_valid is None):
+            raise ArgumentError("refine: got one of X_valid and y_valid, expected both or neither")
+        with self._session() as s:
+            chosen = Options(s, "encoder")
+            chosen.set_all(options)
+            for name, value in named.items():  # as they are: names of classes and files may be any words
+                if value is not None:
+                    s.call("tn_options_set", chosen.handle, name.encode(), os.fsencode(value))
+            train, classes = _refine_data(s, X, y, None)
+            valid = None if X_valid is None else _refine_data(s, X_valid, y_valid, classes)[0]
+            info = ctypes.c_void_p()
+            made = s.make("tn_encoder_refine", self._encoder.value, ctypes.byref(train),
+                          None if valid is None else ctypes.byref(valid), chosen.handle, ctypes.byref(info), long=True)
+            s.keep(info, "tn_refine_info_free")
+            self._take(Stored("encoder", made))
+            self.refine_info_: dict[str, Any] = s.json("tn_refine_json", info)
+        return self
+
+
+def _refine_data(s: Session, x: Any, y: Any, classes: Any) -> tuple[RefineData, np.ndarray]:
+    """What a refinement learns from or is judged by, and its classes; it must live as long as the call."""
+    given = pictures_or_bags(x)
+    targets = Targets(y, classes=classes)
+    if targets.task == "regression":
+        raise ArgumentError("y: got numbers of a regression, expected classes")
+    if targets.rows != len(given):
+        raise ShapeError(f"y: got {targets.rows} rows, expected one for each of the {len(given)} bags or pictures")
+    seen = isinstance(given, Pictures)
+    data = RefineData(given.handle if seen else None, None if seen else given.handle(s), targets.labels(s))
+    data.kept = given, targets
+    return data, targets.classes
 
 
 def extract(images: Any, encoder: Any, *, on_error: str = "stop", n_jobs: Optional[int] = None,

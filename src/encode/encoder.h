@@ -30,9 +30,12 @@ typedef enum tnp_refine_objective {
     TNP_OBJECTIVE_MULTINOMIAL
 } tnp_refine_objective;
 
+typedef enum tnp_refine_learn { TNP_LEARN_MIXTURE, TNP_LEARN_PROJECTION, TNP_LEARN_BOTH } tnp_refine_learn;
+
 /* Of the refinement of a mixture (refine_options.c says why each default). */
 typedef struct tnp_refine_options {
     const char *task;      /* "shared": all classes; else the name of one */
+    int learn;             /* tnp_refine_learn */
     int optimizer;         /* tnp_refine_way */
     int objective;         /* tnp_refine_objective */
     size_t rounds;         /* at most */

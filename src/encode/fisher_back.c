@@ -13,14 +13,20 @@
  *   dL/d mu_k        = (1/sigma_k) (sum_t d alpha - u sum_t q) - (sqrt 2 / sigma_k) g[G,k] psi[F,k]
  *   dL/d log sigma_k = sum_t d alpha^2 - sum_t d - 2 v sum_t q - g[F,k] psi[F,k] - 2 g[G,k] psi[G,k]
  *   dL/d log pi_k    = p_k - pi_k sum_j p_j,   p_k = sum_t d - 1/2 (<g[F,k], psi[F,k]> + <g[G,k], psi[G,k]>)
+ *   dL/d x_t         = sum_k (q (u + 2 alpha v) - d alpha) / sigma_k
+ *   dL/dP            = sum_t dL/dx_t (r_t - m)'             where x = P (r - m) of a descriptor r: one product per atom
  *
+ * The mean m is no parameter: to move it is to move all means of the mixture by P times as much.
  * The sums of q alpha and q alpha^2 that the derivatives need are psi again, so that descriptors are met once, with one
  * loop more than encoding has: about 1.3 encodings, where the formulas (7) to (14) of the paper (Sydorov, Sakurada,
  * Lampert, CVPR 2014) multiply 2 K d by as many derivatives for every descriptor. Atoms of a pyramid lie in several
  * cells: their u and v are sums over these.
  *
- * At psi = 0 the signed root has no derivative; 0 is taken. Oracle: tests/ref/ref_fisher_back.c, and differences of it. */
+ * At psi = 0 the signed root has no derivative; 0 is taken. Oracle: tests/ref/ref_fisher_back.c, and differences of it.
+ * */
 #include "encode/fisher_back.h"
+
+#include "algebra/blas.h"
 
 #include <math.h>
 #include <string.h>
@@ -32,21 +38,51 @@ size_t tnp_fisher_size(size_t count, size_t dim)
 
 /* ---- parameters ---- */
 
-void tnp_fisher_take(const tnp_mixture *m, double *theta)
+/* What depends on theta. */
+static void make_ready(tnp_fisher_point *p)
 {
-    size_t k = m->count, kd = k * m->dim;
+    size_t k = p->count, kd = k * p->dim;
+    double top = -HUGE_VAL, sum = 0;
     for (size_t i = 0; i < k; ++i)
-        theta[i] = log((double)m->weights[i]);
-    for (size_t i = 0; i < kd; ++i) {
-        theta[k + i] = (double)m->means[i];
-        theta[k + kd + i] = 0.5 * log((double)m->variances[i]);
+        top = fmax(top, p->theta[i]);
+    for (size_t i = 0; i < k; ++i)
+        sum += exp(p->theta[i] - top);
+    for (size_t i = 0; i < k; ++i) {
+        p->log_weight[i] = p->theta[i] - top - log(sum);
+        p->weight[i] = exp(p->log_weight[i]);
     }
+    for (size_t i = 0; i < kd; ++i)
+        p->sigma[i] = exp(p->theta[k + kd + i]);
 }
 
-void tnp_fisher_give(const tnp_fisher_point *p, tnp_mixture *m)
+void tnp_fisher_point_set(tnp_fisher_point *p, const double *theta)
+{
+    memcpy(p->theta, theta, p->size * sizeof *theta);
+    make_ready(p);
+}
+
+void tnp_fisher_take(const tn_encoder *e, tnp_fisher_point *p)
+{
+    const tnp_mixture *m = &e->mixture;
+    size_t k = m->count, kd = k * m->dim;
+    for (size_t i = 0; i < k; ++i)
+        p->theta[i] = log((double)m->weights[i]);
+    for (size_t i = 0; i < kd; ++i) {
+        p->theta[k + i] = (double)m->means[i];
+        p->theta[k + kd + i] = 0.5 * log((double)m->variances[i]);
+    }
+    for (size_t i = 0; i < p->to * p->from; ++i)
+        p->theta[k + 2 * kd + i] = (double)e->projection.basis[i];
+    make_ready(p);
+}
+
+void tnp_fisher_give(const tnp_fisher_point *p, tn_encoder *e)
 {
     const double least = 1e-12;
+    tnp_mixture *m = &e->mixture;
     size_t k = p->count, kd = k * p->dim;
+    for (size_t i = 0; i < p->to * p->from; ++i)
+        e->projection.basis[i] = (float)p->basis[i];
     for (size_t i = 0; i < k; ++i)
         m->weights[i] = (float)fmax(p->weight[i], least);
     for (size_t i = 0; i < kd; ++i) {
@@ -56,12 +92,17 @@ void tnp_fisher_give(const tnp_fisher_point *p, tnp_mixture *m)
     tnp_mixture_ready(m);
 }
 
-tn_status tnp_fisher_point_new(tn_ctx *ctx, size_t count, size_t dim, tnp_fisher_point *out)
+tn_status tnp_fisher_point_new(tn_ctx *ctx, const tn_encoder *e, bool projected, tnp_fisher_point *out)
 {
     tn_status st = TN_OK;
+    size_t count = e->mixture.count, dim = e->dim, mixture = tnp_fisher_size(count, dim);
     out->count = count;
     out->dim = dim;
-    TN_TRY(tnp_alloc(ctx, tnp_fisher_size(count, dim), sizeof(double), &out->theta));
+    out->to = projected ? e->projection.to : 0;
+    out->from = projected ? e->from : 0;
+    out->size = mixture + out->to * out->from;
+    TN_TRY(tnp_alloc(ctx, out->size, sizeof(double), &out->theta));
+    out->basis = projected ? out->theta + mixture : NULL;
     TN_TRY(tnp_alloc(ctx, count, sizeof(double), &out->weight));
     TN_TRY(tnp_alloc(ctx, count, sizeof(double), &out->log_weight));
     TN_TRY(tnp_alloc(ctx, count * dim, sizeof(double), &out->sigma));
@@ -72,23 +113,6 @@ done:
 void tnp_fisher_point_free(tnp_fisher_point *p)
 {
     tnp_free_all(p->theta, p->weight, p->log_weight, p->sigma);
-}
-
-void tnp_fisher_point_set(tnp_fisher_point *p, const double *theta)
-{
-    size_t k = p->count, kd = k * p->dim;
-    double top = -HUGE_VAL, sum = 0;
-    memcpy(p->theta, theta, tnp_fisher_size(k, p->dim) * sizeof *theta);
-    for (size_t i = 0; i < k; ++i)
-        top = fmax(top, theta[i]);
-    for (size_t i = 0; i < k; ++i)
-        sum += exp(theta[i] - top);
-    for (size_t i = 0; i < k; ++i) {
-        p->log_weight[i] = theta[i] - top - log(sum);
-        p->weight[i] = exp(p->log_weight[i]);
-    }
-    for (size_t i = 0; i < kd; ++i)
-        p->sigma[i] = exp(theta[k + kd + i]);
 }
 
 /* ---- back through the norm ---- */
@@ -177,8 +201,25 @@ typedef struct back {
     float *linear, *square, *level; /* the same as tnp_mixture_slopes wants them */
     double *shares;                 /* (K) */
     tnp_mixture_sums sums;
+    float *pulls;   /* (rows of the largest atom, d): dL/dx; where the projection is learned */
+    float *product; /* (to, from): dL/dP of the atom at hand, and the same in double */
+    double *turns;
     double *weights, *means, *sigmas; /* of the gradient; weights hold p until the end */
+    double *basis;
 } back;
+
+static tn_status make_turns(tn_ctx *ctx, back *b)
+{
+    tn_status st = TN_OK;
+    size_t most = 0, values = b->p->to * b->p->from;
+    for (size_t a = 0; a < tnp_encoder_atoms(b->e); ++a)
+        most = tnp_max(most, b->bag->starts[a + 1] - b->bag->starts[a]);
+    TN_TRY(tnp_alloc_raw(ctx, most * b->p->dim, sizeof *b->pulls, &b->pulls));
+    TN_TRY(tnp_alloc_raw(ctx, values, sizeof *b->product, &b->product));
+    TN_TRY(tnp_alloc_raw(ctx, values, sizeof *b->turns, &b->turns));
+done:
+    return st;
+}
 
 static tn_status make_back(tn_ctx *ctx, back *b, double *gradient)
 {
@@ -194,15 +235,19 @@ static tn_status make_back(tn_ctx *ctx, back *b, double *gradient)
     TN_TRY(tnp_alloc(ctx, k, sizeof *b->shares, &b->shares));
     TN_TRY(tnp_alloc(ctx, k, sizeof *b->weights, &b->weights));
     TN_TRY(tnp_mixture_sums_new(ctx, &b->e->mixture, &b->sums));
+    if (b->p->to)
+        TN_TRY(make_turns(ctx, b));
     b->means = gradient + k;
     b->sigmas = b->means + kd;
+    b->basis = b->sigmas + kd;
 done:
     return st;
 }
 
 static void free_back(back *b)
 {
-    tnp_free_all(b->g, b->x, b->u, b->v, b->linear, b->square, b->level, b->shares, b->weights);
+    tnp_free_all(b->g, b->x, b->u, b->v, b->linear, b->square, b->level, b->shares, b->weights, b->pulls, b->product,
+                 b->turns);
     tnp_mixture_sums_free(&b->sums);
 }
 
@@ -226,9 +271,10 @@ static void make_slopes(const back *b, size_t atom)
     }
 }
 
-static tn_status back_in_float(tn_ctx *ctx, back *b, const float *rows, size_t n)
+static tn_status back_in_float(tn_ctx *ctx, back *b, const tnp_fisher_atom *atom)
 {
-    size_t d = b->p->dim;
+    tn_status st = TN_OK;
+    size_t d = b->p->dim, to = b->p->to, from = b->p->from;
     tnp_mixture_slopes slopes = {b->linear, b->square, b->level, b->options->reach};
     for (size_t k = 0; k < b->p->count; ++k) {
         double sum = 0;
@@ -240,7 +286,13 @@ static tn_status back_in_float(tn_ctx *ctx, back *b, const float *rows, size_t n
         }
         b->level[k] = (float)sum;
     }
-    return tnp_mixture_back(ctx, &b->e->mixture, &slopes, rows, n, b->shares, &b->sums);
+    TN_TRY(tnp_mixture_back(ctx, &b->e->mixture, &slopes, atom->rows, atom->count, b->shares, &b->sums, b->pulls));
+    if (to)
+        TN_TRY(tnp_sgemm_tn(ctx, to, from, atom->count, b->pulls, d, atom->raw, from + d - to, 0, b->product, from));
+    for (size_t i = 0; i < to * from; ++i)
+        b->turns[i] = (double)b->product[i];
+done:
+    return st;
 }
 
 /* What the descriptors of an atom say. */
@@ -248,16 +300,17 @@ static tn_status add_atom(tn_ctx *ctx, back *b, size_t atom)
 {
     tn_status st = TN_OK;
     const tnp_fisher_bag *bag = b->bag;
-    size_t k = b->p->count, d = b->p->dim, n = bag->starts[atom + 1] - bag->starts[atom];
-    const float *rows = bag->rows + bag->starts[atom] * d;
+    size_t k = b->p->count, d = b->p->dim, start = bag->starts[atom], n = bag->starts[atom + 1] - start;
+    size_t width = b->p->from + d - b->p->to;
+    tnp_fisher_atom at = {bag->rows + start * d, b->p->to ? bag->raw + start * width : NULL, n, b->u, b->v};
     if (n == 0)
         return TN_OK;
     double times = bag->whole ? (double)(bag->whole[atom + 1] - bag->whole[atom]) / (double)n : 1;
     make_slopes(b, atom);
     memset(b->shares, 0, k * sizeof *b->shares);
     tnp_mixture_sums_clear(&b->e->mixture, &b->sums);
-    TN_TRY(b->options->wide ? tnp_fisher_wide_back(ctx, b->p, b->u, b->v, rows, n, b->shares, &b->sums)
-                            : back_in_float(ctx, b, rows, n));
+    TN_TRY(b->options->wide ? tnp_fisher_wide_back(ctx, b->p, &at, b->shares, &b->sums, b->turns)
+                            : back_in_float(ctx, b, &at));
     for (size_t w = 0; w < k; ++w) {
         double share = b->shares[w], zero = b->sums.zero[w];
         for (size_t i = w * d; i < (w + 1) * d; ++i) {
@@ -267,6 +320,8 @@ static tn_status add_atom(tn_ctx *ctx, back *b, size_t atom)
         }
         b->weights[w] += times * zero;
     }
+    for (size_t i = 0; i < b->p->to * b->p->from; ++i)
+        b->basis[i] += times * b->turns[i];
 done:
     return st;
 }

@@ -17,6 +17,7 @@
  *
  * The reverse pass finds the same posteriors again, which costs less than to keep them for all rows, and adds up with the
  * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop is new than that of e[i,k].
+ * dL/dx[i,j] = sum_k q (a + 2 b z) - d z / var, a and b the slopes, is one loop more, where it is asked for.
  *
  * Rows in blocks of BLOCK, each summed in float by one thread, blocks added up in double in order: the same sums for
  * every number of threads. Oracle: tests/ref/ref_encode.c; VLFeat's vl_fisher_encode (tests/peers). */
@@ -122,6 +123,7 @@ typedef struct pairs {
     float *share;             /* (capacity): by component; log density, then posterior */
     float *most, *sum;        /* (rows of a block): the highest log density by the product; sum of exponentials */
     float *slope, *mean;      /* (capacity): e of the pairs; (rows of a block): the mean of e. Reverse pass only */
+    float *posterior;         /* (capacity): by component; of a reverse pass to the rows only */
 } pairs;
 
 /* Blocks of rows on their way. */
@@ -139,6 +141,7 @@ typedef struct work {
     pairs pairs[AT_ONCE];
     float *posteriors;                /* (rows, count), or NULL */
     const tnp_mixture_slopes *slopes; /* of a reverse pass, or NULL */
+    float *dx;                        /* (rows, dim), of a reverse pass to the rows, or NULL */
 } work;
 
 static void make_powers(void *arg, size_t block)
@@ -251,6 +254,19 @@ static void take_slopes(const work *w, const float *x, const pairs *p, size_t fi
     }
 }
 
+/* Adds what the pairs say to the slopes of their rows. */
+static void pull_rows(const work *w, size_t block, const pairs *p)
+{
+    const tnp_mixture *m = w->m;
+    size_t d = m->dim, rows = block * BLOCK * d;
+    for (size_t k = 0; k < m->count; ++k) {
+        size_t start = p->starts[k];
+        tnp_simd_get()->mixtures->pull(w->x + rows, d, p->row + start, p->posterior + start, p->share + start,
+                                       p->starts[k + 1] - start, m->means + k * d, m->inverse + k * d,
+                                       w->slopes->linear + k * d, w->slopes->square + k * d, w->dx + rows);
+    }
+}
+
 /* Adds what the pairs of rows [first_row, end) say, their shares exponentials, to the block's sums, and forgets them. */
 static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
 {
@@ -260,6 +276,8 @@ static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
     pairs *p = w->pairs + block;
     w->logs_sum[block] += share_out(p, first_row, end);
     take_shares(w, block, p, w->slopes ? second + m->count * m->dim : zero);
+    if (w->dx)
+        memcpy(p->posterior, p->share, p->count * sizeof *p->share);
     if (w->slopes)
         take_slopes(w, x, p, first_row, end, zero);
     for (size_t k = 0; k < m->count; ++k) {
@@ -267,6 +285,8 @@ static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
         tnp_simd_get()->mixtures->add(x, m->dim, p->row + start, p->share + start, p->starts[k + 1] - start,
                                       m->means + k * m->dim, first + k * m->dim, second + k * m->dim);
     }
+    if (w->dx)
+        pull_rows(w, block, p);
     p->count = 0;
 }
 
@@ -293,6 +313,10 @@ static void begin_block(work *w, size_t block)
     memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
     w->logs_sum[block] = 0;
     w->pairs[block].count = 0;
+    if (w->dx) {
+        size_t start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start);
+        memset(w->dx + start * w->m->dim, 0, n * w->m->dim * sizeof *w->dx);
+    }
 }
 
 /* n rows from `first` of the block on, all components of each: l and its highest, exponentials and their sums, pairs. */
@@ -388,6 +412,7 @@ static tn_status make_pairs(tn_ctx *ctx, const tnp_mixture *m, bool back, pairs 
     if (back) {
         TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->slope, &p->slope));
         TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->mean, &p->mean));
+        TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->posterior, &p->posterior));
     }
 done:
     return st;
@@ -422,15 +447,18 @@ static void free_work(work *w)
     tnp_free_all(w->powers, w->logs, w->parts, w->every, w->tilts);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
-        tnp_free_all(p->component, p->of, p->row, p->starts, p->share, p->most, p->sum, p->slope, p->mean);
+        tnp_free_all(p->component, p->of, p->row, p->starts, p->share, p->most, p->sum, p->slope, p->mean,
+                     p->posterior);
     }
 }
 
-/* q: where posteriors go, or NULL. With slopes it is a reverse pass, and their sums go to shares. */
+/* q: where posteriors go, or NULL. With slopes it is a reverse pass, and their sums go to shares; dx as of
+ * tnp_mixture_back. */
 typedef struct wanted {
     float *q;
     const tnp_mixture_slopes *slopes;
     double *shares;
+    float *dx;
 } wanted;
 
 static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, const wanted *to,
@@ -443,6 +471,7 @@ static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, siz
         w.x = x + start * m->dim;
         w.rows = tnp_min(w.at_once * BLOCK, n - start);
         w.posteriors = to->q ? to->q + start * m->count : NULL;
+        w.dx = to->dx ? to->dx + start * m->dim : NULL;
         size_t blocks = (w.rows + BLOCK - 1) / BLOCK;
         size_t threads = tnp_threads_for(ctx, 50.0 * (double)w.rows * (double)m->dim);
         if (w.powers) {
@@ -462,13 +491,13 @@ done:
 
 tn_status tnp_mixture_add(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, tnp_mixture_sums *sums)
 {
-    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, NULL, NULL}, sums);
+    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){.q = NULL}, sums);
 }
 
 tn_status tnp_mixture_back(tn_ctx *ctx, const tnp_mixture *m, const tnp_mixture_slopes *slopes, const float *x,
-                           size_t n, double *shares, tnp_mixture_sums *sums)
+                           size_t n, double *shares, tnp_mixture_sums *sums, float *dx)
 {
-    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, slopes, shares}, sums);
+    return n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){NULL, slopes, shares, dx}, sums);
 }
 
 tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *m, const float *x, size_t n, float *q)
@@ -477,7 +506,7 @@ tn_status tnp_mixture_posteriors(tn_ctx *ctx, const tnp_mixture *m, const float 
     tnp_mixture_sums sums = {.rows = 0};
     memset(q, 0, n * m->count * sizeof *q);
     TN_TRY(tnp_mixture_sums_new(ctx, m, &sums));
-    TN_TRY(n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){q, NULL, NULL}, &sums));
+    TN_TRY(n == 0 ? TN_OK : add_rows(ctx, m, x, n, &(wanted){.q = q}, &sums));
 done:
     tnp_mixture_sums_free(&sums);
     return st;

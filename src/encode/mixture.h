@@ -49,9 +49,9 @@ typedef struct tnp_mixture_slopes {
 
 /* The reverse of tnp_mixture_add: with d[i,k] = q[i,k] (e[i,k] - sum_k q[i,k] e[i,k]) = dL/d(log density of row i under
  * component k, weight included), adds sum d to sums->zero, sum d (x - mean) to first, sum d (x - mean)^2 to second; and
- * the posteriors themselves to shares (count). sums->rows stays. */
+ * the posteriors themselves to shares (count). sums->rows stays. dx (n, dim): dL/dx of every row, or NULL. */
 tn_status tnp_mixture_back(tn_ctx *ctx, const tnp_mixture *mixture, const tnp_mixture_slopes *slopes, const float *x,
-                           size_t n, double *shares, tnp_mixture_sums *sums);
+                           size_t n, double *shares, tnp_mixture_sums *sums, float *dx);
 
 /* One step of EM: parameters from the sums; variances at least floor (dim). Components that have less than 1e-8 of all
  * rows keep mean and variance. */

@@ -29,6 +29,8 @@ const tn_field *tnp_refine_fields(size_t *count)
          "what the mixture is to tell apart: shared, all classes by one mixture; NAME, that class from all others; "
          "each, "
          "one class after the other, a mixture for each: -o is then a folder"},
+        {"learn", TN_FIELD_CHOICE, AT(learn), 0, 0, "mixture|projection|both",
+         "what is learned: the Gaussians; the projection (PCA) before them, which stay; or both"},
         {"optimizer", TN_FIELD_CHOICE, AT(optimizer), 0, 0, "lbfgs|gd|adam",
          "lbfgs with the support vector machines solved anew at every step; gd: Algorithm 1 of the paper, with neither "
          "penalty nor soften; adam"},
@@ -63,7 +65,9 @@ const tn_field *tnp_refine_fields(size_t *count)
          "learn a mixture of twice as many Gaussians by EM too and tell which is better"},
         {"precision", TN_FIELD_CHOICE, AT(precision), 0, 0, "f32|f64", "of vectors and gradient; f64 is far slower"},
         {"cache", TN_FIELD_TEXT, AT(cache), 0, 0, "FILE",
-         "keep the descriptors there, two bytes a value, instead of in memory, and go by them when they are there"},
+         "keep the descriptors there, two bytes a value, instead of in memory, and go by them when they are there; "
+         "they "
+         "are projected ones, unless the projection is learned"},
         {"checkpoint", TN_FIELD_TEXT, AT(checkpoint), 0, 0, "FILE",
          "write the state there after every round, and go on from it, to the same bytes"},
     };

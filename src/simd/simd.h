@@ -94,6 +94,9 @@ typedef struct tnp_mixture_loops {
     /* first += sum_j q[j] (x[rows[j]] - m), second += sum_j q[j] (x[rows[j]] - m)^2. */
     void (*add)(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m, float *first,
                 float *second);
+    /* out[rows[j]] += q[j] (a + 2 b z) - s[j] z inverse, z = x[rows[j]] - m, j < n, rows of d values. */
+    void (*pull)(const float *x, size_t d, const uint32_t *rows, const float *q, const float *s, size_t n,
+                 const float *m, const float *inverse, const float *a, const float *b, float *out);
     /* out (2 n) = [y, y^2], y = x - shift. */
     void (*powers)(const float *x, const float *shift, size_t n, float *out);
     /* x = exp(x) of n values below 1, as softmax has it. */

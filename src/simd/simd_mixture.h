@@ -254,6 +254,40 @@ static void mixture_add(const float *x, size_t d, const uint32_t *rows, const fl
         }
 }
 
+/* sum + q (one + two z) - s z scale, two being 2 b already. */
+static inline wide_pack pulled(wide_pack sum, wide_pack z, wide_pack q, wide_pack s, wide_pack scale, wide_pack one,
+                               wide_pack two)
+{
+    return plus_product(s * scale, z, plus_product(q, plus_product(two, z, one), sum));
+}
+
+/* Two packs of columns: what the rows are compared with stays in registers while they pass. */
+static void mixture_pull(const float *x, size_t d, const uint32_t *rows, const float *q, const float *s, size_t n,
+                         const float *m, const float *inverse, const float *a, const float *b, float *out)
+{
+    enum { P = PACK_FLOATS };
+    size_t i = 0;
+    for (; i + 2 * P <= d; i += 2 * P) {
+        wide_pack m0 = load_wide_pack(m + i), m1 = load_wide_pack(m + i + P);
+        wide_pack v0 = load_wide_pack(inverse + i), v1 = load_wide_pack(inverse + i + P);
+        wide_pack a0 = load_wide_pack(a + i), a1 = load_wide_pack(a + i + P);
+        wide_pack b0 = all_of(2) * load_wide_pack(b + i), b1 = all_of(2) * load_wide_pack(b + i + P);
+        for (size_t j = 0; j < n; ++j) {
+            const float *row = x + rows[j] * d + i;
+            float *to = out + rows[j] * d + i;
+            wide_pack share = all_of(q[j]), slope = all_of(-s[j]);
+            store_wide_pack(pulled(load_wide_pack(to), load_wide_pack(row) - m0, share, slope, v0, a0, b0), to);
+            store_wide_pack(pulled(load_wide_pack(to + P), load_wide_pack(row + P) - m1, share, slope, v1, a1, b1),
+                            to + P);
+        }
+    }
+    for (size_t j = 0; j < n; ++j)
+        for (size_t k = i; k < d; ++k) {
+            float z = x[rows[j] * d + k] - m[k];
+            out[rows[j] * d + k] += q[j] * (a[k] + 2 * b[k] * z) - s[j] * z * inverse[k];
+        }
+}
+
 static void mixture_powers(const float *x, const float *shift, size_t n, float *out)
 {
     size_t i = 0;
@@ -336,8 +370,8 @@ static size_t mixture_select(const float *x, size_t n, size_t base, uint32_t *wh
     return found;
 }
 
-static const tnp_mixture_loops mixture_loops = {mixture_near,  mixture_highest, mixture_distances, mixture_slopes,
-                                                mixture_both,  mixture_add,     mixture_powers,    mixture_exp,
-                                                mixture_level, mixture_weigh,   mixture_select};
+static const tnp_mixture_loops mixture_loops = {mixture_near, mixture_highest, mixture_distances, mixture_slopes,
+                                                mixture_both, mixture_add,     mixture_pull,      mixture_powers,
+                                                mixture_exp,  mixture_level,   mixture_weigh,     mixture_select};
 
 #endif

@@ -4,9 +4,14 @@
  *          each | tail: bags, atoms, dim, rows, key, ORDER, 8 bytes each, in the order of this machine
  *
  * Values are kept as halves of (x - shift) / scale, shift being the mean of the mixture and scale its deviation in this
- * column, down to a power of two: 11 bits whatever the size of a column, 2^-12 of a deviation where most descriptors lie.
- * Floats were refused: twice the file for digits that no descriptor has. The tail stands behind, since nobody knows the
- * number of rows before the last picture. */
+ * column, down to a power of two: 11 bits whatever the size of a column, 2^-12 of a deviation where most descriptors
+ * lie. Floats were refused: twice the file for digits that no descriptor has. The tail stands behind, since nobody
+ * knows the number of rows before the last picture.
+ *
+ * Before the projection shift is its mean, and the deviation of column j is what the mixture says of it through the
+ * projection y = B (x - mean), whose rows are orthogonal when they are principal components:
+ *
+ *   var_j = sum_k (B[k,j] / |B[k]|^2)^2 var(y_k) + what was left out: the least of var(y_k) / |B[k]|^2 at most */
 #include "store/descriptors.h"
 
 #include "matrix/convert.h"
@@ -43,23 +48,72 @@ static void find_most(tnp_descriptors *d)
         d->most = tnp_max(d->most, bag_rows(d, i));
 }
 
-/* Mean and deviation of every column under the mixture. */
-static tn_status make_scales(tn_ctx *ctx, const tnp_mixture *m, tnp_descriptors *d)
+/* Mean and variance of a column under the mixture. */
+static double column_variance(const tnp_mixture *m, size_t j, double *mean)
+{
+    double var = 0;
+    *mean = 0;
+    for (size_t k = 0; k < m->count; ++k)
+        *mean += (double)m->weights[k] * (double)m->means[k * m->dim + j];
+    for (size_t k = 0; k < m->count; ++k)
+        var += (double)m->weights[k] *
+               ((double)m->variances[k * m->dim + j] + pow((double)m->means[k * m->dim + j] - *mean, 2));
+    return var;
+}
+
+static float power_below(double var)
+{
+    return var > 0 ? (float)exp2(floor(log2(sqrt(var)))) : 1;
+}
+
+static double square_length(const float *x, size_t n)
+{
+    double sum = 0;
+    for (size_t i = 0; i < n; ++i)
+        sum += (double)x[i] * (double)x[i];
+    return sum;
+}
+
+/* vars (from): of the columns before the projection; none below 1e-12 of the largest, so that no scale is. */
+static void add_raw_variances(const tn_encoder *e, double *vars)
+{
+    const tnp_projection *p = &e->projection;
+    double least = HUGE_VAL, most = 0, mean;
+    for (size_t k = 0; k < p->to; ++k) {
+        const float *row = p->basis + k * p->from;
+        double square = square_length(row, p->from), var = column_variance(&e->mixture, k, &mean);
+        if (square == 0)
+            continue;
+        least = fmin(least, var / square);
+        for (size_t j = 0; j < p->from; ++j)
+            vars[j] += pow((double)row[j] / square, 2) * var;
+    }
+    for (size_t j = 0; j < p->from; ++j)
+        most = fmax(most, vars[j]);
+    for (size_t j = 0; j < p->from; ++j)
+        vars[j] = fmax(vars[j] + (p->to < p->from && isfinite(least) ? least : 0), 1e-12 * most);
+}
+
+static tn_status make_scales(tn_ctx *ctx, const tn_encoder *e, tnp_descriptors *d)
 {
     tn_status st = TN_OK;
+    size_t before = d->raw ? e->projection.from : 0, after = d->raw ? e->projection.to : 0;
+    double *vars = NULL, mean;
     TN_TRY(tnp_alloc(ctx, d->dim, sizeof *d->shift, &d->shift));
     TN_TRY(tnp_alloc(ctx, d->dim, sizeof *d->scale, &d->scale));
-    for (size_t j = 0; j < d->dim; ++j) {
-        double mean = 0, var = 0;
-        for (size_t k = 0; k < m->count; ++k)
-            mean += (double)m->weights[k] * (double)m->means[k * d->dim + j];
-        for (size_t k = 0; k < m->count; ++k)
-            var += (double)m->weights[k] *
-                   ((double)m->variances[k * d->dim + j] + pow((double)m->means[k * d->dim + j] - mean, 2));
-        d->shift[j] = (float)mean;
-        d->scale[j] = (float)exp2(floor(log2(sqrt(var))));
+    TN_TRY(tnp_alloc(ctx, before, sizeof *vars, &vars));
+    if (d->raw) {
+        add_raw_variances(e, vars);
+        memcpy(d->shift, e->projection.mean, before * sizeof *d->shift);
+    }
+    for (size_t j = 0; j < before; ++j)
+        d->scale[j] = power_below(vars[j]);
+    for (size_t j = before; j < d->dim; ++j) {
+        d->scale[j] = power_below(column_variance(&e->mixture, j - before + after, &mean));
+        d->shift[j] = d->raw ? 0 : (float)mean; /* places are near 0 */
     }
 done:
+    tnp_free(vars);
     return st;
 }
 
@@ -215,16 +269,22 @@ done:
     return st;
 }
 
-tn_status tnp_descriptors_new(tn_ctx *ctx, const tn_encoder *e, tnp_bag_stream *stream, const char *path, uint64_t key,
-                              tnp_descriptors *out)
+tn_status tnp_descriptors_new(tn_ctx *ctx, const tn_encoder *e, bool raw, tnp_bag_stream *stream, const char *path,
+                              uint64_t key, tnp_descriptors *out)
 {
     tn_status st = TN_OK;
+    tn_encoder as_kept = *e; /* its rows are what is kept; nothing in it is freed */
+    if (raw) {
+        as_kept.projection.to = 0;
+        as_kept.dim += e->from - e->projection.to;
+    }
+    out->raw = raw;
     out->bags = stream->count;
     out->atoms = tnp_encoder_atoms(e);
-    out->dim = e->dim;
-    TN_TRY(make_scales(ctx, &e->mixture, out));
+    out->dim = as_kept.dim;
+    TN_TRY(make_scales(ctx, e, out));
     if (!*path || access(path, F_OK) != 0) {
-        TN_TRY(make(ctx, e, stream, path, key, out));
+        TN_TRY(make(ctx, &as_kept, stream, path, key, out));
         if (*path) {
             tnp_free(out->starts);
             out->starts = NULL;
@@ -267,7 +327,7 @@ tn_status tnp_descriptors_get(tn_ctx *ctx, const tnp_descriptors *d, size_t bag,
     tnp_simd_get()->half_to_float(halves, out->rows, values);
     for (size_t i = 0; i < values; i += d->dim)
         for (size_t j = 0; j < d->dim; ++j)
-            out->rows[i + j] = d->shift[j] + d->scale[j] * out->rows[i + j];
+            out->rows[i + j] = (d->raw ? 0 : d->shift[j]) + d->scale[j] * out->rows[i + j];
     for (size_t a = 0; a <= d->atoms; ++a)
         out->starts[a] = starts[a] - starts[0];
 done:

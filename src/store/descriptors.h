@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Descriptors of many bags as an encoder compares them with its words, made once and read many times: halves, in a file
- * or in memory. */
+ * Descriptors of many bags as an encoder compares them with its words, or as they are before its projection, made once
+ * and read many times: halves, in a file or in memory. */
 #ifndef TNP_DESCRIPTORS_H
 #define TNP_DESCRIPTORS_H
 
@@ -12,15 +12,18 @@ typedef struct tnp_descriptors {
     size_t *starts;       /* (bags * atoms + 1): first row of every atom of every bag */
     size_t most;          /* rows of the largest bag */
     float *shift, *scale; /* (dim): a value is shift + scale half; scales are powers of two */
+    bool raw;             /* before the projection, less its mean: a value is scale half */
     uint16_t *halves;     /* (rows, dim), or NULL: they are in the file */
     tnp_file *file;
 } tnp_descriptors;
 
-/* Of all bags of the stream. path: the file to keep them in, "" for memory. A file that is there is taken as it is when
- * it is of the same bags and encoder, told by `key`, and refused else (TN_ERR_DATA). TN_ERR_DATA for NaN, and for a value
- * beyond 65504 deviations. All zero before, tnp_descriptors_free after. */
-tn_status tnp_descriptors_new(tn_ctx *ctx, const tn_encoder *encoder, tnp_bag_stream *stream, const char *path,
-                              uint64_t key, tnp_descriptors *out);
+/* Of all bags of the stream. raw: as they are before the projection, which the encoder must have, less its mean;
+ * places, if the encoder has any, follow as they do behind projected ones. path: the file to keep them in, "" for
+ * memory. A file that is there is taken as it is when it is of the same bags and encoder, told by `key`, and refused
+ * else (TN_ERR_DATA). TN_ERR_DATA for NaN, and for a value beyond 65504 deviations. All zero before,
+ * tnp_descriptors_free after. */
+tn_status tnp_descriptors_new(tn_ctx *ctx, const tn_encoder *encoder, bool raw, tnp_bag_stream *stream,
+                              const char *path, uint64_t key, tnp_descriptors *out);
 void tnp_descriptors_free(tnp_descriptors *descriptors);
 size_t tnp_descriptors_rows(const tnp_descriptors *descriptors);
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Encoders: the numbers of the program, bags and pictures of every kind, in the company of scikit-learn."""
+import inspect
 import pickle
 
 import numpy as np
@@ -11,6 +12,7 @@ from sklearn.pipeline import make_pipeline
 
 import tenon
 from tenon import BagEncoder, Bags, EvidenceClassifier, FisherVector, Pictures
+from tenon._options import option_fields
 
 
 def some_bags(count=12, columns=10, seed=0, equal=False):
@@ -129,6 +131,81 @@ def test_in_pipelines_and_searches(photos):
     assert seen.fit(pictures, pictures.labels).predict(pictures.paths[:3]).tolist() == ["lines"] * 3
     names = seen[0].get_feature_names_out()
     assert len(names) == seen[0].n_features_out_ and names[0] == "fishervector0"
+
+
+def refined_by_program(program, tmp_path, bags, y, *words):
+    np.savez(tmp_path / "bags.npz", descriptors=np.concatenate(bags), offsets=np.cumsum([0] + [len(b) for b in bags]))
+    (tmp_path / "y.txt").write_text("".join(f"{label}\n" for label in y))
+    program("encoder", "train", "--bags", tmp_path / "bags.npz", "-o", tmp_path / "e.safetensors", "--words", "2",
+            "--pca", "4", "--seed", "3", "--quiet")
+    return program("encoder", "refine", tmp_path / "e.safetensors", "--bags", tmp_path / "bags.npz", "--labels",
+                   tmp_path / "y.txt", "-o", tmp_path / "r.safetensors", "--rounds", "3", "--seed", "3", "--json", *words)
+
+
+@pytest.mark.parametrize("learn, task", [("mixture", "shared"), ("both", "shared"), ("projection", "odd_one")])
+def test_refinement_of_the_program(program, tmp_path, learn, task):
+    bags, y = some_bags(30)
+    names = np.array(["even", "odd_one"])[y]
+    told = refined_by_program(program, tmp_path, bags, names, "--learn", learn, "--task", task)
+    encoder = FisherVector(2, pca=4, random_state=3).fit(bags)
+    before = encoder.transform(bags)
+    assert encoder.refine(bags, names, learn=learn, task=task, rounds=3) is encoder
+    encoder.save(tmp_path / "mine.safetensors")
+    assert parts(tmp_path / "mine.safetensors") == parts(tmp_path / "r.safetensors")
+    info = encoder.refine_info_
+    assert info["best"] == told["best"] and info["C"] == told["C"] and info["advice"] == told["advice"]
+    assert [r["objective"] for r in info["rounds"]] == [r["objective"] for r in told["rounds"]]
+    assert info["best"] == 0 or (encoder.transform(bags) != before).any()
+    kept = pickle.loads(pickle.dumps(encoder))
+    assert kept.refine_info_ == info and (kept.transform(bags) == encoder.transform(bags)).all()
+
+
+def test_refinement_of_pictures_and_marks(photos, tmp_path):
+    pictures = Pictures(photos)
+    encoder = FisherVector(words=2, pca=6, sides=[16], step=8).fit(photos)
+    encoder.refine(photos, pictures.labels, pictures.paths[::2], pictures.labels[::2], rounds=2, C=100, twice=False,
+                   cache=tmp_path / "kept")
+    info = encoder.refine_info_
+    assert info["training"] == 12 and info["validation"] == 6 and (tmp_path / "kept.valid").exists()
+    falling = [r["objective"] for r in info["rounds"]]
+    assert len(falling) > 1 and falling == sorted(falling, reverse=True)
+    bags, y = some_bags(20)
+    marks = np.column_stack([y, np.arange(20) < 5])
+    assert FisherVector(words=1, pca=0).fit(bags).refine(bags, marks, rounds=1, C=100).refine_info_["classes"] == 2
+
+
+def test_refinement_that_cannot_be():
+    bags, y = some_bags()
+    encoder = FisherVector(words=1, pca=0)
+    with pytest.raises(ValueError):  # NotFittedError
+        encoder.refine(bags, y)
+    encoder.fit(bags)
+    before = encoder.transform(bags)
+    for words, said in (({"learn": "both"}, "projects nothing"), ({"task": "cat"}, "task"), ({"rounds": -1}, "rounds"),
+                        ({"learn": "all"}, "learn"), ({"X_valid": bags}, "y_valid")):
+        with pytest.raises(ValueError, match=said):
+            encoder.refine(bags, y, **words)
+    with pytest.raises(ValueError, match="rows"):
+        encoder.refine(bags, y[:5])
+    with pytest.raises(ValueError, match="regression"):
+        encoder.refine(bags, y + 0.5)
+    assert (encoder.transform(bags) == before).all() and not hasattr(encoder, "refine_info_")
+
+
+def test_parameters_of_refine_are_the_options():
+    """The same names and defaults as the group of options that the library has."""
+    found = inspect.signature(FisherVector.refine).parameters
+    fields = option_fields("encoder")
+    names = [name for name in found if name not in ("self", "X", "y", "X_valid", "y_valid")]
+    first = list(fields).index("task")
+    assert set(names) == set(list(fields)[first:first + len(names)])
+    words = {True: "yes", False: "no", None: ""}
+    for name in names:
+        default, want = found[name].default, fields[name].default
+        if isinstance(default, (bool, str, type(None))):
+            assert words.get(default, default) == want, name
+        else:
+            assert float(want) == default, name
 
 
 def test_broken_pictures(photos, tmp_path):

@@ -33,14 +33,14 @@ static mixture mixture_of(const ref_theta *t)
 }
 
 /* gamma (k), alpha (k, d) of one descriptor. */
-static void posteriors(const mixture *m, const float *x, ref_float *gamma, ref_float *alpha)
+static void posteriors(const mixture *m, const ref_float *x, ref_float *gamma, ref_float *alpha)
 {
     ref_float top = -INFINITY, sum = 0;
     for (size_t c = 0; c < m->k; ++c) {
         gamma[c] = logl(m->pi[c]);
         for (size_t j = 0; j < m->d; ++j) {
             size_t at = c * m->d + j;
-            alpha[at] = ((ref_float)x[j] - m->mu[at]) / m->sigma[at];
+            alpha[at] = (x[j] - m->mu[at]) / m->sigma[at];
             gamma[c] -= logl(m->sigma[at]) + alpha[at] * alpha[at] / 2;
         }
         top = fmaxl(top, gamma[c]);
@@ -51,7 +51,7 @@ static void posteriors(const mixture *m, const float *x, ref_float *gamma, ref_f
         gamma[c] /= sum;
 }
 
-void ref_fisher_of(const ref_theta *theta, const float *x, size_t n, ref_float *out)
+void ref_fisher_of(const ref_theta *theta, const ref_float *x, size_t n, ref_float *out)
 {
     mixture m = mixture_of(theta);
     size_t k = m.k, d = m.d, kd = k * d;
@@ -96,11 +96,13 @@ void ref_fisher_jacobian(const ref_theta *theta, const float *x, size_t n, ref_f
 {
     mixture m = mixture_of(theta);
     size_t k = m.k, d = m.d, kd = k * d, width = k + 2 * kd;
-    ref_float *gamma = malloc((k + kd) * sizeof *gamma), *alpha = gamma + k;
+    ref_float *gamma = malloc((k + kd + d) * sizeof *gamma), *alpha = gamma + k, *row = alpha + kd;
     for (size_t i = 0; i < 2 * kd * width; ++i)
         out[i] = 0;
     for (size_t t = 0; t < n; ++t) {
-        posteriors(&m, x + t * d, gamma, alpha);
+        for (size_t j = 0; j < d; ++j)
+            row[j] = (ref_float)x[t * d + j];
+        posteriors(&m, row, gamma, alpha);
         for (size_t i = 0; i < kd; ++i)
             add_row(&m, gamma, alpha, i / d, i % d, 1 / (ref_float)n, out + i * width, out + (kd + i) * width);
     }

@@ -75,4 +75,52 @@ static inline float *rows_of(const tn_network *network, const tn_pictures *pictu
     return rows;
 }
 
+/* Middles of the places of all pictures; maps of the test network are square. */
+static inline void fill_places(float *where, size_t places)
+{
+    size_t side = (size_t)(sqrt((double)places) + 0.5);
+    for (size_t i = 0; i < PICTURES * places; ++i) {
+        size_t k = i % places;
+        const double place[] = {((double)(k % side) + 0.5) / (double)side, ((double)(k / side) + 0.5) / (double)side,
+                                1 / (double)side};
+        for (size_t c = 0; c < 3; ++c)
+            where[3 * i + c] = (float)place[c];
+    }
+}
+
+/* What a network makes of pictures, as an array of bags. */
+typedef struct network_bags {
+    float *values, *where; /* (PICTURES places, values), (PICTURES places, 3) */
+    size_t *offsets;
+    tn_features *x, *at;
+    tn_bags *bags;
+} network_bags;
+
+static inline network_bags bags_of_network(const tn_network *network, const tn_pictures *pictures)
+{
+    network_bags out = {.values = rows_of(network, pictures)};
+    size_t places = tn_network_bag(network);
+    out.offsets = malloc((PICTURES + 1) * sizeof *out.offsets);
+    for (size_t i = 0; i <= PICTURES; ++i)
+        out.offsets[i] = i * places;
+    out.where = malloc(PICTURES * places * 3 * sizeof *out.where);
+    fill_places(out.where, places);
+    tn_array all = tn_array_compact(out.values, TN_F32, PICTURES * places, tn_network_cols(network));
+    tn_array spots = tn_array_compact(out.where, TN_F32, PICTURES * places, 3);
+    assert_fine(test_ctx, tn_features_from_array(test_ctx, "x", &all, &out.x));
+    assert_fine(test_ctx, tn_features_from_array(test_ctx, "at", &spots, &out.at));
+    assert_fine(test_ctx, tn_bags_new(test_ctx, out.offsets, PICTURES, out.x, out.at, &out.bags));
+    return out;
+}
+
+static inline void free_network_bags(network_bags *b)
+{
+    tn_bags_free(b->bags);
+    tn_features_close(b->x);
+    tn_features_close(b->at);
+    free(b->values);
+    free(b->where);
+    free(b->offsets);
+}
+
 #endif

@@ -282,19 +282,6 @@ static void default_encoders_are_options_of_encoders(void **state)
 
 /* ---- bags of networks ---- */
 
-/* Middles of the places of all pictures; maps of the test network are square. */
-static void fill_places(float *where, size_t places)
-{
-    size_t side = (size_t)(sqrt((double)places) + 0.5);
-    for (size_t i = 0; i < PICTURES * places; ++i) {
-        size_t k = i % places;
-        const double place[] = {((double)(k % side) + 0.5) / (double)side, ((double)(k / side) + 0.5) / (double)side,
-                                1 / (double)side};
-        for (size_t c = 0; c < 3; ++c)
-            where[3 * i + c] = (float)place[c];
-    }
-}
-
 /* The same values in an array: the same words, and the same rows. */
 static void bags_of_a_network_are_those_of_an_array(void **state)
 {
@@ -303,23 +290,14 @@ static void bags_of_a_network_are_those_of_an_array(void **state)
     const named_text bag[] = {{"as", "bag"}, {"layer", "relu"}}, pyramid[] = {{"pyramid", "1x1,2x2"}};
     tn_pictures *pictures = made_pictures("maps");
     tn_network *network = opened(store_model("maps.onnx", conv_model(SIDE, false)), bag, 2), *recalled = NULL;
-    size_t places = tn_network_bag(network), dim = tn_network_cols(network), offsets[PICTURES + 1], size = 0;
+    size_t places = tn_network_bag(network), dim = tn_network_cols(network), size = 0;
     tn_options *options = options_with(pyramid, 1);
     tn_encoder *ours = NULL, *theirs = NULL, *again = NULL;
-    tn_bags *bags = NULL;
-    tn_features *x = NULL, *at = NULL, *rows = NULL;
+    tn_features *rows = NULL;
     void *stored = NULL;
-    float *values = rows_of(network, pictures), *where = malloc(PICTURES * places * 3 * sizeof *where);
-    for (size_t i = 0; i <= PICTURES; ++i)
-        offsets[i] = i * places;
-    fill_places(where, places);
-    tn_array all = tn_array_compact(values, TN_F32, PICTURES * places, dim);
-    tn_array spots = tn_array_compact(where, TN_F32, PICTURES * places, 3);
-    assert_fine(test_ctx, tn_features_from_array(test_ctx, "x", &all, &x));
-    assert_fine(test_ctx, tn_features_from_array(test_ctx, "at", &spots, &at));
-    assert_fine(test_ctx, tn_bags_new(test_ctx, offsets, PICTURES, x, at, &bags));
+    network_bags array = bags_of_network(network, pictures);
     assert_fine(test_ctx, tn_encoder_train_network(test_ctx, pictures, network, options, NULL, &ours));
-    assert_fine(test_ctx, tn_encoder_train_bags(test_ctx, bags, options, NULL, &theirs));
+    assert_fine(test_ctx, tn_encoder_train_bags(test_ctx, array.bags, options, NULL, &theirs));
     assert_null(tn_encoder_network(theirs));
     assert_fails(test_ctx, TN_ERR_ARG, "without a network", tn_encoder_set_network(test_ctx, theirs, network));
     assert_fine(test_ctx, tn_encoder_to_bytes(test_ctx, ours, NULL, &stored, &size));
@@ -333,19 +311,15 @@ static void bags_of_a_network_are_those_of_an_array(void **state)
     assert_int_equal(tn_features_cols(rows), tn_encoder_cols(theirs));
     for (size_t i = 0; i < PICTURES; ++i) {
         assert_fine(test_ctx,
-                    tn_encoder_encode(test_ctx, theirs, (tn_view){values + i * places * dim, places, dim, dim},
-                                      (tn_view){where + i * places * 3, places, 3, 3}, want));
+                    tn_encoder_encode(test_ctx, theirs, (tn_view){array.values + i * places * dim, places, dim, dim},
+                                      (tn_view){array.where + i * places * 3, places, 3, 3}, want));
         assert_memory_equal(got + i * tn_encoder_cols(theirs), want, tn_encoder_cols(theirs) * sizeof *want);
     }
     free(got);
     free(want);
-    free(values);
-    free(where);
     tn_bytes_free(stored);
     tn_features_close(rows);
-    tn_bags_free(bags);
-    tn_features_close(x);
-    tn_features_close(at);
+    free_network_bags(&array);
     tn_encoder_free(ours);
     tn_encoder_free(theirs);
     tn_encoder_free(again);

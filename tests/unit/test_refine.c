@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Refinement of a mixture as a whole: the objective never rises, checkpoints go on to the same bytes, a cache changes
- * nothing, one task, validation of its own, and the edges: single descriptors, empty bags, single positives, nothing held
- * out, interrupts, memory, disks. */
+ * nothing, one task, validation of its own, and the edges: single descriptors, empty bags, single positives, nothing
+ * held out, interrupts, memory, disks. */
 #define _POSIX_C_SOURCE 200809L
 #include "interrupt.h"
+#include "pipeline/refine/refining.h"
 #include "refine_of.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
 static const char small[] = "kind=fisher words=3 pca=0 iterations=8";
+static const char projected[] = "kind=fisher words=3 pca=3 iterations=8";
 
 /* With the exact gradient every step is one down; the classes are told apart better at the end. */
 static void the_objective_never_rises(void **state)
@@ -39,6 +41,71 @@ static void the_objective_never_rises(void **state)
         tn_refine_info_free(info);
         tn_encoder_free(e);
     }
+    free_refine(&s);
+}
+
+/* The projection too: every step of the exact gradient is one down; the mixture stays where only the projection is
+ * learned; and what comes of it is an encoder whose file has the learned basis. */
+static void the_projection_is_learned(void **state)
+{
+    (void)state;
+    static const char *const ways[] = {"learn=projection", "learn=both", "learn=both optimizer=gd",
+                                       "learn=projection dropout=0.2 part=0.5 soften=0.05"};
+    refine_scene s = scene_with(60, 60, 6, projected);
+    for (size_t w = 0; w < sizeof ways / sizeof *ways; ++w) {
+        tn_refine_info *info = NULL;
+        tn_encoder *e = NULL, *again = NULL;
+        void *bytes = NULL;
+        char text[200];
+        size_t n = 0, mixture = 3 * 3 * sizeof(float), basis = 3 * 6 * sizeof(float);
+        snprintf(text, sizeof text, "soften=0 %s rounds=8 C=100 twice=no holdout=0", ways[w]);
+        assert_fine(ctx, refine(&s, text, &info, &e));
+        assert_true(info->round_count >= 4);
+        for (size_t i = 1; w < 3 && i < info->round_count; ++i)
+            assert_true(info->rounds[i].objective < info->rounds[i - 1].objective);
+        assert_true(memcmp(e->projection.basis, s.e->projection.basis, basis) != 0);
+        assert_memory_equal(e->projection.mean, s.e->projection.mean, 6 * sizeof(float));
+        bool same = memcmp(e->mixture.means, s.e->mixture.means, mixture) == 0;
+        assert_true(same == (w == 0 || w == 3));
+        assert_fine(ctx, tn_encoder_to_bytes(ctx, e, NULL, &bytes, &n));
+        assert_fine(ctx, tn_encoder_from_bytes(ctx, bytes, n, NULL, &again));
+        assert_memory_equal(again->projection.basis, e->projection.basis, basis);
+        tn_bytes_free(bytes);
+        tn_encoder_free(again);
+        tn_refine_info_free(info);
+        tn_encoder_free(e);
+    }
+    free_refine(&s);
+}
+
+/* The objective at the end is that of the encoder that comes of it: its vectors, made from the bags as extract makes
+ * them, are those that the last round saw, but for halves (2^-11 of a descriptor) and rounding. */
+static void the_learned_projection_is_the_one_that_is_kept(void **state)
+{
+    (void)state;
+    refine_scene s = scene_with(30, 40, 6, "kind=fisher words=2 pca=3 places=yes iterations=8 norm=l2");
+    tn_options *options = encoder_options("learn=both rounds=4 C=100 twice=no holdout=0");
+    tnp_encoder_options values;
+    tn_refine_data data = {NULL, s.bags.list, s.labels};
+    tn_encoder *e = NULL, *copy = NULL;
+    tnp_refining r = {.size = 0};
+    double mean_ap;
+    assert_fine(ctx, tn_encoder_refine(ctx, s.e, &data, NULL, options, NULL, &e));
+    assert_fine(ctx, tnp_options_read(ctx, options, &tnp_encoder_kind_of_options, &values));
+    /* descriptors as the first encoder keeps them */
+    assert_fine(ctx, tnp_refining_open(ctx, s.e, &data, NULL, &values, &r));
+    assert_fine(ctx, tnp_encoder_copy(ctx, e, &copy));
+    assert_fine(ctx, tnp_refining_take(ctx, &r, copy));
+    assert_fine(ctx, tnp_refining_choose_cost(ctx, &r, &mean_ap));
+    for (size_t b = 0; b < 30; ++b) {
+        float *want = encoded(e, &s.bags, b);
+        for (size_t i = 0; i < tn_encoder_cols(e); ++i)
+            assert_near_at(i, (double)r.train.phi[b * tn_encoder_cols(e) + i], (double)want[i], 1e-3);
+        free(want);
+    }
+    tnp_refining_close(ctx, &r);
+    tn_options_free(options);
+    tn_encoder_free(e);
     free_refine(&s);
 }
 
@@ -113,9 +180,9 @@ static void assert_gives(const refine_scene *s, const char *text, const void *wa
 }
 
 /* Three rounds, and then on to six; and one that is interrupted anywhere. */
-static void check_checkpoint(const char *way)
+static void check_checkpoint(const char *encoder, const char *way)
 {
-    refine_scene s = scene_with(36, 40, 4, small);
+    refine_scene s = scene_with(36, 40, 4, encoder);
     size_t n = 0, m = 0;
     char text[300];
     snprintf(text, sizeof text, "%s rounds=6 patience=0 twice=no", way);
@@ -147,10 +214,11 @@ static void check_checkpoint(const char *way)
 static void checkpoints_go_on_to_the_same_bytes(void **state)
 {
     (void)state;
-    check_checkpoint("optimizer=lbfgs");
-    check_checkpoint("optimizer=gd");
-    check_checkpoint("objective=cv");
-    check_checkpoint("optimizer=adam dropout=0.3 part=0.5");
+    check_checkpoint(small, "optimizer=lbfgs");
+    check_checkpoint(small, "optimizer=gd");
+    check_checkpoint(small, "objective=cv");
+    check_checkpoint(small, "optimizer=adam dropout=0.3 part=0.5");
+    check_checkpoint(projected, "learn=both");
 }
 
 static void a_checkpoint_is_of_its_run(void **state)
@@ -165,6 +233,16 @@ static void a_checkpoint_is_of_its_run(void **state)
                  refine(&s, "rounds=2 twice=no penalty=1 checkpoint=refine.state", NULL, &e));
     assert_fails(ctx, TN_ERR_DATA, "a checkpoint of another run",
                  refine(&s, "rounds=2 twice=no task=second checkpoint=refine.state", NULL, &e));
+    refine_scene p = scene_with(30, 20, 4, projected);
+    unlink("refine.state");
+    tn_bytes_free(refined_bytes(&p, "rounds=2 twice=no learn=both checkpoint=refine.state", &n));
+    for (size_t other = 0; other < 2; ++other)
+        assert_fails(ctx, TN_ERR_DATA, "a checkpoint of another run",
+                     refine(&p,
+                            other ? "rounds=2 twice=no checkpoint=refine.state"
+                                  : "rounds=2 twice=no learn=projection checkpoint=refine.state",
+                            NULL, &e));
+    free_refine(&p);
     FILE *file = fopen("refine.state", "wb");
     fputs("no checkpoint", file);
     fclose(file);
@@ -186,6 +264,19 @@ static void a_cache_changes_nothing(void **state)
     assert_gives(&s, "rounds=3 twice=no cache=refine.cache", want, n);
     assert_gives(&s, "rounds=3 twice=no cache=refine.cache", want, n);
     tn_bytes_free(want);
+    refine_scene p = scene_with(30, 20, 4, projected); /* kept unprojected: four values instead of three */
+    struct stat info;
+    want = refined_bytes(&p, "rounds=3 twice=no learn=both", &n);
+    unlink("raw.cache");
+    assert_gives(&p, "rounds=3 twice=no learn=both cache=raw.cache", want, n);
+    assert_gives(&p, "rounds=3 twice=no learn=both cache=raw.cache", want, n);
+    assert_int_equal(stat("raw.cache", &info), 0);
+    assert_int_equal(info.st_size, 32 + 30 * 20 * 4 * 2 + 31 * 8 + 48);
+    assert_fails(ctx, TN_ERR_DATA, "raw.cache: descriptors of other pictures or of another encoder",
+                 refine(&p, "rounds=3 twice=no cache=raw.cache", NULL, &e));
+    tn_bytes_free(want);
+    unlink("raw.cache");
+    free_refine(&p);
     s.bags.x[5] += 1; /* other bags */
     assert_fails(ctx, TN_ERR_DATA, "refine.cache: descriptors of other pictures or of another encoder",
                  refine(&s, "rounds=3 twice=no cache=refine.cache", NULL, &e));
@@ -254,6 +345,10 @@ static void other_encoders_are_refined_too(void **state)
     static const char *const kinds[][2] = {
         {"kind=fisher words=2 pca=3 pyramid=1x1,2x2", "rounds=2 C=100 twice=no"},
         {"kind=fisher words=2 pca=3 places=yes norm=l2", "rounds=2 C=100 twice=no"},
+        {"kind=fisher words=2 pca=3 pyramid=1x1,2x2", "rounds=2 C=100 twice=yes learn=both"},
+        {"kind=fisher words=2 pca=3 places=yes whiten=yes", "rounds=2 C=100 twice=yes learn=projection soften=0"},
+        {"kind=fisher words=2 pca=3", "rounds=2 C=100 twice=no learn=both objective=cv"},
+        {"kind=fisher words=2 pca=3", "rounds=2 C=100 twice=no learn=projection precision=f64 soften=0"},
         {"kind=fisher words=2 pca=0 norm=intra", "rounds=2 C=100 twice=no threshold=1e-5"},
         {"kind=fisher words=2 pca=0 norm=raw", "rounds=2 C=100 twice=no"},
         {"kind=fisher words=2 pca=0", "rounds=2 C=100 twice=no objective=multinomial"},
@@ -272,15 +367,15 @@ static void other_encoders_are_refined_too(void **state)
 }
 
 /* f32 and f64 go the same way: the objectives of two rounds agree to what float descriptors allow. */
-static void precisions_agree(void **state)
+static void check_precisions(const char *encoder, const char *learn)
 {
-    (void)state;
-    refine_scene s = scene_with(30, 40, 4, small);
+    refine_scene s = scene_with(30, 40, 4, encoder);
     tn_refine_info *info[2] = {NULL, NULL};
     for (size_t i = 0; i < 2; ++i) {
         tn_encoder *e = NULL;
-        assert_fine(ctx,
-                    refine(&s, i ? "rounds=2 C=100 twice=no precision=f64" : "rounds=2 C=100 twice=no", &info[i], &e));
+        char text[100];
+        snprintf(text, sizeof text, "rounds=2 C=100 twice=no learn=%s precision=%s", learn, i ? "f64" : "f32");
+        assert_fine(ctx, refine(&s, text, &info[i], &e));
         tn_encoder_free(e);
     }
     for (size_t r = 0; r < 3; ++r)
@@ -288,6 +383,13 @@ static void precisions_agree(void **state)
     tn_refine_info_free(info[0]);
     tn_refine_info_free(info[1]);
     free_refine(&s);
+}
+
+static void precisions_agree(void **state)
+{
+    (void)state;
+    check_precisions(small, "mixture");
+    check_precisions(projected, "both");
 }
 
 /* Bags of one descriptor, of none, and a class of one bag, which is never held out. */
@@ -359,6 +461,8 @@ static void what_cannot_be_is_said(void **state)
     assert_fails(ctx, TN_ERR_DATA, "bag 0, descriptor 1 holds NaN", refine(&s, "rounds=1", NULL, &e));
     s.bags.x[7] = 1e30F;
     assert_fails(ctx, TN_ERR_DATA, "bag 0, descriptor 1 is", refine(&s, "rounds=1", NULL, &e));
+    assert_fails(ctx, TN_ERR_ARG, "option learn: got both, but the encoder projects nothing",
+                 refine(&s, "learn=both", NULL, &e));
     assert_fails(ctx, TN_ERR_ARG, "option optimizer gd", refine(&s, "optimizer=gd objective=cv", NULL, &e));
     assert_fails(ctx, TN_ERR_ARG, "option objective multinomial",
                  refine(&s, "task=first objective=multinomial", NULL, &e));
@@ -369,17 +473,16 @@ static void what_cannot_be_is_said(void **state)
 }
 
 /* The k-th allocation fails, k growing by a tenth: nothing is left and nothing is handed out. */
-static void memory_may_fail(void **state)
+static void check_memory(const char *encoder, const char *text)
 {
-    (void)state;
-    refine_scene s = scene_with(9, 10, 3, "kind=fisher words=2 pca=0 iterations=2");
+    refine_scene s = scene_with(9, 10, 3, encoder);
     tn_status st = TN_ERR_MEMORY;
     tn_ctx_set_threads(ctx, 1);
     for (size_t k = 1; st != TN_OK; k += 1 + k / 10) {
         tn_encoder *e = NULL;
         tn_refine_info *info = NULL;
         size_t live = tnp_live_blocks(ctx);
-        tn_options *options = encoder_options("rounds=1 holdout=0.34");
+        tn_options *options = encoder_options(text);
         tn_refine_data data = {NULL, s.bags.list, s.labels};
         tnp_fail_allocation(ctx, k);
         st = tn_encoder_refine(ctx, s.e, &data, NULL, options, &info, &e);
@@ -392,6 +495,13 @@ static void memory_may_fail(void **state)
     }
     tn_ctx_set_threads(ctx, 0);
     free_refine(&s);
+}
+
+static void memory_may_fail(void **state)
+{
+    (void)state;
+    check_memory("kind=fisher words=2 pca=0 iterations=2", "rounds=1 holdout=0.34");
+    check_memory("kind=fisher words=2 pca=2 iterations=2", "rounds=1 holdout=0.34 learn=both");
 }
 
 /* Every system call on a file fails once: the cache and the checkpoint are whole or not there. */
@@ -441,6 +551,8 @@ static void threads_change_nothing_but_rounding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_objective_never_rises),
+                                       cmocka_unit_test(the_projection_is_learned),
+                                       cmocka_unit_test(the_learned_projection_is_the_one_that_is_kept),
                                        cmocka_unit_test(adam_descends),
                                        cmocka_unit_test(a_wild_step_ends_it),
                                        cmocka_unit_test(the_result_is_an_encoder),

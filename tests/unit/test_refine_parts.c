@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Parts of a refinement: directions of descent by their equations, slopes of the machines by differences of their solved
- * objective, the gradient of the whole by differences along itself, descriptors as halves, crews. */
+ * Parts of a refinement: directions of descent by their equations, slopes of the machines by differences of their
+ * solved objective, the gradient of the whole by differences along itself, descriptors as halves, crews. */
 #include "pipeline/refine/run.h"
 #include "refine_of.h"
 
@@ -60,9 +60,9 @@ static void adam_takes_steps_of_its_rate(void **state)
 
 /* ---- machines ---- */
 
-/* d f / d phi by differences of two solutions. phi is float and changes by h = 2^-8: f is known to the certified gap, 1e-9,
- * so that differences are known to 1e-9 / h = 3e-7, and their own error is h^2; of cv, whose f is no minimum, it is known to
- * the root of the gap. */
+/* d f / d phi by differences of two solutions. phi is float and changes by h = 2^-8: f is known to the certified gap,
+ * 1e-9, so that differences are known to 1e-9 / h = 3e-7, and their own error is h^2; of cv, whose f is no minimum, it
+ * is known to the root of the gap. */
 static void check_slopes(int objective, double tolerance)
 {
     enum { ROWS = 30, DIM = 4 };
@@ -137,8 +137,8 @@ static void a_start_beyond_every_margin_is_no_fault(void **state)
 
 /* ---- the objective ---- */
 
-/* Along the gradient g itself: (f(x + t g) - f(x - t g)) / 2t = |g|^2, t g being `step` deviations at most. f is solved to
- * 1e-5 of it, which is 1e-2 of the change that is measured; the rest is curvature. */
+/* Along the gradient g itself: (f(x + t g) - f(x - t g)) / 2t = |g|^2, t g being `step` deviations at most. f is solved
+ * to 1e-5 of it, which is 1e-2 of the change that is measured; the rest is curvature. */
 static void check_gradient(const char *encoder, const char *text, double step, double tolerance)
 {
     refine_scene s = scene_with(24, 40, 4, encoder);
@@ -186,6 +186,9 @@ static void the_gradient_is_that_of_the_objective(void **state)
     check_gradient("kind=fisher words=3 pca=0 norm=l2", "C=100 precision=f64", 0.01, 0.02);
     check_gradient("kind=fisher words=2 pca=3 pyramid=1x1,2x1 norm=l2", "C=100", 0.01, 0.02);
     check_gradient("kind=fisher words=3 pca=0 norm=l2", "C=100 dropout=0.5", 0.01, 0.02);
+    check_gradient("kind=fisher words=3 pca=3 norm=l2", "C=100 learn=projection", 0.01, 0.02);
+    check_gradient("kind=fisher words=3 pca=3 norm=l2", "C=100 learn=both penalty=0.5 precision=f64", 0.01, 0.02);
+    check_gradient("kind=fisher words=2 pca=2 places=yes pyramid=1x1,2x1 norm=l2", "C=100 learn=both", 0.01, 0.02);
     check_gradient("kind=fisher words=3 pca=0 norm=l2", "optimizer=gd C=100", 0.01, 0.02);
     check_gradient("kind=fisher words=3 pca=0 norm=l2", "C=100 objective=multinomial", 0.01, 0.02);
     check_gradient("kind=fisher words=3 pca=0 norm=l2", "C=100 objective=cv", 0.01, 0.05);
@@ -196,7 +199,8 @@ static void the_gradient_is_that_of_the_objective(void **state)
 
 /* ---- descriptors ---- */
 
-/* Halves of values in deviations: within 2^-11 of their size there, and of the smallest half; in a file as in memory. */
+/* Halves of values in deviations: within 2^-11 of their size there, and of the smallest half; in a file as in memory.
+ * */
 static void descriptors_keep_eleven_bits(void **state)
 {
     (void)state;
@@ -208,7 +212,7 @@ static void descriptors_keep_eleven_bits(void **state)
             tnp_descriptors d = {.bags = 0};
             tnp_described_bag bag = {NULL, NULL, NULL};
             assert_fine(ctx, tnp_bag_stream_bags(ctx, s.list, &stream));
-            assert_fine(ctx, tnp_descriptors_new(ctx, e, &stream, file ? "parts.cache" : "", 7, &d));
+            assert_fine(ctx, tnp_descriptors_new(ctx, e, false, &stream, file ? "parts.cache" : "", 7, &d));
             assert_fine(ctx, tnp_described_bag_new(ctx, &d, &bag));
             assert_int_equal(tnp_descriptors_rows(&d), 150);
             for (size_t b = 0; b < 5; ++b) {
@@ -230,6 +234,48 @@ static void descriptors_keep_eleven_bits(void **state)
         tn_encoder_free(e);
         free_bags(&s);
     }
+}
+
+/* Before the projection: x less the projection's mean within 2^-11, and of what the columns' deviations are taken for,
+ * the largest that can be; places behind. One column is 1e-4 of the others, one is constant. */
+static void descriptors_can_be_kept_unprojected(void **state)
+{
+    (void)state;
+    bag_set s = bags_of(5, 30, 5, 0);
+    for (size_t i = 0; i < 5 * 30; ++i) {
+        s.x[i * 5 + 1] *= 1e-4F;
+        s.x[i * 5 + 4] = 7;
+    }
+    for (int whole = 0; whole < 2; ++whole) {
+        const char *made =
+            whole ? "kind=fisher words=3 pca=5 whiten=yes places=yes" : "kind=fisher words=3 pca=2 places=yes";
+        tn_encoder *e = encoder_of(&s, made, NULL);
+        tnp_bag_stream stream = {.count = 0};
+        tnp_descriptors d = {.bags = 0};
+        tnp_described_bag bag = {NULL, NULL, NULL};
+        assert_fine(ctx, tnp_bag_stream_bags(ctx, s.list, &stream));
+        assert_fine(ctx, tnp_descriptors_new(ctx, e, true, &stream, "", 7, &d));
+        assert_int_equal(d.dim, 7);
+        assert_fine(ctx, tnp_described_bag_new(ctx, &d, &bag));
+        for (size_t b = 0; b < 5; ++b) {
+            assert_fine(ctx, tnp_descriptors_get(ctx, &d, b, &bag));
+            for (size_t i = 0; i < 30; ++i)
+                for (size_t j = 0; j < 7; ++j) {
+                    size_t row = b * 30 + i;
+                    double want = j < 5 ? (double)s.x[row * 5 + j] - (double)e->projection.mean[j]
+                                        : ((double)s.places[3 * row + j - 5] - 0.5) * (double)e->place_scale;
+                    double at = j < 5 ? fabs((double)s.x[row * 5 + j]) : 1; /* rounding of the difference */
+                    double allowed = fabs(want) * 0x1p-11 + (double)d.scale[j] * 0x1p-24 + at * 0x1p-22;
+                    assert_true(fabs((double)bag.rows[i * 7 + j] - want) <= allowed);
+                }
+        }
+        assert_true(d.scale[1] < (whole ? 1e-3F : 10.0F) * d.scale[0]);
+        tnp_described_bag_free(&bag);
+        tnp_descriptors_free(&d);
+        tnp_bag_stream_close(&stream);
+        tn_encoder_free(e);
+    }
+    free_bags(&s);
 }
 
 /* ---- crews ---- */
@@ -271,6 +317,7 @@ int main(void)
                                        cmocka_unit_test(a_start_beyond_every_margin_is_no_fault),
                                        cmocka_unit_test(the_gradient_is_that_of_the_objective),
                                        cmocka_unit_test(descriptors_keep_eleven_bits),
+                                       cmocka_unit_test(descriptors_can_be_kept_unprojected),
                                        cmocka_unit_test(a_crew_does_everything_once)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -135,6 +135,38 @@ static void slopes(void **state)
             }
 }
 
+/* Terms below 3, each of six roundings, on top of 1, once for every time that a row is named. */
+static void pulls(void **state)
+{
+    enum { ROWS = 7, ALL = 11 };
+    static float x[ALL * MOST], out[ALL * MOST], m[MOST], v[MOST], a[MOST], b[MOST], q[ROWS], s[ROWS];
+    static double want[ALL * MOST];
+    static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
+    (void)state;
+    fill(x, ALL * MOST, 1);
+    fill(m, MOST, 2);
+    fill(v, MOST, 3);
+    fill(a, MOST, 4);
+    fill(b, MOST, 5);
+    fill(q, ROWS, 6);
+    fill(s, ROWS, 7);
+    for (size_t n = 1; n <= MOST; n += 13)
+        for (size_t t = 0; t < count; ++t)
+            for (size_t some = 0; some <= ROWS; ++some) {
+                for (size_t i = 0; i < ALL * n; ++i)
+                    want[i] = out[i] = 1;
+                for (size_t j = 0; j < some; ++j)
+                    for (size_t i = 0; i < n; ++i) {
+                        double z = (double)x[rows[j] * n + i] - (double)m[i];
+                        want[rows[j] * n + i] +=
+                            (double)q[j] * ((double)a[i] + 2 * (double)b[i] * z) - (double)s[j] * z * (double)v[i];
+                    }
+                tables[t]->mixtures->pull(x, n, rows, q, s, some, m, v, a, b, out);
+                for (size_t i = 0; i < ALL * n; ++i)
+                    assert_near_at(i, (double)out[i], want[i], 2 * 18 * FLT_EPSILON);
+            }
+}
+
 /* One rounding of the difference, one of its square. */
 static void powers(void **state)
 {
@@ -214,7 +246,8 @@ static void few_components(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(near_and_highest), cmocka_unit_test(distances_and_add),
-                                       cmocka_unit_test(slopes),           cmocka_unit_test(powers),
-                                       cmocka_unit_test(exponentials),     cmocka_unit_test(few_components)};
+                                       cmocka_unit_test(slopes),           cmocka_unit_test(pulls),
+                                       cmocka_unit_test(powers),           cmocka_unit_test(exponentials),
+                                       cmocka_unit_test(few_components)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

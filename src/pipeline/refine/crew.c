@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Items are handed out one by one. Results do not depend on who had which, so that they are the same for every number of
- * threads: within a context of one thread every product is made by one thread. */
+ * Items are handed out one by one. Results do not depend on who had which, so that they are the same for every number
+ * of threads: within a context of one thread every product is made by one thread. */
 #include "pipeline/refine/crew.h"
 
 #include <stdatomic.h>

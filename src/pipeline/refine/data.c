@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * From pictures or bags with labels to what a refinement works on: descriptors made once, bags to learn from and to judge
- * by, and targets of the classes that are asked for. A bag without a label takes no part. */
+ * From pictures or bags with labels to what a refinement works on: descriptors made once, bags to learn from and to
+ * judge by, and targets of the classes that are asked for. A bag without a label takes no part. */
 #include "pipeline/refine/refining.h"
 
 #include "learn/head/folds.h"
 #include "read/labels/labels.h"
 #include "tenon/store.h"
 
+#include <math.h>
 #include <string.h>
 
 /* ---- checks ---- */
@@ -35,8 +36,13 @@ static tn_status check_data(tn_ctx *ctx, const tn_encoder *e, const tn_refine_da
     return TN_OK;
 }
 
-static tn_status check_objective(tn_ctx *ctx, const tnp_refine_options *o, const tn_labels *labels)
+static tn_status check_options(tn_ctx *ctx, const tn_encoder *e, const tnp_refine_options *o, const tn_labels *labels)
 {
+    if (o->learn != TNP_LEARN_MIXTURE && e->projection.to == 0)
+        return tnp_fail(ctx, TN_ERR_ARG,
+                        "option learn: got %s, but the encoder projects nothing (option pca of its training), expected "
+                        "mixture",
+                        o->learn == TNP_LEARN_BOTH ? "both" : "projection");
     if (o->objective != TNP_OBJECTIVE_SVM && o->optimizer == TNP_REFINE_GD)
         return tnp_fail(ctx, TN_ERR_ARG, "option optimizer gd is for option objective svm");
     if (o->objective == TNP_OBJECTIVE_MULTINOMIAL &&
@@ -77,13 +83,15 @@ done:
     return st;
 }
 
-static tn_status key_of(tn_ctx *ctx, const tn_encoder *e, const tn_refine_data *data, uint64_t *key)
+static tn_status key_of(tn_ctx *ctx, const tn_encoder *e, const tn_refine_data *data, bool raw, uint64_t *key)
 {
     tn_status st = TN_OK;
     void *bytes = NULL;
     size_t size = 0;
     TN_TRY(tn_encoder_to_bytes(ctx, e, NULL, &bytes, &size));
     *key = add_hash(1469598103934665603u, bytes, size);
+    if (raw)
+        *key = add_hash(*key, "raw", sizeof "raw");
     if (data->bags)
         TN_TRY(hash_bags(ctx, data->bags, key));
     for (size_t i = 0; data->pictures && i < tn_pictures_count(data->pictures); ++i) {
@@ -95,17 +103,18 @@ done:
     return st;
 }
 
-static tn_status describe(tn_ctx *ctx, const tn_encoder *e, const tn_refine_data *data, const char *path, uint64_t key,
-                          tnp_descriptors *out)
+static tn_status describe(tn_ctx *ctx, const tn_encoder *e, const tn_refine_data *data, bool raw, const char *path,
+                          uint64_t *key, tnp_descriptors *out)
 {
     tn_status st = TN_OK;
     tnp_bag_stream stream = {.count = 0};
     tnp_picture_options picture = e->picture;
     picture.on_error = TNP_ON_ERROR_STOP; /* labels are by row */
+    TN_TRY(key_of(ctx, e, data, raw, key));
     TN_TRY(data->bags  ? tnp_bag_stream_bags(ctx, data->bags, &stream)
            : e->joined ? tnp_bag_stream_network(ctx, data->pictures, e->joined, &stream)
                        : tnp_bag_stream_pictures(ctx, data->pictures, &e->describer, &picture, &stream));
-    TN_TRY(tnp_descriptors_new(ctx, e, &stream, path, key, out));
+    TN_TRY(tnp_descriptors_new(ctx, e, raw, &stream, path, *key, out));
 done:
     tnp_bag_stream_close(&stream);
     return st;
@@ -117,17 +126,16 @@ static tn_status describe_all(tn_ctx *ctx, const tn_encoder *e, const tn_refine_
 {
     tn_status st = TN_OK;
     const char *cache = r->options->cache;
+    bool raw = r->options->learn != TNP_LEARN_MIXTURE;
     char *beside = NULL;
     uint64_t key = 0;
-    TN_TRY(key_of(ctx, e, train, &r->key));
-    TN_TRY(describe(ctx, e, train, cache, r->key, &r->sets[0]));
+    TN_TRY(describe(ctx, e, train, raw, cache, &r->key, &r->sets[0]));
     if (!valid)
         goto done;
     TN_TRY(tnp_alloc(ctx, strlen(cache) + sizeof ".valid", 1, &beside));
     if (*cache)
         strcat(strcpy(beside, cache), ".valid");
-    TN_TRY(key_of(ctx, e, valid, &key));
-    TN_TRY(describe(ctx, e, valid, beside, key, &r->sets[1]));
+    TN_TRY(describe(ctx, e, valid, raw, beside, &key, &r->sets[1]));
     r->key = add_hash(r->key, &key, sizeof key);
 done:
     tnp_free(beside);
@@ -273,7 +281,7 @@ done:
     return st;
 }
 
-/* ---- the mixture ---- */
+/* ---- what is learned ---- */
 
 tn_status tnp_encoder_copy(tn_ctx *ctx, const tn_encoder *encoder, tn_encoder **out)
 {
@@ -307,27 +315,55 @@ static void free_point(tnp_refining *r)
     r->unit = r->start = r->anchor = r->deviation = NULL;
 }
 
-/* Where it begins, and the units that it goes by: deviations of the means, unless it is the paper's descent. */
+/* Of a mean, by its component's deviation; of the others 1. */
+static void measure_mixture(tnp_refining *r)
+{
+    size_t k = r->point.count, kd = k * r->point.dim;
+    for (size_t i = 0; i < k + 2 * kd; ++i) {
+        size_t part = i < k ? i : (i - k) % kd / r->point.dim;
+        r->unit[i] = r->deviation[i] = i >= k && i < k + kd ? r->point.sigma[i - k] : 1;
+        r->anchor[i] = r->point.weight[part];
+    }
+}
+
+/* Of entry (k, j): what moves column k by its deviation within the components when column j of the descriptors moves by
+ * its own, so that squared moves of a row add up to those of its column, and cost what the same move of all means
+ * costs. A step is limited for rows of many entries together. */
+static void measure_projection(tnp_refining *r)
+{
+    const tnp_fisher_point *p = &r->point;
+    size_t before = tnp_fisher_size(p->count, p->dim);
+    for (size_t k = 0; k < p->to; ++k) {
+        double var = 0;
+        for (size_t c = 0; c < p->count; ++c)
+            var += p->weight[c] * p->sigma[c * p->dim + k] * p->sigma[c * p->dim + k];
+        for (size_t j = 0; j < p->from; ++j) {
+            size_t i = before + k * p->from + j;
+            r->unit[i] = sqrt(var) / (double)r->sets[0].scale[j];
+            r->deviation[i] = r->unit[i] / sqrt((double)p->from);
+            r->anchor[i] = 1;
+        }
+    }
+}
+
+/* Where it begins, and the units that it goes by, unless it is the paper's descent. */
 static tn_status make_point(tn_ctx *ctx, tnp_refining *r)
 {
     tn_status st = TN_OK;
-    const tnp_mixture *m = &r->e->mixture;
-    size_t k = m->count, kd = k * m->dim;
     free_point(r);
-    r->size = tnp_fisher_size(k, m->dim);
-    TN_TRY(tnp_fisher_point_new(ctx, k, m->dim, &r->point));
+    TN_TRY(tnp_fisher_point_new(ctx, r->e, r->options->learn != TNP_LEARN_MIXTURE, &r->point));
+    r->size = r->point.size;
     TN_TRY(tnp_alloc(ctx, r->size, sizeof *r->unit, &r->unit));
     TN_TRY(tnp_alloc(ctx, r->size, sizeof *r->start, &r->start));
     TN_TRY(tnp_alloc(ctx, r->size, sizeof *r->anchor, &r->anchor));
     TN_TRY(tnp_alloc(ctx, r->size, sizeof *r->deviation, &r->deviation));
-    tnp_fisher_take(m, r->start);
-    tnp_fisher_point_set(&r->point, r->start);
+    tnp_fisher_take(r->e, &r->point);
+    measure_mixture(r);
+    measure_projection(r);
     for (size_t i = 0; i < r->size; ++i) {
-        size_t part = i < k ? i : (i - k) % kd / m->dim;
-        r->deviation[i] = i >= k && i < k + kd ? r->point.sigma[i - k] : 1;
-        r->unit[i] = r->options->optimizer == TNP_REFINE_GD ? 1 : r->deviation[i];
-        r->start[i] /= r->unit[i];
-        r->anchor[i] = r->point.weight[part];
+        if (r->options->optimizer == TNP_REFINE_GD)
+            r->unit[i] = 1;
+        r->start[i] = r->point.theta[i] / r->unit[i];
     }
 done:
     return st;
@@ -369,7 +405,7 @@ tn_status tnp_refining_open(tn_ctx *ctx, const tn_encoder *e, const tn_refine_da
     TN_TRY(check_data(ctx, e, train));
     if (valid)
         TN_TRY(check_data(ctx, e, valid));
-    TN_TRY(check_objective(ctx, r->options, train->labels)); /* before anything takes time */
+    TN_TRY(check_options(ctx, e, r->options, train->labels)); /* before anything takes time */
     TN_TRY(choose_classes(ctx, train->labels, r));
     TN_TRY(describe_all(ctx, e, train, valid, r));
     TN_TRY(deal_out(ctx, train, valid, r));

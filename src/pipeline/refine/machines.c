@@ -2,8 +2,8 @@
  *
  * Newton's method on the active rows from where the last solution was (linear/active.c), certified in double; a column
  * that floats do not bring near enough goes on with whole Hessians in double (linear/exact.c). The multinomial is
- * softmax.c's. At the optimum of w the derivative of min_w f by a vector is that of f with w held: nothing has to be known
- * of how w would follow. Of cv it has: machines_cv.c. */
+ * softmax.c's. At the optimum of w the derivative of min_w f by a vector is that of f with w held: nothing has to be
+ * known of how w would follow. Of cv it has: machines_cv.c. */
 #include "pipeline/refine/machines.h"
 
 #include "algebra/blas.h"
@@ -128,17 +128,23 @@ static double hinge_losses(const tnp_machines *m)
     return sum;
 }
 
+/* log of the sum of exponentials. */
+static double log_sum(const float *s, size_t n)
+{
+    double top = -HUGE_VAL, all = 0;
+    for (size_t l = 0; l < n; ++l)
+        top = fmax(top, (double)s[l]);
+    for (size_t l = 0; l < n; ++l)
+        all += exp((double)s[l] - top);
+    return top + log(all);
+}
+
 static double softmax_losses(const tnp_machines *m)
 {
     double sum = 0;
     for (size_t i = 0; i < m->rows; ++i) {
         const float *s = m->scores + i * m->columns;
-        double top = -HUGE_VAL, all = 0;
-        for (size_t l = 0; l < m->classes; ++l)
-            top = fmax(top, (double)s[l]);
-        for (size_t l = 0; l < m->classes; ++l)
-            all += exp((double)s[l] - top);
-        sum += top + log(all) - (double)s[m->y.cls[m->y.first[i]]];
+        sum += log_sum(s, m->classes) - (double)s[m->y.cls[m->y.first[i]]];
     }
     return sum;
 }
@@ -170,14 +176,9 @@ static void turn_softmax(const tnp_machines *m)
     for (size_t i = 0; i < m->rows; ++i) {
         const float *s = m->scores + i * m->columns;
         float *to = m->by_w + i * m->columns;
-        double top = -HUGE_VAL, all = 0;
+        double all = log_sum(s, m->classes), cost = m->cost / (double)m->rows;
         for (size_t l = 0; l < m->classes; ++l)
-            top = fmax(top, (double)s[l]);
-        for (size_t l = 0; l < m->classes; ++l)
-            all += exp((double)s[l] - top);
-        for (size_t l = 0; l < m->classes; ++l)
-            to[l] =
-                (float)(m->cost / (double)m->rows * (exp((double)s[l] - top) / all - (has_class(&m->y, i, l) ? 1 : 0)));
+            to[l] = (float)(cost * (exp((double)s[l] - all) - (has_class(&m->y, i, l) ? 1 : 0)));
     }
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How the losses of held-out rows change with the vectors. For one class and one fold, w solved on the other rows, phi with
- * a 1 behind it where there is an intercept, A the training rows short of their margin:
+ * How the losses of held-out rows change with the vectors. For one class and one fold, w solved on the other rows, phi
+ * with a 1 behind it where there is an intercept, A the training rows short of their margin:
  *
  *   v = dL/dw = -2c sum_{held} a_i y_i phi_i        H = I + 2c sum_A phi_j phi_j'        p = H^-1 v
  *   dL/dphi_i = -2c a_i y_i w                        of a held-out row: its score

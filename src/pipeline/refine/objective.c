@@ -2,12 +2,13 @@
  *
  * What is minimised over the mixture, variable projection: the machines' weights are always their best,
  *
- *   f(x) = sum_l min_{w,b} [1/2 (|w|^2 + b^2) + C/n sum_i max(0, 1 - y_i (w'phi_i(x) + b))^2] + penalty C sum_p a_p (x_p - start_p)^2
+ *   f(x) = sum_l min_{w,b} [1/2 (|w|^2 + b^2) + C/n sum_i max(0, 1 - y_i (w'phi_i(x) + b))^2]
+ *          + penalty C sum_p a_p (x_p - start_p)^2
  *
- * over x = (log weights, means / sigma_0, log deviations), a_p the weight that the Gaussian of parameter p began with; other
- * sums over l stand in machines.h. By the envelope theorem df/dx = sum_i (df/dphi_i)' dphi_i/dx with the weights held.
- * Bags in blocks of BAGS, each summed by
- * one thread, blocks added up in order: the same gradient for every number of threads. */
+ * over x = (log weights, means / sigma_0, log deviations, projection in units of data.c), a_p the weight that the
+ * Gaussian of parameter p began with, 1 of the projection; other sums over l stand in machines.h. By the envelope
+ * theorem df/dx = sum_i (df/dphi_i)' dphi_i/dx with the weights held. Bags in blocks of BAGS, each summed by one
+ * thread, blocks added up in order: the same gradient for every number of threads. */
 #include "pipeline/refine/refining.h"
 
 #include "tenon/evaluate.h"
@@ -32,22 +33,22 @@ static uint64_t stream_of(const tnp_refining *r, size_t bag, unsigned which)
     return ((uint64_t)r->round << 33) + 2 * (uint64_t)bag + which;
 }
 
-static tn_status get_bag(tn_ctx *ctx, const tnp_refining *r, const tnp_vectors *v, size_t i, bool thin,
-                         tnp_described_bag *bag)
+static tn_status get_bag(tn_ctx *ctx, const tnp_refining *r, const tnp_vectors *v, size_t i, bool thin, tnp_seen *seen)
 {
-    tn_status st = tnp_descriptors_get(ctx, v->from, v->bags[i], bag);
+    tn_status st = tnp_descriptors_get(ctx, v->from, v->bags[i], &seen->bag);
     if (st == TN_OK && thin && r->options->dropout > 0)
-        tnp_described_bag_thin(v->from, 1 - r->options->dropout, r->seed, stream_of(r, v->bags[i], 0), bag);
+        tnp_described_bag_thin(v->from, 1 - r->options->dropout, r->seed, stream_of(r, v->bags[i], 0), &seen->bag);
     return st;
 }
 
-static tn_status encode_wide(tn_ctx *ctx, const tnp_refining *r, const tnp_described_bag *bag, float *psi)
+static tn_status encode_wide(tn_ctx *ctx, const tnp_refining *r, const tnp_seen *seen, float *psi)
 {
     tn_status st = TN_OK;
     size_t cols = tn_encoder_cols(r->e);
     double *wide = NULL;
+    tnp_fisher_bag bag = tnp_seen_bag(seen);
     TN_TRY(tnp_alloc_raw(ctx, cols, sizeof *wide, &wide));
-    TN_TRY(tnp_fisher_wide(ctx, r->e, &r->point, bag->rows, bag->starts, wide));
+    TN_TRY(tnp_fisher_wide(ctx, r->e, &r->point, &bag, wide));
     for (size_t i = 0; i < cols; ++i)
         psi[i] = (float)wide[i];
 done:
@@ -62,18 +63,19 @@ static tn_status encode_block(tn_ctx *ctx, void *arg, size_t block)
     const tnp_refining *r = job->r;
     const tnp_vectors *v = job->to;
     size_t cols = tn_encoder_cols(r->e);
-    tnp_described_bag bag = {NULL, NULL, NULL};
-    TN_TRY(tnp_described_bag_new(ctx, v->from, &bag));
+    tnp_seen seen = {.rows = NULL};
+    TN_TRY(tnp_seen_new(ctx, r, v->from, &seen));
     for (size_t i = block * BAGS; i < tnp_min(v->count, (block + 1) * BAGS); ++i) {
         float *psi = v->psi + i * cols, *phi = v->phi + i * cols;
-        TN_TRY(get_bag(ctx, r, v, i, job->thin, &bag));
-        TN_TRY(r->options->precision ? encode_wide(ctx, r, &bag, psi)
-                                     : tnp_encode_raw(ctx, r->e, bag.rows, bag.starts, psi));
+        TN_TRY(get_bag(ctx, r, v, i, job->thin, &seen));
+        TN_TRY(tnp_seen_look(ctx, r->e, v->from, &seen));
+        TN_TRY(r->options->precision ? encode_wide(ctx, r, &seen, psi)
+                                     : tnp_encode_raw(ctx, r->e, seen.rows, seen.bag.starts, psi));
         memcpy(phi, psi, cols * sizeof *phi);
         tnp_encode_norm(r->e, phi);
     }
 done:
-    tnp_described_bag_free(&bag);
+    tnp_seen_free(&seen);
     return st;
 }
 
@@ -102,12 +104,13 @@ static tn_status solve(tn_ctx *ctx, tnp_refining *r, tnp_at how)
     return st;
 }
 
-/* Are means and deviations such that an encoder can have them as floats, and a file of it be read again? */
+/* Is all of it such that an encoder can have it as floats, and a file of it be read again? Log deviations: variances
+ * from 1e-30 to 1e29. */
 static bool is_mixture(const tnp_refining *r, const double *theta)
 {
     size_t k = r->point.count, kd = k * r->point.dim;
     for (size_t i = 0; i < r->size; ++i) {
-        double most = i < k ? 1e6 : i < k + kd ? 1e15 : 34; /* log deviations: variances from 1e-30 to 1e29 */
+        double most = i < k ? 1e6 : i < k + kd || i >= k + 2 * kd ? 1e15 : 34;
         if (!(fabs(theta[i]) < most))
             return false;
     }
@@ -127,7 +130,7 @@ tn_status tnp_refining_at(tn_ctx *ctx, tnp_refining *r, const double *x, tnp_at 
     if (!is_mixture(r, theta))
         goto done;
     tnp_fisher_point_set(&r->point, theta);
-    tnp_fisher_give(&r->point, &r->e->mixture);
+    tnp_fisher_give(&r->point, r->e);
     TN_TRY(encode(ctx, r, &r->train, true));
     TN_TRY(solve(ctx, r, how));
     r->objective = r->machines.objective + penalty_factor(r) * moves;
@@ -147,27 +150,30 @@ typedef struct going_back {
 
 /* What one block of bags needs. */
 typedef struct back_scratch {
-    tnp_described_bag bag;
+    tnp_seen seen;
     double *psi, *slope; /* (cols) */
     size_t *whole;       /* (atoms + 1) */
 } back_scratch;
 
-static tn_status back_bag(tn_ctx *ctx, const going_back *job, size_t i, const back_scratch *s, double *sums)
+static tn_status back_bag(tn_ctx *ctx, const going_back *job, size_t i, back_scratch *s, double *sums)
 {
     tn_status st = TN_OK;
     const tnp_refining *r = job->r;
     const tnp_vectors *v = &r->train;
     size_t cols = tn_encoder_cols(r->e), atoms = v->from->atoms;
-    tnp_described_bag bag = s->bag;
     bool some = r->options->part < 1;
-    TN_TRY(get_bag(ctx, r, v, i, true, &bag));
-    memcpy(s->whole, bag.starts, (atoms + 1) * sizeof *s->whole);
+    TN_TRY(get_bag(ctx, r, v, i, true, &s->seen));
+    memcpy(s->whole, s->seen.bag.starts, (atoms + 1) * sizeof *s->whole);
     if (some)
-        tnp_described_bag_thin(v->from, r->options->part, r->seed, stream_of(r, v->bags[i], 1), &bag);
+        tnp_described_bag_thin(v->from, r->options->part, r->seed, stream_of(r, v->bags[i], 1), &s->seen.bag);
+    TN_TRY(tnp_seen_look(ctx, r->e, v->from, &s->seen));
     for (size_t j = 0; j < cols; ++j)
         s->psi[j] = (double)v->psi[i * cols + j];
     tnp_machines_slope(&r->machines, i, s->slope);
-    tnp_fisher_bag from = {bag.rows, bag.starts, some ? s->whole : NULL, s->psi, s->slope};
+    tnp_fisher_bag from = tnp_seen_bag(&s->seen);
+    from.whole = some ? s->whole : NULL;
+    from.psi = s->psi;
+    from.slope = s->slope;
     TN_TRY(tnp_fisher_back(ctx, r->e, &r->point, &from, &job->options, sums));
 done:
     return st;
@@ -181,7 +187,7 @@ static tn_status back_block(tn_ctx *ctx, void *arg, size_t number)
     size_t block = job->first + number, cols = tn_encoder_cols(job->r->e);
     back_scratch s = {.psi = NULL};
     double *sums = job->sums + number * job->r->size;
-    TN_TRY(tnp_described_bag_new(ctx, v->from, &s.bag));
+    TN_TRY(tnp_seen_new(ctx, job->r, v->from, &s.seen));
     TN_TRY(tnp_alloc_raw(ctx, cols, sizeof *s.psi, &s.psi));
     TN_TRY(tnp_alloc_raw(ctx, cols, sizeof *s.slope, &s.slope));
     TN_TRY(tnp_alloc_raw(ctx, v->from->atoms + 1, sizeof *s.whole, &s.whole));
@@ -189,7 +195,7 @@ static tn_status back_block(tn_ctx *ctx, void *arg, size_t number)
     for (size_t i = block * BAGS; i < tnp_min(v->count, (block + 1) * BAGS); ++i)
         TN_TRY(back_bag(ctx, job, i, &s, sums));
 done:
-    tnp_described_bag_free(&s.bag);
+    tnp_seen_free(&s.seen);
     tnp_free_all(s.psi, s.slope, s.whole);
     return st;
 }
@@ -214,6 +220,8 @@ tn_status tnp_refining_slope(tn_ctx *ctx, tnp_refining *r, double *g)
             for (size_t i = 0; i < r->size; ++i)
                 g[i] += job.sums[b * r->size + i];
     }
+    if (o->learn == TNP_LEARN_PROJECTION) /* the mixture stays where it is */
+        memset(g, 0, tnp_fisher_size(r->point.count, r->point.dim) * sizeof *g);
     for (size_t i = 0; i < r->size; ++i) {
         double x = r->point.theta[i] / r->unit[i];
         g[i] = g[i] * r->unit[i] + factor * r->anchor[i] * (x - r->start[i]);

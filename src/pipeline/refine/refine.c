@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Learning a mixture together with the classifier above it (Sydorov, Sakurada, Lampert, Deep Fisher Kernels, CVPR 2014):
+ * Learning a mixture together with the classifier above it (Sydorov, Sakurada, Lampert, Deep Fisher Kernels, CVPR
+ * 2014):
  *
  *   descriptors, once   C, by validation   rounds: gradient, step, machines, validation, checkpoint   the best round
  *                                                                                      EM of twice the size beside it
  *
- * Kept is the last round that validation does not find clearly worse than the best of them, by more than a standard error of
- * their difference over the classes; without validation the last. The best itself was refused: a hundred pictures tell
- * rounds apart by luck, and most often it was the start, where a large validation set saw all rounds gain. */
+ * Kept is the last round that validation does not find clearly worse than the best of them, by more than a standard
+ * error of their difference over the classes; without validation the last. The best itself was refused: a hundred
+ * pictures tell rounds apart by luck, and most often it was the start, where a large validation set saw all rounds
+ * gain. */
 #include "pipeline/refine/run.h"
 
 #include <math.h>
@@ -46,8 +48,8 @@ static void free_run(tn_ctx *ctx, tnp_refine_run *run)
 
 /* ---- rounds ---- */
 
-/* Is the mean average precision of a round below that of the top by more than a standard error of the difference, class by
- * class? Of one class: is it below at all? */
+/* Is the mean average precision of a round below that of the top by more than a standard error of the difference, class
+ * by class? Of one class: is it below at all? */
 static bool is_worse(const tnp_refine_run *run, size_t round)
 {
     const double *top = run->ap + run->top * run->r.classes, *at = run->ap + round * run->r.classes;
@@ -143,7 +145,7 @@ done:
 
 /* ---- what comes of it ---- */
 
-/* The given encoder with the mixture of the best round; as it was when that is the start. */
+/* The given encoder with what the best round had learned; as it was when that is the start. */
 static tn_status make_result(tn_ctx *ctx, tnp_refine_run *run, const tn_encoder *given, tn_encoder **out)
 {
     tn_status st = TN_OK;
@@ -153,7 +155,7 @@ static tn_status make_result(tn_ctx *ctx, tnp_refine_run *run, const tn_encoder 
         for (size_t i = 0; i < run->r.size; ++i)
             run->trial[i] = run->best_x[i] * run->r.unit[i];
         tnp_fisher_point_set(&run->r.point, run->trial);
-        tnp_fisher_give(&run->r.point, &made->mixture);
+        tnp_fisher_give(&run->r.point, made);
     }
     *out = made;
 done:

@@ -11,6 +11,13 @@
 #include "pipeline/refine/machines.h"
 #include "tenon/pipeline.h"
 
+/* A bag as the mixture at hand sees it, and as it is kept. */
+typedef struct tnp_seen {
+    tnp_described_bag bag;
+    float *projected;  /* (most, dim); NULL: it is kept as it is seen */
+    const float *rows; /* (n, dim): what is seen */
+} tnp_seen;
+
 /* Vectors of some bags at the mixture at hand. */
 typedef struct tnp_vectors {
     const tnp_descriptors *from;
@@ -34,7 +41,7 @@ typedef struct tnp_refining {
     tn_labels *judge; /* targets of valid; NULL: none */
     uint64_t key;     /* of the data and the encoder */
     tnp_machines machines;
-    tn_encoder *e; /* its mixture is that of the point */
+    tn_encoder *e; /* its mixture, and its projection where that is learned, are those of the point */
     tnp_fisher_point point;
     size_t size;          /* of theta, x and gradients */
     double *unit, *start; /* (size): x = theta / unit; the x that it began with */
@@ -58,6 +65,16 @@ tn_status tnp_encoder_copy(tn_ctx *ctx, const tn_encoder *encoder, tn_encoder **
  * machines, and the point that it is at. */
 tn_status tnp_refining_take(tn_ctx *ctx, tnp_refining *refining, tn_encoder *encoder);
 
+/* ---- seen.c ---- */
+
+/* For bags of one set; all zero before, tnp_seen_free after. */
+tn_status tnp_seen_new(tn_ctx *ctx, const tnp_refining *refining, const tnp_descriptors *from, tnp_seen *out);
+void tnp_seen_free(tnp_seen *seen);
+/* Rows of the bag that was got, by an encoder of the same descriptors. */
+tn_status tnp_seen_look(tn_ctx *ctx, const tn_encoder *encoder, const tnp_descriptors *from, tnp_seen *seen);
+/* What the reverse pass and the encoding in double ask of a bag; the rest is 0. */
+tnp_fisher_bag tnp_seen_bag(const tnp_seen *seen);
+
 /* ---- objective.c ---- */
 
 typedef enum tnp_at {
@@ -71,8 +88,8 @@ tn_status tnp_refining_at(tn_ctx *ctx, tnp_refining *refining, const double *x, 
 tn_status tnp_refining_slope(tn_ctx *ctx, tnp_refining *refining, double *g);
 /* Mean average precision of the validation bags where it is; NaN without any. */
 tn_status tnp_refining_judge(tn_ctx *ctx, tnp_refining *refining, double *mean_ap);
-/* Of an encoder that was just taken: vectors of all bags; C by validation where option C is auto, machines solved at it.
- * mean_ap as of tnp_refining_judge. */
+/* Of an encoder that was just taken: vectors of all bags; C by validation where option C is auto, machines solved at
+ * it. mean_ap as of tnp_refining_judge. */
 tn_status tnp_refining_choose_cost(tn_ctx *ctx, tnp_refining *refining, double *mean_ap);
 
 #endif

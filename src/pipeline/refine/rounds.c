@@ -2,11 +2,11 @@
  *
  * One step of a refinement.
  *
- *   lbfgs   along -H g of ten pairs, at most one deviation long in every parameter, halved until the objective, machines
- *           solved again, falls by 1e-4 of what the slope promises. Where nothing does: the gradient alone, then the exact
- *           one instead of the softened
- *   gd      Algorithm 1 of the paper: along the gradient of the loss with the machines held, in (log pi, mu, log sigma) as
- *           they are, four times the last length halved until the loss does not fall further; then the machines
+ *   lbfgs   along -H g of ten pairs, at most one deviation long in every parameter, halved until the objective,
+ *           machines solved again, falls by 1e-4 of what the slope promises. Where nothing does: the gradient alone,
+ *           then the exact one instead of the softened
+ *   gd      Algorithm 1 of the paper: along the gradient of the loss with the machines held, in (log pi, mu, log sigma)
+ *           as they are, four times the last length halved until the loss does not fall further; then the machines
  *   adam    a step of Adam, whatever it does to the objective
  *
  * A line search with machines held was refused for lbfgs: it sees the objective from above and stops short. */

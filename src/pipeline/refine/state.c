@@ -8,8 +8,8 @@
  *              w (machines x columns + 1)                                                   floats
  *   metadata   format = tenon-refinement, version, run
  *
- * Everything is stored to the bit. Vectors are not: they are made again from x, which gives the same, and with the weights
- * at hand nothing is solved twice. */
+ * Everything is stored to the bit. Vectors are not: they are made again from x, which gives the same, and with the
+ * weights at hand nothing is solved twice. */
 #include "pipeline/refine/run.h"
 
 #include "store/store.h"
@@ -49,6 +49,8 @@ static void write_key(const tnp_refining *r, char key[KEY])
                              (double)o->precision,
                              (double)r->seed};
     uint64_t hash = add(r->key, values, sizeof values);
+    if (o->learn != TNP_LEARN_MIXTURE) /* checkpoints from before there was a choice go on */
+        hash = add(hash, &o->learn, sizeof o->learn);
     hash = add(hash, r->first, (r->train.count + 1) * sizeof *r->first);
     hash = add(hash, r->cls, r->first[r->train.count] * sizeof *r->cls);
     hash = add(hash, r->valid.bags, r->valid.count * sizeof *r->valid.bags);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  *   BFGS   two loops over the pairs (Nocedal and Wright, Algorithm 7.4), H0 = s'y / y'y of the newest
- *   Adam   m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2, step = -rate (m / (1 - 0.9^t)) / (sqrt(v / (1 - 0.999^t)) + 1e-8) */
+ *   Adam   m = 0.9 m + 0.1 g, v = 0.999 v + 0.001 g^2,
+ *          step = -rate (m / (1 - 0.9^t)) / (sqrt(v / (1 - 0.999^t)) + 1e-8) */
 #include "pipeline/refine/steps.h"
 
 #include <math.h>

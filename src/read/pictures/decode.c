@@ -113,7 +113,7 @@ static tn_status make_rows(tn_ctx *ctx, const char *path, tnp_decoding *d)
            rows = head->at_once && head->kind == TNP_PICTURE_PNG ? head->height : 1;
     size_t bytes = 0;
     TN_TRY(tnp_mul(ctx, line, rows, &bytes));
-    TN_TRY(tnp_alloc(ctx, bytes, 1, &d->rows));
+    TN_TRY(tnp_alloc(ctx, bytes + 1, 1, &d->rows)); /* tnp_jpeg_run begins at the second byte */
     if (head->at_once && head->kind == TNP_PICTURE_JPEG) {
         TN_TRY(tnp_mul(ctx, 2 * line, head->height, &bytes));
         TN_TRY(tnp_hold(ctx, bytes, path));

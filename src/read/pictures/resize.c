@@ -49,6 +49,19 @@ static void fill_weights(tnp_axis *axis, size_t i)
         weights[t] = sum > 0 ? (float)((double)weights[t] / sum) : (float)(t == 0);
 }
 
+/* taps is a bound; where the last ones have no weight in any result, they only cost. */
+static void drop_empty_taps(tnp_axis *axis)
+{
+    size_t most = 1;
+    for (size_t i = 0; i < axis->to; ++i)
+        for (size_t t = most; t < axis->taps; ++t)
+            if (axis->weights[i * axis->taps + t] != 0)
+                most = t + 1;
+    for (size_t i = 0; i < axis->to; ++i)
+        memmove(axis->weights + i * most, axis->weights + i * axis->taps, most * sizeof *axis->weights);
+    axis->taps = most;
+}
+
 static tn_status axis_new(tn_ctx *ctx, tnp_kernel kernel, size_t from, size_t to, double extent, tnp_axis *axis)
 {
     tn_status st = TN_OK;
@@ -64,6 +77,7 @@ static tn_status axis_new(tn_ctx *ctx, tnp_kernel kernel, size_t from, size_t to
     TN_TRY(tnp_alloc_raw(ctx, to, sizeof *axis->first, &axis->first));
     for (size_t i = 0; i < to; ++i)
         fill_weights(axis, i);
+    drop_empty_taps(axis);
 done:
     return st;
 }

@@ -26,6 +26,12 @@ try encoder train train --net colour.onnx:above --kind vlad --words 4 --pca 0 --
 "$TENON" extract train --encoder direct.safetensors -o direct.npy --quiet && cmp direct.npy vlad.npy && echo "the same vectors"
 "$TENON" fit train --net colour.onnx:above --as bag -o bags.safetensors --method evidence --quiet && "$TENON" predict bags.safetensors test >bags.txt
 "$TENON" fit train --encoder direct.safetensors --net texture.onnx -o mixed.safetensors --method evidence --select all --quiet
+# The mixture learned further, from the pictures and from the bags alone: the same Gaussians.
+"$TENON" encoder train train --net colour.onnx:above --words 2 --pca 3 --sample 2000 --seed 0 -o fisher.safetensors --quiet
+try encoder refine fisher.safetensors train -o refined.safetensors --learn both --rounds 1 --C 100 --holdout 0 --twice no --quiet
+try encoder refine fisher.safetensors --bags bags.npy --labels labels.txt -o again.safetensors --learn both --rounds 1 --C 100 --holdout 0 --twice no --quiet
+tail -c 250 refined.safetensors | cmp - <(tail -c 250 again.safetensors) && ! tail -c 250 fisher.safetensors | cmp -s - <(tail -c 250 again.safetensors) && echo "the same mixture, and another than before"
+rm fisher.safetensors refined.safetensors again.safetensors
 mv colour.onnx elsewhere.onnx
 try predict bags.safetensors test/ring/00.png
 "$TENON" predict bags.safetensors test --net colour=elsewhere.onnx | cmp - bags.txt && echo "the same from elsewhere"
