@@ -239,12 +239,16 @@ void tnp_conjugate_begin(const tnp_active_rows *a, const tnp_factor *f, const do
         memcpy(sum, p, width * sizeof *sum);
 }
 
+/* Of a team the penalty's part is that of the first member, who alone has rows from 0 on. */
 void tnp_conjugate_multiply(const tnp_active_rows *a, tnp_conjugate *d)
 {
     const tnp_simd *simd = tnp_simd_get();
     size_t dim = a->dim;
-    double last = 0;
+    bool first = a->at.first == 0;
+    double last = first ? a->ridge * (double)d->p[dim] : 0;
     memset(d->hp, 0, dim * sizeof *d->hp);
+    if (first)
+        memcpy(d->hp, d->p, dim * sizeof *d->hp);
     for (size_t i = 0; i < a->count; ++i) {
         const float *x = row_at(a, a->which[i]);
         if (i + 1 < a->count)
@@ -253,22 +257,13 @@ void tnp_conjugate_multiply(const tnp_active_rows *a, tnp_conjugate *d)
         simd->add_scaled(t, x, d->hp, dim);
         last += (double)t;
     }
-    d->hp[dim] = (float)last;
-}
-
-/* hp of all active rows becomes H p. */
-static void add_penalty(const tnp_active_rows *a, tnp_conjugate *d)
-{
-    for (size_t i = 0; i < a->dim; ++i)
-        d->hp[i] += d->p[i];
-    d->hp[a->dim] = a->bias ? d->hp[a->dim] + (float)a->ridge * d->p[a->dim] : 0;
+    d->hp[dim] = a->bias ? (float)last : 0;
 }
 
 void tnp_conjugate_step(const tnp_active_rows *a, tnp_conjugate *d)
 {
     const tnp_simd *simd = tnp_simd_get();
     size_t width = a->dim + 1;
-    add_penalty(a, d);
     ++d->products;
     double curve = simd->dot(d->p, d->hp, width);
     d->over = true;

@@ -54,7 +54,7 @@ typedef struct tnp_conjugate {
  * making. */
 void tnp_conjugate_begin(const tnp_active_rows *rows, const tnp_factor *factor, const double *g, double enough,
                          size_t most, float *scratch, tnp_conjugate *descent);
-/* hp = the sum over the active rows at hand, without the penalty. */
+/* hp = H p, or of a team this member's part of it: hp of all is their sum. */
 void tnp_conjugate_multiply(const tnp_active_rows *rows, tnp_conjugate *descent);
 void tnp_conjugate_step(const tnp_active_rows *rows, tnp_conjugate *descent);
 size_t tnp_factor_scratch(size_t dim);
