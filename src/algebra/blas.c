@@ -22,6 +22,7 @@ char *openblas_get_config(void);
 void dsytrd_(const char *uplo, const int *n, double *a, const int *lda, double *d, double *e, double *tau, double *work,
              const int *lwork, int *info);
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
+void spotrf_(const char *uplo, const int *n, float *a, const int *lda, int *info);
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
              const int *lwork, int *iwork, const int *liwork, int *info);
 void dgelqf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork,
@@ -232,6 +233,13 @@ tn_status tnp_dgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *
     return dgemm(ctx, CblasTrans, CblasNoTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
+/* What LAPACK says of a Cholesky factor. */
+static tn_status factor_status(tn_ctx *ctx, int info)
+{
+    return info == 0 ? TN_OK
+                     : tnp_fail(ctx, TN_ERR_NUMERIC, "Cholesky factor: not positive definite at column %d", info);
+}
+
 tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a)
 {
     int order = (int)n, info = 0;
@@ -240,8 +248,18 @@ tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a)
         return st;
     dpotrf_("L", &order, a, &order, &info);
     leave();
-    return info == 0 ? TN_OK
-                     : tnp_fail(ctx, TN_ERR_NUMERIC, "Cholesky factor: not positive definite at column %d", info);
+    return factor_status(ctx, info);
+}
+
+tn_status tnp_cholesky_float(tn_ctx *ctx, size_t n, float *a)
+{
+    int order = (int)n, info = 0;
+    tn_status st = begin(ctx, n, n, n);
+    if (st != TN_OK)
+        return st;
+    spotrf_("L", &order, a, &order, &info);
+    leave();
+    return factor_status(ctx, info);
 }
 
 tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, double *b)

@@ -39,6 +39,7 @@ tn_status tnp_dgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *
 /* a (n,n) symmetric positive definite, upper triangle given: a = R'R, R in the upper triangle. TN_ERR_NUMERIC when it
  * is not positive definite. */
 tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a);
+tn_status tnp_cholesky_float(tn_ctx *ctx, size_t n, float *a);
 /* b (rows,n) <- b R^-1, with R as tnp_cholesky left it. */
 tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, double *b);
 /* Eigenvectors into the rows of a (n,n), eigenvalues ascending into values (n). Upper triangle given. */

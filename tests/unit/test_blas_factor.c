@@ -81,11 +81,41 @@ static void cholesky_and_solve(void **state)
     ctx_done(ctx);
 }
 
+/* R'R = A in floats. An entry is a sum of at most n products, each rounded, of rows of R that are no longer than the
+ * roots of the diagonal: (n + 2) u sqrt(a_ii a_jj), and as much for the rounding of A to floats. */
+static void cholesky_of_floats(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {1, 2, 5, 33, 100};
+    tn_ctx *ctx = ctx_of(2);
+    for (size_t z = 0; z < 5; ++z) {
+        size_t n = sizes[z];
+        double *a = definite(n, n + 3, 1, n);
+        float *r = ref_alloc(n * n, sizeof *r);
+        for (size_t i = 0; i < n * n; ++i)
+            r[i] = i / n <= i % n ? (float)a[i] : 1e30f;
+        assert_fine(ctx, tnp_cholesky_float(ctx, n, r));
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = i; j < n; ++j) {
+                ref_real sum = 0;
+                for (size_t k = 0; k <= i; ++k)
+                    sum += (ref_real)r[k * n + i] * (ref_real)r[k * n + j];
+                assert_true(fabsl(sum - (ref_real)a[i * n + j]) <=
+                            2 * ((double)n + 2) * 0x1p-24 * sqrt(a[i * n + i] * a[j * n + j]));
+            }
+        free(a);
+        free(r);
+    }
+    ctx_done(ctx);
+}
+
 static void not_positive_definite(void **state)
 {
     (void)state;
     tn_ctx *ctx = ctx_of(1);
     double a[9] = {1, 2, 0, 2, 1, 0, 0, 0, 1}, zero[4] = {0};
+    float narrow[9] = {1, 2, 0, 2, 1, 0, 0, 0, 1};
+    assert_fails(ctx, TN_ERR_NUMERIC, "not positive definite at column 2", tnp_cholesky_float(ctx, 3, narrow));
     assert_fails(ctx, TN_ERR_NUMERIC, "not positive definite at column 2", tnp_cholesky(ctx, 3, a));
     assert_fails(ctx, TN_ERR_NUMERIC, "not positive definite", tnp_cholesky(ctx, 2, zero));
     ctx_done(ctx);
@@ -252,6 +282,7 @@ static void sizes_beyond_int(void **state)
     float f = 1;
     size_t large = (size_t)INT_MAX + 1;
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_cholesky(ctx, large, &d));
+    assert_fails(ctx, TN_ERR_SHAPE, "", tnp_cholesky_float(ctx, large, &f));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_solve_right(ctx, large, 1, &d, &d));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_solve_right(ctx, 1, large, &d, &d));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_eigen(ctx, large, &d, &d));
@@ -282,10 +313,11 @@ static void allocation_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cholesky_and_solve), cmocka_unit_test(not_positive_definite),
-        cmocka_unit_test(eigenvectors),       cmocka_unit_test(transposed_product),
-        cmocka_unit_test(triangular_roots),   cmocka_unit_test(singular_values),
-        cmocka_unit_test(sizes_beyond_int),   cmocka_unit_test(allocation_failure),
+        cmocka_unit_test(cholesky_and_solve),    cmocka_unit_test(cholesky_of_floats),
+        cmocka_unit_test(not_positive_definite), cmocka_unit_test(eigenvectors),
+        cmocka_unit_test(transposed_product),    cmocka_unit_test(triangular_roots),
+        cmocka_unit_test(singular_values),       cmocka_unit_test(sizes_beyond_int),
+        cmocka_unit_test(allocation_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -384,6 +384,37 @@ static void an_empty_bag_says_nothing(void **state)
     }
 }
 
+/* One component, descriptors a deviation to both sides of its mean: both halves of the vector are 0 although there are
+ * descriptors. Its length has no derivative, nor has the root: 0 is taken for both, and nothing is infinite. */
+static void a_vector_of_length_zero_says_nothing(void **state)
+{
+    (void)state;
+    const tnp_encoder_norm norms[] = {TNP_NORM_ROOT, TNP_NORM_INTRA, TNP_NORM_L2};
+    for (size_t i = 0; i < 3; ++i)
+        for (size_t from = 0; from < 3; from += 2) {
+            scene s = scene_like((shape){1, 1, 2, norms[i], "1x1", 1, false, from, false});
+            double theta[5] = {0, 0.5, 0, 1, 0}; /* weight, mean, log deviation, basis */
+            memset(s.raw ? s.raw : s.rows, 0, 2 * (from ? from : 1) * sizeof *s.rows);
+            s.rows[0] = -0.5F;
+            s.rows[1] = 1.5F;
+            if (from) {
+                s.raw[0] = -0.5F;
+                s.raw[2] = 1.5F;
+            }
+            tnp_fisher_point_set(&s.point, theta);
+            tnp_fisher_give(&s.point, &s.e);
+            tnp_fisher_bag bag = bag_of(&s);
+            assert_fine(ctx, tnp_fisher_wide(ctx, &s.e, &s.point, &bag, s.psi));
+            assert_true(s.psi[0] == 0 && s.psi[1] == 0);
+            for (int wide = 0; wide < 2; ++wide) {
+                double *g = gradient_of(&s, wide);
+                assert_true(largest(g, s.size) == 0);
+                free(g);
+            }
+            free_scene(&s);
+        }
+}
+
 /* Every descriptor twice, of which one is looked at: the gradient of the sample, times two, is that of all. */
 static void a_sample_stands_for_all(void **state)
 {
@@ -474,6 +505,7 @@ int main(void)
                                        cmocka_unit_test(float_is_near_double),
                                        cmocka_unit_test(it_does_not_depend_on_threads),
                                        cmocka_unit_test(an_empty_bag_says_nothing),
+                                       cmocka_unit_test(a_vector_of_length_zero_says_nothing),
                                        cmocka_unit_test(a_sample_stands_for_all),
                                        cmocka_unit_test(the_root_can_be_softened),
                                        cmocka_unit_test(a_threshold_changes_little),

@@ -251,6 +251,45 @@ static void softmax_loss(void **state)
     }
 }
 
+/* One direction for all rows, by probabilities that are kept and by those that are made anew; and a slope does not show
+ * whether they are. */
+static void softmax_curve_sums(void **state)
+{
+    (void)state;
+    size_t starts[ROWS + 1];
+    uint32_t own[ROWS];
+    float weight[ROWS], s[ROWS * K], z[ROWS * K], g[2][ROWS * K];
+    const tnp_targets y = {.rows = ROWS, .classes = K, .first = starts, .cls = own};
+    const tnp_softmax soft = {&y, 0.75f, weight};
+    double tolerance[ROWS], total = fill_rows(starts, own, weight, s, z, tolerance);
+    ref_real want[K] = {0};
+    for (size_t i = 0; i < ROWS; ++i) {
+        ref_real q[K], mean = 0;
+        softmax(s + i * K, q);
+        for (size_t k = 0; k < K; ++k)
+            mean += q[k] * (ref_real)z[k];
+        for (size_t k = 0; k < K; ++k)
+            want[k] += 0.75L * (ref_real)weight[i] * q[k] * ((ref_real)z[k] - mean);
+    }
+    for (int kept = 0; kept < 2; ++kept) {
+        tnp_softmax_rows rows;
+        tnp_softmax_range all = {0, 1, ROWS};
+        double slopes[1 + 2 * K] = {0}, sums[K] = {0};
+        assert_fine(test_ctx, tnp_softmax_rows_init(test_ctx, &soft, &rows));
+        assert_non_null(rows.p);
+        if (!kept) {
+            tnp_free(rows.p);
+            rows.p = NULL;
+        }
+        tnp_softmax_slope(&rows, all, s, g[kept], slopes);
+        tnp_softmax_curve_sums(&rows, all, s, z, sums);
+        for (size_t k = 0; k < K; ++k)
+            assert_true(fabsl((ref_real)sums[k] - want[k]) <= total);
+        tnp_softmax_rows_destroy(&rows);
+    }
+    assert_memory_equal(g[0], g[1], sizeof g[0]);
+}
+
 /* Slope and bend of sum_i w_i log(1 + exp(a_i t + b_i)) + c t + r t^2 / 2, literally. */
 typedef struct bowl {
     double w[5], a[5], b[5], c, r;
@@ -349,8 +388,8 @@ static void enormous_scores(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(signed_costs), cmocka_unit_test(margin_losses),   cmocka_unit_test(softmax_loss),
-        cmocka_unit_test(line_search),  cmocka_unit_test(enormous_scores),
+        cmocka_unit_test(signed_costs),       cmocka_unit_test(margin_losses), cmocka_unit_test(softmax_loss),
+        cmocka_unit_test(softmax_curve_sums), cmocka_unit_test(line_search),   cmocka_unit_test(enormous_scores),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);
 }

@@ -5,7 +5,6 @@
  * held out, interrupts, memory, disks. */
 #define _POSIX_C_SOURCE 200809L
 #include "interrupt.h"
-#include "pipeline/refine/refining.h"
 #include "refine_of.h"
 
 #include <sys/stat.h>
@@ -41,71 +40,6 @@ static void the_objective_never_rises(void **state)
         tn_refine_info_free(info);
         tn_encoder_free(e);
     }
-    free_refine(&s);
-}
-
-/* The projection too: every step of the exact gradient is one down; the mixture stays where only the projection is
- * learned; and what comes of it is an encoder whose file has the learned basis. */
-static void the_projection_is_learned(void **state)
-{
-    (void)state;
-    static const char *const ways[] = {"learn=projection", "learn=both", "learn=both optimizer=gd",
-                                       "learn=projection dropout=0.2 part=0.5 soften=0.05"};
-    refine_scene s = scene_with(60, 60, 6, projected);
-    for (size_t w = 0; w < sizeof ways / sizeof *ways; ++w) {
-        tn_refine_info *info = NULL;
-        tn_encoder *e = NULL, *again = NULL;
-        void *bytes = NULL;
-        char text[200];
-        size_t n = 0, mixture = 3 * 3 * sizeof(float), basis = 3 * 6 * sizeof(float);
-        snprintf(text, sizeof text, "soften=0 %s rounds=8 C=100 twice=no holdout=0", ways[w]);
-        assert_fine(ctx, refine(&s, text, &info, &e));
-        assert_true(info->round_count >= 4);
-        for (size_t i = 1; w < 3 && i < info->round_count; ++i)
-            assert_true(info->rounds[i].objective < info->rounds[i - 1].objective);
-        assert_true(memcmp(e->projection.basis, s.e->projection.basis, basis) != 0);
-        assert_memory_equal(e->projection.mean, s.e->projection.mean, 6 * sizeof(float));
-        bool same = memcmp(e->mixture.means, s.e->mixture.means, mixture) == 0;
-        assert_true(same == (w == 0 || w == 3));
-        assert_fine(ctx, tn_encoder_to_bytes(ctx, e, NULL, &bytes, &n));
-        assert_fine(ctx, tn_encoder_from_bytes(ctx, bytes, n, NULL, &again));
-        assert_memory_equal(again->projection.basis, e->projection.basis, basis);
-        tn_bytes_free(bytes);
-        tn_encoder_free(again);
-        tn_refine_info_free(info);
-        tn_encoder_free(e);
-    }
-    free_refine(&s);
-}
-
-/* The objective at the end is that of the encoder that comes of it: its vectors, made from the bags as extract makes
- * them, are those that the last round saw, but for halves (2^-11 of a descriptor) and rounding. */
-static void the_learned_projection_is_the_one_that_is_kept(void **state)
-{
-    (void)state;
-    refine_scene s = scene_with(30, 40, 6, "kind=fisher words=2 pca=3 places=yes iterations=8 norm=l2");
-    tn_options *options = encoder_options("learn=both rounds=4 C=100 twice=no holdout=0");
-    tnp_encoder_options values;
-    tn_refine_data data = {NULL, s.bags.list, s.labels};
-    tn_encoder *e = NULL, *copy = NULL;
-    tnp_refining r = {.size = 0};
-    double mean_ap;
-    assert_fine(ctx, tn_encoder_refine(ctx, s.e, &data, NULL, options, NULL, &e));
-    assert_fine(ctx, tnp_options_read(ctx, options, &tnp_encoder_kind_of_options, &values));
-    /* descriptors as the first encoder keeps them */
-    assert_fine(ctx, tnp_refining_open(ctx, s.e, &data, NULL, &values, &r));
-    assert_fine(ctx, tnp_encoder_copy(ctx, e, &copy));
-    assert_fine(ctx, tnp_refining_take(ctx, &r, copy));
-    assert_fine(ctx, tnp_refining_choose_cost(ctx, &r, &mean_ap));
-    for (size_t b = 0; b < 30; ++b) {
-        float *want = encoded(e, &s.bags, b);
-        for (size_t i = 0; i < tn_encoder_cols(e); ++i)
-            assert_near_at(i, (double)r.train.phi[b * tn_encoder_cols(e) + i], (double)want[i], 1e-3);
-        free(want);
-    }
-    tnp_refining_close(ctx, &r);
-    tn_options_free(options);
-    tn_encoder_free(e);
     free_refine(&s);
 }
 
@@ -440,6 +374,59 @@ static void nothing_to_hold_out(void **state)
     free_refine(&s);
 }
 
+/* Validation bags of other classes only can judge nothing: as without any. */
+static void validation_may_know_none_of_the_classes(void **state)
+{
+    (void)state;
+    refine_scene s = scene_with(30, 40, 4, small), other = scene_with(6, 40, 4, small);
+    static const char *const names[2] = {"fourth", "fifth"};
+    const int64_t numbers[6] = {0, 1, 0, 1, 0, 1};
+    tn_labels *strange = NULL;
+    tn_refine_info *info = NULL;
+    tn_encoder *e = NULL;
+    tn_options *options = encoder_options("rounds=2");
+    assert_fine(ctx, tn_labels_from_numbers(ctx, numbers, 6, names, 2, &strange));
+    tn_refine_data train = {NULL, s.bags.list, s.labels}, valid = {NULL, other.bags.list, strange};
+    assert_fine(ctx, tn_encoder_refine(ctx, s.e, &train, &valid, options, &info, &e));
+    assert_true(isnan(info->rounds[0].valid) && info->cost == 100);
+    assert_int_equal(info->best, info->round_count - 1);
+    assert_string_equal(info->advice, "");
+    tn_refine_info_free(info);
+    tn_encoder_free(e);
+    tn_labels_free(strange);
+    tn_options_free(options);
+    free_refine(&s);
+    free_refine(&other);
+}
+
+static void cut_cache(void *user, const char *stage, double share)
+{
+    size_t *calls = user;
+    (void)share;
+    if (strcmp(stage, "gradient") == 0 && ++*calls == 3)
+        assert_int_equal(truncate("refine.cache", 600), 0);
+}
+
+/* Descriptors that vanish between two rounds: an error that names the file, and the next run says so too. */
+static void a_cache_may_be_cut_short_between_rounds(void **state)
+{
+    (void)state;
+    refine_scene s = scene_with(30, 20, 4, small);
+    tn_encoder *e = NULL;
+    size_t calls = 0;
+    unlink("refine.cache");
+    tn_ctx_set_progress(ctx, cut_cache, &calls);
+    tn_status st = refine(&s, "rounds=6 twice=no cache=refine.cache", NULL, &e);
+    tn_ctx_set_progress(ctx, NULL, NULL);
+    assert_true(calls >= 3);
+    assert_int_equal(st, TN_ERR_IO);
+    assert_non_null(strstr(tn_ctx_message(ctx), "refine.cache"));
+    assert_null(e);
+    assert_fails(ctx, TN_ERR_DATA, "refine.cache", refine(&s, "rounds=6 twice=no cache=refine.cache", NULL, &e));
+    unlink("refine.cache");
+    free_refine(&s);
+}
+
 static void what_cannot_be_is_said(void **state)
 {
     (void)state;
@@ -551,8 +538,6 @@ static void threads_change_nothing_but_rounding(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(the_objective_never_rises),
-                                       cmocka_unit_test(the_projection_is_learned),
-                                       cmocka_unit_test(the_learned_projection_is_the_one_that_is_kept),
                                        cmocka_unit_test(adam_descends),
                                        cmocka_unit_test(a_wild_step_ends_it),
                                        cmocka_unit_test(the_result_is_an_encoder),
@@ -565,6 +550,8 @@ int main(void)
                                        cmocka_unit_test(precisions_agree),
                                        cmocka_unit_test(small_bags_and_classes),
                                        cmocka_unit_test(nothing_to_hold_out),
+                                       cmocka_unit_test(validation_may_know_none_of_the_classes),
+                                       cmocka_unit_test(a_cache_may_be_cut_short_between_rounds),
                                        cmocka_unit_test(what_cannot_be_is_said),
                                        cmocka_unit_test(memory_may_fail),
                                        cmocka_unit_test(files_may_fail),

@@ -298,7 +298,7 @@ static void a_crew_does_everything_once(void **state)
         tnp_crew crew = {0, NULL};
         counting c = {.fail = SIZE_MAX};
         tn_ctx_set_threads(ctx, threads);
-        assert_fine(ctx, tnp_crew_new(ctx, &crew));
+        assert_fine(ctx, tnp_crew_new(ctx, 0, &crew));
         assert_fine(ctx, tnp_crew_run(ctx, &crew, "items", 200, count_item, &c));
         for (size_t i = 0; i < 200; ++i)
             assert_int_equal(c.done[i], 1);

@@ -97,19 +97,35 @@ static void solve_block(const scene *c, double cost, size_t k, ref_real *out)
     free(z);
 }
 
+/* Probabilities of the scores, as floats. */
+static float *softmax_of(const scene *c)
+{
+    float *p = ref_alloc(c->n * CLASSES, sizeof *p);
+    for (size_t i = 0; i < c->n; ++i) {
+        ref_real sum = 0;
+        for (size_t j = 0; j < CLASSES; ++j)
+            sum += expl((ref_real)c->s[i * CLASSES + j]);
+        for (size_t j = 0; j < CLASSES; ++j)
+            p[i * CLASSES + j] = (float)(expl((ref_real)c->s[i * CLASSES + j]) / sum);
+    }
+    return p;
+}
+
+/* With probabilities made from the scores, and with known ones. */
 static void blocks_are_inverses_of_their_formula(void **state)
 {
     (void)state;
     const size_t shapes[][2] = {{60, 9}, {20, 40}, {40, 40}};
-    for (size_t t = 0; t < 3; ++t) {
-        scene c = scene_of(shapes[t][0], shapes[t][1]);
+    for (size_t t = 0; t < 6; ++t) {
+        scene c = scene_of(shapes[t % 3][0], shapes[t % 3][1]);
+        float *known = t < 3 ? NULL : softmax_of(&c);
         size_t w = c.d + 1;
         tnp_softmax loss = {&c.y, 5, NULL};
         tnp_blocks b = {0};
         float *out = ref_alloc(CLASSES * w, sizeof *out);
         ref_real *want = ref_alloc(CLASSES * w, sizeof *want), off = 0, size = 0;
         assert_fine(ctx, tnp_blocks_init(ctx, &loss, (tnp_block_rows){c.x, c.d, 1, c.n}, c.d, true, false, &b));
-        assert_fine(ctx, tnp_blocks_update(&b, c.s));
+        assert_fine(ctx, tnp_blocks_update(&b, c.s, known));
         tnp_blocks_apply(&b, c.in, out);
         for (size_t k = 0; k < CLASSES; ++k)
             solve_block(&c, 5, k, want + k * w);
@@ -125,6 +141,7 @@ static void blocks_are_inverses_of_their_formula(void **state)
         tnp_blocks_destroy(&b);
         free(out);
         free(want);
+        free(known);
         scene_free(&c);
     }
 }

@@ -22,6 +22,7 @@
  * Dual coordinate descent was refused here (it stays for the hinge): its passes grow with C. So was a factor anew in
  * each step: conjugate gradients with an old one need 3 to 5 products with the active rows. Oracle: ref_svm. */
 #include "learn/linear/active.h"
+#include "base/crew.h"
 #include "base/team.h"
 #include "learn/linear/active_lane.h"
 
@@ -34,7 +35,7 @@ static const double ENOUGH = 0.1;         /* of the residual, that a step leaves
 static const double FIRST = 6;            /* what costs begin with */
 static const double NEAR = 0.5;           /* of the tolerance: so that rounding to float has room */
 static const double MANY = 32;            /* products */
-static const double SLOW = 8; /* a flop of single vectors beside one of a matrix product, twice: a factor lasts */
+static const double SLOW = 12; /* a flop of single vectors beside one of a matrix product, twice: a factor lasts */
 
 typedef struct solver {
     tn_ctx *ctx;
@@ -43,7 +44,9 @@ typedef struct solver {
     tnp_lanes_rows at;
     size_t *order, count, next; /* columns, the folds of a class together; the first that no lane has had */
     tnp_factor all;             /* of all rows, for columns that start with nothing */
+    tnp_crew crew;              /* makes factors side by side */
     tnp_lane *lanes[LANES];     /* those at work first */
+    tnp_lane *due[LANES];       /* those that get a factor in this round */
     size_t k, most;             /* lanes at work, lanes there are */
     float *z, *in;              /* (n, k), (k, width) */
     double *sums;               /* (k, width), of a team: what its members add up */
@@ -149,7 +152,6 @@ static tn_status factor_all(solver *v, double ease)
     tn_status st = TN_OK;
     size_t *which = NULL;
     float *h = NULL;
-    bool found;
     TN_TRY(tnp_alloc(v->ctx, v->at.n, sizeof *which, &which));
     TN_TRY(tnp_alloc(v->ctx, v->at.n, sizeof *h, &h));
     tnp_active_rows rows = {v->at.hand, v->at.dim, v->at.opt->bias, v->at.opt->penalised ? 1 : 0, 0, 0, which, h};
@@ -161,7 +163,8 @@ static tn_status factor_all(solver *v, double ease)
         if (h[i] > 0 && i >= first && i < end)
             which[rows.count++] = i;
     }
-    TN_TRY(tnp_factor_make(v->ctx, &rows, &v->all, &found));
+    TN_TRY(tnp_factor_begin(v->ctx, &rows, &v->all));
+    TN_TRY(tnp_factor_make(v->ctx, &rows, &v->all));
 done:
     tnp_free_all(which, h);
     return st;
@@ -173,31 +176,61 @@ static bool is_dear(const tnp_active_rows *rows)
     return tnp_factor_make_flops(rows) > MANY * SLOW * 4 * (double)rows->all * (double)rows->dim;
 }
 
+/* The factor of v->due[item]. */
+static tn_status make_factor(tn_ctx *ctx, void *arg, size_t item)
+{
+    const solver *v = arg;
+    tnp_active_rows rows = active_rows(v, v->due[item]);
+    return tnp_factor_make(ctx, &rows, &v->due[item]->own);
+}
+
+/* Which factor lane j takes in this round; one of its own is yet to be made. */
+static tn_status choose_factor(solver *v, size_t j, size_t *due)
+{
+    tn_status st = TN_OK;
+    tnp_lane *l = v->lanes[j];
+    tnp_active_rows rows = active_rows(v, l);
+    l->stale = false;
+    l->factor = from_neighbour(v, j);
+    if (l->factor)
+        return TN_OK;
+    if (is_dear(&rows)) {
+        if (!v->all.found)
+            TN_TRY(factor_all(v, 1));
+        l->factor = &v->all;
+        return TN_OK;
+    }
+    TN_TRY(tnp_factor_begin(v->ctx, &rows, &l->own));
+    l->factor = &l->own;
+    l->fresh = true;
+    v->due[(*due)++] = l;
+done:
+    return st;
+}
+
+/* One at a time a factor of a few hundred rows keeps few threads busy: they are made side by side. */
 static tn_status make_factors(solver *v)
 {
     tn_status st = TN_OK;
+    size_t due = 0;
     for (size_t j = 0; j < v->k; ++j) {
         tnp_lane *l = v->lanes[j];
-        bool found = true;
         l->fresh = false;
-        if (l->entering || (!l->stale && l->factor))
-            continue;
-        l->stale = false;
-        l->factor = from_neighbour(v, j);
-        if (l->factor)
-            continue;
-        tnp_active_rows rows = active_rows(v, l);
-        if (is_dear(&rows)) {
-            if (v->all.n == 0)
-                TN_TRY(factor_all(v, 1));
-            l->factor = v->all.n > 0 ? &v->all : NULL;
-            continue;
-        }
-        TN_TRY(tnp_factor_make(v->ctx, &rows, &l->own, &found));
-        l->factor = found ? &l->own : NULL;
-        l->fresh = found;
-        TN_TRY(tnp_cancelled(v->ctx));
+        if (!l->entering && (l->stale || !l->factor))
+            TN_TRY(choose_factor(v, j, &due));
     }
+    bool alone = due == 1 || v->at.hand.parts; /* members of a team ask each other in one order */
+    for (size_t i = 0; alone && i < due; ++i)
+        TN_TRY(make_factor(v->ctx, v, i));
+    if (!alone && due > 0)
+        TN_TRY(tnp_crew_run(v->ctx, &v->crew, NULL, due, make_factor, v));
+    for (size_t j = 0; j < v->k; ++j) {
+        tnp_lane *l = v->lanes[j];
+        bool lacks = l->factor && !l->factor->found;
+        l->factor = lacks ? NULL : l->factor;
+        l->fresh &= !lacks;
+    }
+    TN_TRY(tnp_cancelled(v->ctx));
 done:
     return st;
 }
@@ -317,7 +350,7 @@ static void enter(solver *v, tnp_lane *l, size_t column, const float *w)
     l->column = column;
     l->entering = true;
     l->stale = l->fresh = l->lost = false;
-    l->factor = is_zero(from, v->at.width) && v->all.n > 0 ? &v->all : NULL;
+    l->factor = is_zero(from, v->at.width) && v->all.found ? &v->all : NULL;
     l->lower = 0; /* as every term is at least */
     l->f = INFINITY;
     l->steps = l->products = 0;
@@ -440,6 +473,7 @@ static tn_status open_lanes(solver *v)
     TN_TRY(tnp_alloc_raw(v->ctx, v->at.width * v->most, sizeof *v->in, &v->in));
     for (size_t j = 0; j < v->most; ++j)
         TN_TRY(tnp_lane_new(v->ctx, &v->at, &v->lanes[j]));
+    TN_TRY(tnp_crew_new(v->ctx, tnp_factor_make_bytes(v->at.dim), &v->crew));
 done:
     return st;
 }
@@ -488,6 +522,7 @@ done:
     for (size_t j = 0; v && j < LANES; ++j)
         tnp_lane_free(v->lanes[j]);
     if (v) {
+        tnp_crew_free(ctx, &v->crew);
         tnp_factor_clear(&v->all);
         tnp_free_all(v->order, v->z, v->in, v->sums);
     }

@@ -44,19 +44,35 @@ static tn_status line(void *arg, double t, double *first, double *second)
     return TN_OK;
 }
 
-/* Rows that are active anywhere between w and w + LONGEST d. */
+/* Rows that are active anywhere between w and w + LONGEST d. Here and in advance() no branch (& and |, not && and ||):
+ * which rows are near the margin is not to be foreseen. */
 static size_t gather_near(const tnp_lanes_rows *v, tnp_lane *l)
 {
+    const double *m = l->m;
+    const float *q = l->q, *h = l->h;
     size_t count = 0;
     for (size_t i = 0; i < v->n; ++i) {
-        float slack = (float)(1 - l->m[i]), q = l->q[i];
-        float *at = l->near + 3 * count;
+        float slack = (float)(1 - m[i]), ahead = slack - (float)LONGEST * q[i], *at = l->near + 3 * count;
         at[0] = slack;
-        at[1] = q;
-        at[2] = l->h[i];
-        count += l->h[i] > 0 && (slack > 0 || slack - (float)LONGEST * q > 0);
+        at[1] = q[i];
+        at[2] = h[i];
+        count += (size_t)((h[i] > 0) & ((slack > 0) | (ahead > 0)));
     }
     return count;
+}
+
+/* Margins t further along d, and which rows are active there. */
+static void advance(const tnp_lanes_rows *v, tnp_lane *l, double t)
+{
+    double *m = l->m;
+    const float *q = l->q, *h = l->h;
+    size_t *which = l->which, active = 0;
+    for (size_t i = 0; i < v->n; ++i) {
+        m[i] += t * (double)q[i];
+        which[active] = i;
+        active += (size_t)((m[i] < 1) & (h[i] > 0));
+    }
+    l->active = active;
 }
 
 /* Objective at the present margins. */
@@ -180,12 +196,7 @@ static double search(const tnp_lanes_rows *v, tnp_lane *l)
 void tnp_lane_move(const tnp_lanes_rows *v, tnp_lane *l)
 {
     double t = l->entering ? 1 : search(v, l);
-    l->active = 0;
-    for (size_t i = 0; i < v->n; ++i) { /* no branch: rows at the margin are not to be foreseen */
-        l->m[i] += t * (double)l->q[i];
-        l->which[l->active] = i;
-        l->active += l->m[i] < 1 && l->h[i] > 0;
-    }
+    advance(v, l, t);
     l->first = count_below(l, v->hand.first);
     l->here = count_below(l, v->hand.first + v->hand.count) - l->first;
     for (size_t i = 0; i < v->width; ++i)

@@ -10,10 +10,13 @@
  *
  *   e = (v_b - u'q) / (u'p + r),   d = v - B'(q + e p).
  *
- * Members of a team add up their B'B and each factor the sum; K, of rows that lie in several places, is not for them.
+ * Members of a team add up their B'B, in double, and each factors the sum; K, of rows that lie in several places, is not
+ * for them.
  *
- * Matrices are summed and factored in double and kept as floats: as preconditioners they need no more, and conjugate
- * gradients ask for the exact product with the rows, which are read once for both of its halves. */
+ * Factors are kept as floats: as preconditioners they need no more, and conjugate gradients ask for the exact product
+ * with the rows, which are read once for both of its halves. So they are also made in floats, at half the price, while
+ * roundings of the matrix are far below the ridge; from MOST on its diagonal they would be felt, and it is summed and
+ * factored in double. */
 #include "learn/linear/factor.h"
 #include "algebra/blas.h"
 #include "base/team.h"
@@ -23,6 +26,7 @@
 #include <string.h>
 
 enum { PANEL = 256 };
+static const float MOST = 3e5f; /* times a unit in the last place: 2 per cent of the ridge */
 
 void tnp_factor_clear(tnp_factor *f)
 {
@@ -73,6 +77,7 @@ typedef struct gather_job {
     const tnp_active_rows *a;
     size_t from, width;
     double *to;
+    float *narrow; /* in its place */
 } gather_job;
 
 static void gather_row(void *arg, size_t i)
@@ -92,7 +97,26 @@ static void gather_row(void *arg, size_t i)
 static void gather(tn_ctx *ctx, const tnp_active_rows *a, size_t from, size_t count, size_t width, double *to)
 {
     tnp_parallel(ctx, tnp_threads_for(ctx, (double)count * (double)width), count, gather_row,
-                 &(gather_job){a, from, width, to});
+                 &(gather_job){.a = a, .from = from, .width = width, .to = to});
+}
+
+static void gather_row_float(void *arg, size_t i)
+{
+    const gather_job *job = arg;
+    const tnp_active_rows *a = job->a;
+    size_t row = a->which[job->from + i];
+    const float *x = row_at(a, row);
+    float root = sqrtf(a->h[row]), *to = job->narrow + i * job->width;
+    for (size_t j = 0; j < a->dim; ++j)
+        to[j] = root * x[j];
+    if (job->width > a->dim)
+        to[a->dim] = root;
+}
+
+static void gather_float(tn_ctx *ctx, const tnp_active_rows *a, size_t from, size_t count, size_t width, float *to)
+{
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)count * (double)width), count, gather_row_float,
+                 &(gather_job){.a = a, .from = from, .width = width, .narrow = to});
 }
 
 /* k (A, A), upper triangle: I + B B'. */
@@ -100,8 +124,6 @@ static tn_status products_of_rows(tn_ctx *ctx, const tnp_active_rows *a, double 
 {
     tn_status st = TN_OK;
     double *b = NULL;
-    if (a->count == 0) /* a start beyond every margin: H is I */
-        return TN_OK;
     TN_TRY(tnp_alloc_raw(ctx, a->count * a->dim, sizeof *b, &b));
     gather(ctx, a, 0, a->count, a->dim, b);
     TN_TRY(tnp_dsyrk_rows(ctx, a->count, a->dim, b, a->dim, 0, k));
@@ -133,6 +155,60 @@ done:
     return st;
 }
 
+/* r (n, n), upper triangle: K or H as floats. */
+static tn_status products_in_float(tn_ctx *ctx, const tnp_active_rows *a, size_t n, float *r)
+{
+    tn_status st = TN_OK;
+    bool by_rows = goes_by_rows(a);
+    size_t width = by_rows ? a->dim : n, panel = by_rows ? n : tnp_min(PANEL, a->count);
+    float *b = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, panel * width, sizeof *b, &b));
+    for (size_t at = 0; at < a->count; at += panel) {
+        size_t count = tnp_min(panel, a->count - at);
+        gather_float(ctx, a, at, count, width, b);
+        TN_TRY(by_rows ? tnp_ssyrk_rows(ctx, n, width, b, width, 0, r)
+                       : tnp_ssyrk_cols(ctx, count, n, b, width, at > 0 ? 1 : 0, r));
+    }
+    for (size_t i = 0; i < n; ++i)
+        r[i * n + i] += i < a->dim ? 1 : (float)a->ridge;
+done:
+    tnp_free(b);
+    return st;
+}
+
+/* r (n, n): the factor, in floats. *found is false where they do not do. */
+static tn_status factor_in_float(tn_ctx *ctx, const tnp_active_rows *a, size_t n, float *r, bool *found)
+{
+    tn_status st = TN_OK;
+    TN_TRY(products_in_float(ctx, a, n, r));
+    *found = true;
+    for (size_t i = 0; i < n; ++i)
+        *found &= r[i * n + i] <= MOST;
+    if (*found)
+        st = tnp_cholesky_float(ctx, n, r);
+    *found &= st == TN_OK;
+    st = st == TN_ERR_NUMERIC ? TN_OK : st;
+done:
+    return st;
+}
+
+static tn_status factor_in_double(tn_ctx *ctx, const tnp_active_rows *a, size_t n, float *r, bool *found)
+{
+    tn_status st = TN_OK;
+    double *k = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, n * n, sizeof *k, &k));
+    TN_TRY(goes_by_rows(a) ? products_of_rows(ctx, a, k) : products_of_columns(ctx, a, n, k));
+    st = tnp_cholesky(ctx, n, k);
+    *found = st == TN_OK;
+    st = st == TN_ERR_NUMERIC ? TN_OK : st;
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j)
+            r[i * n + j] = (float)k[i * n + j];
+done:
+    tnp_free(k);
+    return st;
+}
+
 /* b <- (R'R)^-1 b. */
 static void solve(const tnp_simd *simd, size_t n, const float *r, float *b)
 {
@@ -144,12 +220,8 @@ static void solve(const tnp_simd *simd, size_t n, const float *r, float *b)
         b[i] = (b[i] - (float)simd->dot(r + i * n + i + 1, b + i + 1, n - i - 1)) / r[i * n + i];
 }
 
-static tn_status take_rows(tn_ctx *ctx, const tnp_active_rows *a, tnp_factor *f)
+static void take_rows(const tnp_active_rows *a, tnp_factor *f)
 {
-    tn_status st = TN_OK;
-    TN_TRY(tnp_alloc(ctx, f->n, sizeof *f->which, &f->which));
-    TN_TRY(tnp_alloc(ctx, f->n, sizeof *f->u, &f->u));
-    TN_TRY(tnp_alloc(ctx, f->n, sizeof *f->p, &f->p));
     for (size_t i = 0; i < f->n; ++i) {
         f->which[i] = a->which[i];
         f->u[i] = f->p[i] = sqrtf(a->h[a->which[i]]);
@@ -158,35 +230,36 @@ static tn_status take_rows(tn_ctx *ctx, const tnp_active_rows *a, tnp_factor *f)
     f->up = a->ridge;
     for (size_t i = 0; i < f->n; ++i)
         f->up += (double)f->u[i] * (double)f->p[i];
+}
+
+tn_status tnp_factor_begin(tn_ctx *ctx, const tnp_active_rows *a, tnp_factor *f)
+{
+    tn_status st = TN_OK;
+    size_t n = order_of(a);
+    tnp_factor_clear(f);
+    TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, n * n), sizeof *f->r, &f->r));
+    f->n = n;
+    f->by_rows = goes_by_rows(a);
+    if (f->by_rows) {
+        TN_TRY(tnp_alloc(ctx, n, sizeof *f->which, &f->which));
+        TN_TRY(tnp_alloc(ctx, n, sizeof *f->u, &f->u));
+        TN_TRY(tnp_alloc(ctx, n, sizeof *f->p, &f->p));
+    }
 done:
     return st;
 }
 
-tn_status tnp_factor_make(tn_ctx *ctx, const tnp_active_rows *a, tnp_factor *f, bool *found)
+tn_status tnp_factor_make(tn_ctx *ctx, const tnp_active_rows *a, tnp_factor *f)
 {
     tn_status st = TN_OK;
-    double *k = NULL;
-    size_t n = order_of(a);
-    tnp_factor_clear(f);
-    *found = false;
-    TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, n * n), sizeof *k, &k));
-    TN_TRY(goes_by_rows(a) ? products_of_rows(ctx, a, k) : products_of_columns(ctx, a, n, k));
-    st = n > 0 ? tnp_cholesky(ctx, n, k) : TN_OK;
-    *found = st == TN_OK;
-    if (st == TN_ERR_NUMERIC)
-        st = TN_OK;
-    if (!*found)
-        goto done;
-    TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, n * n), sizeof *f->r, &f->r));
-    f->n = n;
-    f->by_rows = goes_by_rows(a);
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = i; j < n; ++j)
-            f->r[i * n + j] = (float)k[i * n + j];
-    if (f->by_rows)
-        TN_TRY(take_rows(ctx, a, f));
+    f->found = f->n == 0;
+    if (!f->found && !a->at.parts)
+        TN_TRY(factor_in_float(ctx, a, f->n, f->r, &f->found));
+    if (!f->found)
+        TN_TRY(factor_in_double(ctx, a, f->n, f->r, &f->found));
+    if (f->found && f->by_rows)
+        take_rows(a, f);
 done:
-    tnp_free(k);
     return st;
 }
 

@@ -20,7 +20,8 @@ typedef struct tnp_active_rows {
 } tnp_active_rows;
 
 typedef struct tnp_factor {
-    size_t n;     /* order; 0: there is none */
+    size_t n;     /* order; 0: H is I */
+    bool found;   /* whether it was made */
     bool by_rows; /* which of the two forms */
     float *r;     /* (n, n), upper triangle */
     size_t *which;
@@ -28,9 +29,11 @@ typedef struct tnp_factor {
     double up;    /* u'p + ridge */
 } tnp_factor;
 
-/* Replaces what factor holds. *found is false when the matrix is not definite by its doubles. Calls BLAS, and of a team
- * the other members. */
-tn_status tnp_factor_make(tn_ctx *ctx, const tnp_active_rows *rows, tnp_factor *factor, bool *found);
+/* Replaces what factor holds by the memory for one of these rows. */
+tn_status tnp_factor_begin(tn_ctx *ctx, const tnp_active_rows *rows, tnp_factor *factor);
+/* Makes it there: found stays false when the matrix is not definite by its doubles. What is allocated is freed again.
+ * Calls BLAS, and of a team the other members. */
+tn_status tnp_factor_make(tn_ctx *ctx, const tnp_active_rows *rows, tnp_factor *factor);
 void tnp_factor_clear(tnp_factor *factor);
 /* Bytes that a factor has at most; that one needs besides while it is made; and about how many flops that takes. */
 size_t tnp_factor_bytes(size_t dim);

@@ -20,6 +20,7 @@
 #include "learn/linear/active.h"
 #include "learn/linear/certify.h"
 #include "learn/linear/exact.h"
+#include "learn/linear/fold_rows.h"
 #include "learn/softmax/softmax.h"
 #include "learn/softmax/softmax_exact.h"
 #include "learn/linear/svm_dual.h"
@@ -245,6 +246,27 @@ done:
     return st;
 }
 
+/* The training l without the rows whose weight is 0, of a copy where that pays. */
+static tn_status by_softmax_without(tn_ctx *ctx, const tnp_linear *l, const float *weight, double cost, float *w,
+                                    tnp_training *out)
+{
+    tn_status st = TN_OK;
+    size_t rows = l->task->y.rows, k = l->task->y.classes, dim = l->rows.dim;
+    tnp_linear one = *l;
+    tnp_fold_rows others = {0};
+    one.row_weight = weight;
+    if (tnp_fold_rows_pay(ctx, l, weight, tnp_softmax_bytes(rows, dim, k) + tnp_softmax_more_bytes(rows, dim, k))) {
+        TN_TRY(tnp_fold_rows_take(ctx, l, weight, &others));
+        one.rows = tnp_design_rows(others.design);
+        one.task = &others.task;
+        one.row_weight = others.weight;
+    }
+    TN_TRY(by_softmax(ctx, &one, cost, w, out));
+done:
+    tnp_fold_rows_free(&others);
+    return st;
+}
+
 /* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at
  * weight 0. What is said is said of the last. */
 static tn_status by_softmax_folds(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
@@ -252,19 +274,18 @@ static tn_status by_softmax_folds(tn_ctx *ctx, const tnp_linear *l, double cost,
     tn_status st = TN_OK;
     float *weight = NULL, *of_class = NULL;
     size_t *sizes = NULL, k = l->task->y.classes, width = l->rows.dim + 1;
-    tnp_linear one = *l;
     TN_TRY(tnp_alloc(ctx, l->task->y.rows, sizeof *weight, &weight));
     TN_TRY(tnp_alloc(ctx, l->folds * k, sizeof *of_class, &of_class));
     TN_TRY(tnp_alloc(ctx, 2 * k, sizeof *sizes, &sizes));
     if (balances_folds(l))
         fold_weights(l, sizes, of_class);
-    one.row_weight = weight;
     for (size_t f = 0; f < l->folds; ++f) {
         for (size_t i = 0; i < l->task->y.rows; ++i) {
             float by = balances_folds(l) ? of_class[f * k + l->task->y.cls[l->task->y.first[i]]] : 1;
             weight[i] = l->row_fold[i] == f ? 0 : by * (l->row_weight ? l->row_weight[i] : 1);
         }
-        TN_TRY(by_softmax(ctx, &one, cost_of(l, cost, count_training(l, f, sizes)), w + f * k * width, out));
+        size_t n = count_training(l, f, sizes);
+        TN_TRY(by_softmax_without(ctx, l, weight, cost_of(l, cost, n), w + f * k * width, out));
     }
 done:
     tnp_free_all(weight, of_class, sizes);

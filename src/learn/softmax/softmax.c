@@ -27,6 +27,7 @@
  * ref_logistic. */
 #include "learn/softmax/softmax.h"
 #include "algebra/blas.h"
+#include "base/team.h"
 #include "learn/softmax/certify_softmax.h"
 #include "learn/softmax/softmax_blocks.h"
 #include "learn/softmax/softmax_coarse.h"
@@ -44,6 +45,7 @@ static const double ROUNDING = 1e-6; /* of f */
 static const double FALLING = 0.98;  /* of f in PATIENCE rounds: the way is long, but it is one */
 static const double ENOUGH = 0.3;    /* of the slope, that a step may leave */
 static const double EASY = 0.2;      /* of f: the estimate that promises few light rounds */
+static const double NEEDED = 0.2;    /* of the gap that is asked for, that the subspace may leave of a warm start */
 static const double UNDECIDED = 0.5; /* of the loss of no weights: below, blocks beat a subspace that is not cheap */
 
 typedef struct solver {
@@ -301,6 +303,19 @@ static tn_status settle(solver *v)
     return !free_intercepts(v) ? TN_OK : tnp_softmax_settle(&v->rows, v->s, v->w + v->x->dim, v->width);
 }
 
+/* The problem in its subspace, which is found when it is first needed: a start that goes on by the blocks has no use
+ * for it. */
+static tn_status solve_subspace(solver *v, size_t steps, double enough)
+{
+    tn_status st = TN_OK;
+    if (!v->coarse.ctx)
+        TN_TRY(tnp_coarse_init(v->x, &v->rows, v->opt->bias, v->opt->bias_penalised, &v->coarse));
+    TN_TRY(tnp_coarse_solve(&v->coarse, steps, enough, v->w, v->s));
+    TN_TRY(settle(v));
+done:
+    return st;
+}
+
 /* w += t d, then the subspace, and what is there; d becomes t d. */
 static tn_status move(solver *v, double t)
 {
@@ -308,8 +323,7 @@ static tn_status move(solver *v, double t)
     add(v, v->d, t - 1, v->d, v->d);
     add(v, v->w, 1, v->d, v->w);
     TN_TRY(forward(v, v->d));
-    TN_TRY(tnp_coarse_solve(&v->coarse, LATER_STEPS, LEFT * v->square, v->w, v->s));
-    TN_TRY(settle(v));
+    TN_TRY(solve_subspace(v, LATER_STEPS, LEFT * v->square));
     TN_TRY(look(v));
 done:
     return st;
@@ -370,8 +384,8 @@ static tn_status take_round(solver *v)
 {
     tn_status st = TN_OK;
     size_t at = (v->newest + 1) % KEPT;
-    if (v->heavy && v->age++ % RENEW == 0)
-        TN_TRY(tnp_blocks_update(&v->blocks, v->s));
+    if (v->heavy && v->age++ % RENEW == 0) /* of a team each member has the probabilities of its own rows */
+        TN_TRY(tnp_blocks_update(&v->blocks, v->s, tnp_team_shares(v->ctx) ? NULL : v->rows.p));
     direction(v);
     TN_TRY(begin_pair(v, at));
     TN_TRY(v->heavy ? heavy_step(v) : light_step(v));
@@ -452,7 +466,6 @@ static tn_status solver_init(solver *v, const tnp_softmax *loss)
     TN_TRY(tnp_alloc(v->ctx, v->k, sizeof *v->dot, &v->dot));
     TN_TRY(tnp_alloc(v->ctx, 1 + 2 * v->k, sizeof *v->sums, &v->sums));
     TN_TRY(choose_sample(v, loss));
-    TN_TRY(tnp_coarse_init(v->x, &v->rows, v->opt->bias, v->opt->bias_penalised, &v->coarse));
 done:
     return st;
 }
@@ -476,11 +489,16 @@ static double nothing(const solver *v)
     return sum * log((double)v->k);
 }
 
+/* Whether products in the subspace are a small part of those with X. */
+static bool cheap(const solver *v)
+{
+    return v->x->dim >= CHEAP * tnp_coarse_most(v->x->dim);
+}
+
 /* Whether light rounds promise to be few, and are no dearer than heavy ones. */
 static bool light(const solver *v)
 {
-    bool cheap = v->x->dim >= CHEAP * v->coarse.q;
-    return v->gap <= EASY * v->f && (cheap || v->sums[0] > UNDECIDED * nothing(v));
+    return v->gap <= EASY * v->f && (cheap(v) || v->sums[0] > UNDECIDED * nothing(v));
 }
 
 /* Scores of the start. They are zero with it, and then the subspace comes before the first gradient. A start from which
@@ -496,9 +514,7 @@ static tn_status begin(solver *v)
         TN_TRY(look(v));
     }
     if (cold || (v->gap > v->opt->tolerance * v->f && light(v))) {
-        size_t steps = v->x->dim >= CHEAP * v->coarse.q ? FIRST_STEPS : FEW_STEPS;
-        TN_TRY(tnp_coarse_solve(&v->coarse, steps, 0, v->w, v->s));
-        TN_TRY(settle(v));
+        TN_TRY(solve_subspace(v, cheap(v) ? FIRST_STEPS : FEW_STEPS, cold ? 0 : NEEDED * v->opt->tolerance * v->f));
         TN_TRY(look(v));
     }
 done:

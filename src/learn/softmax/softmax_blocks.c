@@ -20,6 +20,7 @@
  * four times as many steps at C = 1000. */
 #include "learn/softmax/softmax_blocks.h"
 #include "algebra/blas.h"
+#include "base/crew.h"
 #include "simd/simd.h"
 
 #include <float.h>
@@ -28,6 +29,7 @@
 
 enum { PAIRS = 3, PARTS = 16, BINS = 1 << 12, BIN_SHIFT = 19, MOST_ORDER = 512, ALWAYS = 1 << 20 };
 static const float LEAST = 1e-4f; /* of the largest h: not worth a pair */
+static const float MOST = 3e5f;   /* of a product of rows of V: its rounding is 2 per cent of what V V' is added to */
 static const double FREE = 1e-3;  /* of the curvature of a class: the least that counts as left out */
 
 /* Of all factors: as the scores, or a few MB. */
@@ -37,12 +39,17 @@ static size_t most_numbers(size_t rows, size_t dim, size_t k)
     return tnp_min(rows * k + ALWAYS, k * order * order);
 }
 
-size_t tnp_blocks_bytes(size_t rows, size_t dim, size_t k)
+/* Bytes that a factor needs while it is made. */
+static size_t factor_bytes(size_t rows, size_t dim)
 {
     size_t order = tnp_min(MOST_ORDER, tnp_min(rows, dim + 1));
+    return 12 * tnp_min(MOST_ORDER, rows) * (dim + 1) + 8 * order * order;
+}
+
+size_t tnp_blocks_bytes(size_t rows, size_t dim, size_t k)
+{
     return 8 * tnp_min(PAIRS, k) * rows + 4 * most_numbers(rows, dim, k) + 12 * (dim + 1) +
-           k * (sizeof(tnp_class_block) + 8) + PARTS * (4 * BINS + 20 * k) +
-           8 * (tnp_min(MOST_ORDER, rows) * (dim + 1) + order * order) + 1024;
+           k * (sizeof(tnp_class_block) + 8) + PARTS * (4 * BINS + 20 * k) + factor_bytes(rows, dim) + 1024;
 }
 
 /* Mean and spread of the rows. */
@@ -101,7 +108,7 @@ void tnp_blocks_destroy(tnp_blocks *b)
 /* Parts of the rows, each by one call: first counts of h by size, then the pairs. */
 typedef struct pick_job {
     tnp_blocks *b;
-    const float *s;
+    const float *s, *known;
     uint32_t *bins; /* (PARTS, BINS) */
     size_t *taken;  /* (PARTS, k): how many pairs of a class, then where the next one goes */
     double *curve;  /* (PARTS, k): sums of h */
@@ -122,9 +129,11 @@ static void curvatures(const pick_job *job, size_t i, float *p)
     const tnp_blocks *b = job->b;
     size_t row = i * b->rows.stride;
     float cost = (float)((double)b->rows.stride * tnp_softmax_cost(b->loss, row));
-    tnp_simd_get()->softmax(job->s + row * b->k, p, b->k);
+    const float *from = job->known ? job->known + row * b->k : p;
+    if (!job->known)
+        tnp_simd_get()->softmax(job->s + row * b->k, p, b->k);
     for (size_t j = 0; j < b->k; ++j)
-        p[j] = cost * p[j] * (1 - p[j]);
+        p[j] = cost * from[j] * (1 - from[j]);
 }
 
 static size_t part_start(const tnp_blocks *b, size_t part)
@@ -197,11 +206,11 @@ static float threshold(const pick_job *job)
     return fmaxf(least, LEAST * largest);
 }
 
-static tn_status pick(tnp_blocks *b, const float *s)
+static tn_status pick(tnp_blocks *b, const float *s, const float *known)
 {
     tn_status st = TN_OK;
     size_t k = b->k, at = 0;
-    pick_job job = {.b = b, .s = s};
+    pick_job job = {.b = b, .s = s, .known = known};
     size_t threads = tnp_threads_for(b->ctx, 32.0 * (double)b->rows.count * (double)k);
     TN_TRY(tnp_alloc(b->ctx, PARTS * BINS, sizeof *job.bins, &job.bins));
     TN_TRY(tnp_alloc(b->ctx, PARTS * k, sizeof *job.taken, &job.taken));
@@ -277,63 +286,104 @@ static void plan(tnp_blocks *b)
     }
 }
 
-/* Rows [from, from + count) of V into v, as double. */
-static void gather(const tnp_blocks *b, const tnp_class_block *c, size_t from, size_t count, double *v)
+/* Rows [from, from + count) of V into v. */
+static void gather(const tnp_blocks *b, const tnp_class_block *c, size_t from, size_t count, float *v)
 {
     for (size_t i = 0; i < count; ++i, v += b->dim + 1) {
         size_t at = c->first + from + i;
-        const float *x = b->rows.x + b->row[at] * b->rows.ld;
-        double root = (double)b->root[at], weight = root * (double)c->weight;
-        for (size_t j = 0; j < b->dim; ++j)
-            v[j] = weight * ((double)x[j] - (double)b->mean[j]);
-        v[b->dim] = root * (double)c->last;
+        tnp_simd_get()->shift_scale(b->rows.x + b->row[at] * b->rows.ld, b->mean, b->root[at] * c->weight, v, b->dim);
+        v[b->dim] = b->root[at] * c->last;
     }
 }
 
-/* t of a class, by way of a (order, order); a factor that does not exist leaves the diagonal. */
-static tn_status factor(const tnp_blocks *b, tnp_class_block *c, size_t block, double *v, double *a)
+/* Rows of V that are gathered at a time. */
+static size_t rows_at_once(const tnp_class_block *c)
+{
+    return tnp_min(c->count, MOST_ORDER);
+}
+
+/* t of a class in floats, which is half the price; v (rows at once, dim + 1) is scratch. *found is false where they do
+ * not do, as in linear/factor.c. */
+static tn_status factor_in_float(tn_ctx *ctx, const tnp_blocks *b, const tnp_class_block *c, float *v, bool *found)
 {
     tn_status st = TN_OK;
-    size_t n = c->order, width = b->dim + 1;
-    for (size_t from = 0; from < c->count; from += block) {
-        size_t count = tnp_min(block, c->count - from);
+    size_t n = c->order, width = b->dim + 1, most = rows_at_once(c);
+    for (size_t from = 0; from < c->count; from += most) {
+        size_t count = tnp_min(most, c->count - from);
         gather(b, c, from, count, v);
-        if (c->wide)
-            TN_TRY(tnp_dsyrk_cols(b->ctx, count, width, v, width, from ? 1 : 0, a));
-        else
-            TN_TRY(tnp_dsyrk_rows(b->ctx, n, width, v, width, 0, a));
+        TN_TRY(c->wide ? tnp_ssyrk_cols(ctx, count, width, v, width, from ? 1 : 0, c->t)
+                       : tnp_ssyrk_rows(ctx, n, width, v, width, 0, c->t));
     }
-    for (size_t i = 0; i < n; ++i)
-        a[i * n + i] += 1;
-    st = tnp_cholesky(b->ctx, n, a);
-    c->order = st == TN_OK ? n : 0;
-    for (size_t i = 0; i < c->order * n; ++i)
-        c->t[i] = (float)a[i];
+    *found = true;
+    for (size_t i = 0; i < n; ++i) {
+        *found &= c->t[i * n + i] <= MOST;
+        c->t[i * n + i] += 1;
+    }
+    if (*found)
+        st = tnp_cholesky_float(ctx, n, c->t);
+    *found &= st == TN_OK;
     st = st == TN_ERR_NUMERIC ? TN_OK : st;
 done:
     return st;
 }
 
-tn_status tnp_blocks_update(tnp_blocks *b, const float *s)
+/* The same in double; a factor that does not exist leaves the diagonal. */
+static tn_status factor_in_double(tn_ctx *ctx, const tnp_blocks *b, tnp_class_block *c, float *v)
 {
     tn_status st = TN_OK;
-    size_t width = b->dim + 1, order = 1, block = 1;
-    double *v = NULL, *a = NULL;
-    TN_TRY(pick(b, s));
-    plan(b);
-    for (size_t j = 0; j < b->k; ++j) {
-        order = tnp_max(order, b->block[j].order);
-        block = tnp_max(block, tnp_min(b->block[j].count, MOST_ORDER));
+    size_t n = c->order, width = b->dim + 1, most = rows_at_once(c);
+    double *wide = NULL, *a = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, most * width, sizeof *wide, &wide));
+    TN_TRY(tnp_alloc_raw(ctx, n * n, sizeof *a, &a));
+    for (size_t from = 0; from < c->count; from += most) {
+        size_t count = tnp_min(most, c->count - from);
+        gather(b, c, from, count, v);
+        for (size_t i = 0; i < count * width; ++i)
+            wide[i] = (double)v[i];
+        TN_TRY(c->wide ? tnp_dsyrk_cols(ctx, count, width, wide, width, from ? 1 : 0, a)
+                       : tnp_dsyrk_rows(ctx, n, width, wide, width, 0, a));
     }
-    TN_TRY(tnp_alloc_raw(b->ctx, block * width, sizeof *v, &v));
-    TN_TRY(tnp_alloc_raw(b->ctx, order * order, sizeof *a, &a));
-    for (size_t j = 0; j < b->k; ++j) {
-        TN_TRY(tnp_cancelled(b->ctx));
-        if (b->block[j].order > 0)
-            TN_TRY(factor(b, &b->block[j], block, v, a));
-    }
+    for (size_t i = 0; i < n; ++i)
+        a[i * n + i] += 1;
+    st = tnp_cholesky(ctx, n, a);
+    c->order = st == TN_OK ? n : 0;
+    for (size_t i = 0; i < c->order * n; ++i)
+        c->t[i] = (float)a[i];
+    st = st == TN_ERR_NUMERIC ? TN_OK : st;
 done:
-    tnp_free_all(v, a);
+    tnp_free_all(wide, a);
+    return st;
+}
+
+static tn_status factor_class(tn_ctx *ctx, void *arg, size_t j)
+{
+    tn_status st = TN_OK;
+    const tnp_blocks *b = arg;
+    tnp_class_block *c = &b->block[j];
+    float *v = NULL;
+    bool found = false;
+    if (c->order == 0)
+        return TN_OK;
+    TN_TRY(tnp_alloc_raw(ctx, rows_at_once(c) * (b->dim + 1), sizeof *v, &v));
+    TN_TRY(factor_in_float(ctx, b, c, v, &found));
+    if (!found)
+        TN_TRY(factor_in_double(ctx, b, c, v));
+done:
+    tnp_free(v);
+    return st;
+}
+
+/* Factors of so few rows keep one thread busy each: they are made side by side. */
+tn_status tnp_blocks_update(tnp_blocks *b, const float *s, const float *p)
+{
+    tn_status st = TN_OK;
+    tnp_crew crew = {0};
+    TN_TRY(pick(b, s, p));
+    plan(b);
+    TN_TRY(tnp_crew_new(b->ctx, factor_bytes(b->rows.count, b->dim), &crew));
+    TN_TRY(tnp_crew_run(b->ctx, &crew, NULL, b->k, factor_class, b));
+done:
+    tnp_crew_free(b->ctx, &crew);
     return st;
 }
 

@@ -43,8 +43,8 @@ tn_status tnp_blocks_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_block_rows r
 void tnp_blocks_destroy(tnp_blocks *blocks);
 size_t tnp_blocks_bytes(size_t rows, size_t dim, size_t k);
 
-/* The blocks at scores s (all rows, k). */
-tn_status tnp_blocks_update(tnp_blocks *blocks, const float *s);
+/* The blocks at scores s (all rows, k); p, or NULL: their probabilities, where they are known. */
+tn_status tnp_blocks_update(tnp_blocks *blocks, const float *s, const float *p);
 /* out (k, dim + 1) = M^-1 in; may be the same. */
 void tnp_blocks_apply(const tnp_blocks *blocks, const float *in, float *out);
 

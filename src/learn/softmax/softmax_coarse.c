@@ -17,9 +17,14 @@
 enum { MOST_RANK = 48, CG_MOST = 12 };
 static const double FORCING = 0.15, LEFT = 1e-4; /* of the residual a step; of the squared gradient in all */
 
+size_t tnp_coarse_most(size_t dim)
+{
+    return tnp_min(MOST_RANK, dim) + 1;
+}
+
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k)
 {
-    size_t q = tnp_min(MOST_RANK, dim) + 1;
+    size_t q = tnp_coarse_most(dim);
     return 4 * (q * dim + rows * q + 8 * k * q) + 8 * q + 8 * (1 + 2 * k) +
            tnp_max(tnp_class_space_bytes(rows, dim, k, MOST_RANK), 4 * q * (dim + 1));
 }

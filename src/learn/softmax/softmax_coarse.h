@@ -24,6 +24,8 @@ typedef struct tnp_coarse {
 tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *out);
 void tnp_coarse_destroy(tnp_coarse *coarse);
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k);
+/* The most that q may be. */
+size_t tnp_coarse_most(size_t dim);
 
 /* Moves w (k, dim + 1) and the scores s with it, by at most `steps` steps of Newton, until the squared gradient in the
  * subspace is at most `enough`, or a ten-thousandth of what it was. */

@@ -6,15 +6,15 @@
  *   along z:  first = c (p'z - z_y),   second = c (p'z^2 - (p'z)^2)
  *
  * A block of rows is small enough for z to stay in the cache between the products before and after; its rows go to the
- * threads in chunks of fixed size, each with its own sums. Probabilities are made anew at every visit: kept, they would
- * be as large as the scores, and fetching them from memory costs as much as the exponentials. */
+ * threads in chunks of fixed size, each with its own sums. Up to MOST_KEPT probabilities are kept from a slope for the
+ * products after it. More are made anew at every visit: fetched from memory they cost as much as the exponentials. */
 #include "learn/softmax/softmax_loss.h"
 #include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 64, BLOCK_FLOATS = 1 << 17, SEARCHES = 12, MOST_SEARCHES = 60 };
+enum { CHUNK = 64, BLOCK_FLOATS = 1 << 17, MOST_KEPT = 1 << 22, SEARCHES = 12, MOST_SEARCHES = 60 };
 
 static size_t block_of(size_t rows, size_t k)
 {
@@ -22,10 +22,15 @@ static size_t block_of(size_t rows, size_t k)
     return tnp_min(chunks, (rows + CHUNK - 1) / CHUNK) * CHUNK;
 }
 
+static bool keeps(size_t rows, size_t k)
+{
+    return rows * k <= MOST_KEPT;
+}
+
 size_t tnp_softmax_rows_bytes(size_t rows, size_t k)
 {
-    size_t block = block_of(rows, k);
-    return 8 * block * k + block / CHUNK * (8 * (2 * k + 1) + 4 * k); /* z, and t of a pass */
+    size_t block = block_of(rows, k), kept = keeps(rows, k) ? 4 * rows * k : 0;
+    return 8 * block * k + block / CHUNK * (8 * (2 * k + 1) + 4 * k) + kept; /* z, and t of a pass */
 }
 
 tn_status tnp_softmax_rows_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_softmax_rows *r)
@@ -38,16 +43,18 @@ tn_status tnp_softmax_rows_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_softma
     TN_TRY(tnp_alloc_raw(ctx, r->block * k, sizeof *r->z, &r->z));
     TN_TRY(tnp_alloc_raw(ctx, chunks * (2 * k + 1), sizeof *r->partial, &r->partial));
     TN_TRY(tnp_alloc_raw(ctx, chunks * k, sizeof *r->scratch, &r->scratch));
+    if (keeps(r->rows, k))
+        TN_TRY(tnp_alloc_raw(ctx, r->rows * k, sizeof *r->p, &r->p));
 done:
     return st;
 }
 
 void tnp_softmax_rows_destroy(tnp_softmax_rows *r)
 {
-    tnp_free_all(r->z, r->partial, r->scratch);
+    tnp_free_all(r->z, r->partial, r->scratch, r->p);
 }
 
-typedef enum row_work { SLOPE, CURVE, LINE } row_work;
+typedef enum row_work { SLOPE, CURVE, CURVE_SUMS, LINE } row_work;
 
 typedef struct row_job {
     const tnp_softmax_rows *r;
@@ -55,7 +62,7 @@ typedef struct row_job {
     tnp_softmax_range range;
     const float *s;
     float *out;     /* g of SLOPE, z of CURVE */
-    const float *z; /* of LINE */
+    const float *z; /* of LINE; of CURVE_SUMS, for all rows */
     float t;
     size_t sums; /* how many a chunk has */
 } row_job;
@@ -65,29 +72,37 @@ static float row_cost(const tnp_softmax *l, size_t row)
     return l->cost * (l->row_weight ? l->row_weight[row] : 1.0f);
 }
 
-/* sum: the loss first, then those of the columns. */
-static void slope_row(const float *s, size_t k, size_t y, float cost, float *g, double *sum)
+/* sum: the loss first, then those of the columns. p (k) may be g. */
+static void slope_row(const float *s, size_t k, size_t y, float cost, float *p, float *g, double *sum)
 {
     double *slope = sum + 1, *weight = slope + k;
-    sum[0] += (double)cost * (tnp_simd_get()->softmax(s, g, k) - (double)s[y]);
+    sum[0] += (double)cost * (tnp_simd_get()->softmax(s, p, k) - (double)s[y]);
     for (size_t j = 0; j < k; ++j) {
-        float p = g[j];
-        g[j] = cost * p;
-        weight[j] += (double)(g[j] * (1 - p));
+        float q = p[j];
+        g[j] = cost * q;
+        weight[j] += (double)(g[j] * (1 - q));
     }
     g[y] -= cost;
     for (size_t j = 0; j < k; ++j)
         slope[j] += (double)g[j];
 }
 
-static void curve_row(const float *s, size_t k, float cost, float *p, float *z)
+static void curve_row(const float *p, size_t k, float cost, float *z)
 {
     double sums[2];
-    tnp_simd_get()->softmax(s, p, k);
     tnp_simd_get()->moments(p, z, k, sums);
     float mean = (float)sums[0];
     for (size_t j = 0; j < k; ++j)
         z[j] = cost * p[j] * (z[j] - mean);
+}
+
+static void curve_sums_row(const float *p, const float *z, size_t k, float cost, double *sum)
+{
+    double sums[2];
+    tnp_simd_get()->moments(p, z, k, sums);
+    float mean = (float)sums[0];
+    for (size_t j = 0; j < k; ++j)
+        sum[j] += (double)(cost * p[j] * (z[j] - mean));
 }
 
 static void line_row(const float *s, const float *z, float t, size_t k, size_t y, float cost, float *p, double *sum)
@@ -99,6 +114,15 @@ static void line_row(const float *s, const float *z, float t, size_t k, size_t y
     tnp_simd_get()->moments(p, z, k, sums);
     sum[0] += (double)cost * (sums[0] - (double)z[y]);
     sum[1] += (double)cost * (sums[1] - sums[0] * sums[0]);
+}
+
+/* Probabilities of a row, kept or made into scratch (k). */
+static const float *probabilities(const tnp_softmax_rows *r, size_t row, const float *s, float *scratch)
+{
+    if (r->p)
+        return r->p + row * r->k;
+    tnp_simd_get()->softmax(s, scratch, r->k);
+    return scratch;
 }
 
 static void row_chunk(void *arg, size_t chunk)
@@ -113,13 +137,16 @@ static void row_chunk(void *arg, size_t chunk)
     for (size_t i = chunk * CHUNK; i < end; ++i) {
         size_t row = job->range.start + i * job->range.stride, own = y->cls[y->first[row]];
         const float *s = job->s + row * k;
-        float cost = row_cost(r->loss, row);
+        float cost = row_cost(r->loss, row), *out = job->out ? job->out + i * k : NULL;
         switch (job->work) {
         case SLOPE:
-            slope_row(s, k, own, cost, job->out + i * k, sum);
+            slope_row(s, k, own, cost, r->p ? r->p + row * k : out, out, sum);
             break;
         case CURVE:
-            curve_row(s, k, cost, p, job->out + i * k);
+            curve_row(probabilities(r, row, s, p), k, cost, out);
+            break;
+        case CURVE_SUMS:
+            curve_sums_row(probabilities(r, row, s, p), job->z, k, cost, sum);
             break;
         case LINE:
             line_row(s, job->z + i * k, job->t, k, own, cost, p, sum);
@@ -147,6 +174,12 @@ void tnp_softmax_slope(const tnp_softmax_rows *r, tnp_softmax_range range, const
 void tnp_softmax_curve(const tnp_softmax_rows *r, tnp_softmax_range range, const float *s, float *z)
 {
     on_rows(&(row_job){.r = r, .work = CURVE, .range = range, .s = s, .out = z}, NULL);
+}
+
+void tnp_softmax_curve_sums(const tnp_softmax_rows *r, tnp_softmax_range range, const float *s, const float *z,
+                            double *sums)
+{
+    on_rows(&(row_job){.r = r, .work = CURVE_SUMS, .range = range, .s = s, .z = z, .sums = r->k}, sums);
 }
 
 void tnp_softmax_line(const tnp_softmax_rows *r, tnp_softmax_range range, const float *s, const float *z, double t,

@@ -24,6 +24,7 @@ typedef struct tnp_softmax_rows {
     size_t rows, k;
     size_t block;    /* rows that one call may be given */
     float *z;        /* (block, k), for the caller */
+    float *p;        /* (rows, k): probabilities by the last tnp_softmax_slope of each row; NULL where they are many */
     double *partial; /* (chunks of a block, 1 + 2 k): sums, added in their order */
     float *scratch;  /* (chunks of a block, k) */
 } tnp_softmax_rows;
@@ -41,8 +42,11 @@ size_t tnp_softmax_rows_bytes(size_t rows, size_t k);
 /* g (count, k) = derivative of the loss; sums (1 + 2 k) += the loss, column sums of g, those of the second derivative's
  * diagonal. */
 void tnp_softmax_slope(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, float *g, double *sums);
-/* z <- second derivative times z. */
+/* z <- second derivative times z. Here and in the next call s must be what these rows had in their last slope. */
 void tnp_softmax_curve(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, float *z);
+/* The same of one z (k) for all rows; of the result sums (k) += the columns' sums. */
+void tnp_softmax_curve_sums(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, const float *z,
+                            double *sums);
 /* sums (2) += first and second derivative of the loss of s + t z in t. */
 void tnp_softmax_line(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, const float *z, double t,
                       double *sums);

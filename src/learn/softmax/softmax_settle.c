@@ -7,7 +7,6 @@
  * The scores are kept, so that a product costs N k exponentials and no pass over X. A bound of the minimum from the
  * softmax of the scores needs e = 0: what is left of e costs the bound in proportion, not in squares. */
 #include "learn/softmax/softmax_settle.h"
-#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -16,27 +15,22 @@ enum { STEPS = 4, CG_MOST = 12 };
 static const double SMALL = 1e-7, FORCING = 0.01; /* of the mass of all rows; of the residual */
 
 /* sums (1 + 2 k) as tnp_softmax_slope has them; with z: its first k become the product with z instead. */
-static void visit(const tnp_softmax_rows *r, const float *s, const double *z, double *sums)
+static void visit(const tnp_softmax_rows *r, const float *s, const float *z, double *sums)
 {
     memset(sums, 0, (1 + 2 * r->k) * sizeof *sums);
     for (size_t start = 0; start < r->rows; start += r->block) {
         tnp_softmax_range range = {start, 1, tnp_min(r->block, r->rows - start)};
-        if (!z) {
+        if (z)
+            tnp_softmax_curve_sums(r, range, s, z, sums);
+        else
             tnp_softmax_slope(r, range, s, r->z, sums);
-            continue;
-        }
-        for (size_t i = 0; i < range.count; ++i)
-            for (size_t j = 0; j < r->k; ++j)
-                r->z[i * r->k + j] = (float)z[j];
-        tnp_softmax_curve(r, range, s, r->z);
-        for (size_t i = 0; i < range.count; ++i)
-            tnp_simd_get()->add_to_double(r->z + i * r->k, sums, r->k);
     }
 }
 
 typedef struct work {
     double *sums, *product; /* 1 + 2 k */
     double *d, *r, *p;      /* k */
+    float *narrow;          /* k: p as the products take it */
 } work;
 
 /* Takes the mean off the classes that have a curvature. A constant added to all intercepts changes nothing, so that
@@ -71,7 +65,9 @@ static void direction(const tnp_softmax_rows *rows, const float *s, const work *
     for (int round = 0; round < CG_MOST && rz > target; ++round) {
         double bent = 0, next = 0;
         centre(weight, k, v->p);
-        visit(rows, s, v->p, v->product);
+        for (size_t j = 0; j < k; ++j)
+            v->narrow[j] = (float)v->p[j];
+        visit(rows, s, v->narrow, v->product);
         centre(weight, k, v->product);
         for (size_t j = 0; j < k; ++j)
             bent += v->p[j] * v->product[j];
@@ -109,6 +105,7 @@ tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *inte
     TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.d, &v.d));
     TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.r, &v.r));
     TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.p, &v.p));
+    TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.narrow, &v.narrow));
     for (int step = 0; step < STEPS; ++step) {
         double off = 0, mass = 0;
         visit(rows, s, NULL, v.sums);
@@ -129,6 +126,6 @@ tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *inte
         last = v.sums[0];
     }
 done:
-    tnp_free_all(v.sums, v.product, v.d, v.r, v.p);
+    tnp_free_all(v.sums, v.product, v.d, v.r, v.p, v.narrow);
     return st;
 }

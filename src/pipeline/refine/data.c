@@ -409,7 +409,7 @@ tn_status tnp_refining_open(tn_ctx *ctx, const tn_encoder *e, const tn_refine_da
     TN_TRY(choose_classes(ctx, train->labels, r));
     TN_TRY(describe_all(ctx, e, train, valid, r));
     TN_TRY(deal_out(ctx, train, valid, r));
-    TN_TRY(tnp_crew_new(ctx, &r->crew));
+    TN_TRY(tnp_crew_new(ctx, 0, &r->crew));
     TN_TRY(tnp_encoder_copy(ctx, e, &copy));
     TN_TRY(tnp_refining_take(ctx, r, copy));
 done:

@@ -16,7 +16,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { BAGS = 8, BLOCKS = 64 };
+enum { BAGS = 8, BLOCKS = 64, SUMS = 1 << 22 };
 static const double TOLERANCE = 1e-5; /* of the machines: a hundredth of what a late round still gains */
 
 /* ---- vectors ---- */
@@ -145,7 +145,7 @@ typedef struct going_back {
     tnp_refining *r;
     tnp_fisher_options options;
     size_t first; /* block of sums[0] */
-    double *sums; /* (BLOCKS, size) */
+    double *sums; /* (blocks at once, size) */
 } going_back;
 
 /* What one block of bags needs. */
@@ -200,21 +200,28 @@ done:
     return st;
 }
 
+/* As many as have SUMS values together, one for each of the crew at least: of a projection from 2048 columns to 256 the
+ * sums of 64 blocks would be 268 MB. The gradient does not depend on it. */
+static size_t blocks_at_once(const tnp_refining *r)
+{
+    return tnp_max(r->crew.count, tnp_min(BLOCKS, SUMS / r->size));
+}
+
 tn_status tnp_refining_slope(tn_ctx *ctx, tnp_refining *r, double *g)
 {
     tn_status st = TN_OK;
     const tnp_refine_options *o = r->options;
     double before = tnp_seconds(), factor = 2 * penalty_factor(r);
-    size_t blocks = (r->train.count + BAGS - 1) / BAGS;
+    size_t blocks = (r->train.count + BAGS - 1) / BAGS, at_once = blocks_at_once(r);
     going_back job = {.r = r};
     job.options = (tnp_fisher_options){.soften = r->exact || o->optimizer == TNP_REFINE_GD ? 0 : o->soften,
                                        .reach = o->threshold > 0 ? (float)-log(o->threshold) : 0,
                                        .wide = o->precision != 0};
     TN_TRY(tnp_machines_turn(ctx, &r->machines, r->train.phi));
-    TN_TRY(tnp_alloc_raw(ctx, BLOCKS * r->size, sizeof *job.sums, &job.sums));
+    TN_TRY(tnp_alloc_raw(ctx, at_once * r->size, sizeof *job.sums, &job.sums));
     memset(g, 0, r->size * sizeof *g);
-    for (; job.first < blocks; job.first += BLOCKS) {
-        size_t some = tnp_min(BLOCKS, blocks - job.first);
+    for (; job.first < blocks; job.first += at_once) {
+        size_t some = tnp_min(at_once, blocks - job.first);
         TN_TRY(tnp_crew_run(ctx, &r->crew, "gradient", some, back_block, &job));
         for (size_t b = 0; b < some; ++b)
             for (size_t i = 0; i < r->size; ++i)

@@ -6,7 +6,7 @@
 #define TNP_REFINING_H
 
 #include "encode/fisher_back.h"
-#include "pipeline/refine/crew.h"
+#include "base/crew.h"
 #include "store/descriptors.h"
 #include "pipeline/refine/machines.h"
 #include "tenon/pipeline.h"

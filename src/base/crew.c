@@ -2,16 +2,18 @@
  *
  * Items are handed out one by one. Results do not depend on who had which, so that they are the same for every number
  * of threads: within a context of one thread every product is made by one thread. */
-#include "pipeline/refine/crew.h"
+#include "base/crew.h"
 
 #include <stdatomic.h>
 
 enum { WAVE = 32 }; /* items for each thread between two looks at progress and interrupts */
 
-tn_status tnp_crew_new(tn_ctx *ctx, tnp_crew *out)
+tn_status tnp_crew_new(tn_ctx *ctx, size_t each, tnp_crew *out)
 {
     tn_status st = TN_OK;
     size_t count = tn_ctx_threads(ctx), left = tnp_budget_left(ctx);
+    if (left / (2 * count) < each)
+        count = 1;
     TN_TRY(tnp_alloc(ctx, count, sizeof *out->ctxs, &out->ctxs));
     if (count == 1)
         out->ctxs[out->count++] = ctx;
@@ -89,13 +91,14 @@ tn_status tnp_crew_run(tn_ctx *ctx, const tnp_crew *crew, const char *stage, siz
     for (size_t m = 0; m < crew->count; ++m)
         j.failed[m] = SIZE_MAX;
     for (; j.first < items; j.first = j.end) {
-        TN_TRY(tnp_progress(ctx, stage, j.first, items));
+        TN_TRY(stage ? tnp_progress(ctx, stage, j.first, items) : tnp_cancelled(ctx));
         j.end = tnp_min(items, j.first + WAVE * crew->count);
         atomic_store(&j.next, j.first);
         tnp_parallel(ctx, crew->count, crew->count, work, &j);
         TN_TRY(outcome(ctx, &j));
     }
-    TN_TRY(tnp_progress(ctx, stage, items, items));
+    if (stage)
+        TN_TRY(tnp_progress(ctx, stage, items, items));
 done:
     tnp_free_all(j.failed, j.status);
     return st;
