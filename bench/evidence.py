@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""The section on evidence: `tenon rank` as a whole process against peers and the machine's floor."""
+"""The section on evidence: `tenon rank` as a whole process against peers and the machine's floor.
+
+TENON_BENCH_OLD names an older program: it is measured at the wide shapes and in the search too.
+"""
 import json
+import os
 import sys
 
 import numpy as np
@@ -17,11 +21,19 @@ WIDTHS = {"full": [1024, 2048, 4096, 8192, 16384], "quick": [1024, 2048], "tiny"
 SYTRD_WIDEST = 8192  # LAPACK's single stage needs minutes beyond
 NETWORKS = {"full": (15_000, 2048, 20, 6), "quick": (3000, 512, 20, 3), "tiny": (90, 8, 3, 2)}  # rows, columns, classes, how many
 SEARCH_SECONDS = 900
+THREADS = {"full": (5011, 4096, 20), "quick": (5011, 2048, 20), "tiny": (90, 16, 3)}
+OLD = os.environ.get("TENON_BENCH_OLD")  # an older program, to be measured beside this one
 PEERS = ["logme", "logme-eigh", "ridge-loo", "ridge-5fold"]
 
 
 def rank_command(program, paths, *more):
     return [program, "rank", f"a={paths[0]}", "--labels", paths[1], "--loo", "0", "--json", "--quiet", *more]
+
+
+def time_old(paths, runs, directory):
+    """The older program, where there is one."""
+    seconds = min(measure(rank_command(OLD, paths), None, directory, LIMIT_SECONDS, watch=False)[0] for _ in range(runs))
+    return {"contestant": "before", "seconds": seconds, "runs": runs, "note": "", "value": None}
 
 
 def time_tenon(program, paths, runs, directory):
@@ -61,9 +73,11 @@ def floor_entry(first, second):
 def bench_shape(program, floor, shape, environment, directory):
     paths = make_data(directory, shape, environment)
     report.print_shape(shape)
-    before = time_floor(floor, shape, environment)
-    tenon = time_tenon(program, paths, 2 if shape == SHAPES["full"][-1] else 3, directory)
+    before, runs = time_floor(floor, shape, environment), 2 if shape == SHAPES["full"][-1] else 3
+    tenon = time_tenon(program, paths, runs, directory)
     entries = [tenon, floor_entry(before, time_floor(floor, shape, environment))]
+    if OLD and shape[1] >= report.WIDE:
+        entries.append(time_old(paths, runs, directory))
     for entry in entries:
         report.print_entry(entry, entries)
     for name in PEERS:
@@ -89,6 +103,24 @@ def bench_widths(program, widths, environment, directory):
             for n in widths]
 
 
+def bench_threads(program, shape, environment, directory):
+    """One thread, and as many as the machine has: least of three of each, in turn."""
+    paths = make_data(directory, shape, environment)
+    most = json.loads(ask([program, "doctor", "--json"]))["threads"]
+    seconds = {threads: [] for threads in (1, most)}
+    for _ in range(3):
+        for threads, found in seconds.items():
+            found.append(measure(rank_command(program, paths, "--threads", str(threads)), None, directory, LIMIT_SECONDS, False)[0])
+    return {"shape": shape, "seconds": {threads: min(found) for threads, found in seconds.items()}}
+
+
+def search_once(program, networks, labels, directory):
+    """(seconds, anonymous MB, output) of a greedy search."""
+    command = [program, "fit", *networks, "--labels", labels, "--method", "evidence", "--select", "greedy", "--loo", "0",
+               "-o", directory / "head.safetensors", "--json", "--quiet"]
+    return measure(command, None, directory, SEARCH_SECONDS)
+
+
 def bench_search(program, shape, environment, directory):
     """A greedy search over networks: columns and noise of their own, of the same classes."""
     rows, dim, classes, count = shape
@@ -97,14 +129,13 @@ def bench_search(program, shape, environment, directory):
     for i, network in enumerate(networks):
         np.save(network, features[:, i * dim:(i + 1) * dim])
         cached(network)
-    command = [program, "fit", *networks]
-    command += ["--labels", labels, "--method", "evidence", "--select", "greedy", "--loo", "0", "-o", directory / "head.safetensors",
-                "--json", "--quiet"]
-    seconds, peak, output = measure(command, None, directory, SEARCH_SECONDS)
+    seconds, peak, output = search_once(program, networks, labels, directory)
+    old_seconds, _, old_output = search_once(OLD, networks, labels, directory) if OLD else (None, None, None)
     for network in networks:
         network.unlink()
     return {"shape": shape, "seconds": seconds if output else None, "anon_mb": peak,
-            "picked": len(output["selected"]) if output else None, "limit": SEARCH_SECONDS}
+            "picked": len(output["selected"]) if output else None, "limit": SEARCH_SECONDS, "before": old_seconds,
+            "same": old_output is not None and output is not None and output["selected"] == old_output["selected"]}
 
 
 def run(program, environment, directory, size):
@@ -115,6 +146,9 @@ def run(program, environment, directory, size):
     report.print_memory(memory)
     widths = bench_widths(program, WIDTHS[size], environment, directory)
     report.print_widths(widths)
+    threads = bench_threads(program, THREADS[size], environment, directory)
+    report.print_threads(threads)
     search = bench_search(program, NETWORKS[size], environment, directory)
     report.print_search(search)
-    return {"results": results, "memory": memory, "widths": widths, "search": search, "seed": SEED, "limit": LIMIT_SECONDS}
+    return {"results": results, "memory": memory, "widths": widths, "threads": threads, "search": search, "seed": SEED,
+            "limit": LIMIT_SECONDS}

@@ -9,9 +9,10 @@ PUBLIC = ("logme", "ridge-loo", "ridge-5fold")
 NAMES = {"tenon": "tenon rank, whole process", "floor": "LAPACK: ssyrk + dsytrd + dormtr alone",
          "logme": "LogME, fixed point", "logme-eigh": "LogME with eigh (nobody ships this)",
          "ridge-loo": "RidgeClassifierCV, leave-one-out, 21 alphas",
-         "ridge-5fold": "RidgeClassifier, 5 folds x 21 alphas"}
+         "ridge-5fold": "RidgeClassifier, 5 folds x 21 alphas", "before": "tenon rank, the older program"}
 PEER_TARGET, FLOOR_TARGET = 5.0, 1.5
 WIDE, WIDE_TARGET, GEMM_TARGET = 4096, 15.0, 0.6  # columns from which on the band decides; x LogME; share of dgemm
+OLD_TARGET, SEARCH_TARGET = 0.6, 3.0  # of the older program's time; how much faster than its search
 
 
 def seconds_text(entry):
@@ -59,6 +60,9 @@ def targets(entries, limit, dim):
     if dim >= WIDE:
         logme = (by_name["logme"]["seconds"] or limit) / tenon
         rows.append(("LogME / tenon", f"{logme:.1f}", f">= {WIDE_TARGET:g}", verdict(logme, WIDE_TARGET, True)))
+    if "before" in by_name:
+        before = tenon / by_name["before"]["seconds"]
+        rows.append(("tenon / the older program", f"{before:.2f}", f"<= {OLD_TARGET:g}", verdict(before, OLD_TARGET, False)))
     return rows
 
 
@@ -97,6 +101,17 @@ def width_cells(width):
             f"{share:.0%}", word]
 
 
+def width_targets(widths):
+    """The least share from WIDE columns on, as targets."""
+    shares = [gemm_share(width) for width in widths if width["width"] >= WIDE]
+    return [(f"reduction to a band / dgemm, from {WIDE} columns on", f"{min(shares):.0%}", f">= {GEMM_TARGET:.0%}",
+             verdict(min(shares), GEMM_TARGET, True))] if shares else []
+
+
+def target_table(rows):
+    return table(["target", "measured", "wanted", ""], [list(row) for row in rows]) if rows else []
+
+
 def print_widths(widths):
     print(f"\nreduction to tridiagonal form\n  {'columns':>8}{'band':>9}{'both':>9}{'dsytrd':>9}{'dgemm':>7}{'share':>7}")
     for columns, *cells, word in map(width_cells, widths):
@@ -110,8 +125,29 @@ def search_text(search):
             f"{search['anon_mb']:.0f} MB anonymous")
 
 
+def search_targets(search):
+    """As targets: nothing where there was no older program, or this one was stopped."""
+    if not search["before"] or search["seconds"] is None:
+        return []
+    ratio = search["before"] / search["seconds"]
+    return [("the older program's search / tenon's", f"{ratio:.1f}", f">= {SEARCH_TARGET:g}", verdict(ratio, SEARCH_TARGET, True)),
+            ("the same picks", "yes" if search["same"] else "no", "yes", "met" if search["same"] else "missed")]
+
+
 def print_search(search):
     print(f"\ngreedy search: {search_text(search)}", flush=True)
+    for what, figure, target, word in search_targets(search):
+        print(f"  {what}: {figure}, target {target}: {word}", flush=True)
+
+
+def threads_text(threads):
+    rows, dim, classes = threads["shape"]
+    times = ", ".join(f"{seconds:.3f} s with {count}" for count, seconds in threads["seconds"].items())
+    return f"{rows} x {dim}, {classes} classes, by threads: {times}"
+
+
+def print_threads(threads):
+    print(f"\nrank {threads_text(threads)}", flush=True)
 
 
 # ---- CSV ----
@@ -123,7 +159,7 @@ def versions(facts, results):
     return ", ".join(parts), peer.get("kernels", "unknown")
 
 
-def csv_rows(facts, results, memory, widths, search, seed):
+def csv_rows(facts, results, memory, widths, threads, search, seed):
     words, peer_kernels = versions(facts, results)
     same = {"section": "evidence", "machine": facts["cpu"], "threads": facts["threads"], "versions": words,
             "seed": seed}
@@ -131,7 +167,7 @@ def csv_rows(facts, results, memory, widths, search, seed):
     for result in results:
         for entry in result["entries"]:
             value = ratio(entry, result["entries"])
-            own = entry["contestant"] in ("tenon", "floor")
+            own = entry["contestant"] in ("tenon", "floor", "before")
             rows.append(same | dict(zip(("rows", "dim", "classes"), result["shape"])) | {
                 "kernels": facts["blas_kernels"] if own else peer_kernels, "contestant": entry["contestant"],
                 "seconds": seconds_text(entry), "ratio_to_tenon": "" if value is None else f"{value:.3f}",
@@ -145,9 +181,15 @@ def csv_rows(facts, results, memory, widths, search, seed):
             if width[key]:
                 rows.append(own | {"dim": width["width"], "contestant": name, "seconds": f"{width[key]:.3f}",
                                    "ratio_to_tenon": f"{width[key] / width['two_stages']:.3f}", "note": "one run"})
+    for count, seconds in threads["seconds"].items():
+        rows.append(own | dict(zip(("rows", "dim", "classes"), threads["shape"])) | {
+            "threads": count, "contestant": "tenon (by threads)", "seconds": f"{seconds:.3f}", "note": "best of 3"})
     rows.append(own | dict(zip(("rows", "dim", "classes"), search["shape"])) | {
         "contestant": "tenon (greedy search)", "seconds": "" if search["seconds"] is None else f"{search['seconds']:.3f}",
         "ratio_to_tenon": "1.000", "anon_mb": f"{search['anon_mb']:.0f}", "note": f"{search['shape'][3]} networks"})
+    if search["before"]:
+        rows.append(own | dict(zip(("rows", "dim", "classes"), search["shape"])) | {
+            "contestant": "before (greedy search)", "seconds": f"{search['before']:.3f}", "note": f"{search['shape'][3]} networks"})
     return rows
 
 
@@ -178,7 +220,7 @@ def shape_lines(result, limit):
             for e in entries]
     return (["## N {}, D {}, K {}".format(*result["shape"]), ""]
             + table(["contestant", "seconds", "x tenon", "anon MB", "note"], rows)
-            + table(["target", "measured", "wanted", ""], [list(row) for row in targets(entries, limit, result["shape"][1])]))
+            + target_table(targets(entries, limit, result["shape"][1])))
 
 
 def floor_lines(results):
@@ -222,20 +264,26 @@ def width_lines(widths):
             "The reduction of a Gram matrix to tridiagonal form by itself, seconds: to a band, by both stages, and by LAPACK's "
             "single one; dgemm of order 2048 in GFLOP/s, and the share of it that the reduction to a band reaches at 4/3 n^3 "
             f"operations. Target: at least {GEMM_TARGET:.0%} from {WIDE} columns on.", "",
-            *table(["columns", "band", "both stages", "dsytrd", "dgemm", "share", ""], [width_cells(width) for width in widths])]
+            *table(["columns", "band", "both stages", "dsytrd", "dgemm", "share", ""], [width_cells(width) for width in widths]),
+            *target_table(width_targets(widths))]
+
+
+def threads_lines(threads):
+    return ["## Threads", "", f"`tenon rank` of {threads_text(threads)}.", ""]
 
 
 def search_lines(search):
     return ["## An ensemble of wide networks", "",
-            "`tenon fit --method evidence --select greedy --loo 0`, whole process: the joint Gram matrix, a reduction per set that "
-            f"is tried, the head of the set that is taken. {search_text(search)}.", ""]
+            "`tenon fit --method evidence --select greedy --loo 0`, whole process: the joint Gram matrix, sets that are tried, by a "
+            "reduction of their own or beside that of a smaller one, the head of the set that is taken. "
+            f"{search_text(search)}.", "", *target_table(search_targets(search))]
 
 
 def write(csv_path, page_path, facts, found):
     results, memory, seed, limit = (found[key] for key in ("results", "memory", "seed", "limit"))
-    merge_csv(csv_path, "evidence", csv_rows(facts, results, memory, found["widths"], found["search"], seed))
+    merge_csv(csv_path, "evidence", csv_rows(facts, results, memory, found["widths"], found["threads"], found["search"], seed))
     lines = head_lines(facts, results, seed, limit)
     for result in results:
         lines += shape_lines(result, limit)
     write_page(page_path, lines + floor_lines(results) + value_lines(results) + memory_lines(memory)
-               + width_lines(found["widths"]) + search_lines(found["search"]))
+               + width_lines(found["widths"]) + threads_lines(found["threads"]) + search_lines(found["search"]))

@@ -35,6 +35,8 @@ void tnp_band_factor_free(tnp_band_factor *factor);
 tn_status tnp_band_factor_at(tn_ctx *ctx, tnp_band_factor *factor, double lambda, double *logdet);
 /* z'(B + lambda I)^-1 z of `count` vectors as tiles (count / TNP_BAND, n, TNP_BAND), missing ones zero; out (count). */
 void tnp_band_forms(tn_ctx *ctx, const tnp_band_factor *factor, const double *tiles, size_t count, double *out);
+/* L^-1 z of such vectors for B + lambda I = L L', as the columns of out (n, count). */
+void tnp_band_half(tn_ctx *ctx, const tnp_band_factor *factor, const double *tiles, size_t count, double *out);
 
 /* Both: as tnp_tridiagonalise of blas.h and tnp_apply_q of reflect.h, with factors (n, TNP_BAND) in the place of tau; kept (n,
  * TNP_BAND + 1) is B as tnp_band_factor_new takes it. */
@@ -43,5 +45,8 @@ tn_status tnp_two_stage_apply(tn_ctx *ctx, size_t n, const double *a, const doub
                               size_t count, double *c);
 /* Bytes that tnp_two_stage allocates while it runs. */
 size_t tnp_two_stage_bytes(size_t n);
+
+/* Eigenvalues of T, ascending, into values (n); diag (n) and off (n-1) are kept. */
+tn_status tnp_tridiagonal_values(tn_ctx *ctx, size_t n, const double *diag, const double *off, double *values);
 
 #endif

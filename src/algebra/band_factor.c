@@ -5,7 +5,7 @@
  *
  *   G_i = E_i L_(i-1)^-T     L_i L_i' = D_i + lambda I - G_i G_i'     x_i = L_i^-1 (z_i - G_i x_(i-1))     form = |x|^2
  *
- * Each block's factor is kept as its inverse, so that both steps are products of blocks for 32 vectors at once: twice the
+ * and with x itself, L^-1 z, products z'(B + lambda I)^-1 z of different vectors. Each block's factor is kept as its inverse, so that both steps are products of blocks for 32 vectors at once: twice the
  * flops of a substitution entry by entry at four times its speed. The way back is not needed.
  *
  * Oracle: dense Cholesky, tests/unit/test_band.c. */
@@ -117,16 +117,25 @@ tn_status tnp_band_factor_at(tn_ctx *ctx, tnp_band_factor *f, double lambda, dou
     return TN_OK;
 }
 
-typedef struct form_job {
+typedef struct half_job {
     const tnp_band_factor *f;
     const double *tiles;
-    double *out;
     size_t count;
-} form_job;
+    double *forms;  /* count; or NULL */
+    double *solved; /* (n, count); or NULL */
+} half_job;
 
-static void form_tile(void *arg, size_t tile)
+/* Rows [row, row + B) of x for the vectors of a tile. */
+static void keep_rows(const half_job *job, size_t tile, size_t row, const double *x)
 {
-    const form_job *job = arg;
+    size_t width = tnp_min(B, job->count - tile * B), rows = tnp_min(B, job->f->n - row);
+    for (size_t i = 0; i < rows; ++i)
+        memcpy(job->solved + (row + i) * job->count + tile * B, x + i * B, width * sizeof *x);
+}
+
+static void half_tile(void *arg, size_t tile)
+{
+    const half_job *job = arg;
     const tnp_band_factor *f = job->f;
     const tnp_band_loops *k = tnp_simd_get()->bands;
     double x[2][SQUARE] = {{0}}, z[SQUARE], sum[B] = {0};
@@ -142,13 +151,25 @@ static void form_tile(void *arg, size_t tile)
         k->block_add(B, B, f->inverse + b * SQUARE, B, 1, z, now, B);
         for (size_t i = 0; i < SQUARE; ++i)
             sum[i % B] += now[i] * now[i];
+        if (job->solved)
+            keep_rows(job, tile, b * B, now);
     }
-    memcpy(job->out + tile * B, sum, tnp_min(B, job->count - tile * B) * sizeof *sum);
+    if (job->forms)
+        memcpy(job->forms + tile * B, sum, tnp_min(B, job->count - tile * B) * sizeof *sum);
+}
+
+static void half(tn_ctx *ctx, half_job *job)
+{
+    double flops = 4.0 * B * (double)job->count * (double)job->f->n;
+    tnp_parallel(ctx, tnp_threads_for(ctx, flops), (job->count + B - 1) / B, half_tile, job);
 }
 
 void tnp_band_forms(tn_ctx *ctx, const tnp_band_factor *f, const double *tiles, size_t count, double *out)
 {
-    form_job job = {f, tiles, out, count};
-    double flops = 4.0 * B * (double)count * (double)f->n;
-    tnp_parallel(ctx, tnp_threads_for(ctx, flops), (count + B - 1) / B, form_tile, &job);
+    half(ctx, &(half_job){f, tiles, count, out, NULL});
+}
+
+void tnp_band_half(tn_ctx *ctx, const tnp_band_factor *f, const double *tiles, size_t count, double *out)
+{
+    half(ctx, &(half_job){f, tiles, count, NULL, out});
 }

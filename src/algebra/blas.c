@@ -31,7 +31,6 @@ void dgeqrf_(const int *m, const int *n, double *a, const int *lda, double *tau,
              int *info);
 void dgesdd_(const char *jobz, const int *m, const int *n, double *a, const int *lda, double *s, double *u,
              const int *ldu, double *vt, const int *ldvt, double *work, const int *lwork, int *iwork, int *info);
-void dsterf_(const int *n, double *d, double *e, int *info);
 
 /* ---- the gate that every call passes ----
  *
@@ -294,26 +293,6 @@ tn_status tnp_tridiagonalise(tn_ctx *ctx, size_t n, double *a, double *diag, dou
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "tridiagonal form: LAPACK dsytrd reports %d", info);
 done:
     tnp_free(work);
-    return st;
-}
-
-tn_status tnp_tridiagonal_values(tn_ctx *ctx, size_t n, const double *diag, const double *off, double *values)
-{
-    tn_status st = TN_OK;
-    double *spare = NULL;
-    int order = (int)n, info = 0;
-    TN_TRY(check_sides(ctx, n, n, n));
-    TN_TRY(tnp_alloc_raw(ctx, tnp_max(n, 1), sizeof *spare, &spare));
-    memcpy(values, diag, n * sizeof *values);
-    if (n > 1)
-        memcpy(spare, off, (n - 1) * sizeof *spare);
-    enter(ctx);
-    dsterf_(&order, values, spare, &info);
-    leave();
-    if (info != 0)
-        st = tnp_fail(ctx, TN_ERR_NUMERIC, "eigenvalues: LAPACK dsterf reports %d", info);
-done:
-    tnp_free(spare);
     return st;
 }
 

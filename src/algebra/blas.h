@@ -48,8 +48,6 @@ tn_status tnp_eigen(tn_ctx *ctx, size_t n, double *a, double *values);
 /* a (n,n) symmetric, upper triangle given: a = Q T Q'. diag (n) and off (n-1) of T; a and tau (n-1) keep Q,
  * which tnp_apply_q (reflect.h) applies. */
 tn_status tnp_tridiagonalise(tn_ctx *ctx, size_t n, double *a, double *diag, double *off, double *tau);
-/* Eigenvalues of T, ascending, into values (n); diag and off are kept. */
-tn_status tnp_tridiagonal_values(tn_ctx *ctx, size_t n, const double *diag, const double *off, double *values);
 
 /* a (rows,n), row stride n, becomes its triangular factor R (n,n) in the first n rows, zeros below the diagonal: a'a =
  * R'R. rows >= n. The error of a column is a rounding of that column, whatever the others are. */

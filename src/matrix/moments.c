@@ -405,18 +405,18 @@ void tnp_moments_move_targets(tnp_moments *s, const double *by)
     }
 }
 
-/* Row i of the moment matrix, columns [from, to), into out: about the mean, or about zero (the frame's shift undone).
- * */
-static void moment_row(const tnp_moments *s, bool intercept, size_t i, size_t from, size_t to, double *out)
+/* Row i of the moment matrix, columns [from, to) behind the diagonal, into every step-th value of out: about the mean, or
+ * about zero (the frame's shift undone). */
+static void moment_row(const tnp_moments *s, bool intercept, size_t i, size_t from, size_t to, double *out, size_t step)
 {
     const double *gram = s->gram + i * s->dim;
     double n = s->weight, mean = s->sum[i] / n;
     if (intercept)
         for (size_t j = from; j < to; ++j)
-            out[j - from] = gram[j] - mean * s->sum[j];
+            out[(j - from) * step] = gram[j] - mean * s->sum[j];
     else
         for (size_t j = from; j < to; ++j)
-            out[j - from] = gram[j] + s->sum[i] * s->shift[j] + s->shift[i] * (s->sum[j] + n * s->shift[j]);
+            out[(j - from) * step] = gram[j] + s->sum[i] * s->shift[j] + s->shift[i] * (s->sum[j] + n * s->shift[j]);
 }
 
 /* xty and yy of class k, and its mean. */
@@ -431,24 +431,52 @@ static void class_moments(const tnp_moments *s, const tnp_range *parts, size_t c
     *yy = s->yy[k] - (intercept ? s->ysum[k] * s->ysum[k] / n : 0);
 }
 
+size_t tnp_range_columns(const tnp_range *parts, size_t count)
+{
+    size_t columns = 0;
+    for (size_t p = 0; p < count; ++p)
+        columns += parts[p].to - parts[p].from;
+    return columns;
+}
+
+void tnp_moments_targets(const tnp_moments *s, const tnp_range *parts, size_t count, bool intercept, double *xty,
+                         double *yy, double *ymean)
+{
+    size_t d = tnp_range_columns(parts, count);
+    for (size_t k = 0; k < s->classes; ++k)
+        class_moments(s, parts, count, intercept, k, xty + k * d, &yy[k], &ymean[k]);
+}
+
 void tnp_moments_of(const tnp_moments *s, const tnp_range *parts, size_t count, bool intercept, double *gram,
                     double *xty, double *yy, double *mean, double *ymean)
 {
-    size_t d = 0, row = 0;
-    for (size_t p = 0; p < count; ++p)
-        d += parts[p].to - parts[p].from;
+    size_t d = tnp_range_columns(parts, count), row = 0;
     for (size_t p = 0; p < count; ++p)
         for (size_t i = parts[p].from; i < parts[p].to; ++i, ++row) {
             double *out = gram + row * d + row;
             for (size_t q = p; q < count; ++q) {
                 size_t from = q == p ? i : parts[q].from;
-                moment_row(s, intercept, i, from, parts[q].to, out);
+                moment_row(s, intercept, i, from, parts[q].to, out, 1);
                 out += parts[q].to - from;
             }
             mean[row] = intercept ? s->shift[i] + s->sum[i] / s->weight : 0;
         }
-    for (size_t k = 0; k < s->classes; ++k)
-        class_moments(s, parts, count, intercept, k, xty + k * d, &yy[k], &ymean[k]);
+    tnp_moments_targets(s, parts, count, intercept, xty, yy, ymean);
+}
+
+void tnp_moments_cross(const tnp_moments *s, const tnp_range *rows, size_t row_count, const tnp_range *columns,
+                       size_t column_count, bool intercept, double *out)
+{
+    size_t d = tnp_range_columns(columns, column_count);
+    for (size_t p = 0; p < row_count; out += (rows[p].to - rows[p].from) * d, ++p)
+        for (size_t q = 0, at = 0; q < column_count; at += columns[q].to - columns[q].from, ++q) {
+            if (rows[p].from < columns[q].from)
+                for (size_t i = rows[p].from; i < rows[p].to; ++i)
+                    moment_row(s, intercept, i, columns[q].from, columns[q].to, out + (i - rows[p].from) * d + at, 1);
+            else
+                for (size_t j = columns[q].from; j < columns[q].to; ++j)
+                    moment_row(s, intercept, j, rows[p].from, rows[p].to, out + at + j - columns[q].from, d);
+        }
 }
 
 bool tnp_moments_in_range(const tnp_moments *s)

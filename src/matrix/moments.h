@@ -93,6 +93,8 @@ void tnp_moments_move_targets(tnp_moments *moments, const double *by);
 typedef struct tnp_range {
     size_t from, to;
 } tnp_range;
+/* How many columns such ranges have together. */
+size_t tnp_range_columns(const tnp_range *parts, size_t count);
 
 /* Whether every column is of a size whose squares float can hold: none overflows, none that varies vanishes. */
 bool tnp_moments_in_range(const tnp_moments *moments);
@@ -122,5 +124,11 @@ void tnp_moments_noise(const tnp_moments *moments, const tnp_range *parts, size_
  * Arrays are the caller's; gram may be the statistics' own when all columns are taken. */
 void tnp_moments_of(const tnp_moments *moments, const tnp_range *parts, size_t count, bool intercept, double *gram,
                     double *xty, double *yy, double *mean, double *ymean);
+/* What of them is of the targets. */
+void tnp_moments_targets(const tnp_moments *moments, const tnp_range *parts, size_t count, bool intercept, double *xty,
+                         double *yy, double *ymean);
+/* Moments of the columns `rows` with the columns `columns`, none of which is in both: out (rows, columns). */
+void tnp_moments_cross(const tnp_moments *moments, const tnp_range *rows, size_t row_count, const tnp_range *columns,
+                       size_t column_count, bool intercept, double *out);
 
 #endif

@@ -169,18 +169,8 @@ done:
     return st;
 }
 
-tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const size_t *members, size_t count, double *log_evidence)
+tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const tnp_ask *ask, double *log_evidence, bool *exact)
 {
-    tnp_selection selection = *(const tnp_selection *)arg;
-    tn_candidate figures = {0};
-    tnp_ridge *ridge = NULL;
-    tn_evidence *evidence = NULL;
-    selection.sample = NULL; /* the search goes by evidence alone */
-    tn_status st = tnp_measure_set(ctx, &selection, members, count, &figures, &ridge, &evidence);
-    if (st == TN_OK) {
-        *log_evidence = figures.log_evidence;
-        st = tnp_ensemble_keep(ctx, selection.ensemble, members, count, ridge, evidence);
-    }
-    tnp_free(figures.name);
-    return st;
+    const tnp_selection *s = arg;
+    return tnp_ensemble_try(ctx, s->ensemble, ask, s->task->constant, &s->options->evidence, log_evidence, exact);
 }

@@ -66,7 +66,7 @@ typedef struct tnp_selection {
 tn_status tnp_measure_set(tn_ctx *ctx, const tnp_selection *selection, const size_t *members, size_t count,
                           tn_candidate *out, tnp_ridge **ridge, tn_evidence **evidence);
 /* As tnp_set_fn: log evidence of a set; arg is a tnp_selection. */
-tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const size_t *members, size_t count, double *log_evidence);
+tn_status tnp_set_evidence(tn_ctx *ctx, void *arg, const tnp_ask *ask, double *log_evidence, bool *exact);
 
 /* Feeds of a set, or of all candidates when members is NULL, in order; the array is the caller's, free with tnp_free.
  * */

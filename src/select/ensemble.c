@@ -7,40 +7,21 @@
  *
  * A set of D_S columns is solved in the dual when D_S >= N, or N - 1 with an intercept, where it is cheaper and more
  * exact. Both are read before the search starts: at most two passes over each file, whatever the number of sets, but
- * for sets that need more digits than moments hold (refine.c).
+ * for sets that need more digits than moments hold (refine.c), and for XX' where there is no memory for all of them: ten
+ * candidates of 15,000 rows would take 18 GB. They are then made for each set that is solved in the dual, from its files.
  *
  * Moments of rows that are elsewhere make an ensemble too: without feeds there is no dual, and no second look. */
-#include "select/ensemble.h"
+#include "select/ensemble_inside.h"
 
 #include <math.h>
 #include <string.h>
-
-struct tnp_ensemble {
-    const tn_feed *const *feeds; /* NULL: the rows are elsewhere, and so are y and products */
-    size_t count;
-    const tnp_targets *y;
-    size_t rows, classes;
-    bool intercept, once;   /* once: one candidate, asked for a single time */
-    const tn_feed **narrow; /* candidates that can be in a primal set */
-    size_t narrow_count;
-    tnp_range *columns;         /* count: of each candidate in the joint statistics; empty for the others */
-    tnp_moments *owned;         /* what moments is, unless it is another's */
-    const tnp_moments *moments; /* or NULL */
-    double **products;          /* count: (N,N) each, or NULL */
-    struct {                    /* the best set that was measured, while there is memory for it: no set twice */
-        size_t *members, count;
-        tnp_ridge *ridge;
-        tn_evidence *evidence;
-    } best;
-};
 
 typedef struct reading_plan {
     bool *need_products; /* count */
     size_t bytes;
 } reading_plan;
 
-/* The dual as soon as the features can interpolate the targets: the primal R would have no digits left there. */
-static bool is_dual(const tnp_ensemble *e, size_t cols)
+bool tnp_ensemble_is_dual(const tnp_ensemble *e, size_t cols)
 {
     return cols + (e->intercept ? 1 : 0) >= e->rows;
 }
@@ -59,18 +40,21 @@ static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
     for (size_t c = 0; c < e->count; ++c) {
         size_t cols = tn_feed_cols(e->feeds[c]);
         total += cols;
-        primal += is_dual(e, cols) ? 0 : cols;
+        primal += tnp_ensemble_is_dual(e, cols) ? 0 : cols;
         widest = tnp_max(widest, cols);
         wide |= tn_features_is_wide(tn_feed_features(e->feeds[c]));
     }
     for (size_t c = 0; c < e->count; ++c) {
-        plan->need_products[c] = is_dual(e, tn_feed_cols(e->feeds[c])) || (sets && is_dual(e, total));
+        plan->need_products[c] =
+            tnp_ensemble_is_dual(e, tn_feed_cols(e->feeds[c])) || (sets && tnp_ensemble_is_dual(e, total));
         products += plan->need_products[c];
         if (plan->need_products[c])
             band = tnp_max(band, tnp_gather_products_bytes(e->feeds[c]));
     }
     size_t order = tnp_min(sets ? total : widest, n);
     bool copied = !e->once || products > 0;
+    if (e->later)
+        products = tnp_min(products, 1);
     plan->bytes = 8 * (products * n * n + (copied ? order * order : 0)) + tnp_spectrum_bytes(order, k);
     if (primal > 0)
         plan->bytes +=
@@ -86,7 +70,7 @@ static tn_status gather(tn_ctx *ctx, tnp_ensemble *e, const reading_plan *plan)
     e->moments = e->owned;
     for (size_t c = 0; c < e->count; ++c) {
         size_t square = 0;
-        if (!plan->need_products[c])
+        if (!plan->need_products[c] || e->later)
             continue;
         TN_TRY(tnp_mul(ctx, e->y->rows, e->y->rows, &square));
         TN_TRY(tnp_alloc_raw(ctx, square, sizeof(double), &e->products[c]));
@@ -112,17 +96,22 @@ tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t coun
     e->once = count == 1 && !sets;
     TN_TRY(tnp_alloc(ctx, count, sizeof *e->columns, &e->columns));
     TN_TRY(tnp_alloc(ctx, count, sizeof *e->products, &e->products));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *e->own, &e->own));
     TN_TRY(tnp_alloc(ctx, count, sizeof *plan.need_products, &plan.need_products));
     TN_TRY(tnp_alloc(ctx, count, sizeof *e->narrow, &e->narrow));
     for (size_t c = 0, at = 0; c < count; ++c) {
         size_t cols = tn_feed_cols(feeds[c]);
-        if (is_dual(e, cols))
+        if (tnp_ensemble_is_dual(e, cols))
             continue;
         e->columns[c] = (tnp_range){at, at + cols};
         at += cols;
         e->narrow[e->narrow_count++] = feeds[c];
     }
     make_plan(e, sets && count > 1, &plan);
+    if (plan.bytes > tnp_budget_left(ctx)) {
+        e->later = true;
+        make_plan(e, sets && count > 1, &plan);
+    }
     TN_TRY(tnp_need(ctx, plan.bytes, count == 1 ? tn_features_path(tn_feed_features(feeds[0])) : "ensemble"));
     TN_TRY(gather(ctx, e, &plan));
     *out = e;
@@ -145,6 +134,7 @@ tn_status tnp_ensemble_of_moments(tn_ctx *ctx, const tnp_moments *moments, const
     e->intercept = intercept;
     e->moments = moments;
     TN_TRY(tnp_alloc(ctx, count, sizeof *e->columns, &e->columns));
+    TN_TRY(tnp_alloc(ctx, count, sizeof *e->own, &e->own));
     memcpy(e->columns, columns, count * sizeof *columns);
     *out = e;
     e = NULL;
@@ -153,43 +143,54 @@ done:
     return st;
 }
 
-static void forget_best(tnp_ensemble *e)
-{
-    tnp_free(e->best.members);
-    tnp_ridge_free(e->best.ridge);
-    tn_evidence_free(e->best.evidence);
-    memset(&e->best, 0, sizeof e->best);
-}
-
 void tnp_ensemble_free(tnp_ensemble *e)
 {
     if (!e)
         return;
-    forget_best(e);
+    tnp_ensemble_forget(e);
     for (size_t c = 0; e->products && c < e->count; ++c)
         tnp_free(e->products[c]);
     tnp_free(e->products);
     tn_moments_free(e->owned);
-    tnp_free_all(e->columns, e->narrow, e);
+    tnp_free_all(e->columns, e->own, e->narrow, e);
+}
+
+/* sum (n,n) += the products of a candidate's rows, upper triangle; where they are not kept they are made in one (n,n). */
+static tn_status add_products(tn_ctx *ctx, const tnp_ensemble *e, size_t member, double *one, double *sum)
+{
+    tn_status st = TN_OK;
+    size_t n = e->y->rows;
+    const double *products = one ? one : e->products[member];
+    if (one)
+        TN_TRY(tnp_gather_products(ctx, e->feeds[member], e->intercept, one));
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = i; j < n; ++j)
+            sum[i * n + j] += products[i * n + j];
+done:
+    return st;
 }
 
 static tn_status dual_ridge(tn_ctx *ctx, const tnp_ensemble *e, const size_t *members, size_t count, size_t dim,
                             tnp_ridge **out)
 {
+    tn_status st = TN_OK;
     size_t n = e->y->rows;
-    double *sum = NULL;
-    tn_status st = tnp_alloc_raw(ctx, n * n, sizeof *sum, &sum);
-    if (st != TN_OK)
-        return st;
-    memcpy(sum, e->products[members[0]], n * n * sizeof *sum);
-    for (size_t m = 1; m < count; ++m)
-        for (size_t i = 0; i < n; ++i)
-            for (size_t j = i; j < n; ++j)
-                sum[i * n + j] += e->products[members[m]][i * n + j];
-    return tnp_ridge_dual(ctx, sum, e->y, dim, e->intercept, out);
+    double *sum = NULL, *one = NULL;
+    TN_TRY(tnp_alloc(ctx, n * n, sizeof *sum, &sum));
+    if (e->later)
+        TN_TRY(tnp_alloc_raw(ctx, n * n, sizeof *one, &one));
+    for (size_t m = 0; m < count; ++m)
+        TN_TRY(add_products(ctx, e, members[m], one, sum));
+    tnp_free(one);
+    one = NULL; /* before the form takes memory of its own */
+    st = tnp_ridge_dual(ctx, sum, e->y, dim, e->intercept, out);
+    sum = NULL; /* taken over, also on failure */
+done:
+    tnp_free_all(sum, one);
+    return st;
 }
 
-static size_t columns_of(const tnp_ensemble *e, const size_t *members, size_t count)
+size_t tnp_ensemble_columns(const tnp_ensemble *e, const size_t *members, size_t count)
 {
     size_t dim = 0;
     for (size_t m = 0; m < count; ++m)
@@ -199,12 +200,12 @@ static size_t columns_of(const tnp_ensemble *e, const size_t *members, size_t co
 
 tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **out)
 {
-    size_t dim = columns_of(e, members, count);
-    if (is_dual(e, dim) && !e->feeds)
+    size_t dim = tnp_ensemble_columns(e, members, count);
+    if (tnp_ensemble_is_dual(e, dim) && !e->feeds)
         return tnp_fail(ctx, TN_ERR_DATA,
                         "moments: %zu rows of %zu columns, expected more rows than columns; give the rows", e->rows,
                         dim);
-    if (is_dual(e, dim))
+    if (tnp_ensemble_is_dual(e, dim))
         return dual_ridge(ctx, e, members, count, dim, out);
     if (e->once)
         return tnp_ridge_primal_take(ctx, e->owned, e->intercept, out);
@@ -217,44 +218,6 @@ tn_status tnp_ensemble_ridge(tn_ctx *ctx, tnp_ensemble *e, const size_t *members
     st = tnp_ridge_primal(ctx, e->moments, parts, count, e->intercept, out);
     tnp_free(parts);
     return st;
-}
-
-tn_status tnp_ensemble_keep(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge *ridge,
-                            tn_evidence *evidence)
-{
-    tn_status st = TN_OK;
-    size_t *copy = NULL;
-    if (!e->best.ridge || evidence->log_evidence > e->best.evidence->log_evidence) {
-        TN_TRY(tnp_alloc(ctx, count, sizeof *copy, &copy));
-        memcpy(copy, members, count * sizeof *copy);
-        forget_best(e);
-        e->best.members = copy;
-        e->best.count = count;
-        e->best.ridge = ridge;
-        e->best.evidence = evidence;
-        return TN_OK;
-    }
-done:
-    tnp_ridge_free(ridge);
-    tn_evidence_free(evidence);
-    return st;
-}
-
-bool tnp_ensemble_take(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size_t count, tnp_ridge **ridge,
-                       tn_evidence **evidence)
-{
-    size_t order = tnp_min(columns_of(e, members, count), e->rows);
-    if (e->best.count == count && memcmp(e->best.members, members, count * sizeof *members) == 0) {
-        *ridge = e->best.ridge;
-        *evidence = e->best.evidence;
-        e->best.ridge = NULL;
-        e->best.evidence = NULL;
-        forget_best(e);
-        return true;
-    }
-    if (8 * order * order + tnp_spectrum_bytes(order, e->classes) > tnp_budget_left(ctx))
-        forget_best(e);
-    return false;
 }
 
 bool tnp_ensemble_can_widen(const tnp_ensemble *e)
@@ -270,7 +233,7 @@ bool tnp_ensemble_can_widen(const tnp_ensemble *e)
 
 void tnp_ensemble_root_cost(const tnp_ensemble *e, const size_t *members, size_t count, double *flops, double *bytes)
 {
-    tnp_ridge_root_cost(e->rows, columns_of(e, members, count), e->classes, e->intercept, flops, bytes);
+    tnp_ridge_root_cost(e->rows, tnp_ensemble_columns(e, members, count), e->classes, e->intercept, flops, bytes);
     if (!e->feeds)
         *flops = INFINITY;
 }
@@ -307,7 +270,7 @@ tn_status tnp_ensemble_widen(tn_ctx *ctx, tnp_ensemble *e)
     double *mean = NULL;
     bool finite = true;
     TN_TRY(means_of(ctx, e->moments, (tnp_range){0, e->moments->dim}, &mean, &finite));
-    forget_best(e);
+    tnp_ensemble_forget(e);
     tn_moments_free(e->owned);
     e->moments = e->owned = NULL;
     TN_TRY(tnp_gather_moments_wide(ctx, e->narrow, e->narrow_count, e->y, finite ? mean : NULL, &e->owned));

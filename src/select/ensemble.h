@@ -6,12 +6,14 @@
 
 #include "learn/ridge/ridge.h"
 #include "select/options.h"
+#include "select/search.h"
 
 typedef struct tnp_ensemble tnp_ensemble;
 
 /* Reads the moments that sets of these feeds need. feeds and y are borrowed while it lives. The primal joint Gram
- * is made when some set has fewer columns than rows, row products when some set has more. `sets`: whether sets of
- * several will be asked for, or single candidates only. TN_ERR_BUDGET with the figure, before reading. */
+ * is made when some set has fewer columns than rows, row products when some set has more; where there is no memory for
+ * those of all, they are made for each set from its files again. `sets`: whether sets of several will be asked for, or
+ * single candidates only. TN_ERR_BUDGET with the figure, before reading. */
 tn_status tnp_ensemble_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool intercept,
                            bool sets, tnp_ensemble **out);
 /* The same of candidates whose rows are elsewhere, from their joint moments: candidate c is the columns columns[c]. Both
@@ -46,6 +48,12 @@ tn_status tnp_ensemble_keep(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *m
 /* Gives them back if they are of this set; makes way for the set's problem if not. */
 bool tnp_ensemble_take(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count, tnp_ridge **ridge,
                        tn_evidence **evidence);
+/* The log evidence of a set as the search asks for it (select/search.h), rough where that costs less: beside the form of a
+ * set that is kept, or of the set without the candidate that is new, which is then kept; reuse.c. */
+tn_status tnp_ensemble_try(tn_ctx *ctx, tnp_ensemble *ensemble, const tnp_ask *ask, const bool *constant,
+                           const tnp_evidence_options *options, double *log_evidence, bool *exact);
+/* For tests: sets of fewer columns are measured, and those for which that costs less than 1/worth of the other way. */
+void tnp_ensemble_when_rough(tnp_ensemble *ensemble, size_t cols, double worth);
 /* The same problem from the rows, by singular values; and what that takes. */
 tn_status tnp_ensemble_root(tn_ctx *ctx, const tnp_ensemble *ensemble, const size_t *members, size_t count,
                             tnp_ridge **out);

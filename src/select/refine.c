@@ -11,7 +11,7 @@
  * and when eigenvalues that no constant column explains are lost in it. The last is no proof of harm: a column that
  * depends on others does it too. From 2 to 3 it counts only where 3 is quick, and for rows that repeat, where it takes
  * no time. What is not affordable stays as it is, and its error says so. */
-#include "select/ensemble.h"
+#include "select/ensemble_inside.h"
 #include "select/evidence.h"
 
 #include <math.h>
@@ -79,6 +79,8 @@ tn_status tnp_ensemble_evidence(tn_ctx *ctx, tnp_ensemble *ensemble, const size_
     } else if (r->spectrum->noise.faint > 0) {
         e->error = INFINITY;
     }
+    if (count == 1)
+        tnp_ensemble_note(ensemble, members[0], e);
     *ridge = r;
     *evidence = e;
     r = NULL;

@@ -10,21 +10,35 @@
 
 enum { TNP_EXHAUSTIVE_MOST = 12 };
 
-/* Log evidence of the candidates `members` (ascending). */
-typedef tn_status (*tnp_set_fn)(tn_ctx *ctx, void *arg, const size_t *members, size_t count, double *log_evidence);
+/* How far a rough log evidence may be from the exact one, relatively. */
+#define TNP_ROUGH 1e-7
+
+/* A set whose log evidence is asked for. */
+typedef struct tnp_ask {
+    const size_t *members; /* ascending */
+    size_t count;
+    size_t added; /* the one that is new in it */
+    size_t
+        alike; /* sets that will be asked for with the same others, from this one on; more than 1: most are not taken */
+    bool exact; /* a rough one will not do, or the set is likely to be the last */
+} tnp_ask;
+
+/* Its log evidence; *exact: it is not rough. */
+typedef tn_status (*tnp_set_fn)(tn_ctx *ctx, void *arg, const tnp_ask *ask, double *log_evidence, bool *exact);
 
 typedef struct tnp_trial {
     size_t *members; /* the set that was tried, ascending */
     size_t count;
     size_t added; /* the candidate that was new in it; SIZE_MAX in exhaustive search */
     bool accepted;
+    bool exact; /* its log evidence */
     double log_evidence;
 } tnp_trial;
 
 typedef struct tnp_search {
     size_t *members; /* chosen, ascending */
     size_t count;
-    double log_evidence;
+    double log_evidence; /* exact */
     tnp_trial *trials;
     size_t trial_count;
 } tnp_search;

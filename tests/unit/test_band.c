@@ -347,6 +347,23 @@ static void interrupt_ends_either_stage(void **state)
     free(band);
 }
 
+/* Between any two eigenvalues: of two blocks the first is found, then the interrupt is heard. Entries that are not finite
+ * are refused. */
+static void eigenvalues_may_be_interrupted_and_refused(void **state)
+{
+    (void)state;
+    const double off[3] = {1, 0, 1}, broken[3] = {1, NAN, 1}, diag[4] = {2, 2, 5, 5}, want[4] = {1, 3, 4, 6};
+    double values[4];
+    tn_ctx *ctx = ctx_of(1);
+    assert_fine(ctx, tnp_tridiagonal_values(ctx, 4, diag, off, values));
+    for (size_t i = 0; i < 4; ++i)
+        assert_near_at(i, values[i], want[i], 16 * U);
+    assert_fails(ctx, TN_ERR_NUMERIC, "not finite", tnp_tridiagonal_values(ctx, 4, diag, broken, values));
+    tn_ctx_cancel(ctx);
+    assert_fails(ctx, TN_ERR_INTERRUPTED, "", tnp_tridiagonal_values(ctx, 4, diag, off, values));
+    ctx_done(ctx);
+}
+
 static void every_allocation_may_fail(void **state)
 {
     (void)state;
@@ -390,6 +407,7 @@ int main(void)
         cmocka_unit_test(factor_of_the_band_is_that_of_the_matrix),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(interrupt_ends_either_stage),
+        cmocka_unit_test(eigenvalues_may_be_interrupted_and_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

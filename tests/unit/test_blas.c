@@ -2,6 +2,7 @@
  *
  * The gateway to BLAS and LAPACK: products against loops, the tridiagonal form against A itself, and the advice about
  * kernels as a table. */
+#include "algebra/band.h"
 #include "algebra/blas.h"
 #include "algebra/reflect.h"
 #include "ref_dense.h"

@@ -97,7 +97,7 @@ tn_status tnp_loo_new(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const 
     loo->y = y;
     loo->sample = sample;
     take_part(ctx, loo);
-    TN_TRY(tnp_alloc(ctx, loo->count * s->order, sizeof(double), &z));
+    TN_TRY(tnp_alloc_raw(ctx, loo->count * s->order, sizeof(double), &z));
     TN_TRY(tnp_alloc(ctx, loo->count, sizeof(double), &loo->form));
     TN_TRY(tnp_alloc(ctx, s->classes, sizeof(double), &loo->lambdas));
     TN_TRY(tnp_alloc(ctx, sample->count * s->classes, sizeof(double), &loo->predicted));

@@ -123,9 +123,7 @@ tn_status tnp_ridge_primal(tn_ctx *ctx, const tnp_moments *moments, const tnp_ra
                            bool intercept, tnp_ridge **out)
 {
     double *gram = NULL;
-    size_t dim = 0;
-    for (size_t p = 0; p < count; ++p)
-        dim += parts[p].to - parts[p].from;
+    size_t dim = tnp_range_columns(parts, count);
     tn_status st = tnp_alloc_raw(ctx, dim * dim, sizeof *gram, &gram);
     return st == TN_OK ? primal_in(ctx, moments, parts, count, intercept, gram, dim, out) : st;
 }

@@ -43,7 +43,7 @@ void tnp_pack_tiles(const double *rows, size_t count, size_t n, size_t lanes, do
 size_t tnp_spectrum_bytes(size_t order, size_t classes)
 {
     size_t stages = has_two_stages(order) ? 8 * order * (2 * TNP_BAND + 1) + tnp_two_stage_bytes(order) : 0;
-    return 8 * (order * (classes + TNP_LANES + 4) + classes) + stages;
+    return 8 * (order * (classes + TNP_LANES + 5) + classes) + stages;
 }
 
 /* Keeps the eigenvalues that stand above rounding, and sets the floor of lambda. */
@@ -84,6 +84,37 @@ done:
     return st;
 }
 
+/* Entries of the lower triangle to the upper one (`up`) or the other way, in squares that stay in the cache. */
+static void mirror(size_t n, bool up, const double *from, double *to)
+{
+    enum { SIDE = 32 };
+    size_t down = up ? 1 : n, right = up ? n : 1; /* steps in `from`; in `to` they change places */
+    for (size_t rows = 0; rows < n; rows += SIDE)
+        for (size_t columns = 0; columns < n; columns += SIDE)
+            for (size_t i = rows; i < tnp_min(rows + SIDE, n); ++i)
+                for (size_t j = tnp_max(columns, i + 1); j < tnp_min(columns + SIDE, n); ++j)
+                    to[i * right + j * down] = from[i * down + j * right];
+}
+
+/* Keeps A below the diagonal of a, which LAPACK's reduction does not touch. */
+static tn_status keep_matrix(tn_ctx *ctx, tnp_spectrum *s, double *a)
+{
+    tn_status st = tnp_alloc_raw(ctx, s->order, sizeof(double), &s->own);
+    if (st != TN_OK)
+        return st;
+    mirror(s->order, false, a, a);
+    for (size_t i = 0; i < s->order; ++i)
+        s->own[i] = a[i * s->order + i];
+    return TN_OK;
+}
+
+void tnp_spectrum_matrix(const tnp_spectrum *s, double lambda, double *out)
+{
+    mirror(s->order, true, s->q, out);
+    for (size_t i = 0; i < s->order; ++i)
+        out[i * s->order + i] = s->own[i] + lambda;
+}
+
 /* T from a, which keeps Q together with tau or factors. */
 static tn_status reduce(tn_ctx *ctx, tnp_spectrum *s, double *a)
 {
@@ -95,6 +126,8 @@ static tn_status reduce(tn_ctx *ctx, tnp_spectrum *s, double *a)
     } else {
         TN_TRY(tnp_alloc(ctx, s->order, sizeof(double), &s->tau));
         TN_TRY(tnp_progress(ctx, "tridiagonal form", 0, 1));
+        if (!s->dual)
+            TN_TRY(keep_matrix(ctx, s, a));
         TN_TRY(tnp_tridiagonalise(ctx, s->order, a, s->diag, s->off, s->tau));
         TN_TRY(tnp_progress(ctx, "tridiagonal form", 1, 1));
     }
@@ -231,8 +264,8 @@ void tnp_spectrum_free(tnp_spectrum *s)
 {
     if (!s)
         return;
-    tnp_free_all(s->q, s->tau, s->factors, s->band, s->diag, s->off, s->values, s->h, s->yy, s->rest, s->root, s->scale,
-                 s);
+    tnp_free_all(s->q, s->tau, s->factors, s->own, s->band, s->diag, s->off, s->values, s->h, s->yy, s->rest, s->root,
+                 s->scale, s);
 }
 
 typedef struct tile_job {

@@ -33,6 +33,7 @@ typedef struct tnp_spectrum {
     double dof;                   /* N, or N - 1 with an intercept */
     double *q;                    /* Q as blas.h keeps it with tau, or band.h with factors; both NULL: Q itself */
     double *tau, *factors;
+    double *own;        /* diagonal of a primal A whose other entries lie below the diagonal of q; NULL: A is gone */
     double *band;       /* B of the first stage as band.h's factors take it; NULL: there was none */
     double *root;       /* S (order) of the third way when not by rows, else NULL */
     double *diag, *off; /* T */
@@ -70,6 +71,8 @@ void tnp_spectrum_free(tnp_spectrum *spectrum);
 void tnp_spectrum_set_noise(tnp_spectrum *spectrum, const tnp_noise *noise);
 /* Each row of c (count,order) is multiplied by Q' (transpose) or Q. */
 tn_status tnp_spectrum_rotate(tn_ctx *ctx, const tnp_spectrum *spectrum, bool transpose, size_t count, double *c);
+/* A + lambda I (order,order), upper triangle, of a spectrum that has `own`. */
+void tnp_spectrum_matrix(const tnp_spectrum *spectrum, double lambda, double *out);
 /* Bytes it allocates besides a. */
 size_t tnp_spectrum_bytes(size_t order, size_t classes);
 
