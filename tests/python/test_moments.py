@@ -37,6 +37,7 @@ def test_ranking_and_head_of_parts_are_those_of_rows(rows):
 
 def test_a_sample_of_rows_is_left_out_one_by_one(rows):
     x, y = rows
+    y = np.where(np.arange(240) % 7 == 0, (y + 1) % 3, y)  # some are wrong, so that figures have an error
     whole = tenon.Moments().update(x, y)
     ranking, want = whole.rank(rows=(x, y)), tenon.rank(x, y, loo="all")
     for name in want.names:

@@ -38,7 +38,7 @@
 #include <string.h>
 
 enum { PARTS = 5 };
-static const double BEGIN_SVM = 0.1, BEGIN_LOGISTIC = 1; /* of C s^2: a tenth of where the best is, often */
+static const double BEGIN_SVM = 0.3, BEGIN_LOGISTIC = 3; /* of C s^2: a third of where the best is, often */
 static const double LEARNED = 1;                         /* of C s^2: what falls from here on has fallen */
 static const double APART = 10;                          /* factor of C over which all must be clearly worse */
 static const double HOPELESS = 2;                        /* standard errors: no more folds are tried */
@@ -286,12 +286,14 @@ done:
 
 /* ---- the walk ---- */
 
-/* Takes value g into account; *over: nothing is to be expected of a larger C. */
+/* Takes value g into account, of equals the smallest as in tnp_cross_finish; *over: nothing is to be expected of a larger
+ * C. */
 static void account(walk *job, size_t g, bool *over)
 {
     const tnp_cross *c = job->cross;
     double cost = c->grid[g];
-    if (job->done == job->folds && c->mean[g] > job->best) {
+    bool better = c->mean[g] > job->best || (c->mean[g] == job->best && cost < job->best_cost);
+    if (job->done == job->folds && better) {
         job->best = c->mean[g];
         job->best_cost = cost;
         memcpy(job->scores, job->now, job->size * sizeof *job->scores);

@@ -230,7 +230,7 @@ static void measure_decisions(const tnp_sample *s, const tnp_targets *y, tn_task
                 square += s->weight[i] * s->weight[i];
             }
         }
-    out->accuracy = mean;
+    out->accuracy = fmin(mean, 1); /* weights sum to 1 but for their rounding */
     out->se = sqrt(spread * square);
 }
 
