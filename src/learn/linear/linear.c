@@ -465,7 +465,8 @@ static bool is_warm(const training_job *job)
 }
 
 /* Where active.c begins: where it is the faster way, and for a team, which has no other by single rows. Coordinate
- * descent is done after 20 passes at a small C, and needs more with every larger one. Processor seconds, dual and active, at C = 0.1, 1, 3, 10, 100: (5994 x 128, 200 columns)
+ * descent is done after 20 passes at a small C, and needs more with every larger one. Processor seconds, dual and
+ * active, at C = 0.1, 1, 3, 10, 100: (5994 x 128, 200 columns)
  * 0.3, 0.7, 1.0, 1.3, 1.6 and 0.4, 0.6, 0.6, 0.7, 0.9; (5994 x 512, 200) 0.5, 1.4, 3.1, 6.9, 5.2 and 1.2, 1.6, 2.0,
  * 1.7, 2.4. With products of rows, at C = 10, 100, 1000: (1500 x 512, 15) 0.12, 0.13, 0.13 and 0.07, 0.07, 0.08; but of
  * fewer rows than columns, from no weights, (720 x 1280, 12) 0.054, 0.058, 0.064 and 0.069, 0.078, 0.093. */
