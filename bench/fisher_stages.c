@@ -43,7 +43,7 @@ typedef struct bag {
     tn_ctx *ctx;
     tn_encoder *e;
     tnp_fisher_point point, both; /* both: with the projection */
-    float *rows, *raw, *psi, *phi, *powers, *logs;
+    float *rows, *raw, *psi, *phi, *powers, *linear, *logs;
     double *wide, *slope, *gradient;
     size_t n, starts[2];
 } bag;
@@ -109,7 +109,7 @@ static void product(bag *b)
     enum { BLOCK = 512 };
     for (size_t i = 0; i < b->n; i += BLOCK)
         must(b->ctx, tnp_sgemm_nt(b->ctx, tnp_min(BLOCK, b->n - i), m->count, 2 * m->dim, b->powers, 2 * m->dim,
-                                  m->linear, 2 * m->dim, 0, b->logs, m->count));
+                                  b->linear, 2 * m->dim, 0, b->logs, m->count));
 }
 
 typedef void (*stage)(bag *b);
@@ -170,6 +170,7 @@ static int time_bags(tn_ctx *ctx, char **words, int count)
     for (int i = 3; i < count; ++i)
         most = tnp_max(most, strtoul(words[i], NULL, 10));
     b.powers = calloc(512 * 2 * e->dim, sizeof *b.powers);
+    b.linear = calloc(e->mixture.count * 2 * e->dim, sizeof *b.linear);
     b.logs = calloc(512 * e->mixture.count, sizeof *b.logs);
     describe(ctx, e, words[1], most, &b);
     printf("[");

@@ -47,6 +47,22 @@ TN_API tn_status tn_pq_encode(tn_ctx *ctx, const tn_pq *pq, tn_view x, uint8_t *
  * centroid. */
 TN_API tn_status tn_pq_decode(tn_ctx *ctx, const tn_pq *pq, const uint8_t *codes, size_t rows, float *out);
 
+/* ---- bags of pictures ---- */
+
+/* One bag for each picture, its descriptors and their positions; the ids are those of the pictures. Nothing is kept: a
+ * picture is decoded, shrunk to at most `pixels` pixels (0: as large as it is) and described, by options of "describe",
+ * whenever descriptors or positions of its bag are read; in order, a bag at a time, costs least. Opening reads the head
+ * of every file. Pictures are borrowed while the bags live. Owned by the caller, free with tn_bags_free. TN_ERR_ARG;
+ * TN_ERR_DATA: no picture has space for a patch; as pictures fail: a broken one stops what reads it, and
+ * tn_pictures_drop_broken forgets those. A picture without space for a patch has an empty bag. */
+TN_API tn_status tn_bags_from_pictures(tn_ctx *ctx, const tn_pictures *pictures, size_t pixels,
+                                       const tn_options *options, tn_bags **out);
+/* The same of what a network with the option `as` bag makes of pictures, a few of which go through it at once: the places
+ * of a map, with positions, or tokens, without. The network too is borrowed while the bags live. TN_ERR_ARG: one that
+ * makes vectors. */
+TN_API tn_status tn_bags_from_network(tn_ctx *ctx, const tn_pictures *pictures, const tn_network *network,
+                                      tn_bags **out);
+
 /* ---- encoders: a bag of descriptors to one vector ---- */
 
 /* Projection, words or mixture, pooling; and, of one that was trained on pictures, how pictures become bags. */

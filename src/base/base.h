@@ -85,6 +85,8 @@ tn_status tnp_hold(tn_ctx *ctx, size_t bytes, const char *what);
 void tnp_release(tn_ctx *ctx, size_t bytes);
 /* Bytes that the budget still allows; SIZE_MAX without a budget. */
 size_t tnp_budget_left(const tn_ctx *ctx);
+/* A context of its own for work beside ctx: so many threads, and 1 / share of what the budget still allows. */
+tn_status tnp_ctx_beside(tn_ctx *ctx, size_t threads, size_t share, tn_ctx **out);
 /* Tests only: the k-th allocation from now (1 = next) fails once; 0 switches off. */
 void tnp_fail_allocation(tn_ctx *ctx, size_t k);
 /* Tests only: blocks that are alive. */

@@ -27,6 +27,17 @@ tn_status tn_ctx_new(tn_ctx **out)
     return TN_OK;
 }
 
+tn_status tnp_ctx_beside(tn_ctx *ctx, size_t threads, size_t share, tn_ctx **out)
+{
+    size_t left = tnp_budget_left(ctx);
+    if (tn_ctx_new(out) != TN_OK)
+        return tnp_fail(ctx, TN_ERR_MEMORY, "memory: the system refused to give any");
+    tn_ctx_set_threads(*out, threads);
+    if (left != SIZE_MAX)
+        tn_ctx_set_memory(*out, tnp_max(1, left / share));
+    return TN_OK;
+}
+
 void tn_ctx_free(tn_ctx *ctx)
 {
     if (!ctx)

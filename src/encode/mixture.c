@@ -8,12 +8,12 @@
  *   Fisher: u[k,j] = sum_i q[i,k] z[i,k,j] / (N sqrt w[k])     z[i,k,j] = (x[i,j] - mu[k,j]) / sqrt var[k,j]
  *           v[k,j] = sum_i q[i,k] (z[i,k,j]^2 - 1) / (N sqrt(2 w[k]))                    Perronnin, Sanchez, Mensink 2010
  *
- * Of few components all l are computed from the differences themselves. Of more, in two steps. All l at once, by one product of [y, y^2], y = x - shift, with [mu/var, -1/(2 var)]: good to about 1e-4.
- * Then, row by row, those components within REACH of the highest are computed again from the differences themselves,
- * which is exact to rounding, and only they get a share: one that is left out has a posterior below exp(-13) = 2e-6. All
- * sums are of differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused for
- * that. Of 256 components 5 to 15 have a share of a descriptor: the second step costs less than the product. Of 32 as many
- * have one, and the product with the second step costs more than all differences.
+ * All l are computed from the differences themselves, which is exact to rounding and costs two multiplications per value
+ * as the product of [x, x^2] with [mu/var, -1/(2 var)] does, whose l is good to 1e-4 only and has to be computed again
+ * where it counts. Rows lie side by side in panels, one per lane, so that no sum runs across lanes. Components that are more
+ * than REACH below the highest of a row get no share of it: their posterior is below exp(-13) = 2e-6. The others, 5 to 15
+ * as a rule of 32 components and of 256, are pairs of a row and a component, and only they are added up. All sums are of
+ * differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused for that.
  *
  * The reverse pass finds the same posteriors again, which costs less than to keep them for all rows, and adds up with the
  * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop is new than that of e[i,k].
@@ -23,13 +23,16 @@
  * every number of threads. Oracle: tests/ref/ref_encode.c; VLFeat's vl_fisher_encode (tests/peers). */
 #include "encode/mixture.h"
 
-#include "algebra/blas.h"
 #include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { BLOCK = 512, AT_ONCE = 8, CROWD = 4096, FEW = 64 };
+enum { BLOCK = 512, AT_ONCE = 8 };
+/* Rows whose pairs are found together: at most MOST_ROWS, and so many that their densities are at most CROWD floats, or a
+ * panel of them. More rows give each component longer runs to add up, fewer stay in the nearer cache. */
+enum { CROWD = 1 << 17, MOST_ROWS = 256 };
+enum { SLACK = 15 }; /* what the loops may write behind the last pair */
 static const float REACH = 13;
 
 tn_status tnp_mixture_new(tn_ctx *ctx, size_t count, size_t dim, tnp_mixture *out)
@@ -39,51 +42,32 @@ tn_status tnp_mixture_new(tn_ctx *ctx, size_t count, size_t dim, tnp_mixture *ou
     out->count = count;
     out->dim = dim;
     TN_TRY(tnp_mul(ctx, count, dim, &all));
-    TN_TRY(tnp_mul(ctx, all, 2, &all));
     TN_TRY(tnp_alloc(ctx, count, sizeof(float), &out->weights));
-    TN_TRY(tnp_alloc(ctx, count, sizeof(float), &out->level));
     TN_TRY(tnp_alloc(ctx, count, sizeof(float), &out->whole));
-    TN_TRY(tnp_alloc(ctx, dim, sizeof(float), &out->shift));
-    TN_TRY(tnp_alloc(ctx, all / 2, sizeof(float), &out->means));
-    TN_TRY(tnp_alloc(ctx, all / 2, sizeof(float), &out->variances));
-    TN_TRY(tnp_alloc(ctx, all / 2, sizeof(float), &out->inverse));
-    TN_TRY(tnp_alloc(ctx, all, sizeof(float), &out->linear));
+    TN_TRY(tnp_alloc(ctx, all, sizeof(float), &out->means));
+    TN_TRY(tnp_alloc(ctx, all, sizeof(float), &out->variances));
+    TN_TRY(tnp_alloc(ctx, all, sizeof(float), &out->inverse));
 done:
     return st;
 }
 
 void tnp_mixture_free(tnp_mixture *m)
 {
-    tnp_free_all(m->weights, m->means, m->variances, m->inverse, m->linear, m->level, m->whole, m->shift);
-}
-
-static void make_shift(tnp_mixture *m)
-{
-    for (size_t j = 0; j < m->dim; ++j) {
-        double sum = 0;
-        for (size_t k = 0; k < m->count; ++k)
-            sum += (double)m->weights[k] * (double)m->means[k * m->dim + j];
-        m->shift[j] = (float)sum;
-    }
+    tnp_free_all(m->weights, m->means, m->variances, m->inverse, m->whole);
 }
 
 void tnp_mixture_ready(tnp_mixture *m)
 {
     const double log_two_pi = 1.8378770664093453;
     size_t d = m->dim;
-    make_shift(m);
     for (size_t k = 0; k < m->count; ++k) {
-        double whole = log((double)m->weights[k]), level = 0;
+        double whole = log((double)m->weights[k]);
         for (size_t j = 0; j < d; ++j) {
-            double var = (double)m->variances[k * d + j], mean = (double)m->means[k * d + j] - (double)m->shift[j];
+            double var = (double)m->variances[k * d + j];
             whole -= 0.5 * (log_two_pi + log(var));
-            level -= 0.5 * mean * mean / var;
             m->inverse[k * d + j] = (float)(1 / var);
-            m->linear[k * 2 * d + j] = (float)(mean / var);
-            m->linear[k * 2 * d + d + j] = (float)(-0.5 / var);
         }
         m->whole[k] = (float)whole;
-        m->level[k] = (float)(whole + level);
     }
 }
 
@@ -113,29 +97,27 @@ void tnp_mixture_sums_free(tnp_mixture_sums *sums)
     tnp_free_all(sums->zero, sums->first, sums->second);
 }
 
-/* Pairs of a row and a component that has a share of it: at most CROWD and those of one row more, then all are added.
- * Sorted by component, whose mean and sums then stay in registers while its rows pass. */
+/* Pairs of a row and a component that has a share of it, of the rows at hand: by component, whose mean and sums then
+ * stay in registers while its rows pass. */
 typedef struct pairs {
-    size_t count;
-    uint32_t *component, *of; /* (capacity): by row; which component, which row of the block */
-    uint32_t *starts;         /* (components + 1): of the components' pairs in what follows */
-    uint32_t *row;            /* (capacity): by component; which row of the block */
-    float *share;             /* (capacity): by component; log density, then posterior */
-    float *most, *sum;        /* (rows of a block): the highest log density by the product; sum of exponentials */
-    float *slope, *mean;      /* (capacity): e of the pairs; (rows of a block): the mean of e. Reverse pass only */
-    float *posterior;         /* (capacity): by component; of a reverse pass to the rows only */
+    uint32_t *starts;    /* (components + 1): of the components' pairs in what follows */
+    uint32_t *row;       /* (crowd + SLACK): which row of the block */
+    float *share;        /* (crowd + SLACK): posterior, in a reverse pass then derivative of the log density */
+    float *most, *sum;   /* (BLOCK): the highest log density of a row; its sum of exponentials over the highest's */
+    uint32_t *near;      /* (components, some / TNP_ABREAST): bits of rows that a component has a share of */
+    float *slope, *mean; /* (crowd), (BLOCK): e of the pairs; the mean of e. Reverse pass only */
+    float *posterior;    /* (crowd): of a reverse pass to the rows only */
 } pairs;
 
-/* Blocks of rows on their way. */
+/* Blocks of rows on their way, each with its own place in every array. */
 typedef struct work {
     const tnp_mixture *m;
     const float *x;    /* (rows, dim) */
     size_t rows, part; /* part: floats of what a block sums: zero, first, second, in the reverse pass posteriors too */
     size_t at_once;    /* blocks */
-    float *powers;     /* (at_once BLOCK, 2 dim): [y, y^2]; NULL: few components */
-    float *logs;       /* (at_once BLOCK, count): of the product, without level; of few (at_once, CROWD): all of l */
-    float *tilts;      /* (at_once, CROWD): of few components in a reverse pass, all of e but for level */
-    uint32_t *every;   /* (BLOCK): 0, 1, .. */
+    size_t some;       /* rows whose pairs are found together: a multiple of TNP_ABREAST */
+    float *panels;     /* (at_once, dim TNP_ABREAST) */
+    float *logs;       /* (at_once, count some): l, then its exponential over that of the row's highest */
     float *parts;      /* (at_once, part) */
     double logs_sum[AT_ONCE];
     pairs pairs[AT_ONCE];
@@ -144,44 +126,42 @@ typedef struct work {
     float *dx;                        /* (rows, dim), of a reverse pass to the rows, or NULL */
 } work;
 
-static void make_powers(void *arg, size_t block)
+static size_t whole_panels(size_t rows)
 {
-    const work *w = arg;
-    size_t d = w->m->dim, start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start);
-    for (size_t i = start; i < start + n; ++i)
-        tnp_simd_get()->mixtures->powers(w->x + i * d, w->m->shift, d, w->powers + i * 2 * d);
+    return (rows + TNP_ABREAST - 1) / TNP_ABREAST * TNP_ABREAST;
 }
 
-static void sort_pairs(const tnp_mixture *m, pairs *p)
+static float reach_of(const work *w)
 {
-    memset(p->starts, 0, (m->count + 1) * sizeof *p->starts);
-    for (size_t i = 0; i < p->count; ++i)
-        ++p->starts[p->component[i] + 1];
-    for (size_t k = 0; k < m->count; ++k)
-        p->starts[k + 1] += p->starts[k];
-    for (size_t i = 0; i < p->count; ++i)
-        p->row[p->starts[p->component[i]]++] = p->of[i];
-    memmove(p->starts + 1, p->starts, m->count * sizeof *p->starts);
-    p->starts[0] = 0;
+    return w->slopes && w->slopes->reach > 0 ? fminf(REACH, w->slopes->reach) : REACH;
 }
 
-/* Exact densities, over exp(most) of their row. */
-static void measure_pairs(const tnp_mixture *m, const float *x, pairs *p)
+/* Rows [first, first + n) of the block: all exponentials into logs (count, some), their sums over components. */
+static void weigh_rows(const work *w, size_t block, size_t first, size_t n)
 {
+    const tnp_mixture *m = w->m;
     const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
-    for (size_t k = 0; k < m->count; ++k) {
-        size_t first = p->starts[k], end = p->starts[k + 1];
-        loops->distances(x, m->dim, p->row + first, end - first, m->means + k * m->dim, m->inverse + k * m->dim,
-                         p->share + first);
-        for (size_t j = first; j < end; ++j)
-            p->share[j] = m->whole[k] - 0.5F * p->share[j] - p->most[p->row[j]];
+    const pairs *p = w->pairs + block;
+    const float *x = w->x + (block * BLOCK + first) * m->dim;
+    float *panel = w->panels + block * m->dim * TNP_ABREAST, *logs = w->logs + block * m->count * w->some;
+    for (size_t i = first; i < first + whole_panels(n); ++i) {
+        p->most[i] = -HUGE_VALF;
+        p->sum[i] = 0;
     }
-    loops->exp(p->share, p->count);
+    for (size_t i = 0; i < n; i += TNP_ABREAST) {
+        loops->turn(x + i * m->dim, tnp_min(TNP_ABREAST, n - i), m->dim, panel);
+        loops->densities(panel, m->dim, m->count, m->means, m->inverse, m->whole, w->some, logs + i,
+                         p->most + first + i);
+    }
+    for (size_t k = 0; k < m->count; ++k)
+        loops->weigh(logs + k * w->some, n, p->most + first, reach_of(w), p->near + k * w->some / TNP_ABREAST,
+                     p->sum + first);
 }
 
-/* Rows [first, end): their sums of exponentials become factors. Returns the sum of log p(x). The sums are about from 1 to
- * the number of components: those of LOGS rows are multiplied before one logarithm is taken. */
-static double share_out(pairs *p, size_t first, size_t end)
+/* Rows [first, end): their sums of exponentials become factors, 0 for those that fill the last panel. Returns the sum of
+ * log p(x). The sums are from 1 to the number of components: those of LOGS rows are multiplied before one logarithm is
+ * taken. */
+static double share_out(const pairs *p, size_t first, size_t end)
 {
     enum { LOGS = 16 };
     double total = 0, product = 1;
@@ -196,7 +176,27 @@ static double share_out(pairs *p, size_t first, size_t end)
             product = 1;
         }
     }
+    for (size_t i = end; i < first + whole_panels(end - first); ++i)
+        p->sum[i] = 0;
     return total + log(product);
+}
+
+/* Pairs from exponentials and factors; sums of posteriors are added to zero (count). */
+static void find_pairs(const work *w, size_t block, size_t first, size_t n, float *zero)
+{
+    const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
+    const pairs *p = w->pairs + block;
+    size_t count = w->m->count;
+    const float *logs = w->logs + block * count * w->some;
+    p->starts[0] = 0;
+    for (size_t k = 0; k < count; ++k) {
+        size_t at = p->starts[k];
+        size_t found = loops->share(logs + k * w->some, n, p->sum + first, p->near + k * w->some / TNP_ABREAST, first,
+                                    p->row + at, p->share + at, zero + k);
+        p->starts[k + 1] = (uint32_t)(at + found);
+        for (size_t j = at; w->posteriors && j < at + found; ++j)
+            w->posteriors[(block * BLOCK + p->row[j]) * count + k] = p->share[j];
+    }
 }
 
 /* In eight lanes, which do not wait for each other. */
@@ -215,20 +215,6 @@ static float sum_of(const float *x, size_t n)
     return sum;
 }
 
-/* Shares become posteriors, whose sums over rows are added to zero (count). */
-static void take_shares(const work *w, size_t block, const pairs *p, float *zero)
-{
-    size_t count = w->m->count;
-    for (size_t k = 0; k < count; ++k) {
-        size_t start = p->starts[k], end = p->starts[k + 1];
-        for (size_t j = start; j < end; ++j)
-            p->share[j] *= p->sum[p->row[j]];
-        for (size_t j = start; w->posteriors && j < end; ++j)
-            w->posteriors[(block * BLOCK + p->row[j]) * count + k] = p->share[j];
-        zero[k] += sum_of(p->share + start, end - start);
-    }
-}
-
 /* Posteriors of the rows [first, end) become derivatives of the log densities, whose sums are added to zero (count). */
 static void take_slopes(const work *w, const float *x, const pairs *p, size_t first, size_t end, float *zero)
 {
@@ -238,9 +224,8 @@ static void take_slopes(const work *w, const float *x, const pairs *p, size_t fi
     memset(p->mean + first, 0, (end - first) * sizeof *p->mean);
     for (size_t k = 0; k < m->count; ++k) {
         size_t start = p->starts[k], n = p->starts[k + 1] - start;
-        if (w->powers) /* of few components they came with the distances */
-            tnp_simd_get()->mixtures->slopes(x, d, p->row + start, n, m->means + k * d, e->linear + k * d,
-                                             e->square + k * d, p->slope + start);
+        tnp_simd_get()->mixtures->slopes(x, d, p->row + start, n, m->means + k * d, e->linear + k * d,
+                                         e->square + k * d, p->slope + start);
         for (size_t j = start; j < start + n; ++j) {
             p->slope[j] -= e->level[k];
             p->mean[p->row[j]] += p->share[j] * p->slope[j];
@@ -267,19 +252,20 @@ static void pull_rows(const work *w, size_t block, const pairs *p)
     }
 }
 
-/* Adds what the pairs of rows [first_row, end) say, their shares exponentials, to the block's sums, and forgets them. */
-static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
+/* Adds what rows [first_row, first_row + n) of the block say to its sums. */
+static void add_some(work *w, size_t block, size_t first_row, size_t n)
 {
     const tnp_mixture *m = w->m;
     const float *x = w->x + block * BLOCK * m->dim;
     float *zero = w->parts + block * w->part, *first = zero + m->count, *second = first + m->count * m->dim;
-    pairs *p = w->pairs + block;
-    w->logs_sum[block] += share_out(p, first_row, end);
-    take_shares(w, block, p, w->slopes ? second + m->count * m->dim : zero);
+    const pairs *p = w->pairs + block;
+    weigh_rows(w, block, first_row, n);
+    w->logs_sum[block] += share_out(p, first_row, first_row + n);
+    find_pairs(w, block, first_row, n, w->slopes ? second + m->count * m->dim : zero);
     if (w->dx)
-        memcpy(p->posterior, p->share, p->count * sizeof *p->share);
+        memcpy(p->posterior, p->share, p->starts[m->count] * sizeof *p->share);
     if (w->slopes)
-        take_slopes(w, x, p, first_row, end, zero);
+        take_slopes(w, x, p, first_row, first_row + n, zero);
     for (size_t k = 0; k < m->count; ++k) {
         size_t start = p->starts[k];
         tnp_simd_get()->mixtures->add(x, m->dim, p->row + start, p->share + start, p->starts[k + 1] - start,
@@ -287,102 +273,18 @@ static void add_pairs(work *w, size_t block, size_t first_row, size_t end)
     }
     if (w->dx)
         pull_rows(w, block, p);
-    p->count = 0;
-}
-
-/* Pairs that were found by the product. */
-static void add_found(work *w, size_t block, size_t first_row, size_t end)
-{
-    pairs *p = w->pairs + block;
-    sort_pairs(w->m, p);
-    measure_pairs(w->m, w->x + block * BLOCK * w->m->dim, p);
-    for (size_t i = first_row; i < end; ++i)
-        p->sum[i] = 0;
-    for (size_t j = 0; j < p->count; ++j)
-        p->sum[p->row[j]] += p->share[j];
-    add_pairs(w, block, first_row, end);
-}
-
-static float reach_of(const work *w)
-{
-    return w->slopes && w->slopes->reach > 0 ? fminf(REACH, w->slopes->reach) : REACH;
-}
-
-static void begin_block(work *w, size_t block)
-{
-    memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
-    w->logs_sum[block] = 0;
-    w->pairs[block].count = 0;
-    if (w->dx) {
-        size_t start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start);
-        memset(w->dx + start * w->m->dim, 0, n * w->m->dim * sizeof *w->dx);
-    }
-}
-
-/* n rows from `first` of the block on, all components of each: l and its highest, exponentials and their sums, pairs. */
-static void find_few(const work *w, size_t block, size_t first, size_t n)
-{
-    const tnp_mixture *m = w->m;
-    const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
-    const pairs *p = w->pairs + block;
-    const float *x = w->x + (block * BLOCK + first) * m->dim, least = expf(-reach_of(w));
-    float *logs = w->logs + block * CROWD;
-    for (size_t i = first; i < first + n; ++i) {
-        p->most[i] = -HUGE_VALF;
-        p->sum[i] = 0;
-    }
-    for (size_t k = 0; k < m->count; ++k) {
-        const float *means = m->means + k * m->dim, *inverse = m->inverse + k * m->dim;
-        if (w->slopes)
-            loops->both(x, m->dim, n, means, inverse, w->slopes->linear + k * m->dim, w->slopes->square + k * m->dim,
-                        logs + k * n, w->tilts + block * CROWD + k * n);
-        else
-            loops->distances(x, m->dim, w->every, n, means, inverse, logs + k * n);
-        loops->level(logs + k * n, n, m->whole[k], p->most + first);
-    }
-    p->starts[0] = 0;
-    for (size_t k = 0; k < m->count; ++k) {
-        uint32_t start = p->starts[k];
-        loops->weigh(logs + k * n, n, p->most + first, least, p->sum + first);
-        p->starts[k + 1] = start + (uint32_t)loops->select(logs + k * n, n, first, p->row + start, p->share + start);
-        for (size_t j = start; w->slopes && j < p->starts[k + 1]; ++j)
-            p->slope[j] = w->tilts[block * CROWD + k * n + p->row[j] - first];
-    }
-}
-
-/* The same sums as sum_block's of few components; CROWD / count rows at a time stay in the nearest cache. */
-static void sum_block_of_few(void *arg, size_t block)
-{
-    work *w = arg;
-    size_t rows = tnp_min(BLOCK, w->rows - block * BLOCK), some = tnp_min(BLOCK, CROWD / w->m->count);
-    begin_block(w, block);
-    for (size_t first = 0; first < rows; first += some) {
-        size_t n = tnp_min(some, rows - first);
-        find_few(w, block, first, n);
-        w->pairs[block].count = w->pairs[block].starts[w->m->count];
-        add_pairs(w, block, first, first + n);
-    }
 }
 
 static void sum_block(void *arg, size_t block)
 {
     work *w = arg;
-    const tnp_mixture *m = w->m;
-    pairs *p = w->pairs + block;
-    size_t start = block * BLOCK, n = tnp_min(BLOCK, w->rows - start), added = 0;
-    float reach = reach_of(w);
-    begin_block(w, block);
-    for (size_t i = 0; i < n; ++i) {
-        size_t found = tnp_simd_get()->mixtures->near(w->logs + (start + i) * m->count, m->level, m->count, reach,
-                                                      p->component + p->count, p->most + i);
-        for (size_t f = 0; f < found; ++f)
-            p->of[p->count + f] = (uint32_t)i;
-        p->count += found;
-        if (p->count >= CROWD || i + 1 == n) {
-            add_found(w, block, added, i + 1);
-            added = i + 1;
-        }
-    }
+    size_t rows = tnp_min(BLOCK, w->rows - block * BLOCK);
+    memset(w->parts + block * w->part, 0, w->part * sizeof *w->parts);
+    w->logs_sum[block] = 0;
+    if (w->dx)
+        memset(w->dx + block * BLOCK * w->m->dim, 0, rows * w->m->dim * sizeof *w->dx);
+    for (size_t first = 0; first < rows; first += w->some)
+        add_some(w, block, first, tnp_min(w->some, rows - first));
 }
 
 static void add_part(const work *w, size_t block, double *shares, tnp_mixture_sums *sums)
@@ -398,21 +300,19 @@ static void add_part(const work *w, size_t block, double *shares, tnp_mixture_su
     sums->log_likelihood += w->logs_sum[block];
 }
 
-static tn_status make_pairs(tn_ctx *ctx, const tnp_mixture *m, bool back, pairs *p)
+static tn_status make_pairs(tn_ctx *ctx, size_t count, size_t crowd, bool back, pairs *p)
 {
     tn_status st = TN_OK;
-    size_t capacity = CROWD + m->count;
-    TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->component, &p->component));
-    TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->of, &p->of));
-    TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->row, &p->row));
-    TN_TRY(tnp_alloc_raw(ctx, m->count + 1, sizeof *p->starts, &p->starts));
-    TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->share, &p->share));
+    TN_TRY(tnp_alloc_raw(ctx, count + 1, sizeof *p->starts, &p->starts));
+    TN_TRY(tnp_alloc_raw(ctx, crowd / TNP_ABREAST, sizeof *p->near, &p->near));
+    TN_TRY(tnp_alloc_raw(ctx, crowd + SLACK, sizeof *p->row, &p->row));
+    TN_TRY(tnp_alloc_raw(ctx, crowd + SLACK, sizeof *p->share, &p->share));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->most, &p->most));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->sum, &p->sum));
     if (back) {
-        TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->slope, &p->slope));
+        TN_TRY(tnp_alloc_raw(ctx, crowd, sizeof *p->slope, &p->slope));
         TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->mean, &p->mean));
-        TN_TRY(tnp_alloc_raw(ctx, capacity, sizeof *p->posterior, &p->posterior));
+        TN_TRY(tnp_alloc_raw(ctx, crowd, sizeof *p->posterior, &p->posterior));
     }
 done:
     return st;
@@ -422,33 +322,27 @@ done:
 static tn_status make_work(tn_ctx *ctx, const tnp_mixture *m, size_t rows, work *w)
 {
     tn_status st = TN_OK;
+    size_t crowd = 0;
     w->m = m;
     w->part = m->count * (1 + 2 * m->dim + (w->slopes ? 1 : 0));
     w->at_once = tnp_min(tnp_min(AT_ONCE, tn_ctx_threads(ctx)), (rows + BLOCK - 1) / BLOCK);
-    bool few = m->count <= FEW;
-    size_t n = tnp_min(rows, w->at_once * BLOCK);
-    if (!few)
-        TN_TRY(tnp_alloc_raw(ctx, n * 2 * m->dim, sizeof(float), &w->powers));
-    TN_TRY(tnp_alloc_raw(ctx, few ? w->at_once * CROWD : n * m->count, sizeof(float), &w->logs));
-    if (few && w->slopes)
-        TN_TRY(tnp_alloc_raw(ctx, w->at_once * CROWD, sizeof(float), &w->tilts));
-    TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *w->every, &w->every));
-    for (size_t i = 0; i < BLOCK; ++i)
-        w->every[i] = (uint32_t)i;
+    w->some = whole_panels(tnp_min(tnp_max(CROWD / m->count, 1), MOST_ROWS));
+    TN_TRY(tnp_mul(ctx, m->count, w->some, &crowd));
+    TN_TRY(tnp_alloc_raw(ctx, w->at_once * m->dim * TNP_ABREAST, sizeof(float), &w->panels));
+    TN_TRY(tnp_alloc_raw(ctx, w->at_once * crowd, sizeof(float), &w->logs));
     TN_TRY(tnp_alloc_raw(ctx, w->at_once * w->part, sizeof(float), &w->parts));
     for (size_t b = 0; b < w->at_once; ++b)
-        TN_TRY(make_pairs(ctx, m, w->slopes, w->pairs + b));
+        TN_TRY(make_pairs(ctx, m->count, crowd, w->slopes, w->pairs + b));
 done:
     return st;
 }
 
 static void free_work(work *w)
 {
-    tnp_free_all(w->powers, w->logs, w->parts, w->every, w->tilts);
+    tnp_free_all(w->panels, w->logs, w->parts);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
-        tnp_free_all(p->component, p->of, p->row, p->starts, p->share, p->most, p->sum, p->slope, p->mean,
-                     p->posterior);
+        tnp_free_all(p->starts, p->near, p->row, p->share, p->most, p->sum, p->slope, p->mean, p->posterior);
     }
 }
 
@@ -473,13 +367,8 @@ static tn_status add_rows(tn_ctx *ctx, const tnp_mixture *m, const float *x, siz
         w.posteriors = to->q ? to->q + start * m->count : NULL;
         w.dx = to->dx ? to->dx + start * m->dim : NULL;
         size_t blocks = (w.rows + BLOCK - 1) / BLOCK;
-        size_t threads = tnp_threads_for(ctx, 50.0 * (double)w.rows * (double)m->dim);
-        if (w.powers) {
-            tnp_parallel(ctx, threads, blocks, make_powers, &w);
-            TN_TRY(tnp_sgemm_nt(ctx, w.rows, m->count, 2 * m->dim, w.powers, 2 * m->dim, m->linear, 2 * m->dim, 0,
-                                w.logs, m->count));
-        }
-        tnp_parallel(ctx, threads, blocks, w.powers ? sum_block : sum_block_of_few, &w);
+        size_t threads = tnp_threads_for(ctx, 4.0 * (double)w.rows * (double)m->dim * (double)m->count);
+        tnp_parallel(ctx, threads, blocks, sum_block, &w);
         for (size_t b = 0; b < blocks; ++b)
             add_part(&w, b, to->shares, sums);
         sums->rows += to->slopes ? 0 : w.rows;

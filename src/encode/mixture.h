@@ -13,10 +13,7 @@ typedef struct tnp_mixture {
     float *variances; /* (count, dim), above 0 */
     /* Made by tnp_mixture_ready. */
     float *inverse; /* (count, dim): 1 / variances */
-    float *linear;  /* (count, 2 dim): what [y, y^2] is multiplied by; y = x - shift */
-    float *level;   /* (count): the rest of the log density, log weight included, about the shift */
     float *whole;   /* (count): log weight - (1/2) sum log(2 pi var) */
-    float *shift;   /* (dim): the mean of all */
 } tnp_mixture;
 
 /* Allocates all of it; all zero before, tnp_mixture_free after. */

@@ -63,6 +63,23 @@ done:
     return st;
 }
 
+tn_status tnp_bags_own(tn_ctx *ctx, size_t *offsets, size_t count, tn_features *descriptors, tn_features *positions,
+                       const char *const *ids, tn_bags **out)
+{
+    tn_status st = TN_OK;
+    tn_bags *bags = NULL;
+    TN_TRY(tn_bags_new(ctx, offsets, count, descriptors, positions, &bags));
+    TN_TRY(tnp_strings_copy(ctx, ids, count, &bags->ids));
+    bags->own_offsets = offsets;
+    bags->own_descriptors = descriptors;
+    bags->own_positions = positions;
+    *out = bags;
+    bags = NULL;
+done:
+    tn_bags_free(bags);
+    return st;
+}
+
 void tn_bags_free(tn_bags *bags)
 {
     if (!bags)

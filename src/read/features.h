@@ -115,6 +115,10 @@ bool tnp_array_bytes(const tnp_array *array, size_t *bytes);
 tn_status tnp_npy_open(tn_ctx *ctx, tn_features *features, const char *file);
 /* named: a member `ids` names the rows. */
 tn_status tnp_npz_open(tn_ctx *ctx, tn_features *features, const char *file, const char *key, bool named);
+/* Bags that own all of it on success: offsets (count + 1), descriptors, positions, which may be NULL. ids (count) are
+ * copied. */
+tn_status tnp_bags_own(tn_ctx *ctx, size_t *offsets, size_t count, tn_features *descriptors, tn_features *positions,
+                       const char *const *ids, tn_bags **out);
 /* Of an open archive of bags: has it positions, and the names of its `count` bags, left alone where it has none. */
 tn_status tnp_npz_bag_names(tn_ctx *ctx, const tnp_file *file, size_t count, bool *positions, char ***ids);
 tn_status tnp_safetensors_open(tn_ctx *ctx, tn_features *features, const char *file, const char *key);

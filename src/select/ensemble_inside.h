@@ -14,10 +14,10 @@ typedef struct tnp_solved {
     tn_evidence *evidence;
 } tnp_solved;
 
-/* Log lambda of a candidate by itself, over its classes. */
+/* The least log lambda of a candidate by itself, over its classes; infinite when it is of use for none. */
 typedef struct tnp_own {
     bool known;
-    double least, most;
+    double least;
 } tnp_own;
 
 struct tnp_ensemble {

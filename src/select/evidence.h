@@ -14,6 +14,9 @@ tn_status tnp_evidence_new(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t row
 
 /* Estimates how far rounding of the moments may have moved the log evidence, relative to it: out->error. */
 tn_status tnp_evidence_error(tn_ctx *ctx, const tnp_spectrum *spectrum, tn_evidence *out);
+/* The same without a look at the weights: never less. */
+tn_status tnp_evidence_error_bound(tn_ctx *ctx, const tnp_spectrum *spectrum, const tn_evidence *evidence,
+                                   double *error);
 
 /* The lambda that minimises N sum_k |y_k - Xw_k|^2 / (N - gamma - intercept)^2; infinite when no features is
  * best. spectrum: of the ridge that loo was made for. */

@@ -133,19 +133,20 @@ done:
     return st;
 }
 
-tn_status tnp_evidence_error(tn_ctx *ctx, const tnp_spectrum *s, tn_evidence *out)
+/* What tnp_evidence_error says; without `weighted` the bound of u'Eu stands for the weights' own. */
+static tn_status estimate(tn_ctx *ctx, const tnp_spectrum *s, const tn_evidence *e, bool weighted, double *out)
 {
     tn_status st = TN_OK;
-    error_job job = {.s = s, .k = tnp_simd_get(), .e = out, .form = s->noise.form};
+    error_job job = {.s = s, .k = tnp_simd_get(), .e = e, .form = s->noise.form};
     double sum = 0, square = 0, scale = 0;
-    out->error = 0;
-    if (s->rank == 0 || out->degenerate_classes == s->classes)
+    *out = 0;
+    if (s->rank == 0 || e->degenerate_classes == s->classes)
         return TN_OK;
     TN_TRY(tnp_alloc(ctx, s->tiles, sizeof *job.sum, &job.sum));
     TN_TRY(tnp_alloc(ctx, s->tiles, sizeof *job.square, &job.square));
     job.least = s->rank == s->order ? s->values[0] : 0;
-    if (s->scale) {
-        TN_TRY(weighted_scale(ctx, s, out, &scale));
+    if (s->scale && weighted) {
+        TN_TRY(weighted_scale(ctx, s, e, &scale));
         job.form = fmin(job.form, s->noise.share * scale + DBL_EPSILON * s->largest);
     }
     TN_TRY(tnp_spectrum_tiles(ctx, s, s->tiles, error_tile, &job));
@@ -155,8 +156,18 @@ tn_status tnp_evidence_error(tn_ctx *ctx, const tnp_spectrum *s, tn_evidence *ou
         sum += job.sum[t];
         square += job.square[t];
     }
-    out->error = SAFE * sqrt(sum * sum + square) / fabs(out->log_evidence);
+    *out = SAFE * sqrt(sum * sum + square) / fabs(e->log_evidence);
 done:
     tnp_free_all(job.sum, job.square);
     return st;
+}
+
+tn_status tnp_evidence_error(tn_ctx *ctx, const tnp_spectrum *s, tn_evidence *out)
+{
+    return estimate(ctx, s, out, true, &out->error);
+}
+
+tn_status tnp_evidence_error_bound(tn_ctx *ctx, const tnp_spectrum *s, const tn_evidence *e, double *out)
+{
+    return estimate(ctx, s, e, false, out);
 }

@@ -103,13 +103,10 @@ bool tnp_ensemble_take(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size
 void tnp_ensemble_note(tnp_ensemble *e, size_t member, const tn_evidence *evidence)
 {
     tnp_own *own = &e->own[member];
-    *own = (tnp_own){true, INFINITY, -INFINITY};
-    for (size_t k = 0; k < evidence->classes; ++k) {
-        if (evidence->state[k] == TN_CLASS_DEGENERATE)
-            continue;
-        own->least = fmin(own->least, log(evidence->lambda[k]));
-        own->most = fmax(own->most, log(evidence->lambda[k]));
-    }
+    *own = (tnp_own){true, INFINITY};
+    for (size_t k = 0; k < evidence->classes; ++k)
+        if (evidence->state[k] == TN_CLASS_FITTED)
+            own->least = fmin(own->least, log(evidence->lambda[k]));
 }
 
 /* ---- a set beside another ---- */
@@ -197,6 +194,20 @@ static void ranges_of(const tnp_ensemble *e, const size_t *members, size_t count
         out[m] = e->columns[members[m]];
 }
 
+/* Mean square of the columns of a set that are not in the base, in that of those that are; scale: of all, in order. */
+static double relative_size(const tnp_ensemble *e, const tnp_solved *base, const tnp_ask *ask, const double *scale)
+{
+    double sum[2] = {0}, columns[2] = {0};
+    for (size_t m = 0; m < ask->count; ++m) {
+        size_t count = tnp_ensemble_columns(e, &ask->members[m], 1);
+        bool inner = holds(base->members, base->count, ask->members[m]);
+        for (size_t j = 0; j < count; ++j)
+            sum[inner] += *scale++;
+        columns[inner] += (double)count;
+    }
+    return sum[0] / columns[0] / (sum[1] / columns[1]);
+}
+
 /* Everything that rough.c asks, for the set beside the base. */
 static tn_status ask_beside(tn_ctx *ctx, const tnp_ensemble *e, const tnp_solved *base, const tnp_ask *ask,
                             const bool *constant, double *value, bool *sure)
@@ -207,18 +218,16 @@ static tn_status ask_beside(tn_ctx *ctx, const tnp_ensemble *e, const tnp_solved
     size_t *outer = NULL, n;
     double *scale = NULL;
     tnp_noise noise;
-    tnp_rough_of of = {base->ridge->spectrum, base->evidence, &noise, constant, INFINITY, -INFINITY};
+    tnp_rough_of of = {base->ridge->spectrum, base->evidence, &noise, constant, INFINITY, 0};
     TN_TRY(tnp_alloc(ctx, 2 * ask->count, sizeof *parts, &parts));
     TN_TRY(tnp_alloc(ctx, ask->count, sizeof *outer, &outer));
     TN_TRY(tnp_alloc(ctx, tnp_ensemble_columns(e, ask->members, ask->count), sizeof *scale, &scale));
     ranges_of(e, ask->members, ask->count, parts);
     tnp_moments_noise(e->moments, parts, ask->count, e->intercept, scale, &noise);
+    of.size = relative_size(e, base, ask, scale);
     n = without(ask->members, ask->count, base->members, base->count, outer);
-    for (size_t i = 0; i < n; ++i) {
-        const tnp_own *own = &e->own[outer[i]];
-        of.own_least = fmin(of.own_least, own->known ? own->least : -INFINITY);
-        of.own_most = fmax(of.own_most, own->known ? own->most : INFINITY);
-    }
+    for (size_t i = 0; i < n; ++i)
+        of.own_least = fmin(of.own_least, e->own[outer[i]].known ? e->own[outer[i]].least : -INFINITY);
     ranges_of(e, base->members, base->count, parts);
     ranges_of(e, outer, n, parts + base->count);
     *sure = false;

@@ -11,7 +11,8 @@
  *
  * Evaluating F exactly at every class's own lambda was refused: of 44 classes with lambdas from 2 to 48 nine points give
  * the sum to 2e-9. So was a bound of F elsewhere: from the same points it is far above the maximum. What stands for it:
- * maxima lie among the points, the further columns have theirs by themselves within REACH, and every class has one.
+ * maxima lie among the points, every class of the known set has one, and the further columns are of a like size and have no
+ * maximum by themselves that is more than REACH below.
  *
  * Oracle: tnp_evidence_new of all columns, tests/unit/test_rough.c. */
 #include "select/rough.h"
@@ -152,7 +153,7 @@ static bool settled(const curves *c)
     return c->count > 3 && c->missed <= TOLERANCE * fabs(c->value) && c->low > a - 2 * PAD && c->high < b + 2 * PAD;
 }
 
-/* As tnp_evidence_error, with bounds where it has sums over weights and eigenvalues: what rounding may have moved. */
+/* As tnp_evidence_error_bound, with a bound for the eigenvalues too: what rounding may have moved at most. */
 static double error_of(const curves *c, double largest, double margin)
 {
     const tnp_noise *noise = c->of->noise;
@@ -191,7 +192,7 @@ bool tnp_rough_may_begin(const tnp_rough_of *of)
     range_of(of, &low, &high);
     return e->null_classes == 0 && e->unbounded_classes == 0 && e->converged && of->known->rank == of->known->order &&
            of->noise->faint == 0 && of->noise->flat == 0 && e->error <= GOAL && high - low <= WIDEST &&
-           of->own_least > low - REACH && of->own_most < high + REACH;
+           of->own_least > low - REACH && fabs(log(of->size)) < 2 * REACH;
 }
 
 static tn_status find_points(tn_ctx *ctx, curves *c, tnp_border *border, double low, double high)
@@ -213,7 +214,7 @@ tn_status tnp_rough_evidence(tn_ctx *ctx, const tnp_rough_of *of, tnp_border *bo
     tn_status st = TN_OK;
     size_t classes = of->known->classes;
     curves c = {.of = of, .classes = classes, .order = of->known->order + tnp_border_outer(border), .missed = INFINITY};
-    double low, high, largest = of->known->largest + tnp_border_trace(border), logdet = 0;
+    double low, high, largest = of->known->largest + tnp_border_trace(border), logdet = 0, bound = 0;
     double margin = 3 * (of->noise->norm + 4 * DBL_EPSILON * largest); /* eigenvalues below it count as hidden */
     *sure = false;
     range_of(of, &low, &high);
@@ -225,7 +226,10 @@ tn_status tnp_rough_evidence(tn_ctx *ctx, const tnp_rough_of *of, tnp_border *bo
     TN_TRY(tnp_alloc(ctx, classes, sizeof *c.best, &c.best));
     TN_TRY(tnp_border_at(ctx, border, -margin, &logdet, c.log_r));
     TN_TRY(find_points(ctx, &c, border, low, high));
-    *sure = settled(&c) && c.low > log(1e-11 * largest) && error_of(&c, largest, margin) <= GOAL;
+    /* Weights meet less of the rounding than the bound says; by how much is taken to be as in the known set. */
+    TN_TRY(tnp_evidence_error_bound(ctx, of->known, of->evidence, &bound));
+    double met = bound > 0 ? of->evidence->error / bound : 1;
+    *sure = settled(&c) && c.low > log(1e-11 * largest) && met * error_of(&c, largest, margin) <= GOAL / 2;
     *value = c.value;
 done:
     tnp_free_all(c.f, c.log_r, c.at, c.best);

@@ -122,10 +122,10 @@ static tn_status greedy(tn_ctx *ctx, state *s, size_t steps)
     TN_TRY(tnp_alloc(ctx, s->candidates, sizeof *visited, &visited));
     for (size_t step = 0; step < steps; ++step) {
         size_t c = best_unvisited(s, visited), trial = 0;
-        bool rises = true;
+        bool rises = true, rose = s->chosen + 1 == step; /* rose: the one before was taken, and this is likely to be */
         visited[c] = true;
         TN_TRY(tnp_progress_step(ctx, whole, "ensemble", step, steps));
-        TN_TRY(try_set(ctx, s, with(s->out, c, s->set), c, 1, step + 1 == steps, &trial));
+        TN_TRY(try_set(ctx, s, with(s->out, c, s->set), c, rose ? 1 : steps - step, rose && step + 1 == steps, &trial));
         if (s->chosen != SIZE_MAX)
             TN_TRY(is_above(ctx, s, trial, s->chosen, &rises));
         if (rises) {

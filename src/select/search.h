@@ -18,9 +18,8 @@ typedef struct tnp_ask {
     const size_t *members; /* ascending */
     size_t count;
     size_t added; /* the one that is new in it */
-    size_t
-        alike; /* sets that will be asked for with the same others, from this one on; more than 1: most are not taken */
-    bool exact; /* a rough one will not do, or the set is likely to be the last */
+    size_t alike; /* sets that will be asked for with the same others, from this one on; 1: it is likely to be taken */
+    bool exact;   /* a rough one will not do, or the set is likely to be the last */
 } tnp_ask;
 
 /* Its log evidence; *exact: it is not rough. */

@@ -73,40 +73,36 @@ typedef struct tnp_patch_loops {
     void (*unit)(float *x, const float *window, float least, float most, float factor, float *sum);
 } tnp_patch_loops;
 
-enum { TNP_MOST_HIGHEST = 16 };
+enum { TNP_MOST_HIGHEST = 16, TNP_ABREAST = 32 }; /* TNP_ABREAST: rows of a panel */
 
 /* Loops around mixtures and vocabularies (simd_mixture.h). */
 typedef struct tnp_mixture_loops {
-    /* Which of n > 0 values x + level are at most `below` less than the highest, *most, ascending; returns how many. */
-    size_t (*near)(const float *x, const float *level, size_t n, float below, uint32_t *which, float *most);
     /* Which `count` of n >= count values x + level are highest, at most TNP_MOST_HIGHEST, the highest first; the first
      * of equals. */
     void (*highest)(const float *x, const float *level, size_t n, size_t count, uint32_t *which);
-    /* out[j] = sum (x[rows[j]] - m)^2 inverse, j < n, rows of d values. */
-    void (*distances)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *inverse,
-                      float *out);
+    /* A panel (d, TNP_ABREAST) of 0 < n <= TNP_ABREAST rows of d values, column by column; rows beyond n are the last. */
+    void (*turn)(const float *x, size_t n, size_t d, float *panel);
+    /* l[k, i] = whole[k] - (1/2) sum_j (panel[j, i] - means[k, j])^2 inverse[k, j], i < TNP_ABREAST, k < count, at
+     * logs + k apart + i; most[i] = max(most[i], l[k, i]). */
+    void (*densities)(const float *panel, size_t d, size_t count, const float *means, const float *inverse,
+                      const float *whole, size_t apart, float *logs, float *most);
+    /* Of n values x in panels of TNP_ABREAST: bit i of near[p] tells that place i of panel p is at most `reach` below most;
+     * where it is, x = exp(x - most), and sum += x. All of the last panel may be written, but only n places are told. */
+    void (*weigh)(float *x, size_t n, const float *most, float reach, uint32_t *near, float *sum);
+    /* Products x factor at the places of `near`, as weigh left both: their places, counted from base, ascending, and they;
+     * *total += their sum. Returns how many. Factors of the last panel beyond n are 0; up to 15 entries behind the last of
+     * both outputs are written over. */
+    size_t (*share)(const float *x, size_t n, const float *factor, const uint32_t *near, size_t base, uint32_t *which,
+                    float *out, float *total);
     /* out[j] = sum z (a + b z), z = x[rows[j]] - m, j < n, rows of d values. */
     void (*slopes)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
                    const float *b, float *out);
-    /* Both of n > 0 rows one below the other: sums of z^2 inverse into distance (n), of z (a + b z) into slope (n). */
-    void (*both)(const float *x, size_t d, size_t n, const float *m, const float *inverse, const float *a,
-                 const float *b, float *distance, float *slope);
     /* first += sum_j q[j] (x[rows[j]] - m), second += sum_j q[j] (x[rows[j]] - m)^2. */
     void (*add)(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m, float *first,
                 float *second);
     /* out[rows[j]] += q[j] (a + 2 b z) - s[j] z inverse, z = x[rows[j]] - m, j < n, rows of d values. */
     void (*pull)(const float *x, size_t d, const uint32_t *rows, const float *q, const float *s, size_t n,
                  const float *m, const float *inverse, const float *a, const float *b, float *out);
-    /* out (2 n) = [y, y^2], y = x - shift. */
-    void (*powers)(const float *x, const float *shift, size_t n, float *out);
-    /* x = exp(x) of n values below 1, as softmax has it. */
-    void (*exp)(float *x, size_t n);
-    /* x = whole - x / 2, and most = max(most, x), n values. */
-    void (*level)(float *x, size_t n, float whole, float *most);
-    /* x = exp(x - most), or 0 where that is below `least`; sum += x. most is at least x. */
-    void (*weigh)(float *x, size_t n, const float *most, float least, float *sum);
-    /* The places, counted from base, where one of n values x is above 0, ascending, and these; returns how many. */
-    size_t (*select)(const float *x, size_t n, size_t base, uint32_t *which, float *out);
 } tnp_mixture_loops;
 
 /* A sum of squares that is none: in a matrix of size 1 nothing depends on it, and what it is divided into overflows. */

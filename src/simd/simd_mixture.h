@@ -8,8 +8,11 @@
 #include "simd/simd_patches.h"
 
 #include <float.h>
+#if defined(__SSE__)
+#include <xmmintrin.h>
+#endif
 
-/* Bit l: lane l of v is at least that of level. Lanes beyond n, of the last pack, are never. */
+/* Bit l: lane l of v is at least that of level. */
 static inline unsigned lanes_at_least(wide_pack v, wide_pack level)
 {
 #if defined(__AVX512F__)
@@ -35,37 +38,16 @@ static inline wide_pack level_pack(const float *x, const float *level, size_t i,
     return rest;
 }
 
+/* Zero plus x is one more operation: it turns -0 into 0. */
 static inline wide_pack all_of(float x)
 {
-    wide_pack none = {0};
-    return none + x;
-}
-
-/* The highest of x + level. */
-static float highest_value(const float *x, const float *level, size_t n)
-{
-    wide_pack best = all_of(-HUGE_VALF);
-    for (size_t i = 0; i < n; i += PACK_FLOATS) {
-        wide_pack v = level_pack(x, level, i, n);
-        wide_mask over = v > best;
-        best = (wide_pack)((over & (wide_mask)v) | (~over & (wide_mask)best));
-    }
-#if defined(__FMA__)
-    return largest_lane(best);
+#if defined(__AVX512F__)
+    return _mm512_set1_ps(x);
+#elif defined(__FMA__)
+    return _mm256_set1_ps(x);
 #else
-    return fmaxf(fmaxf(best[0], best[1]), fmaxf(best[2], best[3]));
+    return (wide_pack){x, x, x, x};
 #endif
-}
-
-static size_t mixture_near(const float *x, const float *level, size_t n, float below, uint32_t *which, float *most)
-{
-    *most = highest_value(x, level, n);
-    wide_pack least = all_of(*most - below);
-    size_t found = 0;
-    for (size_t i = 0; i < n; i += PACK_FLOATS)
-        for (unsigned bits = lanes_at_least(level_pack(x, level, i, n), least); bits != 0; bits &= bits - 1)
-            which[found++] = (uint32_t)(i + (size_t)__builtin_ctz(bits));
-    return found;
 }
 
 /* By insertion; packs in which nothing is higher than the last of them are passed over. */
@@ -98,15 +80,15 @@ static void mixture_highest(const float *x, const float *level, size_t n, size_t
 /* The sums over the lanes of each of four packs. */
 static inline void sums_of_four(wide_pack p, wide_pack q, wide_pack r, wide_pack s, float *out)
 {
-#if defined(__FMA__)
-#if defined(__AVX512F__)
-#define HALF(x) _mm256_add_ps(_mm512_castps512_ps256(x), _mm512_extractf32x8_ps(x, 1))
-#else
-#define HALF(x) (x)
-#endif
-    __m256 sums = _mm256_hadd_ps(_mm256_hadd_ps(HALF(p), HALF(q)), _mm256_hadd_ps(HALF(r), HALF(s)));
-    _mm_storeu_ps(out, _mm_add_ps(_mm256_castps256_ps128(sums), _mm256_extractf128_ps(sums, 1)));
-#undef HALF
+#if defined(__AVX512F__) /* within quarters, where the four come to lie side by side, then over quarters */
+    __m512d pq = _mm512_castps_pd(_mm512_unpacklo_ps(p, q) + _mm512_unpackhi_ps(p, q));
+    __m512d rs = _mm512_castps_pd(_mm512_unpacklo_ps(r, s) + _mm512_unpackhi_ps(r, s));
+    __m512 all = _mm512_castpd_ps(_mm512_unpacklo_pd(pq, rs)) + _mm512_castpd_ps(_mm512_unpackhi_pd(pq, rs));
+    __m256 sums = _mm512_castps512_ps256(all) + _mm512_extractf32x8_ps(all, 1);
+    _mm_storeu_ps(out, _mm256_castps256_ps128(sums) + _mm256_extractf128_ps(sums, 1));
+#elif defined(__FMA__)
+    __m256 sums = _mm256_hadd_ps(_mm256_hadd_ps(p, q), _mm256_hadd_ps(r, s));
+    _mm_storeu_ps(out, _mm256_castps256_ps128(sums) + _mm256_extractf128_ps(sums, 1));
 #else
     out[0] = sum_of(&p);
     out[1] = sum_of(&q);
@@ -116,136 +98,100 @@ static inline void sums_of_four(wide_pack p, wide_pack q, wide_pack r, wide_pack
 }
 
 /* Four rows at once: what they are compared with is loaded once. */
-static void mixture_distances(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m,
-                              const float *inverse, float *out)
+static inline void slopes_of_four(const float *const row[4], size_t d, const float *m, const float *a, const float *b,
+                                  float *out)
 {
-    size_t whole = d - d % PACK_FLOATS;
-    for (size_t j = 0; j < n; j += 4) {
-        const float *row[4];
-        wide_pack p = {0}, q = p, r = p, s = p;
-        for (size_t k = 0; k < 4; ++k)
-            row[k] = x + rows[j + k < n ? j + k : n - 1] * d;
-        for (size_t i = 0; i < whole; i += PACK_FLOATS) {
-            wide_pack mean = load_wide_pack(m + i), scale = load_wide_pack(inverse + i);
-            wide_pack a = load_wide_pack(row[0] + i) - mean, b = load_wide_pack(row[1] + i) - mean;
-            wide_pack c = load_wide_pack(row[2] + i) - mean, e = load_wide_pack(row[3] + i) - mean;
-            p = plus_product(a * a, scale, p);
-            q = plus_product(b * b, scale, q);
-            r = plus_product(c * c, scale, r);
-            s = plus_product(e * e, scale, s);
-        }
-        float sums[4];
-        sums_of_four(p, q, r, s, sums);
-        for (size_t i = whole; i < d; ++i)
-            for (size_t k = 0; k < 4; ++k)
-                sums[k] += (row[k][i] - m[i]) * (row[k][i] - m[i]) * inverse[i];
-        memcpy(out + j, sums, (n - j < 4 ? n - j : 4) * sizeof *sums);
+    wide_pack p = {0}, q = p, r = p, s = p;
+    size_t i = 0;
+    for (; i + PACK_FLOATS <= d; i += PACK_FLOATS) {
+        wide_pack mean = load_wide_pack(m + i), one = load_wide_pack(a + i), two = load_wide_pack(b + i);
+        wide_pack y = load_wide_pack(row[0] + i) - mean, z = load_wide_pack(row[1] + i) - mean;
+        wide_pack v = load_wide_pack(row[2] + i) - mean, w = load_wide_pack(row[3] + i) - mean;
+        p = plus_product(y, plus_product(two, y, one), p);
+        q = plus_product(z, plus_product(two, z, one), q);
+        r = plus_product(v, plus_product(two, v, one), r);
+        s = plus_product(w, plus_product(two, w, one), s);
     }
+    sums_of_four(p, q, r, s, out);
+    for (; i < d; ++i)
+        for (size_t k = 0; k < 4; ++k)
+            out[k] += (row[k][i] - m[i]) * (a[i] + b[i] * (row[k][i] - m[i]));
 }
 
-/* As distances. */
 static void mixture_slopes(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
                            const float *b, float *out)
 {
-    size_t whole = d - d % PACK_FLOATS;
-    for (size_t j = 0; j < n; j += 4) {
+    size_t j = 0;
+    for (; j + 4 <= n; j += 4) {
+        const float *row[4] = {x + rows[j] * d, x + rows[j + 1] * d, x + rows[j + 2] * d, x + rows[j + 3] * d};
+        slopes_of_four(row, d, m, a, b, out + j);
+    }
+    if (j < n) { /* the last one again in the place of those that are not there */
         const float *row[4];
-        wide_pack p = {0}, q = p, r = p, s = p;
+        float sums[4];
         for (size_t k = 0; k < 4; ++k)
             row[k] = x + rows[j + k < n ? j + k : n - 1] * d;
-        for (size_t i = 0; i < whole; i += PACK_FLOATS) {
-            wide_pack mean = load_wide_pack(m + i), one = load_wide_pack(a + i), two = load_wide_pack(b + i);
-            wide_pack y = load_wide_pack(row[0] + i) - mean, z = load_wide_pack(row[1] + i) - mean;
-            wide_pack v = load_wide_pack(row[2] + i) - mean, w = load_wide_pack(row[3] + i) - mean;
-            p = plus_product(y, plus_product(two, y, one), p);
-            q = plus_product(z, plus_product(two, z, one), q);
-            r = plus_product(v, plus_product(two, v, one), r);
-            s = plus_product(w, plus_product(two, w, one), s);
-        }
-        float sums[4];
-        sums_of_four(p, q, r, s, sums);
-        for (size_t i = whole; i < d; ++i)
-            for (size_t k = 0; k < 4; ++k)
-                sums[k] += (row[k][i] - m[i]) * (a[i] + b[i] * (row[k][i] - m[i]));
-        memcpy(out + j, sums, (n - j < 4 ? n - j : 4) * sizeof *sums);
+        slopes_of_four(row, d, m, a, b, sums);
+        memcpy(out + j, sums, (n - j) * sizeof *out);
     }
 }
 
-/* z is loaded and its mean taken away once for both. */
-static void mixture_both(const float *x, size_t d, size_t n, const float *m, const float *inverse, const float *a,
-                         const float *b, float *distance, float *slope)
+/* Sums of one pack of columns over rows: of shares times differences, and of these times differences. */
+static inline void add_share(wide_pack share, const float *x, wide_pack mean, wide_pack *first, wide_pack *second)
 {
-    size_t whole = d - d % PACK_FLOATS;
-    for (size_t j = 0; j < n; j += 4) {
-        const float *row[4];
-        wide_pack p = {0}, q = p, r = p, s = p, e = p, f = p, g = p, h = p;
-        for (size_t k = 0; k < 4; ++k)
-            row[k] = x + (j + k < n ? j + k : n - 1) * d;
-        for (size_t i = 0; i < whole; i += PACK_FLOATS) {
-            wide_pack mean = load_wide_pack(m + i), scale = load_wide_pack(inverse + i);
-            wide_pack one = load_wide_pack(a + i), two = load_wide_pack(b + i);
-            wide_pack y = load_wide_pack(row[0] + i) - mean, z = load_wide_pack(row[1] + i) - mean;
-            wide_pack v = load_wide_pack(row[2] + i) - mean, w = load_wide_pack(row[3] + i) - mean;
-            p = plus_product(y * y, scale, p);
-            q = plus_product(z * z, scale, q);
-            r = plus_product(v * v, scale, r);
-            s = plus_product(w * w, scale, s);
-            e = plus_product(y, plus_product(two, y, one), e);
-            f = plus_product(z, plus_product(two, z, one), f);
-            g = plus_product(v, plus_product(two, v, one), g);
-            h = plus_product(w, plus_product(two, w, one), h);
-        }
-        float sums[8];
-        sums_of_four(p, q, r, s, sums);
-        sums_of_four(e, f, g, h, sums + 4);
-        for (size_t i = whole; i < d; ++i)
-            for (size_t k = 0; k < 4; ++k) {
-                float z = row[k][i] - m[i];
-                sums[k] += z * z * inverse[i];
-                sums[4 + k] += z * (a[i] + b[i] * z);
-            }
-        memcpy(distance + j, sums, (n - j < 4 ? n - j : 4) * sizeof *sums);
-        memcpy(slope + j, sums + 4, (n - j < 4 ? n - j : 4) * sizeof *sums);
-    }
+    wide_pack z = load_wide_pack(x) - mean, part = share * z;
+    *first += part;
+    *second = plus_product(part, z, *second);
+}
+
+static inline void add_to_pack(float *to, wide_pack v)
+{
+    store_wide_pack(load_wide_pack(to) + v, to);
 }
 
 /* Four packs of columns: their sums stay in registers while the rows pass. */
-static inline void add_panel(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m,
-                             float *first, float *second)
+static inline void add_four_packs(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n,
+                                  const float *m, float *first, float *second)
 {
-    wide_pack ma = load_wide_pack(m), mb = load_wide_pack(m + PACK_FLOATS);
-    wide_pack mc = load_wide_pack(m + 2 * PACK_FLOATS), md = load_wide_pack(m + 3 * PACK_FLOATS);
-    wide_pack fa = {0}, fb = fa, fc = fa, fd = fa, sa = fa, sb = fa, sc = fa, sd = fa;
+    enum { B = PACK_FLOATS, C = 2 * PACK_FLOATS, D = 3 * PACK_FLOATS };
+    wide_pack ma = load_wide_pack(m), mb = load_wide_pack(m + B), mc = load_wide_pack(m + C);
+    wide_pack md = load_wide_pack(m + D), fa = {0}, fb = fa, fc = fa, fd = fa, sa = fa, sb = fa, sc = fa, sd = fa;
     for (size_t j = 0; j < n; ++j) {
         const float *row = x + rows[j] * d;
-        wide_pack share = all_of(q[j]), a = load_wide_pack(row) - ma, b = load_wide_pack(row + PACK_FLOATS) - mb;
-        wide_pack c = load_wide_pack(row + 2 * PACK_FLOATS) - mc, e = load_wide_pack(row + 3 * PACK_FLOATS) - md;
-        fa = plus_product(share, a, fa);
-        fb = plus_product(share, b, fb);
-        fc = plus_product(share, c, fc);
-        fd = plus_product(share, e, fd);
-        sa = plus_product(share * a, a, sa);
-        sb = plus_product(share * b, b, sb);
-        sc = plus_product(share * c, c, sc);
-        sd = plus_product(share * e, e, sd);
+        wide_pack share = all_of(q[j]);
+        add_share(share, row, ma, &fa, &sa);
+        add_share(share, row + B, mb, &fb, &sb);
+        add_share(share, row + C, mc, &fc, &sc);
+        add_share(share, row + D, md, &fd, &sd);
     }
-    store_wide_pack(load_wide_pack(first) + fa, first);
-    store_wide_pack(load_wide_pack(first + PACK_FLOATS) + fb, first + PACK_FLOATS);
-    store_wide_pack(load_wide_pack(first + 2 * PACK_FLOATS) + fc, first + 2 * PACK_FLOATS);
-    store_wide_pack(load_wide_pack(first + 3 * PACK_FLOATS) + fd, first + 3 * PACK_FLOATS);
-    store_wide_pack(load_wide_pack(second) + sa, second);
-    store_wide_pack(load_wide_pack(second + PACK_FLOATS) + sb, second + PACK_FLOATS);
-    store_wide_pack(load_wide_pack(second + 2 * PACK_FLOATS) + sc, second + 2 * PACK_FLOATS);
-    store_wide_pack(load_wide_pack(second + 3 * PACK_FLOATS) + sd, second + 3 * PACK_FLOATS);
+    add_to_pack(first, fa);
+    add_to_pack(first + B, fb);
+    add_to_pack(first + C, fc);
+    add_to_pack(first + D, fd);
+    add_to_pack(second, sa);
+    add_to_pack(second + B, sb);
+    add_to_pack(second + C, sc);
+    add_to_pack(second + D, sd);
+}
+
+static inline void add_one_pack(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n,
+                                const float *m, float *first, float *second)
+{
+    wide_pack mean = load_wide_pack(m), f = {0}, s = f;
+    for (size_t j = 0; j < n; ++j)
+        add_share(all_of(q[j]), x + rows[j] * d, mean, &f, &s);
+    add_to_pack(first, f);
+    add_to_pack(second, s);
 }
 
 static void mixture_add(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m,
                         float *first, float *second)
 {
-    enum { PANEL = 4 * PACK_FLOATS };
     size_t i = 0;
-    for (; i + PANEL <= d; i += PANEL)
-        add_panel(x + i, d, rows, q, n, m + i, first + i, second + i);
+    for (; i + 4 * PACK_FLOATS <= d; i += 4 * PACK_FLOATS)
+        add_four_packs(x + i, d, rows, q, n, m + i, first + i, second + i);
+    for (; i + PACK_FLOATS <= d; i += PACK_FLOATS)
+        add_one_pack(x + i, d, rows, q, n, m + i, first + i, second + i);
     for (size_t j = 0; j < n; ++j)
         for (size_t k = i; k < d; ++k) {
             float z = x[rows[j] * d + k] - m[k];
@@ -288,90 +234,196 @@ static void mixture_pull(const float *x, size_t d, const uint32_t *rows, const f
         }
 }
 
-static void mixture_powers(const float *x, const float *shift, size_t n, float *out)
-{
-    size_t i = 0;
-    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS) {
-        wide_pack y = load_wide_pack(x + i) - load_wide_pack(shift + i);
-        store_wide_pack(y, out + i);
-        store_wide_pack(y * y, out + n + i);
-    }
-    for (; i < n; ++i) {
-        float y = x[i] - shift[i];
-        out[i] = y;
-        out[n + i] = y * y;
-    }
-}
+/* ---- all components of a panel of rows ---- */
 
-static void mixture_exp(float *x, size_t n)
+/* Columns [j, j + 4) of four rows. */
+static inline void turn_four(const float *const row[4], size_t j, float *panel)
 {
-#if defined(__FMA__)
-    for (size_t i = 0; i < n; i += REG)
-        store_some(x + i, n - i, exp_below(load_some(x + i, n - i)));
+#if defined(__SSE__)
+    __m128 a = _mm_loadu_ps(row[0] + j), b = _mm_loadu_ps(row[1] + j);
+    __m128 c = _mm_loadu_ps(row[2] + j), d = _mm_loadu_ps(row[3] + j);
+    _MM_TRANSPOSE4_PS(a, b, c, d);
+    _mm_storeu_ps(panel, a);
+    _mm_storeu_ps(panel + TNP_ABREAST, b);
+    _mm_storeu_ps(panel + 2 * TNP_ABREAST, c);
+    _mm_storeu_ps(panel + 3 * TNP_ABREAST, d);
 #else
-    for (size_t i = 0; i < n; ++i)
-        x[i] = expf(fmaxf(x[i], -87));
+    for (size_t c = 0; c < 4; ++c)
+        for (size_t r = 0; r < 4; ++r)
+            panel[c * TNP_ABREAST + r] = row[r][j + c];
 #endif
 }
 
+static void mixture_turn(const float *x, size_t n, size_t d, float *panel)
+{
+    for (size_t i = 0; i < TNP_ABREAST; i += 4) {
+        const float *row[4];
+        size_t j = 0;
+        for (size_t r = 0; r < 4; ++r)
+            row[r] = x + (i + r < n ? i + r : n - 1) * d;
+        for (; j + 4 <= d; j += 4)
+            turn_four(row, j, panel + j * TNP_ABREAST + i);
+        for (; j < d; ++j)
+            for (size_t r = 0; r < 4; ++r)
+                panel[j * TNP_ABREAST + i + r] = row[r][j];
+    }
+}
+
+/* What two packs of rows are compared with at once. */
+typedef struct four_gaussians {
+    const float *mean[4], *inverse[4];
+} four_gaussians;
+
+static inline wide_pack plus_far(wide_pack x, wide_pack mean, wide_pack inverse, wide_pack sum)
+{
+    wide_pack z = x - mean;
+    return plus_product(z * z, inverse, sum);
+}
+
+/* Adds columns [begin, end) of two packs of rows to sums (4, two packs). */
+static inline void add_columns(const float *panel, size_t begin, size_t end, const four_gaussians *g, float *sums)
+{
+    wide_pack a = {0}, b = a, c = a, d = a, e = a, f = a, h = a, i = a;
+    for (size_t j = begin; j < end; ++j) {
+        wide_pack x = load_wide_pack(panel + j * TNP_ABREAST),
+                  y = load_wide_pack(panel + j * TNP_ABREAST + PACK_FLOATS);
+        wide_pack mean = all_of(g->mean[0][j]), inverse = all_of(g->inverse[0][j]);
+        a = plus_far(x, mean, inverse, a);
+        b = plus_far(y, mean, inverse, b);
+        mean = all_of(g->mean[1][j]);
+        inverse = all_of(g->inverse[1][j]);
+        c = plus_far(x, mean, inverse, c);
+        d = plus_far(y, mean, inverse, d);
+        mean = all_of(g->mean[2][j]);
+        inverse = all_of(g->inverse[2][j]);
+        e = plus_far(x, mean, inverse, e);
+        f = plus_far(y, mean, inverse, f);
+        mean = all_of(g->mean[3][j]);
+        inverse = all_of(g->inverse[3][j]);
+        h = plus_far(x, mean, inverse, h);
+        i = plus_far(y, mean, inverse, i);
+    }
+    add_to_pack(sums, a);
+    add_to_pack(sums + PACK_FLOATS, b);
+    add_to_pack(sums + 2 * PACK_FLOATS, c);
+    add_to_pack(sums + 3 * PACK_FLOATS, d);
+    add_to_pack(sums + 4 * PACK_FLOATS, e);
+    add_to_pack(sums + 5 * PACK_FLOATS, f);
+    add_to_pack(sums + 6 * PACK_FLOATS, h);
+    add_to_pack(sums + 7 * PACK_FLOATS, i);
+}
+
+/* The higher of each lane; b where a is NaN. */
 static inline wide_pack higher_of(wide_pack a, wide_pack b)
 {
+#if defined(__FMA__)
+    return larger(a, b);
+#else
     wide_mask over = a > b;
     return (wide_pack)((over & (wide_mask)a) | (~over & (wide_mask)b));
+#endif
 }
 
-static void mixture_level(float *x, size_t n, float whole, float *most)
+/* Sums of COLUMNS terms are added up: rounding grows with COLUMNS + d / COLUMNS, not with d. Four components at once, the
+ * last of them again where there are not as many. */
+static void mixture_densities(const float *panel, size_t d, size_t count, const float *means, const float *inverse,
+                              const float *whole, size_t apart, float *logs, float *most)
 {
-    size_t i = 0;
-    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS) {
-        wide_pack v = all_of(whole) - all_of(0.5F) * load_wide_pack(x + i);
-        store_wide_pack(v, x + i);
-        store_wide_pack(higher_of(v, load_wide_pack(most + i)), most + i);
-    }
-    for (; i < n; ++i) {
-        x[i] = whole - 0.5F * x[i];
-        most[i] = x[i] > most[i] ? x[i] : most[i];
-    }
-}
-
-static void mixture_weigh(float *x, size_t n, const float *most, float least, float *sum)
-{
-    size_t i = 0;
-    for (size_t k = 0; k < n; ++k)
-        x[k] -= most[k];
-    mixture_exp(x, n);
-    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS) {
-        wide_pack v = load_wide_pack(x + i);
-        v = (wide_pack)((wide_mask)v & (v >= all_of(least)));
-        store_wide_pack(v, x + i);
-        store_wide_pack(v + load_wide_pack(sum + i), sum + i);
-    }
-    for (; i < n; ++i) {
-        x[i] = x[i] >= least ? x[i] : 0;
-        sum[i] += x[i];
-    }
-}
-
-static size_t mixture_select(const float *x, size_t n, size_t base, uint32_t *which, float *out)
-{
-    const wide_pack least = all_of(FLT_MIN);
-    size_t found = 0, i = 0;
-    for (; i + PACK_FLOATS <= n; i += PACK_FLOATS)
-        for (unsigned bits = lanes_at_least(load_wide_pack(x + i), least); bits != 0; bits &= bits - 1) {
-            size_t at = i + (size_t)__builtin_ctz(bits);
-            which[found] = (uint32_t)(base + at);
-            out[found++] = x[at];
+    enum { COLUMNS = 16, PAIR = 2 * PACK_FLOATS };
+    for (size_t k = 0; k < count; k += 4)
+        for (size_t i = 0; i < TNP_ABREAST; i += PAIR) {
+            four_gaussians g;
+            float sums[4 * PAIR] = {0};
+            for (size_t c = 0; c < 4; ++c) {
+                size_t at = k + c < count ? k + c : count - 1;
+                g.mean[c] = means + at * d;
+                g.inverse[c] = inverse + at * d;
+            }
+            for (size_t j = 0; j < d; j += COLUMNS)
+                add_columns(panel + i, j, d - j < COLUMNS ? d : j + COLUMNS, &g, sums);
+            for (size_t c = 0; c < 4 && k + c < count; ++c)
+                for (size_t r = 0; r < PAIR; r += PACK_FLOATS) {
+                    wide_pack l = all_of(whole[k + c]) - all_of(0.5F) * load_wide_pack(sums + c * PAIR + r);
+                    store_wide_pack(l, logs + (k + c) * apart + i + r);
+                    store_wide_pack(higher_of(l, load_wide_pack(most + i + r)), most + i + r);
+                }
         }
-    for (; i < n; ++i)
-        if (x[i] >= FLT_MIN) {
-            which[found] = (uint32_t)(base + i);
-            out[found++] = x[i];
+}
+
+static inline wide_pack exp_pack(wide_pack x)
+{
+#if defined(__FMA__)
+    return exp_below(x);
+#else
+    for (size_t l = 0; l < PACK_FLOATS; ++l)
+        x[l] = expf(x[l]);
+    return x;
+#endif
+}
+
+enum { PANEL_PACKS = TNP_ABREAST / PACK_FLOATS };
+
+static void mixture_weigh(float *x, size_t n, const float *most, float reach, uint32_t *near, float *sum)
+{
+    const wide_pack least = all_of(-reach);
+    for (size_t i = 0; i < n; i += TNP_ABREAST, x += TNP_ABREAST, most += TNP_ABREAST, sum += TNP_ABREAST) {
+        uint32_t told = 0;
+        for (size_t p = 0; p < PANEL_PACKS; ++p) {
+            wide_pack far = load_wide_pack(x + p * PACK_FLOATS) - load_wide_pack(most + p * PACK_FLOATS);
+            uint32_t bits = lanes_at_least(far, least);
+            if (bits == 0)
+                continue;
+            wide_pack e = (wide_pack)((wide_mask)exp_pack(far) & (far >= least));
+            store_wide_pack(e, x + p * PACK_FLOATS);
+            add_to_pack(sum + p * PACK_FLOATS, e);
+            told |= bits << p * PACK_FLOATS;
         }
+        near[i / TNP_ABREAST] = n - i < TNP_ABREAST ? told & ((1U << (n - i)) - 1) : told;
+    }
+}
+
+/* Lanes of v whose bit is set, one after the other, and their places; returns how many. */
+static inline size_t keep_lanes(wide_pack v, unsigned bits, size_t base, uint32_t *which, float *out)
+{
+#if defined(__AVX512F__) /* compressing into memory is slow on some processors */
+    const __m512i lanes = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+    __m512i places = _mm512_add_epi32(_mm512_set1_epi32((int)base), lanes);
+    _mm512_storeu_si512(which, _mm512_maskz_compress_epi32((__mmask16)bits, places));
+    _mm512_storeu_ps(out, _mm512_maskz_compress_ps((__mmask16)bits, v));
+    return (size_t)__builtin_popcount(bits);
+#else
+    float lanes[PACK_FLOATS];
+    size_t found = 0;
+    store_wide_pack(v, lanes);
+    for (; bits != 0; bits &= bits - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(bits);
+        which[found] = (uint32_t)base + lane;
+        out[found++] = lanes[lane];
+    }
+    return found;
+#endif
+}
+
+static size_t mixture_share(const float *x, size_t n, const float *factor, const uint32_t *near, size_t base,
+                            uint32_t *which, float *out, float *total)
+{
+    wide_pack sum = {0};
+    size_t found = 0;
+    for (size_t i = 0; i < n; i += TNP_ABREAST)
+        for (size_t p = 0; near[i / TNP_ABREAST] != 0 && p < PANEL_PACKS; ++p) {
+            size_t at = i + p * PACK_FLOATS;
+            unsigned bits = near[i / TNP_ABREAST] >> p * PACK_FLOATS & ((1U << PACK_FLOATS) - 1);
+            if (bits == 0)
+                continue;
+            wide_pack v = load_wide_pack(x + at) * load_wide_pack(factor + at);
+            sum += v;
+            found += keep_lanes(v, bits, base + at, which + found, out + found);
+        }
+    *total += sum_of(&sum);
     return found;
 }
 
-static const tnp_mixture_loops mixture_loops = {mixture_near, mixture_highest, mixture_distances, mixture_slopes,
-                                                mixture_both, mixture_add,     mixture_pull,      mixture_powers,
-                                                mixture_exp,  mixture_level,   mixture_weigh,     mixture_select};
+static const tnp_mixture_loops mixture_loops = {mixture_highest, mixture_turn,   mixture_densities, mixture_weigh,
+                                                mixture_share,   mixture_slopes, mixture_add,       mixture_pull};
 
 #endif

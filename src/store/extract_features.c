@@ -49,14 +49,11 @@ static tn_status read_encoded(void *user, const size_t *index, size_t start, siz
 
 static tn_status begin_streaming(tn_ctx *ctx, const tn_pictures *pictures, const tn_encoder *encoder, streaming **out)
 {
-    tn_status st = TN_OK;
     tn_ctx *own = NULL;
     streaming *s = NULL;
-    if (tn_ctx_new(&own) != TN_OK)
-        return tnp_fail(ctx, TN_ERR_MEMORY, "memory: the system refused to give any");
-    tn_ctx_set_threads(own, tn_ctx_threads(ctx));
-    if (tnp_budget_left(ctx) != SIZE_MAX)
-        tn_ctx_set_memory(own, tnp_max(1, tnp_budget_left(ctx) / 2));
+    tn_status st = tnp_ctx_beside(ctx, tn_ctx_threads(ctx), 2, &own);
+    if (st != TN_OK)
+        return st;
     st = tnp_alloc(own, 1, sizeof *s, &s);
     if (st == TN_OK && pthread_mutex_init(&s->lock, NULL) != 0) {
         tnp_free(s);

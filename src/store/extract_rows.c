@@ -130,22 +130,16 @@ static tn_status check(tn_ctx *ctx, const tn_encoder *const *encoders, size_t co
 static tn_status make_workers(tn_ctx *ctx, tnp_extraction *x, size_t count)
 {
     tn_status st = TN_OK;
-    size_t left = tnp_budget_left(ctx);
     TN_TRY(tnp_alloc(ctx, count, sizeof *x->workers, &x->workers));
     for (; x->worker_count < count; ++x->worker_count) {
         tnp_extraction_worker *w = x->workers + x->worker_count;
         TN_TRY(tnp_alloc(ctx, x->count, sizeof *w->described, &w->described));
         w->ctx = ctx;
-        if (count == 1)
-            continue;
-        st = tn_ctx_new(&w->ctx);
+        st = count == 1 ? TN_OK : tnp_ctx_beside(ctx, 1, 2 * count, &w->ctx);
         if (st != TN_OK) {
             tnp_free(w->described);
-            return tnp_fail(ctx, st, "memory: the system refused to give any");
+            return st;
         }
-        tn_ctx_set_threads(w->ctx, 1);
-        if (left != SIZE_MAX)
-            tn_ctx_set_memory(w->ctx, tnp_max(1, left / (2 * count)));
     }
 done:
     return st;

@@ -171,20 +171,6 @@ static void a_large_jpeg_is_shrunk_by_its_decoder(void **state)
 
 /* ---- EXIF ---- */
 
-static size_t exif_block(bool little, unsigned orientation, unsigned char *out)
-{
-    static const unsigned char big_head[] = {'E', 'x', 'i', 'f', 0, 0, 'M', 'M', 0, 42, 0, 0,    0, 8, 0, 2, 1, 0x0F,
-                                             0,   2,   0,   0,   0, 1, 'x', 0,   0, 0,  1, 0x12, 0, 3, 0, 0, 0, 1};
-    static const unsigned char little_head[] = {'E', 'x', 'i', 'f', 0,    0, 'I', 'I', 42, 0, 8, 0,
-                                                0,   0,   2,   0,   0x0F, 1, 2,   0,   1,  0, 0, 0,
-                                                'x', 0,   0,   0,   0x12, 1, 3,   0,   1,  0, 0, 0};
-    memcpy(out, little ? little_head : big_head, sizeof big_head);
-    unsigned char *value = out + sizeof big_head;
-    memset(value, 0, 8);
-    value[little ? 0 : 1] = (unsigned char)orientation;
-    return sizeof big_head + 8;
-}
-
 /* Where pixel (x, y) of the upright picture is stored, W x H being the stored size: by the standard's words, row 0 is
  * the named side, column 0 the other. */
 static void stored_at(unsigned o, size_t x, size_t y, size_t *sx, size_t *sy)

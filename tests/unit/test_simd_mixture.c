@@ -16,10 +16,10 @@ static void fill(float *x, size_t n, uint64_t seed)
         x[i] = (float)tnp_rng_unit(&rng);
 }
 
-static void near_and_highest(void **state)
+static void highest(void **state)
 {
     static float x[MOST], level[MOST], sum[MOST];
-    uint32_t which[MOST], top[TNP_MOST_HIGHEST];
+    uint32_t top[TNP_MOST_HIGHEST];
     (void)state;
     for (size_t n = 1; n <= MOST; n += n < 70 ? 1 : 37) {
         fill(x, n, n);
@@ -29,20 +29,10 @@ static void near_and_highest(void **state)
             level[i] = 0.125F * (float)(i % 3);
             sum[i] = x[i] + level[i];
         }
-        size_t best = 0, near = 0;
+        size_t best = 0, wanted = n < 5 ? n : 5;
         for (size_t i = 1; i < n; ++i)
             best = sum[i] > sum[best] ? i : best;
-        for (size_t i = 0; i < n; ++i)
-            near += sum[i] >= sum[best] - 0.25F;
         for (size_t t = 0; t < count; ++t) {
-            size_t wanted = n < 5 ? n : 5, last = 0;
-            float most = 0;
-            assert_int_equal(tables[t]->mixtures->near(x, level, n, 0.25F, which, &most), near);
-            assert_true(most == sum[best]);
-            for (size_t f = 0; f < near; ++f) {
-                assert_true(which[f] < n && sum[which[f]] >= sum[best] - 0.25F && (f == 0 || which[f] > last));
-                last = which[f];
-            }
             tables[t]->mixtures->highest(x, level, n, 1, top);
             assert_int_equal(top[0], best);
             tables[t]->mixtures->highest(x, level, n, wanted, top);
@@ -58,26 +48,18 @@ static void near_and_highest(void **state)
 }
 
 /* Sums of n terms below 1: n eps; of ROWS rows, each with a weight below 1. */
-static void distances_and_add(void **state)
+static void add(void **state)
 {
     enum { ROWS = 7, ALL = 11 };
-    static float x[ALL * MOST], m[MOST], v[MOST], first[MOST], second[MOST], q[ROWS], out[ROWS];
+    static float x[ALL * MOST], m[MOST], first[MOST], second[MOST], q[ROWS];
     static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
     (void)state;
     fill(x, ALL * MOST, 1);
     fill(m, MOST, 2);
-    fill(v, MOST, 3);
     fill(q, ROWS, 4);
     for (size_t n = 1; n <= MOST; n += 13)
         for (size_t t = 0; t < count; ++t)
             for (size_t some = 0; some <= ROWS; ++some) {
-                tables[t]->mixtures->distances(x, n, rows, some, m, v, out);
-                for (size_t j = 0; j < some; ++j) {
-                    double want = 0;
-                    for (size_t i = 0; i < n; ++i)
-                        want += pow((double)x[rows[j] * n + i] - (double)m[i], 2) * (double)v[i];
-                    assert_near((double)out[j], want, (double)n * FLT_EPSILON);
-                }
                 for (size_t i = 0; i < n; ++i) {
                     first[i] = 1;
                     second[i] = 2;
@@ -100,7 +82,7 @@ static void distances_and_add(void **state)
 static void slopes(void **state)
 {
     enum { ROWS = 7, ALL = 11 };
-    static float x[ALL * MOST], m[MOST], a[MOST], b[MOST], out[ROWS], distance[ROWS];
+    static float x[ALL * MOST], m[MOST], a[MOST], b[MOST], out[ROWS];
     static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
     (void)state;
     fill(x, ALL * MOST, 1);
@@ -118,19 +100,6 @@ static void slopes(void **state)
                         want += z * ((double)a[i] + (double)b[i] * z);
                     }
                     assert_true(fabs((double)out[j] - want) <= (2 * (double)n + 8) * FLT_EPSILON * (double)n);
-                }
-                if (some == 0)
-                    continue;
-                tables[t]->mixtures->both(x, n, some, m, b, a, b, distance, out);
-                for (size_t j = 0; j < some; ++j) {
-                    double want = 0, far = 0;
-                    for (size_t i = 0; i < n; ++i) {
-                        double z = (double)x[j * n + i] - (double)m[i];
-                        want += z * ((double)a[i] + (double)b[i] * z);
-                        far += z * z * (double)b[i];
-                    }
-                    assert_true(fabs((double)out[j] - want) <= (2 * (double)n + 8) * FLT_EPSILON * (double)n);
-                    assert_near((double)distance[j], far, (double)n * FLT_EPSILON);
                 }
             }
 }
@@ -167,87 +136,102 @@ static void pulls(void **state)
             }
 }
 
-/* One rounding of the difference, one of its square. */
-static void powers(void **state)
+enum { GAUSSIANS = 7, APART = TNP_ABREAST + 5 };
+
+/* One panel against the definitions. Terms are below 1 and of four roundings, added up 16 at a time and then these sums:
+ * 20 + n / 16 roundings of a sum below n, and one of a difference below n + 1. */
+static void check_densities(const tnp_mixture_loops *loops, const float *x, size_t rows, size_t n, size_t components)
 {
-    static float x[MOST], shift[MOST], out[2 * MOST];
-    (void)state;
-    fill(x, MOST, 5);
-    fill(shift, MOST, 6);
-    for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : 29)
-        for (size_t t = 0; t < count; ++t) {
-            tables[t]->mixtures->powers(x, shift, n, out);
-            for (size_t i = 0; i < n; ++i) {
-                double y = (double)x[i] - (double)shift[i];
-                assert_near_at(i, (double)out[i], y, FLT_EPSILON);
-                assert_near_at(i, (double)out[n + i], y * y, 3 * FLT_EPSILON);
-            }
+    static float panel[MOST * TNP_ABREAST], means[GAUSSIANS * MOST], inverse[GAUSSIANS * MOST];
+    static float whole[GAUSSIANS], logs[GAUSSIANS * APART];
+    float most[TNP_ABREAST], top[TNP_ABREAST];
+    fill(means, components * n, 2);
+    fill(inverse, components * n, 3);
+    fill(whole, components, 4);
+    for (size_t i = 0; i < TNP_ABREAST; ++i)
+        top[i] = most[i] = i % 2 ? 1e30F : -HUGE_VALF;
+    loops->turn(x, rows, n, panel);
+    for (size_t i = 0; i < TNP_ABREAST; ++i)
+        for (size_t j = 0; j < n; ++j)
+            assert_true(panel[j * TNP_ABREAST + i] == x[(i < rows ? i : rows - 1) * n + j]);
+    loops->densities(panel, n, components, means, inverse, whole, APART, logs, most);
+    for (size_t k = 0; k < components; ++k)
+        for (size_t i = 0; i < TNP_ABREAST; ++i) {
+            double want = (double)whole[k];
+            for (size_t j = 0; j < n; ++j)
+                want -= 0.5 * pow((double)panel[j * TNP_ABREAST + i] - (double)means[k * n + j], 2) *
+                        (double)inverse[k * n + j];
+            double bound = (double)n * (24 + (double)n / 16) * FLT_EPSILON / 2;
+            assert_true(fabs((double)logs[k * APART + i] - want) <= bound);
+            top[i] = fmaxf(top[i], logs[k * APART + i]);
         }
+    assert_memory_equal(most, top, sizeof most);
 }
 
-/* Within 4 units in the last place; below exp(-87) it stays there. */
-static void exponentials(void **state)
+static void panels_and_densities(void **state)
 {
-    static float x[MOST];
+    static float x[TNP_ABREAST * MOST];
+    static const size_t rows[] = {1, 2, 5, 31, TNP_ABREAST};
     (void)state;
-    for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : 29)
-        for (size_t t = 0; t < count; ++t) {
-            for (size_t i = 0; i < n; ++i)
-                x[i] = -0.37F * (float)i;
-            tables[t]->mixtures->exp(x, n);
-            for (size_t i = 0; i < n; ++i) {
-                double want = exp(fmax(-87, (double)(-0.37F * (float)i)));
-                assert_near_at(i, (double)x[i], want, 4 * FLT_EPSILON * want);
-            }
-        }
+    fill(x, TNP_ABREAST * MOST, 1);
+    for (size_t n = 1; n <= MOST; n += n < 36 ? 1 : 53)
+        for (size_t t = 0; t < count; ++t)
+            for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r)
+                check_densities(tables[t]->mixtures, x, rows[r], n, 1 + (n + r) % GAUSSIANS);
 }
 
-/* By the definitions: level has one rounding of a sum below 4, the exponential 4 units in the last place. */
-static void few_components(void **state)
+/* By the definitions; the exponential is within 4 units in the last place, the sum of up to n products has n roundings.
+ * Rows without a component, whose highest is -infinity, get nothing, and neither do places beyond n. */
+static void weigh_and_share(void **state)
 {
-    static float x[MOST], most[MOST], sum[MOST], out[MOST];
-    static double want[MOST];
-    static uint32_t which[MOST];
-    const float least = 0.2F;
+    enum { LARGE = 10 * TNP_ABREAST, BASE = 100 };
+    static float x[LARGE], most[LARGE], sum[LARGE], factor[LARGE], out[LARGE + 15];
+    static double want[LARGE];
+    static uint32_t which[LARGE + 15];
+    uint32_t near[LARGE / TNP_ABREAST];
+    const float reach = 3;
     (void)state;
-    for (size_t n = 1; n <= MOST; n += n < 40 ? 1 : 29)
+    for (size_t n = 1; n <= LARGE; n += n < 2 * TNP_ABREAST ? 1 : 37)
         for (size_t t = 0; t < count; ++t) {
-            size_t above = 0, found = 0;
-            fill(x, n, 7);
-            for (size_t i = 0; i < n; ++i) {
-                want[i] = 1.5 - (double)x[i];
-                x[i] *= 2;
-                most[i] = i % 2 ? 9 : -HUGE_VALF;
+            size_t above = 0;
+            float total = 0.5F;
+            double shares = 0.5;
+            fill(x, LARGE, n);
+            for (size_t i = 0; i < LARGE; ++i) {
+                x[i] = i % 50 == 7 ? -HUGE_VALF : -5 * x[i] - (i > n / 2 ? 90 : 0); /* half of it far from the rest */
+                most[i] = i % 50 == 7 ? -HUGE_VALF : (i % 4 || i > n / 2 ? 0 : x[i]);
                 sum[i] = 3;
+                factor[i] = i < n ? 0.25F : 0;
+                bool has = i < n && i % 50 != 7 && x[i] - most[i] >= -reach;
+                want[i] = has ? exp((double)x[i] - (double)most[i]) : 0;
+                above += has;
+                shares += want[i] * 0.25;
             }
-            tables[t]->mixtures->level(x, n, 1.5F, most);
+            tables[t]->mixtures->weigh(x, n, most, reach, near, sum);
             for (size_t i = 0; i < n; ++i) {
-                assert_near_at(i, (double)x[i], want[i], 2 * FLT_EPSILON);
-                assert_true(most[i] == (i % 2 ? 9 : x[i]));
-                most[i] = 1.5F;
-                want[i] = exp((double)x[i] - 1.5);
-                above += want[i] >= (double)least;
+                bool has = near[i / TNP_ABREAST] >> i % TNP_ABREAST & 1;
+                assert_int_equal(has, want[i] > 0);
+                if (has)
+                    assert_near_at(i, (double)x[i], want[i], 4 * FLT_EPSILON);
+                assert_near_at(i, (double)sum[i], 3 + want[i], 4 * FLT_EPSILON);
             }
-            tables[t]->mixtures->weigh(x, n, most, least, sum);
-            for (size_t i = 0; i < n; ++i) {
-                assert_near_at(i, (double)x[i], want[i] >= (double)least ? want[i] : 0, 4 * FLT_EPSILON);
-                assert_near_at(i, (double)sum[i], 3 + (double)x[i], 4 * FLT_EPSILON);
-            }
-            found = tables[t]->mixtures->select(x, n, 100, which, out);
-            assert_int_equal(found, above);
-            for (size_t f = 0; f < found; ++f) {
-                size_t at = which[f] - 100;
-                assert_true(at < n && x[at] > 0 && (f == 0 || which[f] > which[f - 1]));
-                assert_true(out[f] == x[at]);
+            assert_int_equal(tables[t]->mixtures->share(x, n, factor, near, BASE, which, out, &total), above);
+            assert_near((double)total, shares, (double)n * FLT_EPSILON);
+            for (size_t f = 0; f < above; ++f) {
+                size_t at = which[f] - BASE;
+                assert_true(at < n && want[at] > 0 && (f == 0 || which[f] > which[f - 1]));
+                assert_true(out[f] == x[at] * factor[at]);
             }
         }
 }
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(near_and_highest), cmocka_unit_test(distances_and_add),
-                                       cmocka_unit_test(slopes),           cmocka_unit_test(pulls),
-                                       cmocka_unit_test(powers),           cmocka_unit_test(exponentials),
-                                       cmocka_unit_test(few_components)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(highest),
+                                       cmocka_unit_test(add),
+                                       cmocka_unit_test(slopes),
+                                       cmocka_unit_test(pulls),
+                                       cmocka_unit_test(panels_and_densities),
+                                       cmocka_unit_test(weigh_and_share)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

@@ -94,6 +94,20 @@ static void pick_size(const tnp_picture_head *head, const tnp_picture_options *o
         tnp_resize_size(head->width, head->height, options->pixels, options->side, width, height);
 }
 
+tn_status tnp_picture_size(tn_ctx *ctx, const char *path, tnp_bytes bytes, const tnp_picture_options *options,
+                           size_t *width, size_t *height)
+{
+    tnp_picture_head head;
+    tn_status st = tnp_picture_head_read(ctx, path, bytes, &head);
+    if (st == TN_OK)
+        st = check(ctx, path, &head, options);
+    if (st == TN_OK && head.orientation > 4)
+        pick_size(&head, options, height, width);
+    else if (st == TN_OK)
+        pick_size(&head, options, width, height);
+    return st;
+}
+
 static size_t pick_divisor(const tnp_picture_head *head, size_t width, size_t height)
 {
     size_t divisor = 8;

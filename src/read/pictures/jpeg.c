@@ -111,7 +111,8 @@ static void decode(reading *r)
     }
     jpeg_start_decompress(&r->jpeg);
     while (r->jpeg.output_scanline < r->jpeg.output_height) {
-        JSAMPROW row = d->rows + 1; /* into an aligned row libjpeg-turbo stores past the caches, where it is read next */
+        JSAMPROW row =
+            d->rows + 1; /* into an aligned row libjpeg-turbo stores past the caches, where it is read next */
         jpeg_read_scanlines(&r->jpeg, &row, 1);
         to_numbers(r, row, d->line);
         tnp_resize_row(&d->resize, d->line);

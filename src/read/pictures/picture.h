@@ -48,6 +48,11 @@ tn_status tnp_picture_head_read(tn_ctx *ctx, const char *path, tnp_bytes bytes, 
 /* The orientation that an EXIF block (a TIFF header and its first directory) tells; 1 when it tells none. */
 int tnp_exif_orientation(const unsigned char *tiff, size_t size);
 
+/* Width and height, as it is looked at, of what a picture with these bytes becomes; only its head is read. As
+ * tnp_decoding_begin fails. */
+tn_status tnp_picture_size(tn_ctx *ctx, const char *path, tnp_bytes bytes, const tnp_picture_options *options,
+                           size_t *width, size_t *height);
+
 /* One picture on its way. */
 typedef struct tnp_decoding {
     tnp_picture_head head;
