@@ -344,8 +344,8 @@ def _refine_data(s: Session, x: Any, y: Any, classes: Any) -> tuple[RefineData, 
         raise ArgumentError("y: got numbers of a regression, expected classes")
     if targets.rows != len(given):
         raise ShapeError(f"y: got {targets.rows} rows, expected one for each of the {len(given)} bags or pictures")
-    seen = isinstance(given, Pictures)
-    data = RefineData(given.handle if seen else None, None if seen else given.handle(s), targets.labels(s))
+    pictures, bags = (given.handle, None) if isinstance(given, Pictures) else (None, given.handle(s))
+    data = RefineData(pictures, bags, targets.labels(s))
     data.kept = given, targets
     return data, targets.classes
 

@@ -14,11 +14,11 @@
  *   dL/d log sigma_k = sum_t d alpha^2 - sum_t d - 2 v sum_t q - g[F,k] psi[F,k] - 2 g[G,k] psi[G,k]
  *   dL/d log pi_k    = p_k - pi_k sum_j p_j,   p_k = sum_t d - 1/2 (<g[F,k], psi[F,k]> + <g[G,k], psi[G,k]>)
  *   dL/d x_t         = sum_k (q (u + 2 alpha v) - d alpha) / sigma_k
- *   dL/dP            = sum_t dL/dx_t (r_t - m)'             where x = P (r - m) of a descriptor r: one product per atom
+ *   dL/dP            = sum_t dL/dx_t (r_t - m)'      where x = P (r - m) of a descriptor r: one product per 1024 rows
  *
  * The mean m is no parameter: to move it is to move all means of the mixture by P times as much.
  * The sums of q alpha and q alpha^2 that the derivatives need are psi again, so that descriptors are met once, with one
- * loop more than encoding has: about 1.3 encodings, where the formulas (7) to (14) of the paper (Sydorov, Sakurada,
+ * loop more than encoding has: about 1.5 encodings, where the formulas (7) to (14) of the paper (Sydorov, Sakurada,
  * Lampert, CVPR 2014) multiply 2 K d by as many derivatives for every descriptor. Atoms of a pyramid lie in several
  * cells: their u and v are sums over these.
  *
@@ -30,6 +30,8 @@
 
 #include <math.h>
 #include <string.h>
+
+enum { ROWS = 1024 };
 
 size_t tnp_fisher_size(size_t count, size_t dim)
 {
@@ -51,8 +53,10 @@ static void make_ready(tnp_fisher_point *p)
         p->log_weight[i] = p->theta[i] - top - log(sum);
         p->weight[i] = exp(p->log_weight[i]);
     }
-    for (size_t i = 0; i < kd; ++i)
+    for (size_t i = 0; i < kd; ++i) {
         p->sigma[i] = exp(p->theta[k + kd + i]);
+        p->inverse[i] = exp(-p->theta[k + kd + i]);
+    }
 }
 
 void tnp_fisher_point_set(tnp_fisher_point *p, const double *theta)
@@ -106,13 +110,14 @@ tn_status tnp_fisher_point_new(tn_ctx *ctx, const tn_encoder *e, bool projected,
     TN_TRY(tnp_alloc(ctx, count, sizeof(double), &out->weight));
     TN_TRY(tnp_alloc(ctx, count, sizeof(double), &out->log_weight));
     TN_TRY(tnp_alloc(ctx, count * dim, sizeof(double), &out->sigma));
+    TN_TRY(tnp_alloc(ctx, count * dim, sizeof(double), &out->inverse));
 done:
     return st;
 }
 
 void tnp_fisher_point_free(tnp_fisher_point *p)
 {
-    tnp_free_all(p->theta, p->weight, p->log_weight, p->sigma);
+    tnp_free_all(p->theta, p->weight, p->log_weight, p->sigma, p->inverse);
 }
 
 /* ---- back through the norm ---- */
@@ -127,19 +132,19 @@ static double dot(const double *a, const double *b, size_t n)
 
 static void over_length(double *x, size_t n)
 {
-    double length = sqrt(dot(x, x, n));
+    double length = sqrt(dot(x, x, n)), factor = length > 0 ? 1 / length : 0;
     for (size_t i = 0; i < n; ++i)
-        x[i] = length > 0 ? x[i] / length : 0;
+        x[i] *= factor;
 }
 
 /* g = dL/d(x over its length) becomes dL/dx; x becomes x over its length. */
 static void length_back(double *x, double *g, size_t n)
 {
-    double length = sqrt(dot(x, x, n));
+    double length = sqrt(dot(x, x, n)), factor = length > 0 ? 1 / length : 0;
     over_length(x, n);
     double along = dot(g, x, n);
     for (size_t i = 0; i < n; ++i)
-        g[i] = length > 0 ? (g[i] - x[i] * along) / length : 0;
+        g[i] = (g[i] - x[i] * along) * factor;
 }
 
 static void root_back(const double *psi, double soften, size_t n, double *g)
@@ -201,9 +206,9 @@ typedef struct back {
     float *linear, *square, *level; /* the same as tnp_mixture_slopes wants them */
     double *shares;                 /* (K) */
     tnp_mixture_sums sums;
-    float *pulls;   /* (rows of the largest atom, d): dL/dx; where the projection is learned */
-    float *product; /* (to, from): dL/dP of the atom at hand, and the same in double */
-    double *turns;
+    float *pulls;   /* (ROWS, d): dL/dx; where the projection is learned, and with it one of the next two */
+    float *product; /* (to, from): dL/dP of the atom at hand */
+    double *turns;  /* the same in double */
     double *weights, *means, *sigmas; /* of the gradient; weights hold p until the end */
     double *basis;
 } back;
@@ -211,12 +216,11 @@ typedef struct back {
 static tn_status make_turns(tn_ctx *ctx, back *b)
 {
     tn_status st = TN_OK;
-    size_t most = 0, values = b->p->to * b->p->from;
-    for (size_t a = 0; a < tnp_encoder_atoms(b->e); ++a)
-        most = tnp_max(most, b->bag->starts[a + 1] - b->bag->starts[a]);
-    TN_TRY(tnp_alloc_raw(ctx, most * b->p->dim, sizeof *b->pulls, &b->pulls));
+    size_t values = b->p->to * b->p->from;
+    if (b->options->wide)
+        return tnp_alloc_raw(ctx, values, sizeof *b->turns, &b->turns);
+    TN_TRY(tnp_alloc_raw(ctx, ROWS * b->p->dim, sizeof *b->pulls, &b->pulls));
     TN_TRY(tnp_alloc_raw(ctx, values, sizeof *b->product, &b->product));
-    TN_TRY(tnp_alloc_raw(ctx, values, sizeof *b->turns, &b->turns));
 done:
     return st;
 }
@@ -271,26 +275,36 @@ static void make_slopes(const back *b, size_t atom)
     }
 }
 
-static tn_status back_in_float(tn_ctx *ctx, back *b, const tnp_fisher_atom *atom)
+/* u and v as tnp_mixture_slopes wants them. */
+static void round_slopes(const back *b)
 {
-    tn_status st = TN_OK;
-    size_t d = b->p->dim, to = b->p->to, from = b->p->from;
-    tnp_mixture_slopes slopes = {b->linear, b->square, b->level, b->options->reach};
+    size_t d = b->p->dim;
     for (size_t k = 0; k < b->p->count; ++k) {
         double sum = 0;
         for (size_t i = k * d; i < (k + 1) * d; ++i) {
-            double inverse = 1 / b->p->sigma[i];
+            double inverse = b->p->inverse[i];
             b->linear[i] = (float)(b->u[i] * inverse);
             b->square[i] = (float)(b->v[i] * inverse * inverse);
             sum += b->v[i];
         }
         b->level[k] = (float)sum;
     }
-    TN_TRY(tnp_mixture_back(ctx, &b->e->mixture, &slopes, atom->rows, atom->count, b->shares, &b->sums, b->pulls));
-    if (to)
-        TN_TRY(tnp_sgemm_tn(ctx, to, from, atom->count, b->pulls, d, atom->raw, from + d - to, 0, b->product, from));
-    for (size_t i = 0; i < to * from; ++i)
-        b->turns[i] = (double)b->product[i];
+}
+
+/* Where the projection is learned, ROWS rows at a time: their slopes are still near when they are multiplied. */
+static tn_status back_in_float(tn_ctx *ctx, back *b, const tnp_fisher_atom *atom)
+{
+    tn_status st = TN_OK;
+    size_t d = b->p->dim, to = b->p->to, from = b->p->from, width = from + d - to, some = to ? ROWS : atom->count;
+    tnp_mixture_slopes slopes = {b->linear, b->square, b->level, b->options->reach};
+    round_slopes(b);
+    for (size_t i = 0; i < atom->count; i += some) {
+        size_t n = tnp_min(some, atom->count - i);
+        TN_TRY(tnp_mixture_back(ctx, &b->e->mixture, &slopes, atom->rows + i * d, n, b->shares, &b->sums, b->pulls));
+        if (to)
+            TN_TRY(
+                tnp_sgemm_tn(ctx, to, from, n, b->pulls, d, atom->raw + i * width, width, i ? 1 : 0, b->product, from));
+    }
 done:
     return st;
 }
@@ -314,14 +328,14 @@ static tn_status add_atom(tn_ctx *ctx, back *b, size_t atom)
     for (size_t w = 0; w < k; ++w) {
         double share = b->shares[w], zero = b->sums.zero[w];
         for (size_t i = w * d; i < (w + 1) * d; ++i) {
-            double inverse = 1 / b->p->sigma[i];
+            double inverse = b->p->inverse[i];
             b->means[i] += times * (b->sums.first[i] * inverse - b->u[i] * share) * inverse;
             b->sigmas[i] += times * (b->sums.second[i] * inverse * inverse - zero - 2 * b->v[i] * share);
         }
         b->weights[w] += times * zero;
     }
     for (size_t i = 0; i < b->p->to * b->p->from; ++i)
-        b->basis[i] += times * b->turns[i];
+        b->basis[i] += times * (b->options->wide ? b->turns[i] : (double)b->product[i]);
 done:
     return st;
 }
@@ -333,7 +347,7 @@ static void add_cell(const back *b, size_t c)
     const double *g = b->g + c * 2 * kd, *psi = b->bag->psi + c * 2 * kd;
     for (size_t i = 0; i < kd; ++i) {
         double first = g[i] * psi[i], second = g[kd + i] * psi[kd + i];
-        b->means[i] -= sqrt(2) / b->p->sigma[i] * g[kd + i] * psi[i];
+        b->means[i] -= sqrt(2) * b->p->inverse[i] * g[kd + i] * psi[i];
         b->sigmas[i] -= first + 2 * second;
         b->weights[i / d] -= 0.5 * (first + second);
     }

@@ -18,6 +18,7 @@ typedef struct tnp_fisher_point {
     double *weight;      /* (K): of sum 1 */
     double *log_weight;  /* (K): their logarithms */
     double *sigma;       /* (K, d) */
+    double *inverse;     /* (K, d): 1 / sigma */
 } tnp_fisher_point;
 
 /* Of the mixture's part of theta. */
