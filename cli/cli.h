@@ -31,7 +31,7 @@ typedef struct cli_options {
     const char *labels, *classes, *output, *scores, *valid_labels, *from, *csv, *picture, *positive, *groups,
         *fold_file;
     const char *bags, *offsets, *labels_out, *compare, *ids, *report, *weights;
-    tn_words valid, target, features, data, encoders, images, moments;
+    tn_words valid, target, features, data, encoders, images, moments, rows;
     int task, format, normalize, nan, on_error;
     size_t top, resamples;
     bool per_class, proba, force;
@@ -280,8 +280,17 @@ int cli_check_valid(const cli_app *app);
 int cli_fit_open(cli_app *app, cli_fit_inputs *in);
 void cli_fit_close(cli_fit_inputs *in);
 
-/* What --moments of rank and fit names, in the place of representations, as one (cmd_moments.c); the caller's. */
-int cli_moments_open(cli_app *app, tn_tally **out);
+/* What --moments of rank and fit names, in the place of representations, as one, and the rows of --rows beside it
+ * (cmd_moments.c). The caller's also after a failure: close with cli_moments_close. */
+typedef struct cli_moments {
+    tn_tally *tally;
+    cli_features rows;
+    tn_labels *labels; /* of rows */
+} cli_moments;
+int cli_moments_open(cli_app *app, cli_moments *in);
+void cli_moments_close(cli_moments *in);
+/* Wrong usage where --rows is given without them. */
+int cli_no_sample(const cli_app *app);
 
 /* Labels with the names that --classes gives them; owned by the caller. */
 int cli_labels_open(cli_app *app, const char *path, tn_task task, tn_labels **out);

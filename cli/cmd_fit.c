@@ -90,6 +90,7 @@ static int fit_rows(cli_app *app, tn_fit_info **info, tn_head **head)
 {
     int code = EXIT_FINE;
     cli_fit_inputs in = {.labels = NULL};
+    CLI_TRY(cli_no_sample(app));
     CLI_TRY(check_line(app));
     CLI_TRY(cli_fit_open(app, &in));
     CLI_TRY(cli_check(app, tn_fit(app->ctx, cli_features_view(&in.features), in.features.count, in.labels, app->library,
@@ -101,13 +102,13 @@ done:
 
 static int fit_moments(cli_app *app, tn_fit_info **info, tn_head **head)
 {
-    tn_tally *tally = NULL;
+    cli_moments in = {.tally = NULL};
     int code = cli_need_output(app);
     if (code == 0)
-        code = cli_moments_open(app, &tally);
+        code = cli_moments_open(app, &in);
     if (code == 0)
-        code = cli_check(app, tn_tally_fit(app->ctx, tally, app->library, info, head));
-    tn_tally_free(tally);
+        code = cli_check(app, tn_tally_fit(app->ctx, in.tally, app->library, info, head));
+    cli_moments_close(&in);
     return code;
 }
 

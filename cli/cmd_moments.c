@@ -119,17 +119,61 @@ done:
 
 /* ---- --moments of rank and fit ---- */
 
-int cli_moments_open(cli_app *app, tn_tally **out)
+static int check_moments(const cli_app *app)
 {
     static const char rows[] =
-        "labels|classes|task|encoder|on-error|net|transform|signed|normalize|nan|loo|sample-weight|"
-        "class-weight|calibrate|holdout|valid|valid-labels|from|folds|budget";
+        "encoder|on-error|net|transform|signed|normalize|loo|sample-weight|class-weight|calibrate|"
+        "holdout|valid|valid-labels|from|folds|budget";
+    static const char sample[] = "labels|classes|task|nan";
     if (app->arg_count > 0)
         return cli_fail(app, EXIT_USAGE, "--moments stands in the place of representations, but got %s too",
                         app->args[0]);
-    for (size_t i = 0; i < app->given_count; ++i)
-        if (cli_is_one_of(rows, app->given[i]->name))
+    for (size_t i = 0; i < app->given_count; ++i) {
+        const char *name = app->given[i]->name;
+        if (cli_is_one_of(rows, name) || (app->options.rows.count == 0 && cli_is_one_of(sample, name)))
             return cli_fail(app, EXIT_USAGE, "--%s is for rows, and --moments has only their sums: tenon help moments",
-                            app->given[i]->name);
-    return cli_check(app, tn_tally_open(app->ctx, app->options.moments.items, app->options.moments.count, out));
+                            name);
+    }
+    return app->options.rows.count > 0 ? cli_need_labels(app) : EXIT_FINE;
+}
+
+static int open_rows(cli_app *app, cli_moments *in)
+{
+    int code = EXIT_FINE;
+    const cli_options *o = &app->options;
+    tn_task task = o->task == TN_TASK_AUTO ? tn_tally_task(in->tally) : (tn_task)o->task;
+    CLI_TRY(cli_features_open(app, o->rows.items, o->rows.count, &in->rows));
+    CLI_TRY(cli_labels_open(app, o->labels, task, &in->labels));
+    CLI_TRY(cli_rows_agree(app, &in->rows, in->labels));
+    CLI_TRY(cli_check(
+        app, tn_options_set_features(app->ctx, app->library, "rows", cli_features_view(&in->rows), in->rows.count)));
+    CLI_TRY(cli_check(app, tn_options_set_labels(app->ctx, app->library, "labels", in->labels)));
+done:
+    return code;
+}
+
+int cli_moments_open(cli_app *app, cli_moments *in)
+{
+    int code = EXIT_FINE;
+    CLI_TRY(check_moments(app));
+    CLI_TRY(
+        cli_check(app, tn_tally_open(app->ctx, app->options.moments.items, app->options.moments.count, &in->tally)));
+    if (app->options.rows.count > 0)
+        CLI_TRY(open_rows(app, in));
+done:
+    return code;
+}
+
+void cli_moments_close(cli_moments *in)
+{
+    tn_tally_free(in->tally);
+    tn_labels_free(in->labels);
+    cli_features_close(&in->rows);
+}
+
+int cli_no_sample(const cli_app *app)
+{
+    return app->options.rows.count == 0
+               ? EXIT_FINE
+               : cli_fail(app, EXIT_USAGE, "--rows is a sample beside --moments FILE..., which are not given");
 }

@@ -8,6 +8,7 @@ static int rank_rows(cli_app *app, tn_ranking **out)
     int code = EXIT_FINE;
     cli_features features = {.count = 0};
     tn_labels *labels = NULL;
+    CLI_TRY(cli_no_sample(app));
     CLI_TRY(cli_need_labels(app));
     CLI_TRY(cli_features_open(app, app->args, app->arg_count, &features));
     CLI_TRY(cli_labels_train(app, app->options.labels, false, &labels));
@@ -21,11 +22,11 @@ done:
 
 static int rank_moments(cli_app *app, tn_ranking **out)
 {
-    tn_tally *tally = NULL;
-    int code = cli_moments_open(app, &tally);
+    cli_moments in = {.tally = NULL};
+    int code = cli_moments_open(app, &in);
     if (code == 0)
-        code = cli_check(app, tn_tally_rank(app->ctx, tally, app->library, out));
-    tn_tally_free(tally);
+        code = cli_check(app, tn_tally_rank(app->ctx, in.tally, app->library, out));
+    cli_moments_close(&in);
     return code;
 }
 

@@ -25,6 +25,8 @@ int cmd_transfer(cli_app *app)
     CLI_TRY(cli_features_open(app, options->target.items, options->target.count, &targets));
     CLI_TRY(cli_labels_train(app, options->labels, cli_has_value(app, "class-weight", "balanced"), &labels));
     CLI_TRY(cli_rows_agree(app, &targets, labels));
+    if (options->weights)
+        CLI_TRY(cli_check(app, tn_labels_open_weights(app->ctx, labels, options->weights)));
     if (options->positive)
         CLI_TRY(cli_check(app, tn_labels_against_rest(app->ctx, labels, options->positive)));
     CLI_TRY(cli_sources_open(app, &options->features, &sources));

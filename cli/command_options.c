@@ -101,13 +101,24 @@ static const tn_field common_fields[] = {
         "moments", TN_FIELD_WORDS, AT(moments), 0, 0, "FILE...",                                                       \
             "in the place of representations and labels: sums over rows that are elsewhere, by tenon moments"          \
     }
+#define WEIGHTS                                                                                                        \
+    {                                                                                                                  \
+        "sample-weight", TN_FIELD_TEXT, AT(weights), 0, 0, "FILE",                                                     \
+            "how much each row counts, a representation of one column"                                                 \
+    }
+#define SAMPLE                                                                                                         \
+    {                                                                                                                  \
+        "rows", TN_FIELD_WORDS, AT(rows), 0, 0, "REP...",                                                              \
+            "with --moments: some of the rows that went in, [NAME=]FILE, and --labels of them, for leave-one-out"      \
+    }
 
-static const tn_field rank_fields[] = {LABELS, CLASSES, TASK, MOMENTS, REPORT, FORCE, ENCODER, ON_ERROR};
+static const tn_field rank_fields[] = {LABELS, CLASSES, TASK, MOMENTS, SAMPLE, REPORT, FORCE, ENCODER, ON_ERROR};
 static const tn_field fit_fields[] = {
     LABELS,
     CLASSES,
     TASK,
     MOMENTS,
+    SAMPLE,
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
     REPORT,
     FORCE,
@@ -152,6 +163,7 @@ static const tn_field transfer_fields[] = {
     LABELS,
     CLASSES,
     TASK,
+    WEIGHTS,
     CLASS("learn this class against all others only: a head of two classes"),
     SOURCE("other classifiers: files of scores, with one row for each row of the target; heads; folders of heads"),
     {"output", TN_FIELD_TEXT, AT(output), 0, 0, "HEAD", "the head file to write, .safetensors"},
@@ -159,13 +171,8 @@ static const tn_field transfer_fields[] = {
     FORCE,
 };
 static const tn_field moments_fields[] = {
-    LABELS,
-    CLASSES,
-    TASK,
-    {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the moments to write, .safetensors"},
-    FORCE,
-    {"sample-weight", TN_FIELD_TEXT, AT(weights), 0, 0, "FILE",
-     "how much each row counts, a representation of one column"},
+    LABELS, CLASSES, TASK, {"output", TN_FIELD_TEXT, AT(output), 0, 0, "FILE", "the moments to write, .safetensors"},
+    FORCE,  WEIGHTS,
 };
 static const tn_field predict_fields[] = {
     SOURCE("the sources that a transfer head names"),

@@ -15,7 +15,7 @@ const cli_command cli_commands[] = {
                  "tenon rank vgg.npy --labels y.txt --transform none,hellinger,chi2\n"
                  "tenon rank vgg=a.npz:fc7 --labels tags.txt --loo 0 --mem 8G\n"
                  "tenon rank photos/ --encoder default --net vit.onnx\n"
-                 "tenon rank --moments part*.moments.safetensors",
+                 "tenon rank --moments part*.moments.safetensors --rows vgg=some.npy --labels some.txt",
      .details =
          "A candidate is a representation with a transform and a normalisation, vgg+chi2+root where several of "
          "them compete. Its score is the log marginal likelihood of "
@@ -29,7 +29,8 @@ const cli_command cli_commands[] = {
          "It is computed "
          "while rows are read, nothing is stored.\n\n"
          "With --moments nothing is read but sums that tenon moments made, of rows that may be anywhere: the same "
-         "figures, but for leave-one-out.",
+         "figures, but for leave-one-out, which takes rows: --rows gives some of those that went in, and --labels "
+         "theirs.",
      .min_args = 1,
      .max_args = SIZE_MAX,
      .team = true,
@@ -181,9 +182,9 @@ const cli_command cli_commands[] = {
          "parts out again, and says how many digits that cost; the sum of the others has all of them.\n\n"
          "--folds keeps sums per fold, for fit --method ridge-cv, which then chooses lambda by the R2 of held-out "
          "rows. "
-         "What takes single rows is not to be had from sums: leave-one-out accuracy, probabilities, class means in "
-         "heads of "
-         "few rows per class, --normalize zscore, and other methods than ridge-cv and evidence, which auto is then.",
+         "What takes single rows is not to be had from sums: leave-one-out accuracy, but of some rows that are given "
+         "to rank or fit with --rows, probabilities, class means in heads of few rows per class, --normalize zscore, "
+         "and other methods than ridge-cv and evidence, which auto is then.",
      .min_args = 1,
      .max_args = SIZE_MAX,
      .team = true,

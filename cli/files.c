@@ -126,6 +126,7 @@ void cli_each_input(const cli_app *app, cli_input_fn use, void *user)
                  {"--sample-weight ", &weights, 1},
                  {"--sample-weight ", &o->weights, 1},
                  {"--moments ", o->moments.items, o->moments.count},
+                 {"--rows ", o->rows.items, o->rows.count},
                  {"--target ", o->target.items, o->target.count},
                  {"--source ", o->features.items, o->features.count},
                  {"--groups ", &o->groups, 1},

@@ -134,7 +134,7 @@ PROTOTYPES = {
     "tn_online_new": "ppipzp", "tn_online_free": "p:v", "tn_online_update": "pppzp", "tn_online_head": "ppp",
     "tn_online_expect": "ppzp", "tn_online_samples": "p:z", "tn_online_updates": "p:z", "tn_online_mistakes": "p:z",
     "tn_online_save": "ppss", "tn_online_load": "psp", "tn_online_to_bytes": "ppspp", "tn_online_from_bytes": "ppzsp",
-    "tn_options_set_head": "ppsp",
+    "tn_options_set_head": "ppsp", "tn_options_set_features": "ppspz", "tn_options_set_labels": "ppsp",
     "tn_tally_gather": "ppzppp", "tn_tally_merge": "ppp", "tn_tally_subtract": "pppp", "tn_tally_free": "p:v",
     "tn_tally_rows": "p:z", "tn_tally_cols": "p:z", "tn_tally_folds": "p:z", "tn_tally_task": "p:i",
     "tn_tally_classes": "p:z", "tn_tally_class_names": "p:p", "tn_tally_rep_count": "p:z", "tn_tally_rep": "pz:Rep",

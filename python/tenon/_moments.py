@@ -176,13 +176,31 @@ class Moments:
         count = 0 if self._handle is None else lib.tn_tally_rep_count(self._tally)
         return [lib.tn_tally_rep(self._tally, i).name.decode("utf-8", "replace") for i in range(count)]
 
-    def rank(self, *, intercept: bool = True) -> Ranking:
-        """The evidence of every representation, best first: as `tenon.rank` of all rows, but for leave-one-out."""
+    def rank(self, *, intercept: bool = True, rows: Optional[tuple[Any, ...]] = None) -> Ranking:
+        """The evidence of every representation, best first: as `tenon.rank` of all rows.
+
+        Parameters
+        ----------
+        intercept : bool
+        rows : (X, y) or (X, y, sample_weight), optional
+            Some of the rows that went in, as `update` takes them: leave-one-out figures are theirs. None: there are none.
+        """
         with Session(self.n_jobs) as s:
-            options = Options(s, "rank").set_all({"intercept": intercept})
-            ranking = s.make("tn_tally_rank", self._tally, options, long=True)
+            options = Options(s, "rank")
+            options.set_all({"intercept": intercept})
+            sample = None if rows is None else self._sample(s, options, *rows)
+            ranking = s.make("tn_tally_rank", self._tally, options.handle, long=True)
+            del sample  # what the library borrowed until here
             s.keep(ranking, "tn_ranking_free")
             return Ranking(s.json("tn_ranking_json", ranking), s.text("tn_ranking_table", ranking, False))
+
+    def _sample(self, s: Session, options: Options, x: Any, y: Any, weights: Optional[Any] = None) -> FeatureList:
+        features = FeatureList(s, parts_of(x))
+        labels, _ = self._labels(s, y, weights)
+        check_rows(features, labels)
+        s.call("tn_options_set_features", options.handle, b"rows", features.handles, features.count)
+        s.call("tn_options_set_labels", options.handle, b"labels", labels)
+        return features
 
     def evidence(self, *, intercept: bool = True) -> Evidence:
         """The evidence of the best representation; there must be more rows than columns."""

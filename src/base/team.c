@@ -118,6 +118,12 @@ void tnp_team_part(const tn_ctx *ctx, size_t rows, size_t unit, size_t *from, si
     *to = cut_at(rows, unit, place_of(ctx) + 1, tnp_team_size(ctx));
 }
 
+void tnp_team_own(const tn_ctx *ctx, const size_t *cut, size_t *from, size_t *to)
+{
+    *from = cut[place_of(ctx)];
+    *to = cut[place_of(ctx) + 1];
+}
+
 /* Rows of a list, ascending, that are below `row`. */
 static size_t count_below(const size_t *rows, size_t count, size_t row)
 {
@@ -132,12 +138,11 @@ static size_t count_below(const size_t *rows, size_t count, size_t row)
     return low;
 }
 
-void tnp_team_picked(const tn_ctx *ctx, const size_t *rows, size_t count, size_t total, size_t unit, size_t *from,
-                     size_t *to)
+void tnp_team_picked(const tn_ctx *ctx, const size_t *rows, size_t count, const size_t *cut, size_t *from, size_t *to)
 {
-    tnp_team_part(ctx, total, unit, from, to);
+    tnp_team_own(ctx, cut, from, to);
     *from = count_below(rows, count, *from);
-    *to = *to == total ? count : count_below(rows, count, *to);
+    *to = count_below(rows, count, *to);
 }
 
 /* ---- votes ---- */
@@ -255,10 +260,11 @@ tn_status tnp_team_share(tn_ctx *ctx, void *bytes, size_t n)
     return st == TN_OK ? met(ctx, ctx->team->engine->share(ctx->team->self, 0, bytes, n)) : st;
 }
 
-/* cut (members + 1): where the items of every member begin. */
-static tn_status gather(tn_ctx *ctx, void *items, size_t size, size_t *cut)
+tn_status tnp_team_gather_cut(tn_ctx *ctx, void *items, const size_t *cut, size_t size)
 {
     tnp_team *team = ctx->team;
+    if (!tnp_team_shares(ctx))
+        return TN_OK;
     tn_status st = meet(ctx, GATHER, cut[team->size] * size);
     return st == TN_OK ? met(ctx, team->engine->gather(team->self, items, size, cut)) : st;
 }
@@ -272,25 +278,25 @@ tn_status tnp_team_gather(tn_ctx *ctx, void *items, size_t rows, size_t unit, si
     TN_TRY(tnp_alloc(ctx, members + 1, sizeof *cut, &cut));
     for (size_t r = 0; r <= members; ++r)
         cut[r] = cut_at(rows, unit, r, members);
-    TN_TRY(gather(ctx, items, size, cut));
+    TN_TRY(tnp_team_gather_cut(ctx, items, cut, size));
 done:
     tnp_free(cut);
     return st;
 }
 
-tn_status tnp_team_gather_picked(tn_ctx *ctx, void *items, const size_t *rows, size_t count, size_t total, size_t unit,
+tn_status tnp_team_gather_picked(tn_ctx *ctx, void *items, const size_t *rows, size_t count, const size_t *cut,
                                  size_t size)
 {
     tn_status st = TN_OK;
-    size_t *cut = NULL, members = tn_team_size(ctx);
+    size_t *own = NULL, members = tn_team_size(ctx);
     if (!tnp_team_shares(ctx))
         return TN_OK;
-    TN_TRY(tnp_alloc(ctx, members + 1, sizeof *cut, &cut));
+    TN_TRY(tnp_alloc(ctx, members + 1, sizeof *own, &own));
     for (size_t r = 0; r <= members; ++r)
-        cut[r] = r == members ? count : count_below(rows, count, cut_at(total, unit, r, members));
-    TN_TRY(gather(ctx, items, size, cut));
+        own[r] = count_below(rows, count, cut[r]);
+    TN_TRY(tnp_team_gather_cut(ctx, items, own, size));
 done:
-    tnp_free(cut);
+    tnp_free(own);
     return st;
 }
 
@@ -321,6 +327,14 @@ tn_status tn_team_level(tn_ctx *ctx)
     tn_ctx_set_threads(ctx, (size_t)-least[0]);
     ctx->budget = least[1] == -0x1p63 ? 0 : (size_t)-least[1];
     return TN_OK;
+}
+
+tn_status tnp_team_budget_left(tn_ctx *ctx, size_t *left)
+{
+    double least = -(double)tnp_min(tnp_budget_left(ctx), (size_t)1 << 62);
+    tn_status st = tnp_team_most(ctx, &least, 1);
+    *left = (size_t)-least;
+    return st;
 }
 
 int tn_team_leave(tn_ctx *ctx, int code, const char *why)

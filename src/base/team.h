@@ -37,8 +37,11 @@ typedef const tnp_team_engine *(*tnp_team_entry)(void);
 tn_status tnp_team_enter(tn_ctx *ctx, const tnp_team_engine *engine);
 
 /* Rows [*from, *to) are this member's: parts follow each other, are as even as whole multiples of `unit` rows allow, and
- * the first is empty only where there are no rows. */
+ * the first is empty only where there are no rows. Rows that are read from files are shared by their bytes instead:
+ * tnp_feeds_cut, in transform/feed.h. */
 void tnp_team_part(const tn_ctx *ctx, size_t rows, size_t unit, size_t *from, size_t *to);
+/* The same where parts begin at the rows cut (members + 1). */
+void tnp_team_own(const tn_ctx *ctx, const size_t *cut, size_t *from, size_t *to);
 /* Whether there is another member at all, and how many share the work: 1 without a team, and while it is paused. */
 bool tnp_team_shares(const tn_ctx *ctx);
 size_t tnp_team_size(const tn_ctx *ctx);
@@ -49,14 +52,18 @@ tn_status tnp_team_most(tn_ctx *ctx, double *x, size_t n);
 tn_status tnp_team_share(tn_ctx *ctx, void *bytes, size_t n);
 /* Items of `size` bytes, one per row: every member has its part of tnp_team_part, and gets all others. */
 tn_status tnp_team_gather(tn_ctx *ctx, void *items, size_t rows, size_t unit, size_t size);
-/* The same of any list: rows (count), ascending; items of those that are in the member's part of all (total, unit). */
-tn_status tnp_team_gather_picked(tn_ctx *ctx, void *items, const size_t *rows, size_t count, size_t total, size_t unit,
+/* The same of parts that begin at the rows cut (members + 1). */
+tn_status tnp_team_gather_cut(tn_ctx *ctx, void *items, const size_t *cut, size_t size);
+/* And of any list: rows (count), ascending; items of those that are in the member's part. */
+tn_status tnp_team_gather_picked(tn_ctx *ctx, void *items, const size_t *rows, size_t count, const size_t *cut,
                                  size_t size);
 /* Which of a list of rows, ascending, are in the member's part: rows[*from .. *to). */
-void tnp_team_picked(const tn_ctx *ctx, const size_t *rows, size_t count, size_t total, size_t unit, size_t *from,
-                     size_t *to);
+void tnp_team_picked(const tn_ctx *ctx, const size_t *rows, size_t count, const size_t *cut, size_t *from, size_t *to);
 /* TN_ERR_DATA where members have other bytes, as of a file that not all of them see alike; `what` names it. */
 tn_status tnp_team_same(tn_ctx *ctx, const char *what, const void *bytes, size_t n);
+
+/* The least that any member has left of its memory: for decisions that all must take alike. */
+tn_status tnp_team_budget_left(tn_ctx *ctx, size_t *left);
 
 /* Calls between the two are this member's own: as if there were no team, but for deadlines. */
 bool tnp_team_pause(tn_ctx *ctx);

@@ -122,29 +122,35 @@ void tnp_fisher_point_free(tnp_fisher_point *p)
 
 /* ---- back through the norm ---- */
 
+/* In four lanes, which do not wait for each other. */
 static double dot(const double *a, const double *b, size_t n)
 {
-    double sum = 0;
-    for (size_t i = 0; i < n; ++i)
+    enum { WIDTH = 4 };
+    double lanes[WIDTH] = {0}, sum = 0;
+    size_t i = 0;
+    for (; i + WIDTH <= n; i += WIDTH)
+        for (size_t l = 0; l < WIDTH; ++l)
+            lanes[l] += a[i + l] * b[i + l];
+    for (; i < n; ++i)
         sum += a[i] * b[i];
-    return sum;
+    return (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + sum;
 }
 
-static void over_length(double *x, size_t n)
+/* x over its length, by whose inverse it is multiplied; returns that, 0 of what has none. */
+static double over_length(double *x, size_t n)
 {
-    double length = sqrt(dot(x, x, n)), factor = length > 0 ? 1 / length : 0;
+    double length = sqrt(dot(x, x, n)), inverse = length > 0 ? 1 / length : 0;
     for (size_t i = 0; i < n; ++i)
-        x[i] *= factor;
+        x[i] *= inverse;
+    return inverse;
 }
 
 /* g = dL/d(x over its length) becomes dL/dx; x becomes x over its length. */
 static void length_back(double *x, double *g, size_t n)
 {
-    double length = sqrt(dot(x, x, n)), factor = length > 0 ? 1 / length : 0;
-    over_length(x, n);
-    double along = dot(g, x, n);
+    double inverse = over_length(x, n), along = dot(g, x, n);
     for (size_t i = 0; i < n; ++i)
-        g[i] = (g[i] - x[i] * along) * factor;
+        g[i] = (g[i] - x[i] * along) * inverse;
 }
 
 static void root_back(const double *psi, double soften, size_t n, double *g)
@@ -165,7 +171,7 @@ static void before_length(const tn_encoder *e, const double *psi, size_t n, doub
     for (size_t i = 0; i < n; ++i)
         out[i] = e->norm == TNP_NORM_ROOT ? copysign(sqrt(fabs(psi[i])), psi[i]) : psi[i];
     for (size_t w = 0; e->norm == TNP_NORM_INTRA && w < n; w += e->dim)
-        over_length(out + w, e->dim);
+        (void)over_length(out + w, e->dim);
 }
 
 /* g = dL/dphi becomes dL/dpsi; x (cols) is scratch. */
@@ -176,7 +182,7 @@ static void norm_back(const tn_encoder *e, const double *psi, double soften, dou
         return;
     for (size_t c = 0; cells > 1 && c < cells; ++c) {
         before_length(e, psi + c * cell, cell, x + c * cell);
-        over_length(x + c * cell, cell);
+        (void)over_length(x + c * cell, cell);
     }
     if (cells > 1)
         length_back(x, g, cells * cell);
@@ -345,11 +351,15 @@ static void add_cell(const back *b, size_t c)
 {
     size_t d = b->p->dim, kd = b->p->count * d;
     const double *g = b->g + c * 2 * kd, *psi = b->bag->psi + c * 2 * kd;
-    for (size_t i = 0; i < kd; ++i) {
-        double first = g[i] * psi[i], second = g[kd + i] * psi[kd + i];
-        b->means[i] -= sqrt(2) * b->p->inverse[i] * g[kd + i] * psi[i];
-        b->sigmas[i] -= first + 2 * second;
-        b->weights[i / d] -= 0.5 * (first + second);
+    for (size_t w = 0; w < b->p->count; ++w) {
+        double sum = 0;
+        for (size_t i = w * d; i < (w + 1) * d; ++i) {
+            double first = g[i] * psi[i], second = g[kd + i] * psi[kd + i];
+            b->means[i] -= sqrt(2) * b->p->inverse[i] * g[kd + i] * psi[i];
+            b->sigmas[i] -= first + 2 * second;
+            sum += first + second;
+        }
+        b->weights[w] -= 0.5 * sum;
     }
 }
 

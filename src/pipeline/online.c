@@ -285,8 +285,9 @@ typedef struct own_rows {
 static tn_status take_part(tn_ctx *ctx, online_job *job, const tnp_online_data *all, own_rows *own)
 {
     tn_status st = TN_OK;
-    size_t from, to;
-    tnp_team_part(ctx, all->y->rows, 1, &from, &to);
+    size_t *cut = NULL, from, to;
+    TN_TRY(tnp_feeds_cut(ctx, all->feeds, all->feed_count, 1, &cut));
+    tnp_team_own(ctx, cut, &from, &to);
     TN_TRY(tnp_alloc(ctx, all->feed_count, sizeof *own->slices, &own->slices));
     TN_TRY(tnp_alloc(ctx, all->feed_count, sizeof *own->feeds, &own->feeds));
     for (size_t f = 0; f < all->feed_count; ++f) {
@@ -303,6 +304,7 @@ static tn_status take_part(tn_ctx *ctx, online_job *job, const tnp_online_data *
     job->plan.mix = tnp_team_shares(ctx);
     job->plan.share = (double)own->y.rows / (double)all->y->rows;
 done:
+    tnp_free(cut);
     return st;
 }
 

@@ -41,10 +41,22 @@ static const tn_field *object_fields(size_t *count)
     return fields;
 }
 
+static const tn_field *sample_fields(size_t *count)
+{
+    static const tn_field fields[] = {
+        {"rows", TN_FIELD_FEATURES, offsetof(tnp_valid, features), 0, 0, "features",
+         "of moments: some of the rows that went in, for leave-one-out"},
+        {"labels", TN_FIELD_LABELS, offsetof(tnp_valid, labels), 0, 0, "labels", "the labels of rows"},
+    };
+    *count = sizeof fields / sizeof *fields;
+    return fields;
+}
+
 static const tnp_options_table rank_tables[] = {
     {"Order", tnp_by_fields, 0},
     {CANDIDATES, tnp_rank_fields, 0},
     {EVIDENCE, tnp_evidence_fields, offsetof(tnp_rank_options, evidence)},
+    {"Options", sample_fields, offsetof(tnp_rank_options, rows)},
     {COMMON, tnp_seed_fields, offsetof(tnp_rank_options, seed)},
     {NULL, NULL, 0},
 };
@@ -55,6 +67,7 @@ static const tnp_options_table fit_tables[] = {
     {CANDIDATES, tnp_rank_fields, offsetof(tnp_fit_options, rank)},
     {EVIDENCE, tnp_evidence_fields, offsetof(tnp_fit_options, rank.evidence)},
     {"Options", object_fields, offsetof(tnp_fit_options, valid)},
+    {"Options", sample_fields, offsetof(tnp_fit_options, rank.rows)},
     {COMMON, tnp_seed_fields, offsetof(tnp_fit_options, rank.seed)},
     {NULL, NULL, 0},
 };

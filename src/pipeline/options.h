@@ -26,6 +26,15 @@ typedef enum tnp_by {
 } tnp_by;
 #define TNP_RANK_WORDS "evidence|loo|nll|knn|cv"
 
+/* Rows to choose and to judge by. Sources are matched by name. labels are rewritten over the classes of the
+ * training labels (tn_labels_map): one that is not among them is TN_ERR_DATA. They then belong to the context of the
+ * call, and must be freed before it. */
+typedef struct tnp_valid {
+    const tn_features *const *features;
+    size_t count;
+    tn_labels *labels;
+} tnp_valid;
+
 typedef struct tnp_rank_options {
     tnp_evidence_options evidence;
     /* List of TNP_TRANSFORM_WORDS and of files of learned kernels; "none": whether a map helps depends on features. */
@@ -35,21 +44,13 @@ typedef struct tnp_rank_options {
     int nan;               /* tn_nan_policy; error: bad rows are a fault upstream, not something to hide */
     size_t loo;            /* rows of the leave-one-out sample; TNP_ALL, 0 off; 2000: s.e. near 1 % */
     size_t seed;           /* of the sample; 0 */
+    tnp_valid rows;        /* of moments: some of the rows that went in, to be left out; of 0 representations: none */
     int by; /* tnp_by, of tn_rank alone; evidence: no other is better by docs/results/transferability.md, and it is free */
 } tnp_rank_options;
 
 void tnp_rank_options_default(tnp_rank_options *options);
 const tn_field *tnp_rank_fields(size_t *count);
 const tn_field *tnp_by_fields(size_t *count);
-
-/* Rows to choose and to judge by. Sources are matched by name. labels are rewritten over the classes of the
- * training labels (tn_labels_map): one that is not among them is TN_ERR_DATA. They then belong to the context of the
- * call, and must be freed before it. */
-typedef struct tnp_valid {
-    const tn_features *const *features;
-    size_t count;
-    tn_labels *labels;
-} tnp_valid;
 
 /* Where a multi-label class begins, in the order of TNP_THRESHOLD_WORDS. */
 typedef enum tnp_threshold_rule {

@@ -255,6 +255,8 @@ tn_status tnp_fit_info_new(tn_ctx *ctx, const tnp_task *task, size_t candidates,
 /* Options out of bounds or that contradict each other: TN_ERR_ARG before any file is read. */
 tn_status tnp_check_rank(tn_ctx *ctx, const tnp_rank_options *options);
 tn_status tnp_check_fit(tn_ctx *ctx, const tnp_fit_options *options);
+/* Rows that stand beside moments are given where there are rows anyway. */
+tn_status tnp_check_no_sample(tn_ctx *ctx, const tnp_rank_options *options);
 /* Figures of a set that was taken without asking for its evidence: all NaN. */
 tn_status tnp_unmeasured(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search, tn_fit_info *info);
 tn_status tnp_fit_info_steps(tn_ctx *ctx, const tnp_candidates *candidates, const tnp_search *search,

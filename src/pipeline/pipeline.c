@@ -123,6 +123,13 @@ static tn_status cross_validate(tn_ctx *ctx, const tnp_selection *selection, con
     return st;
 }
 
+tn_status tnp_check_no_sample(tn_ctx *ctx, const tnp_rank_options *options)
+{
+    return options->rows.count == 0
+               ? TN_OK
+               : tnp_fail(ctx, TN_ERR_ARG, "option rows is for moments; of rows option loo says how many are left out");
+}
+
 tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                    const tnp_rank_options *options, tn_ranking **out)
 {
@@ -136,6 +143,7 @@ tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count
     tnp_share whole = tnp_progress_begin(ctx);
     tnp_learn_options_default(&weights);
     TN_TRY(tnp_check_rank(ctx, options));
+    TN_TRY(tnp_check_no_sample(ctx, options));
     (void)tnp_progress_part(ctx, whole, 0, SURVEY);
     TN_TRY(prepare(ctx, features, count, labels, options, &weights, false, &s));
     TN_TRY(tnp_check_by(ctx, &s.selection));

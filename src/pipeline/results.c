@@ -17,6 +17,7 @@ void tnp_rank_options_default(tnp_rank_options *options)
     options->nan = TN_NAN_ERROR;
     options->loo = 2000;
     options->seed = 0;
+    options->rows = (tnp_valid){NULL, 0, NULL};
     options->by = TNP_RANK_EVIDENCE;
 }
 
@@ -166,6 +167,8 @@ tn_status tnp_check_rank(tn_ctx *ctx, const tnp_rank_options *options)
     fields = tnp_evidence_fields(&count);
     if (st == TN_OK)
         st = tnp_fields_check(ctx, fields, count, &options->evidence);
+    if (st == TN_OK && options->rows.labels && options->rows.count == 0)
+        st = tnp_fail(ctx, TN_ERR_ARG, "option labels is given without option rows");
     if (st == TN_OK && options->by != TNP_RANK_EVIDENCE && options->by != TNP_RANK_CV && options->loo == 0)
         st = tnp_fail(ctx, TN_ERR_ARG, "option by %s needs leave-one-out rows, but option loo is 0",
                       tnp_by_word((tnp_by)options->by));

@@ -164,6 +164,7 @@ tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count,
     size_t held = 0;
     tnp_share whole = tnp_progress_begin(ctx);
     TN_TRY(tnp_check_fit(ctx, options));
+    TN_TRY(tnp_check_no_sample(ctx, &options->rank));
     const tnp_method *method = tnp_method_of(options->method);
     bool judged = !method->cross_validates && method->uses.family != TNP_FAMILY_ONLINE;
     (void)tnp_progress_part(ctx, whole, 0, 0.5);

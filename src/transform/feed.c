@@ -465,8 +465,10 @@ tn_status tn_rows_finite(tn_ctx *ctx, const tn_features *features, bool *keep)
     tn_status st = TN_OK;
     double *block = NULL;
     size_t rows = tn_features_rows(features), cols = tn_features_cols(features), most = tnp_feed_pass_rows(cols);
-    size_t from, to;
-    tnp_team_part(ctx, rows, most, &from, &to);
+    size_t *cut = NULL, from, to;
+    const tn_feed all = {.features = features, .count = rows}, *feed = &all;
+    TN_TRY(tnp_feeds_cut(ctx, &feed, 1, most, &cut));
+    tnp_team_own(ctx, cut, &from, &to);
     TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, most) * cols, sizeof *block, &block));
     for (size_t start = from; start < to; start += most) {
         size_t count = tnp_min(most, to - start);
@@ -478,8 +480,8 @@ tn_status tn_rows_finite(tn_ctx *ctx, const tn_features *features, bool *keep)
             if (!row_is_finite(block + i * cols, cols))
                 keep[start + i] = false;
     }
-    TN_TRY(tnp_team_gather(ctx, keep, rows, most, sizeof *keep));
+    TN_TRY(tnp_team_gather_cut(ctx, keep, cut, sizeof *keep));
 done:
-    tnp_free(block);
+    tnp_free_all(block, cut);
     return st;
 }

@@ -48,6 +48,10 @@ double tnp_feed_rounding(const tn_feed *feed);
 double tnp_feed_taken_off(const tn_feed *feed, size_t j);
 /* Rows of a block of a pass over rows of doubles. */
 size_t tnp_feed_pass_rows(size_t cols);
+/* feed_cuts.c: cut (members + 1), where the parts of a team's members begin that share the rows of these feeds, side by
+ * side, by bytes; parts begin at multiples of `unit` rows. The first is empty only where there are no rows. {0, rows}
+ * without a team. Owned by the caller, free with tnp_free. */
+tn_status tnp_feeds_cut(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t unit, size_t **cut);
 
 /* ---- what is in range ---- */
 

@@ -79,11 +79,12 @@ tn_status tnp_feed_learn_zscore(tn_ctx *ctx, tn_feed *feed)
     double *block = NULL;
     column_sums s = {0};
     const size_t cols = feed->cols, rows = feed->count, most = tnp_feed_pass_rows(cols);
-    size_t from, to;
-    tnp_team_part(ctx, rows, most, &from, &to);
+    size_t *cut = NULL, from, to;
     tn_feed plain = *feed;
     plain.normalize = TN_NORM_NONE;
     plain.limit = INFINITY;
+    TN_TRY(tnp_feeds_cut(ctx, (const tn_feed *const[]){feed}, 1, most, &cut));
+    tnp_team_own(ctx, cut, &from, &to);
     TN_TRY(tnp_alloc(ctx, cols, sizeof(double), &s.origin));
     TN_TRY(tnp_alloc(ctx, cols, sizeof(double), &s.sum));
     TN_TRY(tnp_alloc(ctx, cols, sizeof(double), &s.most));
@@ -107,7 +108,7 @@ tn_status tnp_feed_learn_zscore(tn_ctx *ctx, tn_feed *feed)
     feed->scales = s.sum;
     s.origin = s.sum = NULL;
 done:
-    tnp_free_all(block, s.origin, s.sum, s.most, s.unit);
+    tnp_free_all(cut, block, s.origin, s.sum, s.most, s.unit);
     return st;
 }
 

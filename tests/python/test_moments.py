@@ -35,6 +35,22 @@ def test_ranking_and_head_of_parts_are_those_of_rows(rows):
         assert (head.predict(x) == other.predict(x)).all()
 
 
+def test_a_sample_of_rows_is_left_out_one_by_one(rows):
+    x, y = rows
+    y = np.where(np.arange(240) % 7 == 0, (y + 1) % 3, y)  # some are wrong, so that figures have an error
+    whole = tenon.Moments().update(x, y)
+    ranking, want = whole.rank(rows=(x, y)), tenon.rank(x, y, loo="all")
+    for name in want.names:
+        assert ranking[name].loo == pytest.approx(want[name].loo, rel=1e-9)
+        assert ranking[name].loo_se == pytest.approx(want[name].loo_se, rel=1e-9)
+    some = whole.rank(rows=(cut(x, 0, 50), y[:50]))[want.names[0]]
+    assert 0 <= some.loo <= 1 and some.loo_se > ranking[want.names[0]].loo_se
+    with pytest.raises(tenon.ArgumentError, match="the moments are of 'b' too"):
+        whole.rank(rows=({"a": x["a"]}, y))
+    with pytest.raises(tenon.ShapeError, match="7 columns, but the moments of 'a' are of 8"):
+        whole.rank(rows=({"a": x["a"][:, :7], "b": x["b"]}, y))
+
+
 def test_classes_unite_and_keep_their_values(rows):
     x, y = rows
     names = np.array(["cat", "dog", "ape"])[y]

@@ -52,7 +52,7 @@ enum { ROWS = 37, EACH = 3, PICKED = 9 };
 static const size_t picked[PICKED] = {0, 1, 9, 10, 11, 20, 30, 35, 36};
 
 typedef struct sent {
-    double sum[ROWS], most[ROWS], shared[EACH], all[ROWS * EACH], some[PICKED];
+    double sum[ROWS], most[ROWS], shared[EACH], all[ROWS * EACH], cut[ROWS], some[PICKED];
     size_t from, to;
 } sent;
 
@@ -60,7 +60,9 @@ static tn_status send_all(tn_ctx *ctx, size_t rank, void *arg)
 {
     tn_status st = TN_OK;
     sent *s = arg;
-    size_t from, to;
+    size_t from, to, cut[TEAM_MOST + 1], size = tn_team_size(ctx);
+    for (size_t r = 0; r <= size; ++r)
+        cut[r] = ROWS * r * r / (size * size);
     for (size_t i = 0; i < ROWS; ++i) {
         s->sum[i] = (double)((rank + 1) * i);
         s->most[i] = i % 2 ? (double)rank : -(double)rank;
@@ -70,14 +72,18 @@ static tn_status send_all(tn_ctx *ctx, size_t rank, void *arg)
     tnp_team_part(ctx, ROWS, 2, &from, &to);
     for (size_t i = 0; i < ROWS * EACH; ++i)
         s->all[i] = i / EACH >= from && i / EACH < to ? (double)i : -1;
-    tnp_team_picked(ctx, picked, PICKED, ROWS, 2, &s->from, &s->to);
+    tnp_team_own(ctx, cut, &from, &to);
+    for (size_t i = 0; i < ROWS; ++i)
+        s->cut[i] = i >= from && i < to ? (double)i : -1;
+    tnp_team_picked(ctx, picked, PICKED, cut, &s->from, &s->to);
     for (size_t i = 0; i < PICKED; ++i)
         s->some[i] = picked[i] >= from && picked[i] < to ? (double)picked[i] : -1;
     TN_TRY(tnp_team_sum(ctx, s->sum, ROWS));
     TN_TRY(tnp_team_most(ctx, s->most, ROWS));
     TN_TRY(tnp_team_share(ctx, s->shared, sizeof s->shared));
     TN_TRY(tnp_team_gather(ctx, s->all, ROWS, 2, EACH * sizeof(double)));
-    TN_TRY(tnp_team_gather_picked(ctx, s->some, picked, PICKED, ROWS, 2, sizeof(double)));
+    TN_TRY(tnp_team_gather_cut(ctx, s->cut, cut, sizeof(double)));
+    TN_TRY(tnp_team_gather_picked(ctx, s->some, picked, PICKED, cut, sizeof(double)));
     TN_TRY(tnp_team_same(ctx, "sum", s->sum, sizeof s->sum));
 done:
     return st;
@@ -98,6 +104,8 @@ static void sums_and_gathered_rows_reach_all(void **state)
                 assert_true(s[r].shared[i] == (double)i);
             for (size_t i = 0; i < ROWS * EACH; ++i)
                 assert_true(s[r].all[i] == (double)i);
+            for (size_t i = 0; i < ROWS; ++i)
+                assert_true(s[r].cut[i] == (double)i);
             for (size_t i = 0; i < PICKED; ++i)
                 assert_true(s[r].some[i] == (double)picked[i]);
             assert_int_equal(s[r].from, r ? s[r - 1].to : 0);

@@ -9,7 +9,7 @@
 static void one_pass_of_online_learners_is_the_mean_of_the_parts(void **state)
 {
     (void)state;
-    static const char *const methods[] = {"pa", "perceptron", "sgd", "arow"};
+    static const char *const methods[] = {"perceptron", "sgd", "pa", "pa2", "cw", "arow", "nherd", "scw", "scw2"};
     data d = data_of(333, TN_TASK_MULTICLASS);
     for (size_t i = 0; i < sizeof methods / sizeof *methods; ++i)
         for (size_t size = 1; size <= 4; ++size)

@@ -240,10 +240,17 @@ static inline three *three_of(const setting *s)
     return x;
 }
 
+/* None: learners that would walk over them take copies, or another way. */
+static inline tnp_at_hand three_at_hand(const void *self)
+{
+    (void)self;
+    return (tnp_at_hand){NULL, 0, 0, 0, false};
+}
+
 static inline tnp_rows rows_of_three(three *x)
 {
-    static const tnp_rows_ops ops = {three_pass,  three_wide_pass, three_scores_by, three_gram,
-                                     three_cross, three_pick,      three_sample,    three_moments};
+    static const tnp_rows_ops ops = {three_pass, three_wide_pass, three_scores_by, three_gram,   three_cross,
+                                     three_pick, three_sample,    three_moments,   three_at_hand};
     return (tnp_rows){x->start[PARTS], x->dim, &ops, x};
 }
 

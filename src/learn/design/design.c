@@ -35,32 +35,57 @@ static tn_status load_all(tn_ctx *ctx, tnp_design *d)
 }
 
 static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, bool keep,
-                            tnp_design **out);
+                            size_t most, tnp_design **out);
 
-/* The member's part, as a design of its own. */
-static tn_status take_part(tn_ctx *ctx, tnp_design *d, size_t reserve, bool keep)
+/* Rows of the largest part. */
+static size_t most_rows(const tnp_design *d, size_t members)
+{
+    size_t most = 0;
+    for (size_t r = 0; r < members; ++r)
+        most = tnp_max(most, d->cut[r + 1] - d->cut[r]);
+    return most;
+}
+
+/* Rows [d->from, to) as a design of their own. It takes memory for as many rows as any member has, which the system
+ * gives only where it is written to: what is left of their budgets, and all that goes by it, is then the same. */
+static tn_status own_design(tn_ctx *ctx, tnp_design *d, size_t to, size_t reserve, bool keep)
 {
     tn_status st = TN_OK;
-    size_t to;
-    tnp_team_part(ctx, d->rows, 1, &d->from, &to);
-    d->shared = true;
-    if (d->from == to)
-        return TN_OK;
     TN_TRY(tnp_alloc(ctx, d->feed_count, sizeof *d->slices, &d->slices));
     TN_TRY(tnp_alloc(ctx, d->feed_count, sizeof *d->own_feeds, &d->own_feeds));
     for (size_t f = 0; f < d->feed_count; ++f) {
         d->slices[f] = tnp_feed_slice(d->feeds[f], d->from, to - d->from);
         d->own_feeds[f] = &d->slices[f];
     }
+    size_t most = most_rows(d, tnp_team_size(ctx));
     bool was = tnp_team_pause(ctx);
-    st = design_new(ctx, d->own_feeds, d->feed_count, reserve, keep, &d->own);
+    st = design_new(ctx, d->own_feeds, d->feed_count, reserve, keep, most, &d->own);
     tnp_team_resume(ctx, was);
 done:
     return st;
 }
 
+/* The member's part. Whether all parts are in memory is the same for all. */
+static tn_status take_part(tn_ctx *ctx, tnp_design *d, size_t reserve, bool keep)
+{
+    tn_status st = TN_OK;
+    size_t to;
+    double missing = 0;
+    TN_TRY(tnp_feeds_cut(ctx, d->feeds, d->feed_count, 1, &d->cut));
+    tnp_team_own(ctx, d->cut, &d->from, &to);
+    d->shared = true;
+    if (d->from < to)
+        TN_TRY(own_design(ctx, d, to, reserve, keep));
+    missing = d->own && !d->own->resident;
+    TN_TRY(tnp_team_most(ctx, &missing, 1));
+    d->at_hand = missing == 0;
+done:
+    return st;
+}
+
+/* Memory of a resident design is taken for `most` rows, or for as many as it has. */
 static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, bool keep,
-                            tnp_design **out)
+                            size_t most, tnp_design **out)
 {
     tn_status st = TN_OK;
     tnp_design *d = NULL;
@@ -77,14 +102,15 @@ static tn_status design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t cou
     for (size_t f = 0; f < count; ++f)
         scratch = tnp_max(scratch, tnp_feed_scratch(feeds[f], d->block, d->dim));
     reserve += scratch;
-    TN_TRY(tnp_mul(ctx, d->rows, d->dim, &bytes));
+    most = tnp_max(most, d->rows);
+    TN_TRY(tnp_mul(ctx, most, d->dim, &bytes));
     TN_TRY(tnp_mul(ctx, bytes, sizeof(float), &bytes));
     if (tnp_team_shares(ctx))
         TN_TRY(take_part(ctx, d, reserve, keep));
     d->resident = keep && !d->shared && reserve < left && bytes <= left - reserve;
     if (!d->resident && !d->shared)
         TN_TRY(tnp_need(ctx, d->block * d->dim * sizeof(float) + reserve, "training"));
-    TN_TRY(tnp_alloc_raw(ctx, (d->resident ? d->rows : d->block) * d->dim, sizeof(float), &d->data));
+    TN_TRY(tnp_alloc_raw(ctx, (d->resident ? most : d->block) * d->dim, sizeof(float), &d->data));
     if (d->resident)
         TN_TRY(load_all(ctx, d));
     *out = d;
@@ -96,13 +122,13 @@ done:
 
 tn_status tnp_design_new(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve, tnp_design **out)
 {
-    return design_new(ctx, feeds, count, reserve, true, out);
+    return design_new(ctx, feeds, count, reserve, true, 0, out);
 }
 
 tn_status tnp_design_new_streamed(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t reserve,
                                   tnp_design **out)
 {
-    return design_new(ctx, feeds, count, reserve, false, out);
+    return design_new(ctx, feeds, count, reserve, false, 0, out);
 }
 
 void tnp_design_free(tnp_design *d)
@@ -110,7 +136,7 @@ void tnp_design_free(tnp_design *d)
     if (!d)
         return;
     tnp_design_free(d->own);
-    tnp_free_all(d->slices, d->own_feeds, d->data, d->gram, d);
+    tnp_free_all(d->cut, d->slices, d->own_feeds, d->data, d->gram, d);
 }
 
 tn_status tnp_design_block(tn_ctx *ctx, tnp_design *d, size_t b, const float **x, size_t *start, size_t *count)

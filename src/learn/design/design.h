@@ -20,7 +20,8 @@ typedef struct tnp_design {
     float *gram; /* (rows, rows), or NULL: see tnp_design_gram */
     /* Of a team: this member's rows [from, from + own->rows), NULL where it has none, and the feeds of them. */
     bool shared;
-    size_t from;
+    bool at_hand;      /* every member has its rows in memory */
+    size_t from, *cut; /* cut (members + 1): where the parts of all members begin */
     struct tnp_design *own;
     struct tn_feed *slices;
     const tn_feed **own_feeds;

@@ -361,10 +361,16 @@ tn_status tnp_design_moments(tn_ctx *ctx, void *self, const tnp_targets *y, cons
                  : tnp_gather_moments(ctx, d->feeds, d->feed_count, y, out);
 }
 
+static tnp_at_hand at_hand(const void *self)
+{
+    const tnp_design *d = self;
+    return (tnp_at_hand){d->resident ? d->data : NULL, d->dim, 0, d->rows, false};
+}
+
 tnp_rows tnp_design_rows(tnp_design *d)
 {
-    static const tnp_rows_ops ops = {pass,  wide_pass, scores_by,         gram,
-                                     cross, pick,      tnp_design_sample, tnp_design_moments};
+    static const tnp_rows_ops ops = {pass, wide_pass,         scores_by,          gram,   cross,
+                                     pick, tnp_design_sample, tnp_design_moments, at_hand};
     return (tnp_rows){d->rows, d->dim, d->shared ? &tnp_team_rows_ops : &ops, d};
 }
 

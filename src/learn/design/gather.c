@@ -13,6 +13,7 @@
 #include "tenon/learn.h"
 #include "algebra/blas.h"
 #include "base/team.h"
+#include "transform/feed.h"
 
 #include <math.h>
 #include <string.h>
@@ -86,8 +87,10 @@ static tn_status gather(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, 
     tnp_moments *moments = NULL;
     float *narrow = NULL;
     double *block = NULL;
-    size_t dim = tnp_feeds_cols(feeds, count), most = tnp_min(tnp_moments_block(dim, wide), y->rows), from, to;
-    tnp_team_part(ctx, y->rows, tnp_moments_block(dim, wide), &from, &to);
+    size_t dim = tnp_feeds_cols(feeds, count), most = tnp_min(tnp_moments_block(dim, wide), y->rows);
+    size_t *cut = NULL, from, to;
+    TN_TRY(tnp_feeds_cut(ctx, feeds, count, tnp_moments_block(dim, wide), &cut));
+    tnp_team_own(ctx, cut, &from, &to);
     TN_TRY(tnp_moments_new(ctx, dim, y->classes, wide, &moments));
     if (shift)
         tnp_moments_frame(moments, shift);
@@ -114,7 +117,7 @@ static tn_status gather(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, 
     moments = NULL;
 done:
     tn_moments_free(moments);
-    tnp_free_all(narrow, block);
+    tnp_free_all(cut, narrow, block);
     return st;
 }
 

@@ -8,7 +8,8 @@
  *
  * Who needs single rows in an order of their own, or rows in double as the files have them, keeps a tnp_design or feeds
  * and runs where the rows are: dual coordinate descent (linear/svm_*.c), online learners, leave-one-out, class means,
- * ridge by products of rows or by singular values.
+ * ridge by products of rows or by singular values. Who needs some rows, and of them only sums, as Newton's method on
+ * active rows does (linear/active.c), asks for those at hand and adds up over the team.
  *
  * What another implementation (rows on several machines, on a GPU) must provide and may rely on:
  *
@@ -94,6 +95,13 @@ typedef struct tnp_gram {
     bool diagonal; /* of the sum only the diagonal */
 } tnp_gram;
 
+/* Rows in the memory of this process. */
+typedef struct tnp_at_hand {
+    const float *x; /* rows [first, first + count), stride apart, for as long as the rows live; NULL: not in memory */
+    size_t stride, first, count;
+    bool parts; /* other members of the team have the others: sums over rows are added up by tnp_team_sum */
+} tnp_at_hand;
+
 typedef struct tnp_rows_ops {
     tn_status (*pass)(tn_ctx *ctx, void *self, const tnp_pass *pass);
     tn_status (*wide_pass)(tn_ctx *ctx, void *self, const tnp_wide_pass *pass);
@@ -113,6 +121,8 @@ typedef struct tnp_rows_ops {
     /* Moments of all rows with the targets y, in double about `shift` (D) where it is given; the caller's to free.
      * Those of parts are put together by tn_moments_merge. */
     tn_status (*moments)(tn_ctx *ctx, void *self, const tnp_targets *y, const double *shift, tnp_moments **out);
+    /* All members of a team are told alike whether rows are in memory. */
+    tnp_at_hand (*at_hand)(const void *self);
 } tnp_rows_ops;
 
 typedef struct tnp_rows {

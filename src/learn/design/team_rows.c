@@ -57,7 +57,7 @@ static tn_status own_pass(tn_ctx *ctx, const tnp_design *d, const tnp_pass *all,
 /* Scores that the pass made, of all rows. */
 static tn_status gather_scores(tn_ctx *ctx, const tnp_design *d, bool made, void *s, size_t size)
 {
-    return made ? tnp_team_gather(ctx, s, d->rows, 1, size) : TN_OK;
+    return made ? tnp_team_gather_cut(ctx, s, d->cut, size) : TN_OK;
 }
 
 static tn_status pass(tn_ctx *ctx, void *self, const tnp_pass *all)
@@ -136,7 +136,7 @@ static tn_status scores_by(tn_ctx *ctx, void *self, const uint32_t *model, size_
         tnp_rows own = tnp_design_rows(d->own);
         TN_TRY(own.ops->scores_by(ctx, own.self, model + d->from, models, k, w, s + d->from * k));
     }
-    TN_TRY(tnp_team_gather(ctx, s, d->rows, 1, k * sizeof *s));
+    TN_TRY(tnp_team_gather_cut(ctx, s, d->cut, k * sizeof *s));
 done:
     return st;
 }
@@ -179,7 +179,7 @@ static tn_status pick(tn_ctx *ctx, void *self, const size_t *rows, size_t count,
     tn_status st = TN_OK;
     const tnp_design *d = self;
     size_t *which = NULL, from, to;
-    tnp_team_picked(ctx, rows, count, d->rows, 1, &from, &to);
+    tnp_team_picked(ctx, rows, count, d->cut, &from, &to);
     TN_TRY(tnp_alloc(ctx, to - from, sizeof *which, &which));
     for (size_t i = from; i < to; ++i)
         which[i - from] = rows[i] - d->from;
@@ -187,11 +187,18 @@ static tn_status pick(tn_ctx *ctx, void *self, const size_t *rows, size_t count,
         tnp_rows own = tnp_design_rows(d->own);
         TN_TRY(own.ops->pick(ctx, own.self, which, to - from, out + from * d->dim));
     }
-    TN_TRY(tnp_team_gather_picked(ctx, out, rows, count, d->rows, 1, d->dim * sizeof *out));
+    TN_TRY(tnp_team_gather_picked(ctx, out, rows, count, d->cut, d->dim * sizeof *out));
 done:
     tnp_free(which);
     return st;
 }
 
-const tnp_rows_ops tnp_team_rows_ops = {pass,  wide_pass, scores_by,         gram,
-                                        cross, pick,      tnp_design_sample, tnp_design_moments};
+static tnp_at_hand at_hand(const void *self)
+{
+    const tnp_design *d = self, *own = d->own;
+    const float *x = own ? own->data : d->data; /* a member without rows has them at hand, all none of them */
+    return (tnp_at_hand){d->at_hand ? x : NULL, d->dim, d->from, own ? own->rows : 0, true};
+}
+
+const tnp_rows_ops tnp_team_rows_ops = {pass, wide_pass,         scores_by,          gram,   cross,
+                                        pick, tnp_design_sample, tnp_design_moments, at_hand};

@@ -13,6 +13,9 @@
  *
  *   Z = X D'   per lane: exact line search along d, active rows, g   factors where they pay   d = -H^-1 g
  *
+ * Of a team every member has the margins of all rows and the rows of its part: gradients, products and factors are added
+ * up over the members, 8 (D + 1) bytes per lane each and 8 (D + 1)^2 per factor; everything else they do alike.
+ *
  * The minimum is bounded by the multipliers alpha_i = 2 c_i max(0, 1 - m_i) of the place, times the best factor t:
  * t sum alpha - t^2 (sum alpha^2 / 4 c + |sum y alpha x|^2 / 2), and sum y alpha x = w - g.
  *
@@ -20,6 +23,7 @@
  * each step: conjugate gradients with an old one need 3 to 5 products with the active rows. Oracle: ref_svm. */
 #include "learn/linear/active.h"
 #include "base/crew.h"
+#include "base/team.h"
 #include "learn/linear/active_lane.h"
 
 #include <math.h>
@@ -45,13 +49,14 @@ typedef struct solver {
     tnp_lane *due[LANES];       /* those that get a factor in this round */
     size_t k, most;             /* lanes at work, lanes there are */
     float *z, *in;              /* (n, k), (k, width) */
+    double *sums;               /* (k, width), of a team: what its members add up */
     size_t passes;
 } solver;
 
 static tnp_active_rows active_rows(const solver *v, const tnp_lane *l)
 {
-    return (tnp_active_rows){v->at.x,   v->at.stride, v->at.dim, v->at.opt->bias, v->at.opt->penalised ? 1 : 0,
-                             l->active, l->which,     l->h};
+    return (tnp_active_rows){v->at.hand, v->at.dim, v->at.opt->bias,     v->at.opt->penalised ? 1 : 0,
+                             l->active,  l->here,   l->which + l->first, l->h};
 }
 
 /* ---- a round ---- */
@@ -83,6 +88,26 @@ static void move(void *arg, size_t j)
     tnp_lane_move(&v->at, v->lanes[j]);
 }
 
+static void bound(void *arg, size_t j)
+{
+    solver *v = arg;
+    tnp_lane_bound(&v->at, v->lanes[j]);
+}
+
+/* Gradients of all rows. */
+static tn_status add_gradients(solver *v)
+{
+    size_t width = v->at.width;
+    if (!v->at.hand.parts)
+        return TN_OK;
+    for (size_t j = 0; j < v->k; ++j)
+        memcpy(v->sums + j * width, v->lanes[j]->g, width * sizeof *v->sums);
+    tn_status st = tnp_team_sum(v->ctx, v->sums, v->k * width);
+    for (size_t j = 0; j < v->k; ++j)
+        memcpy(v->lanes[j]->g, v->sums + j * width, width * sizeof *v->sums);
+    return st;
+}
+
 /* All lanes move and look again: one pass. */
 static tn_status move_all(solver *v)
 {
@@ -98,6 +123,8 @@ static tn_status move_all(solver *v)
     TN_TRY(tnp_rows_pass(v->ctx, v->rows, &(tnp_pass){.k = v->k, .w = v->in, .s = v->z}));
     tnp_parallel(v->ctx, threads, (v->at.n + CHUNK - 1) / CHUNK, hand_out, v);
     tnp_parallel(v->ctx, threads, v->k, move, v);
+    TN_TRY(add_gradients(v));
+    tnp_parallel(v->ctx, threads, v->k, bound, v);
 done:
     return st;
 }
@@ -127,12 +154,13 @@ static tn_status factor_all(solver *v, double ease)
     float *h = NULL;
     TN_TRY(tnp_alloc(v->ctx, v->at.n, sizeof *which, &which));
     TN_TRY(tnp_alloc(v->ctx, v->at.n, sizeof *h, &h));
-    tnp_active_rows rows = {v->at.x, v->at.stride, v->at.dim, v->at.opt->bias, v->at.opt->penalised ? 1 : 0,
-                            0,       which,        h};
+    tnp_active_rows rows = {v->at.hand, v->at.dim, v->at.opt->bias, v->at.opt->penalised ? 1 : 0, 0, 0, which, h};
+    size_t first = v->at.hand.first, end = first + v->at.hand.count;
     for (size_t i = 0; i < v->at.n; ++i) {
         h[i] = 2 * (float)ease * v->columns->negative_cost[v->order[0]] *
                (v->columns->row_weight ? v->columns->row_weight[i] : 1);
-        if (h[i] > 0)
+        rows.all += h[i] > 0;
+        if (h[i] > 0 && i >= first && i < end)
             which[rows.count++] = i;
     }
     TN_TRY(tnp_factor_begin(v->ctx, &rows, &v->all));
@@ -145,7 +173,7 @@ done:
 /* Whether all products that conjugate gradients may ask for are cheaper than a factor. */
 static bool is_dear(const tnp_active_rows *rows)
 {
-    return tnp_factor_make_flops(rows) > MANY * SLOW * 4 * (double)rows->count * (double)rows->dim;
+    return tnp_factor_make_flops(rows) > MANY * SLOW * 4 * (double)rows->all * (double)rows->dim;
 }
 
 /* The factor of v->due[item]. */
@@ -191,9 +219,10 @@ static tn_status make_factors(solver *v)
         if (!l->entering && (l->stale || !l->factor))
             TN_TRY(choose_factor(v, j, &due));
     }
-    if (due == 1)
-        TN_TRY(make_factor(v->ctx, v, 0));
-    else if (due > 1)
+    bool alone = due == 1 || v->at.hand.parts; /* members of a team ask each other in one order */
+    for (size_t i = 0; alone && i < due; ++i)
+        TN_TRY(make_factor(v->ctx, v, i));
+    if (!alone && due > 0)
         TN_TRY(tnp_crew_run(v->ctx, &v->crew, NULL, due, make_factor, v));
     for (size_t j = 0; j < v->k; ++j) {
         tnp_lane *l = v->lanes[j];
@@ -206,7 +235,44 @@ done:
     return st;
 }
 
-static void find_step(void *arg, size_t j)
+static bool descends(const tnp_lane *l)
+{
+    return !l->entering && l->factor && !l->descent.over;
+}
+
+static void multiply(void *arg, size_t j)
+{
+    const solver *v = arg;
+    tnp_active_rows rows = active_rows(v, v->lanes[j]);
+    if (descends(v->lanes[j]))
+        tnp_conjugate_multiply(&rows, &v->lanes[j]->descent);
+}
+
+static void use_product(void *arg, size_t j)
+{
+    const solver *v = arg;
+    tnp_active_rows rows = active_rows(v, v->lanes[j]);
+    if (descends(v->lanes[j]))
+        tnp_conjugate_step(&rows, &v->lanes[j]->descent);
+}
+
+/* With all rows here a lane goes all the way, else it waits for the others after each product. */
+static void begin_step(void *arg, size_t j)
+{
+    const solver *v = arg;
+    tnp_lane *l = v->lanes[j];
+    if (l->entering || !l->factor)
+        return;
+    tnp_active_rows rows = active_rows(v, l);
+    bool first = l->steps == 1 && l->factor == &v->all, exact = first || (l->fresh && l->own.by_rows);
+    tnp_conjugate_begin(&rows, l->factor, l->g, ENOUGH, exact ? 0 : PRODUCTS, l->scratch, &l->descent);
+    while (!v->at.hand.parts && descends(l)) {
+        multiply(arg, j);
+        use_product(arg, j);
+    }
+}
+
+static void end_step(void *arg, size_t j)
 {
     const solver *v = arg;
     tnp_lane *l = v->lanes[j];
@@ -217,22 +283,54 @@ static void find_step(void *arg, size_t j)
     if (l->lost)
         return;
     tnp_active_rows rows = active_rows(v, l);
-    bool first = l->steps == 1 && l->factor == &v->all, exact = first || (l->fresh && l->own.by_rows);
-    l->products = tnp_factor_solve(&rows, l->factor, l->g, ENOUGH, exact ? 0 : PRODUCTS, l->scratch, l->d);
+    for (size_t i = 0; i < v->at.width; ++i)
+        l->d[i] = (double)l->descent.sum[i];
+    l->products = l->descent.products;
     double product = 4 * (double)l->active * (double)v->at.dim + tnp_factor_flops(l->factor, v->at.dim);
     l->lost = l->products == PRODUCTS && l->fresh;
     l->stale = l->products == PRODUCTS ||
                (l->products > FEW && (double)(l->products - FEW + 1) * product * SLOW > tnp_factor_make_flops(&rows));
 }
 
+/* Products of the lanes that still descend, of all rows; *count of them. */
+static tn_status add_products(solver *v, size_t *count)
+{
+    size_t width = v->at.width, n = 0;
+    tn_status st = TN_OK;
+    for (size_t j = 0; j < v->k; ++j)
+        if (descends(v->lanes[j])) {
+            for (size_t i = 0; i < width; ++i)
+                v->sums[n * width + i] = (double)v->lanes[j]->descent.hp[i];
+            ++n;
+        }
+    if (n > 0)
+        st = tnp_team_sum(v->ctx, v->sums, n * width);
+    *count = n;
+    for (size_t j = v->k; st == TN_OK && j-- > 0;)
+        if (descends(v->lanes[j])) {
+            --n;
+            for (size_t i = 0; i < width; ++i)
+                v->lanes[j]->descent.hp[i] = (float)v->sums[n * width + i];
+        }
+    return st;
+}
+
 static tn_status find_steps(solver *v)
 {
+    tn_status st = TN_OK;
     double work = 0;
-    tn_status st = make_factors(v);
+    TN_TRY(make_factors(v));
     for (size_t j = 0; j < v->k; ++j)
         work += 16 * (double)(v->lanes[j]->active + 1) * (double)v->at.dim;
-    if (st == TN_OK)
-        tnp_parallel(v->ctx, tnp_threads_for(v->ctx, work), v->k, find_step, v);
+    size_t threads = tnp_threads_for(v->ctx, work), left = v->k;
+    tnp_parallel(v->ctx, threads, v->k, begin_step, v);
+    while (v->at.hand.parts && left > 0) {
+        tnp_parallel(v->ctx, threads, v->k, multiply, v);
+        TN_TRY(add_products(v, &left));
+        tnp_parallel(v->ctx, threads, v->k, use_product, v);
+    }
+    tnp_parallel(v->ctx, threads, v->k, end_step, v);
+done:
     return st;
 }
 
@@ -307,12 +405,14 @@ size_t tnp_active_bytes(size_t rows, size_t dim)
     return shared_bytes(rows, dim) + LEAST_LANES * tnp_lane_bytes(rows, dim);
 }
 
-static size_t lanes_for(const solver *v)
+static tn_status find_lanes(solver *v)
 {
-    size_t n = v->at.n, dim = v->at.dim, shared = shared_bytes(n, dim), left = tnp_budget_left(v->ctx);
+    size_t n = v->at.n, dim = v->at.dim, shared = shared_bytes(n, dim), left = 0;
+    tn_status st = tnp_team_budget_left(v->ctx, &left);
     size_t allowed = (left > shared ? left - shared : 0) / tnp_lane_bytes(n, dim),
            usual = LANE_BYTES / tnp_lane_bytes(n, tnp_min(dim, USUAL_ORDER));
-    return tnp_min(v->count, tnp_min(LANES, tnp_max(LEAST_LANES, tnp_min(allowed, usual))));
+    v->most = tnp_min(v->count, tnp_min(LANES, tnp_max(LEAST_LANES, tnp_min(allowed, usual))));
+    return st;
 }
 
 /* Costs begin where c times the mean square of a row and its constant is FIRST. */
@@ -366,7 +466,9 @@ done:
 static tn_status open_lanes(solver *v)
 {
     tn_status st = TN_OK;
-    v->most = lanes_for(v);
+    TN_TRY(find_lanes(v));
+    if (v->at.hand.parts)
+        TN_TRY(tnp_alloc_raw(v->ctx, v->at.width * v->most, sizeof *v->sums, &v->sums));
     TN_TRY(tnp_alloc_raw(v->ctx, v->at.n * v->most, sizeof *v->z, &v->z));
     TN_TRY(tnp_alloc_raw(v->ctx, v->at.width * v->most, sizeof *v->in, &v->in));
     for (size_t j = 0; j < v->most; ++j)
@@ -374,6 +476,17 @@ static tn_status open_lanes(solver *v)
     TN_TRY(tnp_crew_new(v->ctx, tnp_factor_make_bytes(v->at.dim), &v->crew));
 done:
     return st;
+}
+
+/* The rows at hand, or a copy of all of them. */
+static tn_status take_rows(solver *v, float **kept)
+{
+    tnp_at_hand *hand = &v->at.hand;
+    *hand = v->rows->ops->at_hand(v->rows->self);
+    if (hand->x)
+        return TN_OK;
+    *hand = (tnp_at_hand){.count = v->at.n};
+    return v->rows->ops->sample(v->ctx, v->rows->self, 1, &hand->x, &hand->stride, kept);
 }
 
 tn_status tnp_active_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *columns, const size_t *cols, size_t count,
@@ -389,7 +502,7 @@ tn_status tnp_active_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *co
                   .columns = columns,
                   .count = count,
                   .at = {.columns = columns, .opt = options, .n = x->rows, .dim = x->dim, .width = x->dim + 1}};
-    TN_TRY(x->ops->sample(ctx, x->self, 1, &v->at.x, &v->at.stride, &kept));
+    TN_TRY(take_rows(v, &kept));
     TN_TRY(put_in_order(v, cols));
     TN_TRY(open_lanes(v));
     TN_TRY(begin_easy(v));
@@ -411,7 +524,7 @@ done:
     if (v) {
         tnp_crew_free(ctx, &v->crew);
         tnp_factor_clear(&v->all);
-        tnp_free_all(v->order, v->z, v->in);
+        tnp_free_all(v->order, v->z, v->in, v->sums);
     }
     tnp_free_all(v, kept);
     return st;

@@ -126,21 +126,40 @@ static void next_ease(const tnp_lanes_rows *v, tnp_lane *l)
     look(v, l);
 }
 
-/* g = (penalty) - sum h (1 - m) y x over the active rows: float sums of BLOCK rows, added up in double. */
+/* Active rows below `row`. */
+static size_t count_below(const tnp_lane *l, size_t row)
+{
+    size_t low = 0, high = l->active;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (l->which[middle] < row)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static const float *row_at(const tnp_lanes_rows *v, size_t row)
+{
+    return v->hand.x + (row - v->hand.first) * v->hand.stride;
+}
+
+/* g = - sum h (1 - m) y x over the active rows at hand: float sums of BLOCK rows, added up in double. */
 static void find_gradient(const tnp_lanes_rows *v, tnp_lane *l)
 {
     const tnp_simd *simd = tnp_simd_get();
     float *part = l->scratch;
     double last = 0;
     memset(l->g, 0, v->width * sizeof *l->g);
-    for (size_t at = 0; at < l->active; at += BLOCK) {
+    for (size_t at = l->first, end = at + l->here; at < end; at += BLOCK) {
         memset(part, 0, v->dim * sizeof *part);
-        for (size_t i = at; i < tnp_min(at + BLOCK, l->active); ++i) {
+        for (size_t i = at; i < tnp_min(at + BLOCK, end); ++i) {
             size_t row = l->which[i];
             double slope = (double)l->h[row] * (1 - l->m[row]) * (l->a[row] < 0 ? 1 : -1);
-            if (i + 1 < l->active)
-                tnp_row_ahead(v->x + l->which[i + 1] * v->stride, v->dim);
-            simd->add_scaled((float)slope, v->x + row * v->stride, part, v->dim);
+            if (i + 1 < end)
+                tnp_row_ahead(row_at(v, l->which[i + 1]), v->dim);
+            simd->add_scaled((float)slope, row_at(v, row), part, v->dim);
             last += slope;
         }
         simd->add_to_double(part, l->g, v->dim);
@@ -148,8 +167,8 @@ static void find_gradient(const tnp_lanes_rows *v, tnp_lane *l)
     l->g[v->dim] = v->opt->bias ? last : 0;
 }
 
-/* The bound of the minimum, g being without the penalty; with a free intercept an estimate (see newton.c). */
-static void bound(const tnp_lanes_rows *v, tnp_lane *l)
+/* With a free intercept the bound is an estimate (see newton.c). */
+void tnp_lane_bound(const tnp_lanes_rows *v, tnp_lane *l)
 {
     double square = dot(v, l->g, l->g), best = 0, curve = 0;
     if (l->sum > 0)
@@ -178,6 +197,8 @@ void tnp_lane_move(const tnp_lanes_rows *v, tnp_lane *l)
 {
     double t = l->entering ? 1 : search(v, l);
     advance(v, l, t);
+    l->first = count_below(l, v->hand.first);
+    l->here = count_below(l, v->hand.first + v->hand.count) - l->first;
     for (size_t i = 0; i < v->width; ++i)
         l->w[i] += t * l->d[i];
     ++l->steps;
@@ -185,13 +206,12 @@ void tnp_lane_move(const tnp_lanes_rows *v, tnp_lane *l)
     look(v, l);
     next_ease(v, l);
     find_gradient(v, l);
-    bound(v, l);
     l->entering = false;
 }
 
 size_t tnp_lane_bytes(size_t rows, size_t dim)
 {
-    return sizeof(tnp_lane) + (40 + 4) * rows + (24 + 4) * (dim + 1) + 4 * tnp_factor_scratch(dim) +
+    return sizeof(tnp_lane) + (40 + 4) * rows + (24 + 4 + 8) * (dim + 1) + 4 * tnp_factor_scratch(dim) +
            tnp_factor_bytes(dim);
 }
 

@@ -11,8 +11,8 @@
 typedef struct tnp_lanes_rows {
     const tnp_columns *columns;
     const tnp_active_options *opt;
-    const float *x; /* rows, `stride` apart */
-    size_t stride, n, dim, width;
+    tnp_at_hand hand; /* rows, or this member's part of them */
+    size_t n, dim, width;
     double least_ease; /* of columns that start with nothing */
 } tnp_lanes_rows;
 
@@ -29,10 +29,12 @@ typedef struct tnp_lane {
     float *near;            /* (n, 3): slack, change and h of rows that the line search may meet */
     double *w, *g, *d;      /* width: place, gradient, step */
     size_t *which, active;  /* n: active rows, in the order of the rows */
+    size_t first, here;     /* which[first .. first + here) are at hand */
     double f, loss, sum;    /* objective, its loss, sum of the multipliers */
     double lower, before;   /* bound of the minimum; f one step ago */
     size_t steps, products; /* steps so far; products of the last */
     float *scratch;         /* tnp_factor_scratch */
+    tnp_conjugate descent;
     tnp_factor own;
     const tnp_factor *factor;
 } tnp_lane;
@@ -44,8 +46,10 @@ size_t tnp_lane_bytes(size_t rows, size_t dim);
 
 /* Costs of l->column; margins 0. */
 void tnp_lane_begin(const tnp_lanes_rows *v, tnp_lane *l);
-/* Along d to the minimum of f, with q the change of the margins; entering all the way. Then objective, active rows,
- * gradient and bound at the next ease of the costs. */
+/* Along d to the minimum of f, with q the change of the margins; entering all the way. Then objective, active rows and
+ * the gradient of the loss, as far as its rows are at hand, at the next ease of the costs. */
 void tnp_lane_move(const tnp_lanes_rows *v, tnp_lane *l);
+/* That gradient, of all rows, becomes f's, and bounds the minimum. */
+void tnp_lane_bound(const tnp_lanes_rows *v, tnp_lane *l);
 
 #endif

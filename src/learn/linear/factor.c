@@ -10,12 +10,16 @@
  *
  *   e = (v_b - u'q) / (u'p + r),   d = v - B'(q + e p).
  *
+ * Members of a team add up their B'B, in double, and each factors the sum; K, of rows that lie in several places, is not
+ * for them.
+ *
  * Factors are kept as floats: as preconditioners they need no more, and conjugate gradients ask for the exact product
  * with the rows, which are read once for both of its halves. So they are also made in floats, at half the price, while
  * roundings of the matrix are far below the ridge; from MOST on its diagonal they would be felt, and it is summed and
  * factored in double. */
 #include "learn/linear/factor.h"
 #include "algebra/blas.h"
+#include "base/team.h"
 #include "simd/simd.h"
 
 #include <math.h>
@@ -32,12 +36,17 @@ void tnp_factor_clear(tnp_factor *f)
 
 static bool goes_by_rows(const tnp_active_rows *a)
 {
-    return a->count < a->dim;
+    return !a->at.parts && a->all < a->dim;
+}
+
+static const float *row_at(const tnp_active_rows *a, size_t row)
+{
+    return a->at.x + (row - a->at.first) * a->at.stride;
 }
 
 static size_t order_of(const tnp_active_rows *a)
 {
-    return goes_by_rows(a) ? a->count : a->dim + a->bias;
+    return goes_by_rows(a) ? a->all : a->dim + a->bias;
 }
 
 size_t tnp_factor_bytes(size_t dim)
@@ -52,7 +61,7 @@ size_t tnp_factor_make_bytes(size_t dim)
 
 double tnp_factor_make_flops(const tnp_active_rows *a)
 {
-    double n = (double)order_of(a), m = goes_by_rows(a) ? (double)a->dim : (double)a->count;
+    double n = (double)order_of(a), m = goes_by_rows(a) ? (double)a->dim : (double)a->all;
     return n * n * (m + n / 3);
 }
 
@@ -76,7 +85,7 @@ static void gather_row(void *arg, size_t i)
     const gather_job *job = arg;
     const tnp_active_rows *a = job->a;
     size_t row = a->which[job->from + i];
-    const float *x = a->x + row * a->stride;
+    const float *x = row_at(a, row);
     double root = sqrt((double)a->h[row]), *to = job->to + i * job->width;
     for (size_t j = 0; j < a->dim; ++j)
         to[j] = root * (double)x[j];
@@ -96,7 +105,7 @@ static void gather_row_float(void *arg, size_t i)
     const gather_job *job = arg;
     const tnp_active_rows *a = job->a;
     size_t row = a->which[job->from + i];
-    const float *x = a->x + row * a->stride;
+    const float *x = row_at(a, row);
     float root = sqrtf(a->h[row]), *to = job->narrow + i * job->width;
     for (size_t j = 0; j < a->dim; ++j)
         to[j] = root * x[j];
@@ -137,6 +146,8 @@ static tn_status products_of_columns(tn_ctx *ctx, const tnp_active_rows *a, size
         gather(ctx, a, at, count, n, b);
         TN_TRY(tnp_dsyrk_cols(ctx, count, n, b, n, 1, k));
     }
+    if (a->at.parts)
+        TN_TRY(tnp_team_sum(ctx, k, n * n));
     for (size_t i = 0; i < n; ++i)
         k[i * n + i] += i < a->dim ? 1 : a->ridge;
 done:
@@ -242,7 +253,7 @@ tn_status tnp_factor_make(tn_ctx *ctx, const tnp_active_rows *a, tnp_factor *f)
 {
     tn_status st = TN_OK;
     f->found = f->n == 0;
-    if (!f->found)
+    if (!f->found && !a->at.parts)
         TN_TRY(factor_in_float(ctx, a, f->n, f->r, &f->found));
     if (!f->found)
         TN_TRY(factor_in_double(ctx, a, f->n, f->r, &f->found));
@@ -266,7 +277,7 @@ static void precondition(const tnp_simd *simd, const tnp_active_rows *a, const t
     }
     double uq = 0, e = 0;
     for (size_t i = 0; i < f->n; ++i)
-        q[i] = f->u[i] * (float)simd->dot(a->x + f->which[i] * a->stride, v, dim);
+        q[i] = f->u[i] * (float)simd->dot(row_at(a, f->which[i]), v, dim);
     solve(simd, f->n, f->r, q);
     for (size_t i = 0; i < f->n; ++i)
         uq += (double)f->u[i] * (double)q[i];
@@ -274,24 +285,7 @@ static void precondition(const tnp_simd *simd, const tnp_active_rows *a, const t
         e = ((double)v[dim] - uq) / f->up;
     out[dim] = (float)e;
     for (size_t i = 0; i < f->n; ++i)
-        simd->add_scaled(-f->u[i] * (q[i] + (float)e * f->p[i]), a->x + f->which[i] * a->stride, out, dim);
-}
-
-/* out (dim + 1) = H v. */
-static void multiply(const tnp_simd *simd, const tnp_active_rows *a, const float *v, float *out)
-{
-    size_t dim = a->dim;
-    double last = 0;
-    memcpy(out, v, dim * sizeof *out);
-    for (size_t i = 0; i < a->count; ++i) {
-        const float *x = a->x + a->which[i] * a->stride;
-        if (i + 1 < a->count)
-            tnp_row_ahead(a->x + a->which[i + 1] * a->stride, dim);
-        float t = a->h[a->which[i]] * (float)(simd->dot(x, v, dim) + (double)v[dim]);
-        simd->add_scaled(t, x, out, dim);
-        last += (double)t;
-    }
-    out[dim] = a->bias ? (float)(last + a->ridge * (double)v[dim]) : 0;
+        simd->add_scaled(-f->u[i] * (q[i] + (float)e * f->p[i]), row_at(a, f->which[i]), out, dim);
 }
 
 size_t tnp_factor_scratch(size_t dim)
@@ -299,41 +293,64 @@ size_t tnp_factor_scratch(size_t dim)
     return 6 * (dim + 1);
 }
 
-size_t tnp_factor_solve(const tnp_active_rows *a, const tnp_factor *f, const double *g, double enough, size_t most,
-                        float *scratch, double *d)
+void tnp_conjugate_begin(const tnp_active_rows *a, const tnp_factor *f, const double *g, double enough, size_t most,
+                         float *scratch, tnp_conjugate *d)
 {
     const tnp_simd *simd = tnp_simd_get();
-    size_t width = a->dim + 1, products = 0;
+    size_t width = a->dim + 1;
     float *r = scratch, *z = r + width, *p = z + width, *hp = p + width, *sum = hp + width, *q = sum + width;
     for (size_t i = 0; i < width; ++i) {
         r[i] = (float)-g[i];
         sum[i] = 0;
     }
     precondition(simd, a, f, r, q, p);
-    if (most == 0) { /* the factor is that of these rows */
-        for (size_t i = 0; i < width; ++i)
-            d[i] = (double)p[i];
-        return 0;
+    *d = (tnp_conjugate){.factor = f, .r = r, .z = z, .p = p, .hp = hp, .sum = sum, .q = q, .most = most};
+    d->rz = simd->dot(r, p, width);
+    d->goal = enough * enough * d->rz;
+    d->over = most == 0 || !(d->rz > 0);
+    if (most == 0)
+        memcpy(sum, p, width * sizeof *sum);
+}
+
+/* Of a team the penalty's part is that of the first member, who alone has rows from 0 on. */
+void tnp_conjugate_multiply(const tnp_active_rows *a, tnp_conjugate *d)
+{
+    const tnp_simd *simd = tnp_simd_get();
+    size_t dim = a->dim;
+    bool first = a->at.first == 0;
+    double last = first ? a->ridge * (double)d->p[dim] : 0;
+    memset(d->hp, 0, dim * sizeof *d->hp);
+    if (first)
+        memcpy(d->hp, d->p, dim * sizeof *d->hp);
+    for (size_t i = 0; i < a->count; ++i) {
+        const float *x = row_at(a, a->which[i]);
+        if (i + 1 < a->count)
+            tnp_row_ahead(row_at(a, a->which[i + 1]), dim);
+        float t = a->h[a->which[i]] * (float)(simd->dot(x, d->p, dim) + (double)d->p[dim]);
+        simd->add_scaled(t, x, d->hp, dim);
+        last += (double)t;
     }
-    double rz = simd->dot(r, p, width), goal = enough * enough * rz;
-    while (products < most && rz > 0) {
-        multiply(simd, a, p, hp);
-        ++products;
-        double curve = simd->dot(p, hp, width);
-        if (!(curve > 0))
-            break;
-        float step = (float)(rz / curve);
-        simd->add_scaled(step, p, sum, width);
-        simd->add_scaled(-step, hp, r, width);
-        precondition(simd, a, f, r, q, z);
-        double next = simd->dot(r, z, width);
-        if (!(next > goal))
-            break;
-        for (size_t i = 0; i < width; ++i)
-            p[i] = z[i] + (float)(next / rz) * p[i];
-        rz = next;
-    }
+    d->hp[dim] = a->bias ? (float)last : 0;
+}
+
+void tnp_conjugate_step(const tnp_active_rows *a, tnp_conjugate *d)
+{
+    const tnp_simd *simd = tnp_simd_get();
+    size_t width = a->dim + 1;
+    ++d->products;
+    double curve = simd->dot(d->p, d->hp, width);
+    d->over = true;
+    if (!(curve > 0))
+        return;
+    float step = (float)(d->rz / curve);
+    simd->add_scaled(step, d->p, d->sum, width);
+    simd->add_scaled(-step, d->hp, d->r, width);
+    precondition(simd, a, d->factor, d->r, d->q, d->z);
+    double next = simd->dot(d->r, d->z, width);
+    if (!(next > d->goal))
+        return;
     for (size_t i = 0; i < width; ++i)
-        d[i] = (double)sum[i];
-    return products;
+        d->p[i] = d->z[i] + (float)(next / d->rz) * d->p[i];
+    d->rz = next;
+    d->over = d->products == d->most;
 }

@@ -2,7 +2,8 @@
  *
  * One way to train every linear classifier: columns (class, or class and fold) with their costs, a loss, a solver.
  *
- *   svm, squared hinge                 Newton on the active rows, active.c; at a small C after coordinate descent
+ *   svm, squared hinge                 Newton on the active rows, active.c; at a small C after coordinate descent, of
+ *                                      a team at once
  *   the same with its rows in files    dual coordinate descent, svm_dual.c; with a free intercept Newton, newton.c
  *   svm, hinge                         dual coordinate descent (a free intercept is refused: no second derivative)
  *   logistic, multi-class              L-BFGS with a subspace or with blocks of classes, softmax.c
@@ -429,10 +430,13 @@ static tn_status by_dual(tn_ctx *ctx, const training_job *job, bool active, size
 
 /* ---- the squared hinge with its rows at hand ---- */
 
-static bool active_can(const tn_ctx *ctx, const tnp_linear *l)
+static tn_status active_can(tn_ctx *ctx, const tnp_linear *l, bool *can)
 {
-    return loss_of(l) == TNP_SQUARED_HINGE && l->design && l->design->resident &&
-           tnp_active_bytes(l->rows.rows, l->rows.dim) <= tnp_budget_left(ctx);
+    size_t left = 0;
+    *can = loss_of(l) == TNP_SQUARED_HINGE && l->rows.ops->at_hand(l->rows.self).x;
+    tn_status st = *can ? tnp_team_budget_left(ctx, &left) : TN_OK;
+    *can = *can && tnp_active_bytes(l->rows.rows, l->rows.dim) <= left;
+    return st;
 }
 
 /* Columns job->cols[0..count). */
@@ -460,8 +464,9 @@ static bool is_warm(const training_job *job)
     return false;
 }
 
-/* Where active.c begins: where it is the faster way. Coordinate descent is done after 20 passes at a small C, and needs
- * more with every larger one. Processor seconds, dual and active, at C = 0.1, 1, 3, 10, 100: (5994 x 128, 200 columns)
+/* Where active.c begins: where it is the faster way, and for a team, which has no other by single rows. Coordinate
+ * descent is done after 20 passes at a small C, and needs more with every larger one. Processor seconds, dual and
+ * active, at C = 0.1, 1, 3, 10, 100: (5994 x 128, 200 columns)
  * 0.3, 0.7, 1.0, 1.3, 1.6 and 0.4, 0.6, 0.6, 0.7, 0.9; (5994 x 512, 200) 0.5, 1.4, 3.1, 6.9, 5.2 and 1.2, 1.6, 2.0,
  * 1.7, 2.4. With products of rows, at C = 10, 100, 1000: (1500 x 512, 15) 0.12, 0.13, 0.13 and 0.07, 0.07, 0.08; but of
  * fewer rows than columns, from no weights, (720 x 1280, 12) 0.054, 0.058, 0.064 and 0.069, 0.078, 0.093. */
@@ -471,7 +476,7 @@ static tn_status active_begins(tn_ctx *ctx, const training_job *job, tnp_linear_
     double reach;
     tn_status st = tnp_active_reach(ctx, &l->rows, job->columns, l->bias, &reach);
     bool far = st == TN_OK && reach > FAR && (!l->gram || l->rows.rows > l->rows.dim || is_warm(job));
-    *begins = method == TNP_BY_NEWTON || far || (!l->gram && l->rows.dim < NARROW);
+    *begins = !l->design || method == TNP_BY_NEWTON || far || (!l->gram && l->rows.dim < NARROW);
     return st;
 }
 
@@ -480,9 +485,10 @@ static tn_status solve_columns(tn_ctx *ctx, const training_job *job, tnp_linear_
 {
     tn_status st = TN_OK;
     const tnp_linear *l = job->l;
-    bool active = active_can(ctx, l), begins = false;
+    bool active = false, begins = false;
     size_t passes = 0;
     double worst;
+    TN_TRY(active_can(ctx, l, &active));
     if (active)
         TN_TRY(active_begins(ctx, job, method, &begins));
     if (begins)

@@ -25,6 +25,7 @@
 #include "algebra/blas.h"
 #include "base/team.h"
 #include "learn/design/gather.h"
+#include "transform/feed.h"
 
 #include <math.h>
 #include <string.h>
@@ -69,16 +70,20 @@ static double weight_of(const tnp_targets *y, size_t row)
 static tn_status add_rows(tn_ctx *ctx, tnp_class_means *m, const tn_feed *feed, const tnp_targets *y, const bool *skip,
                           size_t at, double *block)
 {
-    size_t cols = tn_feed_cols(feed), from, to;
-    tnp_team_part(ctx, y->rows, ROWS, &from, &to);
+    size_t cols = tn_feed_cols(feed), *cut = NULL, from, to;
+    tn_status st = tnp_feeds_cut(ctx, &feed, 1, ROWS, &cut);
+    if (st != TN_OK)
+        return st;
+    tnp_team_own(ctx, cut, &from, &to);
+    tnp_free(cut);
     if (from > 0) {
-        tn_status st = tn_feed_read_wide(ctx, feed, 0, 1, m->centre + at, cols);
+        st = tn_feed_read_wide(ctx, feed, 0, 1, m->centre + at, cols);
         if (st != TN_OK)
             return st;
     }
     for (size_t start = from; start < to; start += ROWS) {
         size_t n = tnp_min(ROWS, to - start);
-        tn_status st = tnp_progress(ctx, "class means", start, y->rows);
+        st = tnp_progress(ctx, "class means", start, y->rows);
         if (st == TN_OK)
             st = tn_feed_read_wide(ctx, feed, start, n, block, cols);
         if (st != TN_OK)

@@ -138,6 +138,18 @@ static double left_of_hat(const tnp_loo *loo, size_t i, double lambda)
     return left;
 }
 
+size_t tnp_loo_impossible(const tnp_loo *loo)
+{
+    const tnp_ridge *r = loo->ridge;
+    const double sure = 1e-6; /* above the rounding of forms */
+    for (size_t i = 0; !r->spectrum->by_rows && i < loo->count; ++i) {
+        double g = weight_of(loo, loo->first + i);
+        if (g * ((r->intercept ? 1 / r->weight : 0) + loo->form[i]) > 1 + sure)
+            return loo->sample->rows[loo->first + i];
+    }
+    return SIZE_MAX;
+}
+
 /* Scores of class c, which lie in out (part) as z'u, become predictions without the row. loo->form is that of lambda. */
 static void predict_class(const tnp_loo *loo, size_t c, double lambda, double *out)
 {
@@ -218,7 +230,7 @@ static void measure_decisions(const tnp_sample *s, const tnp_targets *y, tn_task
                 square += s->weight[i] * s->weight[i];
             }
         }
-    out->accuracy = mean;
+    out->accuracy = fmin(mean, 1); /* weights sum to 1 but for their rounding */
     out->se = sqrt(spread * square);
 }
 

@@ -34,6 +34,10 @@ tn_status tnp_loo_predict(tn_ctx *ctx, tnp_loo *loo, double lambda, double *out)
 /* The same with a lambda of its own for each class. */
 tn_status tnp_loo_predict_each(tn_ctx *ctx, tnp_loo *loo, const double *lambda, double *out);
 
+/* A row of the sample that has more weight in its own prediction, at the last lambda, than a row of the problem can
+ * have, so that it is none of it; of a team, in this member's part. SIZE_MAX: there is none. */
+size_t tnp_loo_impossible(const tnp_loo *loo);
+
 typedef struct tnp_loo_result {
     double accuracy, se; /* multi-class: arg-max; multi-label: share of right decisions at 0.5; NaN in regression */
     double r2;           /* regression, mean over outputs; NaN else */

@@ -5,7 +5,7 @@
  *   lambda     by evidence, generalised cross-validation or as given; ridge-cv: by R^2 of held-out folds (folds.c)
  *   centre     columns whose mean is far from zero, about their deviation, as of rows (transform/feed.h); there the mean of
  *              256 rows, here that of all: the same scores
- *   refused    leave-one-out, temperature, thresholds of the largest F1, other methods
+ *   refused    lambda by leave-one-out, temperature, thresholds of the largest F1, other methods
  *
  * Class means, which heads of few rows per class share, are taken on rows only where rows that are left out allow it; with
  * nobody to judge the head is the ridge alone. */
@@ -60,7 +60,7 @@ static tn_status choose(tn_ctx *ctx, const tnp_tallied *t, const tnp_fit_options
         singles[c] = info->ranking->candidates[c]->log_evidence;
     TN_TRY(tnp_search_new(ctx, n == 1 ? TNP_SEARCH_BEST : (tnp_search_kind)o->select, n, singles, tnp_set_evidence,
                           (void *)(uintptr_t)&t->selection, search));
-    TN_TRY(tnp_measure_set(ctx, &t->selection, (*search)->members, (*search)->count, info->chosen, ridge, evidence));
+    TN_TRY(tnp_tallied_set(ctx, t, (*search)->members, (*search)->count, info->chosen, ridge, evidence));
 done:
     tnp_free(singles);
     return st;
@@ -224,9 +224,10 @@ tn_status tnp_tally_fit(tn_ctx *ctx, const tn_tally *tally, const tnp_fit_option
     const tnp_chosen chosen = {&t.selection, NULL,     &used, search->members, search->count, NULL,
                                ridge,        evidence, info,  search,          begin};
     TN_TRY(train(ctx, &t, &chosen, &head));
+    TN_TRY(tnp_sampled_judge(ctx, &t, ridge, info->lambda, search->members, search->count, info->chosen));
     TN_TRY(tnp_fit_info_steps(ctx, &t.candidates, search, info));
     tnp_ranking_sort(info->ranking);
-    info->loo_note = NO_ROWS;
+    info->loo_note = t.sampled.task ? NULL : NO_ROWS;
     info->temperature_note = t.task.kind == TN_TASK_REGRESSION ? NULL : NO_ROWS;
     TN_TRY(tnp_progress_end(ctx));
     info->seconds = info->ranking->seconds = tnp_seconds() - begin;

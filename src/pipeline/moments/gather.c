@@ -146,6 +146,7 @@ static tn_status prepare(tn_ctx *ctx, gathering *g)
 {
     tn_status st = TN_OK;
     tn_head *like = NULL;
+    size_t *cut = NULL;
     tnp_learn_options weights;
     tnp_learn_options_default(&weights);
     TN_TRY(tnp_task_chunk(ctx, g->features, g->count, &g->labels, (tn_nan_policy)g->options->rank.nan, &g->task));
@@ -158,7 +159,8 @@ static tn_status prepare(tn_ctx *ctx, gathering *g)
         tnp_feed_set_limit(g->candidates->feeds[c], TNP_FEED_LARGEST);
     g->dim = tnp_feeds_cols((const tn_feed *const *)g->candidates->feeds, g->candidates->count);
     g->most = tnp_moments_block(g->dim, true);
-    tnp_team_part(ctx, g->task->y.rows, g->most, &g->from, &g->to);
+    TN_TRY(tnp_feeds_cut(ctx, (const tn_feed *const *)g->candidates->feeds, g->candidates->count, g->most, &cut));
+    tnp_team_own(ctx, cut, &g->from, &g->to);
     size_t folds = g->options->folds, one = tnp_moments_bytes(g->dim, g->labels.classes, true);
     TN_TRY(tnp_need(ctx, folds * one + (folds + 1) * g->most * g->dim * sizeof(double), g->input.path));
     TN_TRY(tnp_head_of_set(ctx, g->task, &g->labels, "moments", g->candidates, NULL, g->candidates->count, 0, &like));
@@ -166,6 +168,7 @@ static tn_status prepare(tn_ctx *ctx, gathering *g)
     g->tally->left_out = g->input.to - g->input.from - g->task->y.rows;
     memcpy(g->tally->offset, g->task->offset, g->labels.classes * sizeof *g->tally->offset);
 done:
+    tnp_free(cut);
     return st;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A tally as the pipeline sees rows: candidates, a task, an ensemble of which any set can be measured. The plot is that of
- * pipeline.c without its first and last chapters: nothing is read, nothing is left out. */
+ * pipeline.c without its first chapter: nothing is read but a sample, where one is given, to be left out (sample.c). */
 #include "pipeline/moments/moments.h"
 #include "base/text.h"
 
@@ -100,6 +100,8 @@ tn_status tnp_tallied_init(tn_ctx *ctx, const tn_tally *tally, const tnp_rank_op
     TN_TRY(list_candidates(ctx, t));
     TN_TRY(tnp_ensemble_of_moments(ctx, t->all, t->columns, t->candidates.count, intercept, &t->ensemble));
     t->selection = (tnp_selection){&t->task, &t->candidates, t->ensemble, options, NULL, true, NULL};
+    if (options->rows.count > 0)
+        TN_TRY(tnp_sampled_init(ctx, t, options, &t->sampled));
 done:
     return st;
 }
@@ -111,6 +113,14 @@ void tnp_tallied_destroy(tnp_tallied *t)
     tnp_free_all(t->candidates.names, t->candidates.transform_names, t->columns, t->task.constant);
     tnp_ensemble_free(t->ensemble);
     tn_moments_free(t->owned);
+    tnp_sampled_destroy(&t->sampled);
+}
+
+tn_status tnp_tallied_set(tn_ctx *ctx, const tnp_tallied *t, const size_t *members, size_t count, tn_candidate *out,
+                          tnp_ridge **ridge, tn_evidence **evidence)
+{
+    tn_status st = tnp_measure_set(ctx, &t->selection, members, count, out, ridge, evidence);
+    return st == TN_OK ? tnp_sampled_measure(ctx, t, *ridge, *evidence, members, count, out) : st;
 }
 
 /* ---- ranking ---- */
@@ -127,21 +137,25 @@ static size_t count_single(const tnp_tallied *t)
 tn_status tnp_tallied_measure(tn_ctx *ctx, const tnp_tallied *t, tn_ranking *ranking)
 {
     tn_status st = TN_OK;
+    tnp_ridge *ridge = NULL;
     tn_evidence *evidence = NULL;
     tnp_share whole = tnp_progress_now(ctx);
     ranking->single_classes = count_single(t);
     for (size_t c = 0; c < ranking->count; ++c) {
         tn_candidate *out = ranking->candidates[c];
         TN_TRY(tnp_progress_step(ctx, whole, t->candidates.names[c], c, ranking->count));
-        TN_TRY(tnp_measure_set(ctx, &t->selection, &c, 1, out, NULL, &evidence));
+        TN_TRY(tnp_tallied_set(ctx, t, &c, 1, out, &ridge, &evidence));
         ranking->null_log_evidence = evidence->log_null;
         ranking->degenerate_classes = evidence->degenerate_classes;
+        tnp_ridge_free(ridge);
         tn_evidence_free(evidence);
+        ridge = NULL;
         evidence = NULL;
         if (t->candidates.transform_names[c])
             TN_TRY(tnp_strdup(ctx, t->candidates.transform_names[c], &out->transform));
     }
 done:
+    tnp_ridge_free(ridge);
     tn_evidence_free(evidence);
     return st;
 }

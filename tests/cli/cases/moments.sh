@@ -41,6 +41,14 @@ for f in sums parts ranges; do
     grep -oE '"rows_left_out":[0-9]+' $f.json
 done
 "$TENON" rank --moments all.safetensors | sed 's/ [0-9.]*$//'
+echo sample
+"$TENON" rank a.csv b.csv --labels y.txt --loo all --json >rows.json
+"$TENON" rank --moments all.safetensors --rows a.csv b.csv --labels y.txt --json >sums.json
+for key in loo_accuracy loo_se; do near $key sums.json rows.json 1e-9; done
+"$TENON" rank --moments all.safetensors --rows a=a1.csv b=b1.csv --labels y1.txt | sed 's/ [0-9.]*$//'
+"$TENON" fit a.csv b.csv --labels y.txt --method evidence --loo all -o rows.safetensors --json >rows.json
+"$TENON" fit --moments all.safetensors --method evidence --rows a.csv b.csv --labels y.txt -o sums.safetensors --json >sums.json
+for key in loo_accuracy loo_se; do near $key sums.json rows.json 1e-9; done
 echo fit
 "$TENON" fit a.csv b.csv --labels y.txt --method evidence --lambda shared --loo 0 -o rows.safetensors --json >rows.json
 "$TENON" fit --moments all.safetensors --method evidence --lambda shared -o sums.safetensors --json >sums.json

@@ -43,6 +43,16 @@ try rank --moments low.safetensors --normalize none
 try rank --moments low.safetensors --by knn
 try rank --moments low.safetensors low.safetensors
 try rank --moments head.safetensors
+awk 'BEGIN { for (i = 0; i < 40; ++i) print i % 3 ? "a" : "c" }' >strange.txt
+cut -d, -f1 x.csv >narrow.csv
+try rank --moments low.safetensors --rows x.csv
+try rank --moments low.safetensors --rows other=x.csv --labels y.txt
+try rank --moments low.safetensors --rows x=narrow.csv --labels y.txt
+try rank --moments low.safetensors --rows x.csv --labels strange.txt
+try rank --moments low.safetensors --rows x.csv --labels y.txt --loo 5
+try rank --moments values.safetensors --rows x.csv --labels y.txt
+try rank x.csv --rows x.csv --labels y.txt
+try fit x.csv --rows x.csv --labels y.txt -o z.safetensors
 try rank
 try fit --moments low.safetensors
 try fit --moments low.safetensors --method svm -o z.safetensors

@@ -68,7 +68,29 @@ for method in greedytl rls; do
     cmp darknet.classes mapped.classes && echo "$method: the same classes"
 done
 "$TENON" info darknet.safetensors | grep -o "[0-9]* through chi2"
+# At a given lambda: methods that choose it leave rows out, and a row of weight 3 is not one of three that are alike.
+echo "--- weights: whole ones are repeated rows"
+awk 'BEGIN {
+    for (i = 0; i < 24; ++i) {
+        row = source = ""
+        for (j = 0; j < 4; ++j) row = row sprintf("%s%.6f", j ? "," : "", (i * (j + 3) * 7919 % 1009) / 1009 + (j == i % 2) * 0.6)
+        for (j = 0; j < 3; ++j) source = source sprintf("%s%.6f", j ? "," : "", (i * (j + 5) * 104729 % 997) / 997 + (j == i % 2) * 0.8)
+        for (r = 0; r <= i % 3; ++r) { print row >"rows.csv"; print source >"sources.csv"; print "c" i % 2 >"labels.txt" }
+        print row >"row.csv"; print source >"source.csv"; print "c" i % 2 >"label.txt"; print i % 3 + 1 >"weight.csv"
+    }
+}'
+top() { "$TENON" predict $1.safetensors f=row.csv --source g=source.csv --top 2 | tr '\t:' '\n\n' >$1.top; }
+for method in greedytl none rls forward; do
+    weighted() { "$TENON" transfer --target f=row$1.csv --labels label$1.txt --source g=source$1.csv --method $method --quiet -o $2.safetensors "${@:3}" || exit; }
+    weighted "" weighted --sample-weight weight.csv
+    weighted s repeated
+    weighted "" plain
+    for head in weighted repeated plain; do top $head; done
+    paste weighted.top repeated.top | awk -v m=$method '$1 != $2 && ($1 - $2) ^ 2 > 1e-10 { print m ": " $0 }'
+    cmp -s weighted.top plain.top && echo "$method: weights change nothing"
+done
 echo "--- refused"
+try transfer --target f=row.csv --labels label.txt --source g=source.csv --sample-weight row.csv -o h.safetensors
 try predict h.safetensors darknet.test.npy
 try transfer --labels few.txt --source library -o h.safetensors
 try transfer --target darknet.train.npy --labels few.txt -o h.safetensors
