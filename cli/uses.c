@@ -80,11 +80,16 @@ static bool without_named_map(const cli_app *app)
     return true;
 }
 
-static bool without_folds(const cli_app *app)
+/* Of a single C, which needs no choice. */
+static bool without_calibration(const cli_app *app)
 {
-    if (cli_is_one_of("svm|logistic", value_of(app, "method")))
-        return !cli_has_value(app, "calibrate", "yes");
-    return app->options.valid.count != 0 || !cli_has_value(app, "holdout", "0"); /* what chooses instead */
+    return cli_is_one_of("svm|logistic", value_of(app, "method")) && !cli_has_value(app, "calibrate", "yes");
+}
+
+static bool chosen_by_rows(const cli_app *app)
+{
+    return !cli_is_one_of("svm|logistic", value_of(app, "method")) &&
+           (app->options.valid.count != 0 || !cli_has_value(app, "holdout", "0"));
 }
 
 static bool without_ratio(const cli_app *app)
@@ -110,9 +115,11 @@ static int check_conditions(const cli_app *app)
         {"fit|cv", "optimizer|tolerance|max-iterations|start", without_evidence, BY_EVIDENCE},
         {"fit|cv", "loo", without_loo, BY_EVIDENCE},
         {"fit|cv|rank|transfer", "signed", without_named_map, "--transform " TN_MAP_WORDS},
-        {"fit", "folds", without_folds,
+        {"fit", "folds", without_calibration,
          "--method auto, ridge-cv, svm-cv, logistic-cv, with --calibrate yes also svm, logistic; here nothing is "
          "cross-validated"},
+        {"fit", "folds", chosen_by_rows,
+         "choices by cross-validation; here the rows of --holdout or --valid choose: leave out one of the two"},
         {"fit|cv", "ratio", without_ratio, "--multiclass w-ovr"},
         {"fit|cv", "patience", without_valid, "--valid REP... --valid-labels FILE"},
     };
