@@ -35,8 +35,9 @@ enum { LOOK_ROWS = 2500, ENOUGH = 1000 };
 /* Rows that are raced at most, and of each class. */
 enum { MOST_ROWS = 10000, MOST_OF_CLASS = 20 };
 static const double FREE_WORK = 1e12; /* flops, some seconds: a head that takes no more is always worth it */
-/* Fits by the evidence that the passes of an online learner may take: of three in all, a third of one is left to the race. */
-static const double ONLINE_FITS = 1.6;
+/* What the passes of an online learner may take, by the time of the evidence: of three times in all, a third is left to
+ * the race. */
+static const double ONLINE_SHARE = 1.6;
 
 /* ---- the contenders ---- */
 
@@ -176,7 +177,7 @@ static void plan_work(const tnp_chosen *c, tnp_race *race)
     tnp_course *course = race->course;
     size_t rows = c->selection->task->y.rows;
     race->most_work = fmax(FREE_WORK, ridge_work(course, rows));
-    double passes = ONLINE_FITS * race->most_work / passes_work(course, rows, 1);
+    double passes = ONLINE_SHARE * race->most_work / passes_work(course, rows, 1);
     course->epochs = (size_t)fmax(1, fmin((double)c->options->online.epochs, floor(passes)));
 }
 
