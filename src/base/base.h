@@ -244,6 +244,20 @@ static inline size_t tnp_max(size_t a, size_t b)
     return a > b ? a : b;
 }
 
+/* How many of an ascending list are below `value`. */
+static inline size_t tnp_count_below(const size_t *ascending, size_t count, size_t value)
+{
+    size_t low = 0;
+    while (low < count) {
+        size_t middle = low + (count - low) / 2;
+        if (ascending[middle] < value)
+            low = middle + 1;
+        else
+            count = middle;
+    }
+    return low;
+}
+
 /* Seconds of a clock that never goes back. */
 double tnp_seconds(void);
 

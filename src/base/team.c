@@ -124,25 +124,11 @@ void tnp_team_own(const tn_ctx *ctx, const size_t *cut, size_t *from, size_t *to
     *to = cut[place_of(ctx) + 1];
 }
 
-/* Rows of a list, ascending, that are below `row`. */
-static size_t count_below(const size_t *rows, size_t count, size_t row)
-{
-    size_t low = 0;
-    while (low < count) {
-        size_t middle = low + (count - low) / 2;
-        if (rows[middle] < row)
-            low = middle + 1;
-        else
-            count = middle;
-    }
-    return low;
-}
-
 void tnp_team_picked(const tn_ctx *ctx, const size_t *rows, size_t count, const size_t *cut, size_t *from, size_t *to)
 {
     tnp_team_own(ctx, cut, from, to);
-    *from = count_below(rows, count, *from);
-    *to = count_below(rows, count, *to);
+    *from = tnp_count_below(rows, count, *from);
+    *to = tnp_count_below(rows, count, *to);
 }
 
 /* ---- votes ---- */
@@ -293,7 +279,7 @@ tn_status tnp_team_gather_picked(tn_ctx *ctx, void *items, const size_t *rows, s
         return TN_OK;
     TN_TRY(tnp_alloc(ctx, members + 1, sizeof *own, &own));
     for (size_t r = 0; r <= members; ++r)
-        own[r] = count_below(rows, count, cut[r]);
+        own[r] = tnp_count_below(rows, count, cut[r]);
     TN_TRY(tnp_team_gather_cut(ctx, items, own, size));
 done:
     tnp_free(own);

@@ -74,15 +74,7 @@ static tn_status pass_on(tn_ctx *ctx, const source *s, tn_status st)
 /* The bag that has row `row`; empty ones have none. */
 static size_t bag_of(const source *s, size_t row)
 {
-    size_t low = 0, high = s->stream.count; /* offsets[low] <= row < offsets[high] */
-    while (high - low > 1) {
-        size_t middle = low + (high - low) / 2;
-        if (s->offsets[middle] <= row)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
+    return tnp_count_below(s->offsets, s->stream.count, row + 1) - 1;
 }
 
 static tn_status take_bag(source *s, size_t i)

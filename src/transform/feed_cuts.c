@@ -36,17 +36,9 @@ static int compare_knots(const void *a, const void *b)
 /* The first row of the feed that is not below `row` of the features. */
 static size_t place_of(const tn_feed *feed, size_t row)
 {
-    size_t low = 0, high = feed->count;
     if (!feed->rows)
         return row > feed->first ? tnp_min(row - feed->first, feed->count) : 0;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (feed->rows[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    return tnp_count_below(feed->rows, feed->count, row);
 }
 
 /* What a producer makes its rows of is its own affair: they count as what comes out. */

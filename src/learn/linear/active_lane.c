@@ -126,20 +126,6 @@ static void next_ease(const tnp_lanes_rows *v, tnp_lane *l)
     look(v, l);
 }
 
-/* Active rows below `row`. */
-static size_t count_below(const tnp_lane *l, size_t row)
-{
-    size_t low = 0, high = l->active;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (l->which[middle] < row)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 static const float *row_at(const tnp_lanes_rows *v, size_t row)
 {
     return v->hand.x + (row - v->hand.first) * v->hand.stride;
@@ -197,8 +183,8 @@ void tnp_lane_move(const tnp_lanes_rows *v, tnp_lane *l)
 {
     double t = l->entering ? 1 : search(v, l);
     advance(v, l, t);
-    l->first = count_below(l, v->hand.first);
-    l->here = count_below(l, v->hand.first + v->hand.count) - l->first;
+    l->first = tnp_count_below(l->which, l->active, v->hand.first);
+    l->here = tnp_count_below(l->which, l->active, v->hand.first + v->hand.count) - l->first;
     for (size_t i = 0; i < v->width; ++i)
         l->w[i] += t * l->d[i];
     ++l->steps;
