@@ -50,7 +50,7 @@ static void products(void **state)
 {
     (void)state;
     const size_t rows[] = {0, 1, 2, 5, 6, 7, 13, 32};
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t r = 0; r < 8; ++r)
             for (size_t depth = 0; depth <= 41; depth += 5) {
                 check_products(tables[t]->bands, rows[r], depth, depth, 1);
@@ -73,7 +73,7 @@ static void random_reflection(ref_rng *rng, size_t n, double *w)
 static void lanes(void **state)
 {
     (void)state;
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 1; n < MOST; ++n) {
             ref_rng rng = ref_rng_of(n);
             double w[MOST], c[(MOST + 1) * TNP_LANES], before[(MOST + 1) * TNP_LANES];
@@ -128,7 +128,7 @@ static void check_reflection(const tnp_band_loops *k, double first, double other
 static void reflections(void **state)
 {
     (void)state;
-    for (size_t t = 0; t < count; ++t) {
+    for (size_t t = 0; t < table_count; ++t) {
         const tnp_band_loops *k = tables[t]->bands;
         check_reflection(k, 1, 1, 1);
         check_reflection(k, -1, 1e-9, 2);
@@ -179,7 +179,7 @@ static void check_chase(const tnp_band_loops *k, uint64_t seed)
 static void chases(void **state)
 {
     (void)state;
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (uint64_t seed = 0; seed < 5; ++seed)
             check_chase(tables[t]->bands, seed);
 }

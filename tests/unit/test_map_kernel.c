@@ -102,7 +102,7 @@ static void test_lines(void **state)
     for (size_t r = 0; r < sizeof ranks / sizeof *ranks; ++r)
         for (int form = 0; form < 8; ++form) {
             tnp_knots knots = knots_of(ranks[r], form & 1, form & 2, form & 4, 11 * r + 1);
-            for (size_t t = 0; t < count; ++t)
+            for (size_t t = 0; t < table_count; ++t)
                 for (size_t n = 0; n <= MOST; ++n)
                     check_row(tables[t], &knots, n, n % 3 ? 1.0f : 0.7f);
             free((void *)(uintptr_t)knots.rows);

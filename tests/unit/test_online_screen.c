@@ -107,7 +107,7 @@ static void every_estimate_is_within_its_bound(void **state)
 {
     (void)state;
     static const size_t dims[] = {1, 2, 33, 1000};
-    for (size_t table = 0; table < count; ++table)
+    for (size_t table = 0; table < table_count; ++table)
         for (int what = PLAIN; what < KINDS; ++what)
             for (size_t i = 0; i < 4; ++i) {
                 scene s = scene_of((kind)what, 40, dims[i], 37, i % 2, true, tables[table]);
@@ -127,7 +127,7 @@ static void every_estimate_is_within_its_bound(void **state)
 static void drifts_widen_the_bound(void **state)
 {
     (void)state;
-    scene s = scene_of(PLAIN, 10, 50, 6, true, false, tables[count - 1]);
+    scene s = scene_of(PLAIN, 10, 50, 6, true, false, tables[table_count - 1]);
     for (size_t t = 0; t + 1 < s.n; ++t) {
         double length = sqrt((double)s.screen->length[t + 1]), by = 0.5;
         move_oracle(&s, t % 6, t + 1, -by / length);
@@ -141,7 +141,7 @@ static void drifts_widen_the_bound(void **state)
 static void moved_classes_are_rounded_anew(void **state)
 {
     (void)state;
-    scene s = scene_of(PLAIN, 32, 64, 9, true, true, tables[count - 1]);
+    scene s = scene_of(PLAIN, 32, 64, 9, true, true, tables[table_count - 1]);
     float before[9];
     memcpy(before, s.screen->off, sizeof before);
     for (size_t t = 0; t < 8; ++t) {
@@ -168,7 +168,7 @@ static void rivals_are_few_and_the_best_is_one(void **state)
 {
     (void)state;
     for (int what = PLAIN; what < KINDS; ++what) {
-        scene s = scene_of((kind)what, 40, 600, 300, true, true, tables[count - 1]);
+        scene s = scene_of((kind)what, 40, 600, 300, true, true, tables[table_count - 1]);
         size_t all = 0;
         for (size_t t = 0; t < s.n; ++t) {
             size_t y = t * 5 % s.k, best = y == 0 ? 1 : 0, at = 0;
@@ -200,7 +200,7 @@ static void rivals_are_few_and_the_best_is_one(void **state)
 static void ties_and_strange_weights_are_rivals(void **state)
 {
     (void)state;
-    scene s = scene_of(PLAIN, 8, 40, 50, true, true, tables[count - 1]);
+    scene s = scene_of(PLAIN, 8, 40, 50, true, true, tables[table_count - 1]);
     float above = 0;
     for (size_t c = 1; c < s.k; ++c)
         memcpy(s.mu + c * s.width, s.mu, s.width * sizeof *s.mu);
@@ -228,7 +228,7 @@ static void ties_and_strange_weights_are_rivals(void **state)
 static void nothing_is_known_of_infinity_times_zero(void **state)
 {
     (void)state;
-    scene s = scene_of(PLAIN, 8, 40, 50, false, true, tables[count - 1]);
+    scene s = scene_of(PLAIN, 8, 40, 50, false, true, tables[table_count - 1]);
     float above = 7;
     bool found = false;
     for (size_t j = 0; j < s.d; ++j)

@@ -30,7 +30,7 @@ static void test_sums(void **state)
 {
     (void)state;
     float buffer[ROOM];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n)
             for (size_t offset = 0; offset < 5; ++offset)
                 for (int whole = 0; whole < 2; ++whole) {
@@ -53,7 +53,7 @@ static void test_softmax(void **state)
     (void)state;
     const double u = FLT_EPSILON / 2;
     float s[ROOM], p[ROOM];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 1; n <= MOST; ++n)
             for (int scale = 0; scale < 3; ++scale) {
                 ref_rng rng = ref_rng_of(n);
@@ -83,7 +83,7 @@ static void test_moments(void **state)
 {
     (void)state;
     float p[ROOM], z[ROOM];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n)
             for (int whole = 0; whole < 2; ++whole) {
                 ref_real first = 0, second = 0, size[2] = {0};
@@ -109,7 +109,7 @@ static void test_add_to_double(void **state)
     (void)state;
     float buffer[ROOM];
     double acc[ROOM], want[ROOM];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n)
             for (size_t offset = 0; offset < 4; ++offset) {
                 fill(buffer, ROOM, false, n);
@@ -127,7 +127,7 @@ static void test_scale(void **state)
 {
     (void)state;
     float x[ROOM], y[ROOM], want[ROOM];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n)
             for (int root = 0; root < 2; ++root) {
                 void (*scale)(const float *, float, float *, size_t) = root ? tables[t]->scale_root : tables[t]->scale;
@@ -151,7 +151,7 @@ static void test_shift_scale(void **state)
 {
     (void)state;
     float x[ROOM], shift[ROOM], y[ROOM], want[ROOM];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n)
             for (size_t offset = 0; offset < 4; ++offset) {
                 fill(x, ROOM, false, n);
@@ -186,7 +186,7 @@ static void test_products(void **state)
 {
     (void)state;
     float left[ROOM], right[ROOM];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n)
             for (size_t offset = 0; offset < 5; ++offset)
                 for (int whole = 0; whole < 2; ++whole) {
@@ -209,7 +209,7 @@ static void test_add_scaled(void **state)
 {
     (void)state;
     float x[ROOM], y[ROOM], before[ROOM];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n)
             for (size_t offset = 0; offset < 5; ++offset)
                 for (int whole = 0; whole < 2; ++whole) {
@@ -254,7 +254,7 @@ static void check_confident(const confident *was, const confident *is, float a, 
 static void test_confident_move(void **state)
 {
     (void)state;
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n)
             for (size_t mode = 0; mode < 8; ++mode) {
                 bool whole = mode & 1, averaged = mode & 2;
@@ -279,7 +279,7 @@ static void test_all_within(void **state)
     (void)state;
     const float bad[] = {NAN, -NAN, INFINITY, -INFINITY}, good[] = {FLT_MAX, -FLT_MAX, FLT_MIN / 8, -0.0f};
     float buffer[ROOM];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n) {
             size_t offset = n % 5;
             float *x = buffer + PAD + offset;
@@ -328,12 +328,12 @@ static void test_half(void **state)
         assert_true(isnan(want) ? isnan(scalar[i]) != 0 : (double)scalar[i] == want);
         assert_true(isnan(want) || (signbit(scalar[i]) != 0) == (signbit(want) != 0));
     }
-    for (size_t t = 1; t < count; ++t) {
+    for (size_t t = 1; t < table_count; ++t) {
         tables[t]->half_to_float(in + 1, out, 65536);
         for (size_t i = 0; i < 65536; ++i)
             assert_true(isnan(scalar[i]) ? isnan(out[i]) != 0 : memcmp(&out[i], &scalar[i], sizeof *out) == 0);
     }
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 0; n <= MOST; ++n) {
             memset(out, 0x5a, ROOM * sizeof *out);
             float canary = out[0];
@@ -400,7 +400,7 @@ static void test_tri_solve(void **state)
 {
     (void)state;
     static double h[(MOST + 1) * TNP_LANES + 1], u[(MOST + 1) * TNP_LANES + 1], pivot[(MOST + 1) * TNP_LANES + 1];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 1; n <= MOST; ++n)
             for (int whole = 0; whole < (n <= 24 ? 2 : 1); ++whole) {
                 tridiagonal p = tri_of(n, whole, n);
@@ -436,7 +436,7 @@ static void test_nearest(void **state)
     static const size_t counts[] = {1, 3, 16, 17, 250, 256};
     enum { ROWS = 11, WIDEST = 9, STRIDE = 13, STEP = 3 };
     static float x[ROWS * STRIDE], centers[TNP_CODES * WIDEST], lanes[WIDEST * TNP_CODES];
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t k = 0; k < sizeof counts / sizeof *counts; ++k)
             for (size_t d = 1; d <= WIDEST; ++d)
                 for (size_t n = 0; n <= ROWS; ++n) {
@@ -489,10 +489,10 @@ static void check_pick(const char *wish, const char *want)
 static void test_pick(void **state)
 {
     (void)state;
-    const char *best = tables[count - 1]->name;
+    const char *best = tables[table_count - 1]->name;
     check_pick(NULL, best);
     check_pick("scalar", "scalar");
-    check_pick("avx2", tables[count > 1 ? 1 : 0]->name);
+    check_pick("avx2", tables[table_count > 1 ? 1 : 0]->name);
     check_pick("avx512", best);
     check_pick("nonsense", best);
 }

@@ -36,7 +36,7 @@ static void products_are_exact(void **state)
 {
     (void)state;
     static const size_t pairs[] = {0, 1, 2, 5, 16, 33, MOST_PAIRS};
-    for (size_t t = 0; t < count; ++t) {
+    for (size_t t = 0; t < table_count; ++t) {
         ref_rng rng = ref_rng_of(3);
         for (size_t rows = 0; rows <= MOST_ROWS; ++rows)
             for (size_t p = 0; p < sizeof pairs / sizeof *pairs; ++p)
@@ -50,7 +50,7 @@ static void values_are_rounded_to_steps(void **state)
 {
     (void)state;
     enum { N = 77 };
-    for (size_t t = 0; t < count; ++t) {
+    for (size_t t = 0; t < table_count; ++t) {
         ref_rng rng = ref_rng_of(5);
         for (size_t n = 0; n <= N; ++n) {
             float x[N + 1];
@@ -72,7 +72,7 @@ static void the_largest_size(void **state)
 {
     (void)state;
     enum { N = 50 };
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         for (size_t at = 0; at < N; ++at) {
             float x[N] = {0};
             assert_true(tables[t]->largest_size(x, at) == 0);
@@ -119,7 +119,7 @@ static void check_guesses(const tnp_simd *k, ref_rng *rng, size_t n, bool strang
 static void guesses_that_may_reach_the_highest_floor(void **state)
 {
     (void)state;
-    for (size_t t = 0; t < count; ++t) {
+    for (size_t t = 0; t < table_count; ++t) {
         ref_rng rng = ref_rng_of(9);
         for (size_t n = 1; n <= 100; ++n) {
             check_guesses(tables[t], &rng, n, false);

@@ -121,7 +121,7 @@ static void check_kernels(const tnp_simd *k)
 static void every_table(void **state)
 {
     (void)state;
-    for (size_t t = 0; t < count; ++t)
+    for (size_t t = 0; t < table_count; ++t)
         check_kernels(tables[t]);
 }
 

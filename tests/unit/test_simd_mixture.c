@@ -32,7 +32,7 @@ static void highest(void **state)
         size_t best = 0, wanted = n < 5 ? n : 5;
         for (size_t i = 1; i < n; ++i)
             best = sum[i] > sum[best] ? i : best;
-        for (size_t t = 0; t < count; ++t) {
+        for (size_t t = 0; t < table_count; ++t) {
             tables[t]->mixtures->highest(x, level, n, 1, top);
             assert_int_equal(top[0], best);
             tables[t]->mixtures->highest(x, level, n, wanted, top);
@@ -58,7 +58,7 @@ static void add(void **state)
     fill(m, MOST, 2);
     fill(q, ROWS, 4);
     for (size_t n = 1; n <= MOST; n += 13)
-        for (size_t t = 0; t < count; ++t)
+        for (size_t t = 0; t < table_count; ++t)
             for (size_t some = 0; some <= ROWS; ++some) {
                 for (size_t i = 0; i < n; ++i) {
                     first[i] = 1;
@@ -90,7 +90,7 @@ static void slopes(void **state)
     fill(a, MOST, 3);
     fill(b, MOST, 4);
     for (size_t n = 1; n <= MOST; n += 13)
-        for (size_t t = 0; t < count; ++t)
+        for (size_t t = 0; t < table_count; ++t)
             for (size_t some = 0; some <= ROWS; ++some) {
                 tables[t]->mixtures->slopes(x, n, rows, some, m, a, b, out);
                 for (size_t j = 0; j < some; ++j) {
@@ -120,7 +120,7 @@ static void pulls(void **state)
     fill(q, ROWS, 6);
     fill(s, ROWS, 7);
     for (size_t n = 1; n <= MOST; n += 13)
-        for (size_t t = 0; t < count; ++t)
+        for (size_t t = 0; t < table_count; ++t)
             for (size_t some = 0; some <= ROWS; ++some) {
                 for (size_t i = 0; i < ALL * n; ++i)
                     want[i] = out[i] = 1;
@@ -175,7 +175,7 @@ static void panels_and_densities(void **state)
     (void)state;
     fill(x, TNP_ABREAST * MOST, 1);
     for (size_t n = 1; n <= MOST; n += n < 36 ? 1 : 53)
-        for (size_t t = 0; t < count; ++t)
+        for (size_t t = 0; t < table_count; ++t)
             for (size_t r = 0; r < sizeof rows / sizeof *rows; ++r)
                 check_densities(tables[t]->mixtures, x, rows[r], n, 1 + (n + r) % GAUSSIANS);
 }
@@ -192,7 +192,7 @@ static void weigh_and_share(void **state)
     const float reach = 3;
     (void)state;
     for (size_t n = 1; n <= LARGE; n += n < 2 * TNP_ABREAST ? 1 : 37)
-        for (size_t t = 0; t < count; ++t) {
+        for (size_t t = 0; t < table_count; ++t) {
             size_t above = 0;
             float total = 0.5F;
             double shares = 0.5;

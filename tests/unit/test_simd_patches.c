@@ -29,7 +29,7 @@ static void orient_agrees(void **state)
     (void)state;
     fill(x, 3 * N, 1);
     for (size_t n = 1; n <= N; n += n < 10 ? 1 : 13)
-        for (size_t t = 1; t < count; ++t) {
+        for (size_t t = 1; t < table_count; ++t) {
             tables[0]->patches->orient(x, x + N, x + 2 * N, 0.5F, n, a);
             tables[t]->patches->orient(x, x + N, x + 2 * N, 0.5F, n, b);
             assert_same(b, a, n * 8, 20 * FLT_EPSILON);
@@ -44,7 +44,7 @@ static void across_and_down_agree(void **state)
     fill(cells, COLUMNS * LENGTH, 2);
     fill(weights, TAPS, 3);
     for (size_t bins = 2; bins <= 16; bins += 2)
-        for (size_t t = 1; t < count; ++t) {
+        for (size_t t = 1; t < table_count; ++t) {
             size_t line = 8 * bins;
             tables[0]->patches->across(cells, LENGTH, weights, TAPS, 3, bins, N, line, a);
             tables[t]->patches->across(cells, LENGTH, weights, TAPS, 3, bins, N, line, b);
@@ -63,7 +63,7 @@ static void sums_are_their_sentences(void **state)
     (void)state;
     fill(cells, COLUMNS * LENGTH, 4);
     fill(weights, TAPS, 5);
-    for (size_t t = 0; t < count; ++t) {
+    for (size_t t = 0; t < table_count; ++t) {
         tables[t]->patches->across(cells, LENGTH, weights, TAPS, STEP, 6, N, LINE, out);
         tables[t]->patches->down(out, LINE, weights, TAPS, STEP, 9, down);
         for (size_t y = 0; y < N; y += 37)
@@ -91,7 +91,7 @@ static void gather_copies_bins(void **state)
     fill(from, 40 * 8, 7);
     for (size_t b = 0; b < 16; ++b)
         at[b] = 8 * (b * 5 % 37);
-    for (size_t t = 0; t < count; ++t) {
+    for (size_t t = 0; t < table_count; ++t) {
         memset(out, 0, sizeof out);
         tables[t]->patches->gather(from, at, 3, 130, out);
         for (size_t g = 0; g < 3; ++g)
@@ -109,7 +109,7 @@ static void unit_agrees(void **state)
     fill(window, 128, 8);
     window[5] = 1;
     x[5] = 7; /* to be cut */
-    for (size_t t = 0; t < count; ++t) {
+    for (size_t t = 0; t < table_count; ++t) {
         float sum = 0, total = 0;
         double squares = 0;
         memcpy(a, x, sizeof a);
