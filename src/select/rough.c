@@ -24,8 +24,7 @@
 #include <string.h>
 
 enum { STEPS = 64, GOLDEN = 40, LEJA = 200 };
-static const double LEFT =
-    5e-8; /* of F: what the polynomials may still miss; half of TNP_ROUGH, for it is an estimate */
+static const double LEFT = 5e-8; /* of F: what the polynomials may still miss; half of TNP_ROUGH: it is an estimate */
 static const double GOAL = 1e-6; /* as refine.c's */
 static const double PI = 3.14159265358979323846;
 static const double REACH = 3, LIKE = 4, WIDEST = 6, PAD = 0.1;
