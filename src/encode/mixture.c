@@ -239,10 +239,13 @@ static void add_rows_back(const work *w, size_t block, size_t first, size_t n, c
         size_t at = p->starts[k], count = p->starts[k + 1] - at;
         loops->bend(p->share + at, p->slope + at, p->row + at, count, p->near + k * panels, n, p->mean, p->bent,
                     to->zero + k);
-        loops->add(x, d, p->row + at, p->bent, count, m->means + k * d, to->first + k * d, to->second + k * d);
         if (w->dx)
-            loops->pull(x, d, p->row + at, p->share + at, p->slope + at, p->mean, count, m->means + k * d,
-                        m->inverse + k * d, e->linear + k * d, e->square + k * d, w->dx + rows);
+            loops->pull(x, d, p->row + at, count,
+                        &(tnp_pull){p->share + at, p->slope + at, p->mean, m->means + k * d, m->inverse + k * d,
+                                    e->linear + k * d, e->square + k * d, to->first + k * d, to->second + k * d,
+                                    w->dx + rows});
+        else
+            loops->add(x, d, p->row + at, p->bent, count, m->means + k * d, to->first + k * d, to->second + k * d);
     }
 }
 

@@ -75,6 +75,13 @@ typedef struct tnp_patch_loops {
 
 enum { TNP_MOST_HIGHEST = 16, TNP_ABREAST = 32 }; /* TNP_ABREAST: rows of a panel */
 
+/* What pairs of a row and a component have, what the rows are compared with, and where it is added. */
+typedef struct tnp_pull {
+    const float *q, *slope, *mean;    /* of pairs, of pairs, of rows */
+    const float *m, *inverse, *a, *b; /* of columns */
+    float *first, *second, *out;      /* of columns, of columns, rows of them */
+} tnp_pull;
+
 /* Loops around mixtures and vocabularies (simd_mixture.h). */
 typedef struct tnp_mixture_loops {
     /* Which `count` of n >= count values x + level are highest, at most TNP_MOST_HIGHEST, the highest first; the first
@@ -109,10 +116,9 @@ typedef struct tnp_mixture_loops {
     /* first += sum_j q[j] (x[rows[j]] - m), second += sum_j q[j] (x[rows[j]] - m)^2. */
     void (*add)(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m, float *first,
                 float *second);
-    /* out[rows[j]] += q[j] (a + z (2 b - (slope[j] - mean[rows[j]]) inverse)), z = x[rows[j]] - m, j < n, rows of d
-     * values. */
-    void (*pull)(const float *x, size_t d, const uint32_t *rows, const float *q, const float *slope, const float *mean,
-                 size_t n, const float *m, const float *inverse, const float *a, const float *b, float *out);
+    /* Of pairs j < n with z = x[rows[j]] - m and bend = slope[j] - mean[rows[j]]: out[rows[j]] += q[j] (a + z (2 b - bend
+     * inverse)), and, as add, first += q[j] bend z, second += q[j] bend z^2. */
+    void (*pull)(const float *x, size_t d, const uint32_t *rows, size_t n, const tnp_pull *pull);
 } tnp_mixture_loops;
 
 /* A sum of squares that is none: in a matrix of size 1 nothing depends on it, and what it is divided into overflows. */

@@ -217,44 +217,56 @@ static void mixture_add(const float *x, size_t d, const uint32_t *rows, const fl
         }
 }
 
-/* What columns of rows are compared with: mean, inverse, a, 2 b. */
-typedef struct pull_packs {
-    wide_pack mean, inverse, one, two;
-} pull_packs;
+/* A pack of columns on its way: what rows are compared with, 2 b as two, and the sums over them. */
+typedef struct pull_pack {
+    wide_pack mean, inverse, one, two, first, second;
+} pull_pack;
 
-static inline pull_packs load_pull(const float *m, const float *inverse, const float *a, const float *b)
+static inline pull_pack load_pull(const tnp_pull *p, size_t i)
 {
-    return (pull_packs){load_wide_pack(m), load_wide_pack(inverse), load_wide_pack(a), all_of(2) * load_wide_pack(b)};
+    return (pull_pack){.mean = load_wide_pack(p->m + i),
+                       .inverse = load_wide_pack(p->inverse + i),
+                       .one = load_wide_pack(p->a + i),
+                       .two = all_of(2) * load_wide_pack(p->b + i)};
 }
 
 /* to += q (one + z (two - bend inverse)), z = x - mean taken the other way round as in mixture_slopes. */
-static inline void pull_pack(const pull_packs *p, const float *x, wide_pack q, wide_pack bend, float *to)
+static inline void pull_row(pull_pack *p, const float *x, wide_pack q, wide_pack bend, float *to)
 {
-    wide_pack z = p->mean - load_wide_pack(x), along = less_products(bend, p->inverse, p->two);
+    wide_pack z = p->mean - load_wide_pack(x), part = q * bend * z, along = less_products(bend, p->inverse, p->two);
     store_wide_pack(plus_product(q, less_products(along, z, p->one), load_wide_pack(to)), to);
+    p->first -= part;
+    p->second = plus_product(part, z, p->second);
+}
+
+static inline void end_pull(const pull_pack *p, size_t i, const tnp_pull *to)
+{
+    add_to_pack(to->first + i, p->first);
+    add_to_pack(to->second + i, p->second);
 }
 
 /* Two packs of columns: what the rows are compared with stays in registers while they pass. */
-static void mixture_pull(const float *x, size_t d, const uint32_t *rows, const float *q, const float *slope,
-                         const float *mean, size_t n, const float *m, const float *inverse, const float *a,
-                         const float *b, float *out)
+static void mixture_pull(const float *x, size_t d, const uint32_t *rows, size_t n, const tnp_pull *p)
 {
     enum { P = PACK_FLOATS };
     size_t i = 0;
     for (; i + 2 * P <= d; i += 2 * P) {
-        pull_packs low = load_pull(m + i, inverse + i, a + i, b + i);
-        pull_packs high = load_pull(m + i + P, inverse + i + P, a + i + P, b + i + P);
+        pull_pack low = load_pull(p, i), high = load_pull(p, i + P);
         for (size_t j = 0; j < n; ++j) {
             size_t at = rows[j] * d + i;
-            wide_pack share = all_of(q[j]), bend = all_of(slope[j] - mean[rows[j]]);
-            pull_pack(&low, x + at, share, bend, out + at);
-            pull_pack(&high, x + at + P, share, bend, out + at + P);
+            wide_pack share = all_of(p->q[j]), bend = all_of(p->slope[j] - p->mean[rows[j]]);
+            pull_row(&low, x + at, share, bend, p->out + at);
+            pull_row(&high, x + at + P, share, bend, p->out + at + P);
         }
+        end_pull(&low, i, p);
+        end_pull(&high, i + P, p);
     }
     for (size_t j = 0; i < d && j < n; ++j)
         for (size_t k = i; k < d; ++k) {
-            float z = x[rows[j] * d + k] - m[k], bend = slope[j] - mean[rows[j]];
-            out[rows[j] * d + k] += q[j] * (a[k] + z * (2 * b[k] - bend * inverse[k]));
+            float z = x[rows[j] * d + k] - p->m[k], bend = p->slope[j] - p->mean[rows[j]], part = p->q[j] * bend * z;
+            p->out[rows[j] * d + k] += p->q[j] * (p->a[k] + z * (2 * p->b[k] - bend * p->inverse[k]));
+            p->first[k] += part;
+            p->second[k] += part * z;
         }
 }
 

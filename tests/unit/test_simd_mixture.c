@@ -154,38 +154,51 @@ static void means_and_bends(void **state)
                 check_bends(tables[t]->mixtures, n, apart);
 }
 
-/* Terms below 5, each of seven roundings, on top of 1, once for every time that a row is named. */
+enum { PULLED = 7, ROWS_OF_PULL = 11 };
+
+/* Terms below 5, each of seven roundings, on top of 1, once for every time that a row is named; sums of PULLED terms below
+ * 1, each of four roundings. */
+static void check_pulls(const tnp_mixture_loops *loops, const float *x, size_t n, size_t some, const tnp_pull *p)
+{
+    static const uint32_t rows[PULLED] = {0, 3, 3, 4, 7, 9, 10};
+    static double want[ROWS_OF_PULL * MOST];
+    for (size_t i = 0; i < ROWS_OF_PULL * n; ++i)
+        want[i] = p->out[i] = 1;
+    for (size_t i = 0; i < n; ++i)
+        p->first[i] = p->second[i] = 2;
+    loops->pull(x, n, rows, some, p);
+    for (size_t i = 0; i < n; ++i) {
+        double first = 2, second = 2;
+        for (size_t j = 0; j < some; ++j) {
+            double z = (double)x[rows[j] * n + i] - (double)p->m[i], q = (double)p->q[j];
+            double bent = q * ((double)p->slope[j] - (double)p->mean[rows[j]]);
+            want[rows[j] * n + i] += q * ((double)p->a[i] + 2 * (double)p->b[i] * z) - bent * z * (double)p->inverse[i];
+            first += bent * z;
+            second += bent * z * z;
+        }
+        assert_near_at(i, (double)p->first[i], first, (4 + 9 * PULLED) * FLT_EPSILON);
+        assert_near_at(i, (double)p->second[i], second, (4 + 9 * PULLED) * FLT_EPSILON);
+    }
+    for (size_t i = 0; i < ROWS_OF_PULL * n; ++i)
+        assert_near_at(i, (double)p->out[i], want[i], 2 * 35 * FLT_EPSILON);
+}
+
 static void pulls(void **state)
 {
-    enum { ROWS = 7, ALL = 11 };
-    static float x[ALL * MOST], out[ALL * MOST], m[MOST], v[MOST], a[MOST], b[MOST], q[ROWS], s[ROWS], mean[ALL];
-    static double want[ALL * MOST];
-    static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
+    static float x[ROWS_OF_PULL * MOST], out[ROWS_OF_PULL * MOST], of[4][MOST], sums[2][MOST];
+    float q[PULLED], slope[PULLED], mean[ROWS_OF_PULL];
+    const tnp_pull p = {q, slope, mean, of[0], of[1], of[2], of[3], sums[0], sums[1], out};
     (void)state;
-    fill(x, ALL * MOST, 1);
-    fill(m, MOST, 2);
-    fill(v, MOST, 3);
-    fill(a, MOST, 4);
-    fill(b, MOST, 5);
-    fill(q, ROWS, 6);
-    fill(s, ROWS, 7);
-    fill(mean, ALL, 8);
+    fill(x, ROWS_OF_PULL * MOST, 1);
+    for (size_t i = 0; i < 4; ++i)
+        fill(of[i], MOST, 2 + i);
+    fill(q, PULLED, 6);
+    fill(slope, PULLED, 7);
+    fill(mean, ROWS_OF_PULL, 8);
     for (size_t n = 1; n <= MOST; n += n < 36 ? 1 : 13)
         for (size_t t = 0; t < table_count; ++t)
-            for (size_t some = 0; some <= ROWS; ++some) {
-                for (size_t i = 0; i < ALL * n; ++i)
-                    want[i] = out[i] = 1;
-                for (size_t j = 0; j < some; ++j)
-                    for (size_t i = 0; i < n; ++i) {
-                        double z = (double)x[rows[j] * n + i] - (double)m[i];
-                        double bent = (double)q[j] * ((double)s[j] - (double)mean[rows[j]]);
-                        want[rows[j] * n + i] +=
-                            (double)q[j] * ((double)a[i] + 2 * (double)b[i] * z) - bent * z * (double)v[i];
-                    }
-                tables[t]->mixtures->pull(x, n, rows, q, s, mean, some, m, v, a, b, out);
-                for (size_t i = 0; i < ALL * n; ++i)
-                    assert_near_at(i, (double)out[i], want[i], 2 * 35 * FLT_EPSILON);
-            }
+            for (size_t some = 0; some <= PULLED; ++some)
+                check_pulls(tables[t]->mixtures, x, n, some, &p);
 }
 
 enum { GAUSSIANS = 7, APART = TNP_ABREAST + 5 };
