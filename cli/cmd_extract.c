@@ -55,21 +55,24 @@ static size_t bag_of(const makers *m, size_t i)
     return i < m->encoders.count ? 0 : tn_network_bag(m->networks.items[i - m->encoders.count]);
 }
 
-/* -o itself for one, FOLDER/NAME.npy for several. */
+/* -o itself for one, FOLDER/NAME.npy for several, and for one where -o is a folder or ends as one does. */
 static int make_paths(const cli_app *app, makers *m)
 {
     const char *output = app->options.output;
+    size_t whole = strlen(output), length = whole;
     struct stat about;
-    bool folder = count_of(m) > 1 || (stat(output, &about) == 0 && S_ISDIR(about.st_mode));
+    while (length > 0 && output[length - 1] == '/')
+        --length;
+    bool folder = count_of(m) > 1 || length < whole || (stat(output, &about) == 0 && S_ISDIR(about.st_mode));
     if (folder && mkdir(output, 0777) != 0 && errno != EEXIST)
         return cli_fail(app, EXIT_OUTPUT, "%s: %s", output, strerror(errno));
     for (size_t i = 0; i < count_of(m); ++i) {
-        size_t size = strlen(output) + strlen(name_of(m, i)) + 8;
+        size_t size = whole + strlen(name_of(m, i)) + 8;
         m->paths[i] = malloc(size);
         if (!m->paths[i])
             return cli_fail(app, EXIT_FAILED, "memory: the system refused to give any");
         if (folder)
-            snprintf(m->paths[i], size, "%s/%s.npy", output, name_of(m, i));
+            snprintf(m->paths[i], size, "%.*s/%s.npy", (int)length, output, name_of(m, i));
         else
             snprintf(m->paths[i], size, "%s", output);
         for (size_t j = 0; j < i; ++j)

@@ -108,6 +108,8 @@ static void a_wrong_layer_has_the_nearest_name(void **state)
     assert_fine(test_ctx, tnp_onnx_check_layer(test_ctx, &o, "pooled"));
     assert_fails(test_ctx, TN_ERR_ARG, "did you mean pooled?", tnp_onnx_check_layer(test_ctx, &o, "pooling"));
     assert_fails(test_ctx, TN_ERR_ARG, "did you mean logits?", tnp_onnx_check_layer(test_ctx, &o, "gits"));
+    assert_fails(test_ctx, TN_ERR_ARG, "no layer 'last_hidden_state' among 6, which tenon info lists",
+                 tnp_onnx_check_layer(test_ctx, &o, "last_hidden_state"));
     assert_fails(test_ctx, TN_ERR_ARG, "no layer ''", tnp_onnx_check_layer(test_ctx, &o, ""));
     tnp_onnx_free(&o);
     free(m.data);

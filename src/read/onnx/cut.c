@@ -223,6 +223,9 @@ tn_status tnp_onnx_check_layer(tn_ctx *ctx, const tnp_onnx *o, const char *layer
     tnp_onnx_layers(o, compare, &n);
     if (n.found)
         return TN_OK;
+    if (n.edits > (strlen(layer) + 1) / 2)
+        return tnp_fail(ctx, TN_ERR_ARG, "%s: no layer '%.100s' among %zu, which tenon info lists", o->path, layer,
+                        o->layer_count);
     return tnp_fail(ctx, TN_ERR_ARG, "%s: no layer '%.100s' among %zu; did you mean %.*s?", o->path, layer,
-                    o->layer_count, (int)tnp_min(n.best.size, LONGEST), n.best.data ? (const char *)n.best.data : "");
+                    o->layer_count, (int)tnp_min(n.best.size, LONGEST), (const char *)n.best.data);
 }

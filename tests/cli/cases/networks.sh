@@ -9,6 +9,7 @@ try info texture.onnx
 try info colour.onnx --json
 try extract train --net texture.onnx colour.onnx -o both --labels-out labels.txt
 sort labels.txt | uniq -c
+try extract train --net texture.onnx -o alone/ && cmp alone/texture.npy both/texture.npy
 grep -oE '"layer":"[a-z]*"|"bag":[0-9]*|"rows":[0-9]+|"shorter":[0-9]+|"mean":[^]]*.' both/colour.json
 for threads in 1 3; do
     "$TENON" extract train --net texture.onnx -o again.npy --threads $threads --quiet && cmp both/texture.npy again.npy && echo "$threads: same"
@@ -56,6 +57,7 @@ try predict head.safetensors test/ring/00.png
 # What is refused, and what is left of it.
 mv moved.onnx texture.onnx
 try extract train --net texture.onnx --layer strenght -o x.npy
+try extract train --net texture.onnx --layer last_hidden_state -o x.npy
 try extract train --net texture.onnx --size 32 -o x.npy
 try extract train --net colour.onnx:above --as token -o x.npy
 try extract train --net texture.onnx a/texture.onnx -o x.npy
