@@ -38,7 +38,7 @@ typedef struct tn_network tn_network;
 /* path: FILE.onnx, or FILE.onnx:LAYER. options: of "network". How pictures are prepared comes from the graph, from the
  * JSON beside the model, and from options; the later win. Owned by the caller, free with tn_network_free.
  * TN_ERR_UNSUPPORTED: no engine, with the ways to get one, or the engine refuses the model, or the model is not one of a
- * picture, or keeps tensors in other files; TN_ERR_FORMAT: broken; TN_ERR_ARG: no such layer, with the nearest name;
+ * picture, or keeps tensors in other files; TN_ERR_FORMAT: broken; TN_ERR_ARG: no such layer, with a near name;
  * TN_ERR_IO, TN_ERR_MEMORY. */
 TN_API tn_status tn_network_open(tn_ctx *ctx, const char *path, const tn_options *options, tn_network **out);
 /* The network of a tn_network_about, with everything as it was then; path NULL: the file it names. TN_ERR_DATA when the
