@@ -45,6 +45,12 @@ size_t tnp_moments_scratch(size_t dim, bool wide)
     return wide ? 0 : tnp_gram_scratch(tnp_moments_block(dim, false), dim);
 }
 
+static void clear_row(void *arg, size_t i)
+{
+    const tnp_moments *s = arg;
+    memset(s->gram + i * s->dim, 0, s->dim * sizeof *s->gram);
+}
+
 tn_status tnp_moments_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tnp_moments **out)
 {
     tn_status st = TN_OK;
@@ -55,7 +61,8 @@ tn_status tnp_moments_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tn
     s->dim = dim;
     s->classes = classes;
     s->wide = wide;
-    TN_TRY(tnp_alloc(ctx, square, sizeof(double), &s->gram));
+    TN_TRY(tnp_alloc_raw(ctx, square, sizeof(double), &s->gram));
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)square), dim, clear_row, s);
     TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &s->shift));
     TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &s->sum));
     TN_TRY(tnp_alloc(ctx, classes * dim, sizeof(double), &s->xty));

@@ -127,6 +127,8 @@ typedef struct tnp_band_loops {
                       size_t stride);
     /* c (n, TNP_LANES) -= w w'c. */
     void (*reflect)(size_t n, const double *w, double *c);
+    /* The same by the four columns of w (n, 4) in turn; products (4, 4), below its diagonal: w'w. */
+    void (*reflect_four)(size_t n, const double *w, const double *products, double *c);
     /* The w (TNP_BAND) that leaves only the first value of x (TNP_BAND), and x so; w is 0 where nothing is to do. */
     void (*reflection)(double *x, double *w);
     /* The lower triangle of d from both sides. */

@@ -106,6 +106,27 @@ static void reflect(size_t n, const double *w, double *c)
         }
 }
 
+/* The sums of the later ones are those of c as it is, less what the earlier ones take from it. */
+static void reflect_four(size_t n, const double *w, const double *products, double *c)
+{
+    pack sum[4][PACKS] = {0}, v;
+    for (size_t i = 0; i < n; ++i)
+        for (size_t p = 0; p < PACKS; ++p) {
+            load_pack(c + i * TNP_LANES + p * PACK, &v);
+            UNROLLED for (size_t q = 0; q < 4; ++q) sum[q][p] = FUSED(ALL_LANES(w[i * 4 + q]), v, sum[q][p]);
+        }
+    for (size_t q = 1; q < 4; ++q)
+        for (size_t e = 0; e < q; ++e)
+            for (size_t p = 0; p < PACKS; ++p)
+                sum[q][p] = LESS_FUSED(ALL_LANES(products[q * 4 + e]), sum[e][p], sum[q][p]);
+    for (size_t i = 0; i < n; ++i)
+        for (size_t p = 0; p < PACKS; ++p) {
+            load_pack(c + i * TNP_LANES + p * PACK, &v);
+            UNROLLED for (size_t q = 0; q < 4; ++q) v = LESS_FUSED(ALL_LANES(w[i * 4 + q]), sum[q][p], v);
+            store_pack(&v, c + i * TNP_LANES + p * PACK);
+        }
+}
+
 /* ---- chasing: blocks (TNP_BAND, TNP_BAND) by columns, TNP_CHASE apart ---- */
 
 #if PACK_BYTES == 64
@@ -263,6 +284,7 @@ static void chase_below(double *e, const double *w, double *next)
 static const tnp_band_loops band_loops = {
     .block_add = block_add,
     .reflect = reflect,
+    .reflect_four = reflect_four,
     .chase_diagonal = chase_diagonal,
     .chase_below = chase_below,
     .reflection = band_reflection,

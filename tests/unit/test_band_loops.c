@@ -82,6 +82,38 @@ static void lanes(void **state)
         }
 }
 
+/* Four in turn against one after the other; the last is none. */
+static void four_at_once(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < table_count; ++t)
+        for (size_t n = 1; n < MOST; ++n) {
+            ref_rng rng = ref_rng_of(n);
+            double w[MOST * 4] = {0}, products[16] = {0}, one[MOST], c[(MOST + 1) * TNP_LANES];
+            long double want[(MOST + 1) * TNP_LANES];
+            for (size_t i = 0; i < (MOST + 1) * TNP_LANES; ++i)
+                want[i] = c[i] = ref_normal(&rng);
+            for (size_t q = 0; q < 3; ++q) {
+                random_reflection(&rng, n, one);
+                for (size_t i = 0; i < n; ++i)
+                    w[i * 4 + q] = one[i];
+                for (size_t l = 0; l < TNP_LANES; ++l) {
+                    long double sum = 0;
+                    for (size_t i = 0; i < n; ++i)
+                        sum += one[i] * want[i * TNP_LANES + l];
+                    for (size_t i = 0; i < n; ++i)
+                        want[i * TNP_LANES + l] -= one[i] * sum;
+                }
+            }
+            for (size_t q = 0; q < 16; ++q)
+                for (size_t i = 0; i < n && q % 4 < q / 4; ++i)
+                    products[q] += w[i * 4 + q / 4] * w[i * 4 + q % 4];
+            tables[t]->bands->reflect_four(n, w, products, c);
+            for (size_t i = 0; i < (MOST + 1) * TNP_LANES; ++i)
+                assert_near_at(i, c[i], (double)want[i], 32 * TOLERANCE);
+        }
+}
+
 /* m <- m - (m w) w', or the same from the left. */
 static void reflect_block(long double m[B][B], const double *w, bool left)
 {
@@ -177,6 +209,7 @@ static void chases(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(lanes),
-                                       cmocka_unit_test(reflections), cmocka_unit_test(chases)};
+                                       cmocka_unit_test(four_at_once), cmocka_unit_test(reflections),
+                                       cmocka_unit_test(chases)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }
