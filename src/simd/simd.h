@@ -86,7 +86,7 @@ typedef struct tnp_pull {
 /* Loops around mixtures and vocabularies (simd_mixture.h). */
 typedef struct tnp_mixture_loops {
     /* Which `count` of n >= count values x + level are highest, at most TNP_MOST_HIGHEST, the highest first; the first
-     * of equals. */
+     * of equals. Where too few are numbers, place 0 stands for the others. */
     void (*highest)(const float *x, const float *level, size_t n, size_t count, uint32_t *which);
     /* A panel (d, TNP_ABREAST) of 0 < n <= TNP_ABREAST rows of d values, column by column; rows beyond n are the last. */
     void (*turn)(const float *x, size_t n, size_t d, float *panel);

@@ -63,6 +63,8 @@ static void mixture_highest(const float *x, const float *level, size_t n, size_t
                 least = all_of(best[count - 1]);
         }
     }
+    for (; have < count; ++have)
+        which[have] = 0;
 }
 
 /* The sums over the lanes of each of four packs. */

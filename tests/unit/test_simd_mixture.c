@@ -47,6 +47,24 @@ static void highest(void **state)
     }
 }
 
+static void highest_of_what_are_no_numbers(void **state)
+{
+    static float x[MOST], level[MOST];
+    uint32_t top[3];
+    (void)state;
+    for (size_t n = 3; n <= 70; ++n)
+        for (size_t t = 0; t < table_count; ++t) {
+            for (size_t i = 0; i < n; ++i)
+                x[i] = NAN;
+            x[n - 1] = -HUGE_VALF;
+            memset(top, 0xff, sizeof top);
+            tables[t]->mixtures->highest(x, level, n, 3, top);
+            assert_int_equal(top[0], n - 1);
+            assert_int_equal(top[1], 0);
+            assert_int_equal(top[2], 0);
+        }
+}
+
 /* Sums of n terms below 1: n eps; of ROWS rows, each with a weight below 1. */
 static void add(void **state)
 {
@@ -292,9 +310,13 @@ static void weigh_and_share(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(highest),        cmocka_unit_test(add),
-                                       cmocka_unit_test(slopes),         cmocka_unit_test(means_and_bends),
-                                       cmocka_unit_test(pulls),          cmocka_unit_test(panels_and_densities),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(highest),
+                                       cmocka_unit_test(highest_of_what_are_no_numbers),
+                                       cmocka_unit_test(add),
+                                       cmocka_unit_test(slopes),
+                                       cmocka_unit_test(means_and_bends),
+                                       cmocka_unit_test(pulls),
+                                       cmocka_unit_test(panels_and_densities),
                                        cmocka_unit_test(weigh_and_share)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }
