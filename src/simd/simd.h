@@ -94,15 +94,25 @@ typedef struct tnp_mixture_loops {
      * both outputs are written over. */
     size_t (*share)(const float *x, size_t n, const float *factor, const uint32_t *near, size_t base, uint32_t *which,
                     float *out, float *total);
-    /* out[j] = sum z (a + b z), z = x[rows[j]] - m, j < n, rows of d values. */
+    /* out[j] = sum z (a + b z) - level, z = x[rows[j]] - m, j < n, rows of d values. Up to the next multiple of four there
+     * must be rows behind the last, and is memory for what they give. */
     void (*slopes)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
-                   const float *b, float *out);
+                   const float *b, float level, float *out);
+    /* Of `count` pairs as share left them, their places being counted from 0, q what it gave: mean[place] += q slope. Up to
+     * 16 entries behind the last of q and slope may be read. */
+    void (*spread)(const float *q, const float *slope, const uint32_t *places, size_t count, const uint32_t *near,
+                   size_t n, float *mean);
+    /* Of the same pairs: out = q (slope - mean[place]); *total += their sum. Up to 16 entries behind the last are written
+     * over. */
+    void (*bend)(const float *q, const float *slope, const uint32_t *places, size_t count, const uint32_t *near,
+                 size_t n, const float *mean, float *out, float *total);
     /* first += sum_j q[j] (x[rows[j]] - m), second += sum_j q[j] (x[rows[j]] - m)^2. */
     void (*add)(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m, float *first,
                 float *second);
-    /* out[rows[j]] += q[j] (a + 2 b z) - s[j] z inverse, z = x[rows[j]] - m, j < n, rows of d values. */
-    void (*pull)(const float *x, size_t d, const uint32_t *rows, const float *q, const float *s, size_t n,
-                 const float *m, const float *inverse, const float *a, const float *b, float *out);
+    /* out[rows[j]] += q[j] (a + z (2 b - (slope[j] - mean[rows[j]]) inverse)), z = x[rows[j]] - m, j < n, rows of d
+     * values. */
+    void (*pull)(const float *x, size_t d, const uint32_t *rows, const float *q, const float *slope, const float *mean,
+                 size_t n, const float *m, const float *inverse, const float *a, const float *b, float *out);
 } tnp_mixture_loops;
 
 /* A sum of squares that is none: in a matrix of size 1 nothing depends on it, and what it is divided into overflows. */
@@ -141,6 +151,8 @@ typedef struct tnp_simd {
     /* y[i] = x[i] factor, and y[i] = sign(x[i]) sqrt|x[i]| factor, in place allowed. */
     void (*scale)(const float *x, float factor, float *y, size_t n);
     void (*scale_root)(const float *x, float factor, float *y, size_t n);
+    /* y[i] = sqrt(|x[i]| + more), in place allowed. */
+    void (*roots)(const double *x, double more, double *y, size_t n);
     /* Inner product, and sum of w x^2: summed in lanes of float, the lanes in double. */
     double (*dot)(const float *x, const float *y, size_t n);
     double (*weighted_squares)(const float *x, const float *w, size_t n);

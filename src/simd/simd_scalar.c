@@ -71,6 +71,12 @@ static void scale_root(const float *x, float factor, float *y, size_t n)
         y[i] = copysignf(sqrtf(fabsf(x[i])), x[i]) * factor;
 }
 
+static void roots(const double *x, double more, double *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] = sqrt(fabs(x[i]) + more);
+}
+
 static double dot(const float *x, const float *y, size_t n)
 {
     double sum = 0;

@@ -146,6 +146,30 @@ static void test_scale(void **state)
             }
 }
 
+/* A sum and a root, each rounded once: equal bits, also in place. */
+static void test_roots(void **state)
+{
+    (void)state;
+    float from[ROOM];
+    double x[ROOM], y[ROOM], want[ROOM];
+    for (size_t t = 0; t < table_count; ++t)
+        for (size_t n = 0; n <= MOST; ++n)
+            for (int more = 0; more < 2; ++more) {
+                fill(from, ROOM, false, n);
+                from[4] = -0.0f;
+                for (size_t i = 0; i < ROOM; ++i) {
+                    x[i] = (double)from[i] / 3;
+                    want[i] = y[i] = 5;
+                }
+                for (size_t i = 0; i < n; ++i)
+                    want[2 + i] = sqrt(fabs(x[3 + i]) + 0.1 * more);
+                tables[t]->roots(x + 3, 0.1 * more, y + 2, n);
+                assert_memory_equal(y, want, sizeof y);
+                tables[t]->roots(x + 3, 0.1 * more, x + 3, n);
+                assert_memory_equal(x + 3, want + 2, n * sizeof *x);
+            }
+}
+
 /* A subtraction and a product, each rounded once: equal bits, also in place. */
 static void test_shift_scale(void **state)
 {
@@ -505,7 +529,7 @@ int main(void)
         cmocka_unit_test(test_all_within), cmocka_unit_test(test_half),           cmocka_unit_test(test_tri_solve),
         cmocka_unit_test(test_nearest),    cmocka_unit_test(test_pick),           cmocka_unit_test(test_products),
         cmocka_unit_test(test_add_scaled), cmocka_unit_test(test_confident_move), cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_moments),    cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_moments),    cmocka_unit_test(test_scale),          cmocka_unit_test(test_roots),
     };
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }
