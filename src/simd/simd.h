@@ -12,6 +12,7 @@
 
 enum { TNP_LANES = 8 };   /* right-hand sides that one tridiagonal solve carries side by side */
 enum { TNP_PANEL = 64 };  /* columns of a tile that outer_add adds to */
+enum { TNP_STRIPE = 96 }; /* columns side by side in products of lists */
 enum { TNP_BUNDLE = 32 }; /* samples side by side in coarse products */
 enum { TNP_CODES = 256 }; /* centroids that a code of one byte can name */
 enum { TNP_BAND = 32 };   /* entries beside the diagonal of a band on either side, and columns of its blocks */
@@ -124,11 +125,10 @@ typedef struct tnp_band_loops {
     /* c (rows, TNP_BAND) += a b; a_ik is a[i row + k step], b (depth, TNP_BAND), rows of c `stride` apart. */
     void (*block_add)(size_t rows, size_t depth, const double *a, size_t row, size_t step, const double *b, double *c,
                       size_t stride);
-    /* The same for a (rows, depth), and copy (rows, TNP_BAND), rows copy_stride apart, = c. */
-    void (*block_change)(size_t rows, size_t depth, const double *a, const double *b, double *c, size_t stride,
-                         double *copy, size_t copy_stride);
     /* c (n, TNP_LANES) -= w w'c. */
     void (*reflect)(size_t n, const double *w, double *c);
+    /* The same by the four columns of w (n, 4) in turn; products (4, 4), below its diagonal: w'w. */
+    void (*reflect_four)(size_t n, const double *w, const double *products, double *c);
     /* The w (TNP_BAND) that leaves only the first value of x (TNP_BAND), and x so; w is 0 where nothing is to do. */
     void (*reflection)(double *x, double *w);
     /* The lower triangle of d from both sides. */
@@ -209,6 +209,10 @@ typedef struct tnp_simd {
      * numbers; returns how many. */
     float (*highest_floor)(const tnp_score_bounds *bounds, size_t n);
     size_t (*may_reach)(const tnp_score_bounds *bounds, float level, size_t n, uint32_t *out);
+    /* tile (columns, TNP_STRIPE) += lists times panel: column c has counts[c] entries, behind those of the columns before
+     * it. An entry is its value times the TNP_STRIPE floats at panel + its place; the tile is added to their sum. */
+    void (*add_listed)(const uint16_t *counts, size_t columns, const float *values, const uint16_t *places,
+                       const float *panel, float *tile);
     const tnp_patch_loops *patches;
     const tnp_mixture_loops *mixtures;
     const tnp_band_loops *bands;

@@ -38,18 +38,6 @@ static inline wide_pack level_pack(const float *x, const float *level, size_t i,
     return rest;
 }
 
-/* Zero plus x is one more operation: it turns -0 into 0. */
-static inline wide_pack all_of(float x)
-{
-#if defined(__AVX512F__)
-    return _mm512_set1_ps(x);
-#elif defined(__FMA__)
-    return _mm256_set1_ps(x);
-#else
-    return (wide_pack){x, x, x, x};
-#endif
-}
-
 /* By insertion; packs in which nothing is higher than the last of them are passed over. */
 static void mixture_highest(const float *x, const float *level, size_t n, size_t count, uint32_t *which)
 {
