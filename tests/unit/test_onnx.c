@@ -336,7 +336,7 @@ static void broken_preparation_is_refused(void **state)
 static void tensors_are_what_the_formula_says(void **state)
 {
     (void)state;
-    enum { W = 9, H = 7, TW = 4, TH = 3 };
+    enum { W = 10, H = 7, TW = 5, TH = 3 };
     float pixels[W * H * 3];
     for (size_t i = 0; i < W * H * 3; ++i)
         pixels[i] = (float)(0.5 + 0.6 * sin(0.7 * (double)i)); /* leaves [0, 1] */

@@ -58,8 +58,7 @@ static void window(const tnp_recipe *r, const tn_picture *p, size_t i, size_t *x
 /* One row of a channel, `step` apart in out; the pixel after is `stride` floats on. */
 typedef struct fill_row {
     const float *pixels;
-    ptrdiff_t stride;
-    size_t width, step;
+    size_t stride, width, step;
     bool mixed;           /* of red, green and blue, which follow each other; else the value there */
     float factor, offset; /* v factor - offset */
 } fill_row;
@@ -71,7 +70,7 @@ static inline float within_one(float v)
 
 static inline float value_of(const fill_row *f, size_t x)
 {
-    const float *p = f->pixels + (ptrdiff_t)x * f->stride;
+    const float *p = f->pixels + x * f->stride;
     return within_one(f->mixed ? 0.299F * p[0] + 0.587F * p[1] + 0.114F * p[2] : p[0]);
 }
 
@@ -103,8 +102,7 @@ static void copy_bytes(const float *restrict values, size_t n, unsigned char *re
 }
 
 /* Channel c of a window whose first pixel is at (x0, y0). */
-static void fill_channel(const tnp_recipe *r, const tn_picture *p, size_t c, size_t x0, size_t y0, bool mirrored,
-                         void *out)
+static void fill_channel(const tnp_recipe *r, const tn_picture *p, size_t c, size_t x0, size_t y0, void *out)
 {
     size_t colour = p->channels == 3 && r->channels == 3 ? (r->bgr ? 2 - c : c) : 0;
     fill_row f = {.width = r->width,
@@ -112,11 +110,10 @@ static void fill_channel(const tnp_recipe *r, const tn_picture *p, size_t c, siz
                   .mixed = p->channels == 3 && r->channels == 1,
                   .factor = (float)(255 * r->scale / r->std[c]),
                   .offset = (float)(r->mean[c] / r->std[c]),
-                  .stride = mirrored ? -(ptrdiff_t)p->channels : (ptrdiff_t)p->channels};
+                  .stride = p->channels};
     for (size_t y = 0; y < r->height; ++y) {
         size_t to = r->nhwc ? y * r->width * r->channels + c : (c * r->height + y) * r->width;
-        size_t from = (y0 + y) * p->width + x0 + (mirrored ? r->width - 1 : 0);
-        f.pixels = p->pixels + from * p->channels + colour;
+        f.pixels = p->pixels + ((y0 + y) * p->width + x0) * p->channels + colour;
         if (r->bytes)
             fill_bytes(&f, (unsigned char *)out + to);
         else
@@ -124,17 +121,44 @@ static void fill_channel(const tnp_recipe *r, const tn_picture *p, size_t c, siz
     }
 }
 
+/* Rows of `width` elements of `size` bytes, each turned round in place. The size is known where this is inlined. */
+static inline void turn_rows(unsigned char *rows, size_t count, size_t width, size_t size)
+{
+    for (size_t y = 0; y < count; ++y) {
+        unsigned char *left = rows + y * width * size, *right = left + (width - 1) * size, kept[3 * sizeof(float)];
+        for (; left < right; left += size, right -= size) {
+            memcpy(kept, left, size);
+            memcpy(left, right, size);
+            memcpy(right, kept, size);
+        }
+    }
+}
+
+/* The mirror image of a filled tensor: cheaper than filling it backwards, which compilers make no lanes of. */
+static void mirror(const tnp_recipe *r, void *tensor)
+{
+    size_t element = r->bytes ? 1 : sizeof(float), rows = r->nhwc ? r->height : r->height * r->channels;
+    size_t size = r->nhwc ? r->channels * element : element;
+    if (size == 3)
+        turn_rows(tensor, rows, r->width, 3);
+    else if (size == sizeof(float))
+        turn_rows(tensor, rows, r->width, sizeof(float));
+    else
+        turn_rows(tensor, rows, r->width, size);
+}
+
 void tnp_recipe_fill(const tnp_recipe *r, const tn_picture *p, size_t view, void *out)
 {
     size_t x0 = 0, y0 = 0, line = r->width * r->channels;
-    bool mirrored = view % 2 == 1;
     window(r, p, view / 2, &x0, &y0);
-    if (r->bytes && r->nhwc && !r->bgr && !mirrored && p->channels == r->channels)
+    if (r->bytes && r->nhwc && !r->bgr && p->channels == r->channels)
         for (size_t y = 0; y < r->height; ++y)
             copy_bytes(p->pixels + ((y0 + y) * p->width + x0) * p->channels, line, (unsigned char *)out + y * line);
     else
         for (size_t c = 0; c < r->channels; ++c)
-            fill_channel(r, p, c, x0, y0, mirrored, out);
+            fill_channel(r, p, c, x0, y0, out);
+    if (view % 2 == 1)
+        mirror(r, out);
 }
 
 bool tnp_network_run(const tn_network *n, const void *tensor, tnp_result *out, char *message)
