@@ -37,6 +37,7 @@ enum { RENEW = 6, LATER_STEPS = 2, RETREATS = 20 };
 static const double LEFT = 0.02;      /* of the squared gradient, that the subspace may leave */
 static const double ROUNDING = 1e-6;  /* of f */
 static const double ENOUGH = 0.3;     /* of the slope, that a step may leave */
+static const double STALE = 0.02;     /* of the scale: blocks of rows that are decided by now */
 static const double NEAR = 4;         /* times the tolerance: the next round may be the last */
 static const double UNSETTLED = 0.02; /* of the tolerance: slopes of intercepts, as a part of f */
 
@@ -157,14 +158,19 @@ static void precondition(const tnp_rounds *v, const float *in, float *out)
         memcpy(out, in, v->k * v->width * sizeof *out);
 }
 
-/* d = -H g, H by the kept pairs, from M^-1 scaled by ds'dg / dg'M^-1 dg of the newest. */
-static void direction(tnp_rounds *v)
+/* ds'dg / dg'M^-1 dg of the newest pair: what M^-1 is to be multiplied with; d is scratch. */
+static double scale_of(const tnp_rounds *v)
 {
-    double a[TNP_KEPT_PAIRS], scale = 1;
-    if (v->pairs > 0) {
-        precondition(v, v->dg[v->newest], v->d);
-        scale = v->curve[v->newest] / dot(v, v->dg[v->newest], v->d);
-    }
+    if (v->pairs == 0)
+        return 1;
+    precondition(v, v->dg[v->newest], v->d);
+    return v->curve[v->newest] / dot(v, v->dg[v->newest], v->d);
+}
+
+/* d = -H g, H by the kept pairs, from `scale` M^-1. */
+static void direction(tnp_rounds *v, double scale)
+{
+    double a[TNP_KEPT_PAIRS];
     memcpy(v->d, v->g, v->k * v->width * sizeof *v->d);
     for (size_t i = 0; i < v->pairs; ++i) {
         size_t at = (v->newest + TNP_KEPT_PAIRS - i) % TNP_KEPT_PAIRS;
@@ -348,17 +354,31 @@ done:
     return st;
 }
 
+/* Of a team each member has the probabilities of its own rows. */
+static tn_status renew(tnp_rounds *v)
+{
+    v->age = 0;
+    return tnp_blocks_update(&v->blocks, v->s, tnp_team_shares(v->ctx) ? NULL : v->rows.p);
+}
+
 tn_status tnp_rounds_take(tnp_rounds *v)
 {
     tn_status st = TN_OK;
     size_t at = (v->newest + 1) % TNP_KEPT_PAIRS;
-    ++v->taken;
-    if (v->heavy && v->age++ % RENEW == 0) /* of a team each member has the probabilities of its own rows */
-        TN_TRY(tnp_blocks_update(&v->blocks, v->s, tnp_team_shares(v->ctx) ? NULL : v->rows.p));
-    direction(v);
+    double scale;
+    if (v->heavy && v->age % RENEW == 0)
+        TN_TRY(renew(v));
+    scale = scale_of(v);
+    if (v->heavy && v->age > 0 && scale < STALE) {
+        TN_TRY(renew(v));
+        scale = scale_of(v);
+    }
+    direction(v, scale);
     TN_TRY(begin_pair(v, at));
     TN_TRY(v->heavy ? tnp_rounds_along(v) : light_step(v));
     keep_pair(v, at);
+    ++v->age;
+    ++v->taken;
 done:
     return st;
 }
