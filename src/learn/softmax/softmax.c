@@ -49,15 +49,6 @@ size_t tnp_softmax_more_bytes(size_t rows, size_t dim, size_t k)
            tnp_blocks_bytes(rows, dim, k);
 }
 
-/* f of no weights at all. */
-static double nothing(const tnp_rounds *v)
-{
-    double sum = 0;
-    for (size_t i = 0; i < v->x->rows; ++i)
-        sum += tnp_softmax_cost(v->rows.loss, i);
-    return sum * log((double)v->k);
-}
-
 /* Whether products in the subspace are a small part of those with X. */
 static bool cheap(const tnp_rounds *v)
 {
@@ -67,7 +58,7 @@ static bool cheap(const tnp_rounds *v)
 /* Whether light rounds promise to be few, and are no dearer than heavy ones. */
 static bool light(const tnp_rounds *v)
 {
-    return v->gap <= EASY * v->f && (cheap(v) || v->sums[0] > UNDECIDED * nothing(v));
+    return v->gap <= EASY * v->f && (cheap(v) || v->sums[0] > UNDECIDED * tnp_rounds_nothing(v));
 }
 
 static bool is_cold(const tnp_rounds *v)
@@ -99,7 +90,7 @@ done:
 /* By how much C is above the one that a climb begins with. */
 static tn_status height(const tnp_rounds *v, double *out)
 {
-    double mean_cost = nothing(v) / (log((double)v->k) * (double)v->x->rows), spread = 0;
+    double mean_cost = tnp_rounds_nothing(v) / (log((double)v->k) * (double)v->x->rows), spread = 0;
     tn_status st = tnp_spread(v->ctx, v->x_sample, v->x_stride, v->sample.count, v->x->dim, v->opt->bias, &spread);
     *out = mean_cost * spread / LOWEST;
     return st;
@@ -209,7 +200,7 @@ tn_status tnp_softmax_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *l
             break;
         v.tolerance /= 4;
     }
-    if (!(f <= nothing(&v))) { /* float lost it, or has no such numbers: what comes after starts anew */
+    if (!(f <= tnp_rounds_nothing(&v))) { /* float lost it, or has no such numbers: what comes after starts anew */
         memset(w, 0, v.k * v.width * sizeof *w);
         TN_TRY(tnp_certify_softmax(ctx, x, &claim, &f, &distance));
     }

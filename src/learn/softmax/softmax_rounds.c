@@ -443,6 +443,14 @@ done:
     return st;
 }
 
+double tnp_rounds_nothing(const tnp_rounds *v)
+{
+    double sum = 0;
+    for (size_t i = 0; i < v->x->rows; ++i)
+        sum += tnp_softmax_cost(&v->loss, i);
+    return sum * log((double)v->k);
+}
+
 tn_status tnp_rounds_init(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, const tnp_newton_options *options,
                           float *w, tnp_rounds *v)
 {
@@ -463,6 +471,7 @@ tn_status tnp_rounds_init(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *los
     TN_TRY(tnp_alloc(ctx, v->k, sizeof *v->dot, &v->dot));
     TN_TRY(tnp_alloc(ctx, 1 + 2 * v->k, sizeof *v->sums, &v->sums));
     TN_TRY(choose_sample(v, loss));
+    v->f = tnp_rounds_nothing(v);
 done:
     return st;
 }

@@ -43,6 +43,8 @@ typedef struct tnp_rounds {
 tn_status tnp_rounds_init(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, const tnp_newton_options *options,
                           float *w, tnp_rounds *out);
 void tnp_rounds_destroy(tnp_rounds *rounds);
+/* f of no weights at all. */
+double tnp_rounds_nothing(const tnp_rounds *rounds);
 
 /* s += X a', intercepts included. */
 tn_status tnp_rounds_forward(tnp_rounds *rounds, const float *a);
