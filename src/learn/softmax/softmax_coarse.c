@@ -6,8 +6,9 @@
  *
  * Newton's method with conjugate gradients, preconditioned by the diagonal 1 + rho_k |v_j|^2, rho_k the mean weight of
  * class k. U is turned so that V V' is that diagonal, free intercepts are those about the mean of V: a sixth less work
- * along a path of 1500 x 512 with 15 classes. Rows are visited block by block, so that of all that is (N, k) only the scores are kept. 48 directions: with
- * 32 the steps after the first are as many or one more, with 64 none is saved and each costs more. */
+ * along a path of 1500 x 512 with 15 classes. Rows are visited block by block, so that of all that is (N, k) only the
+ * scores are kept. 48 directions: with 32 the steps after the first are as many or one more, with 64 none is saved and
+ * each costs more. */
 #include "learn/softmax/softmax_coarse.h"
 #include "algebra/blas.h"
 #include "learn/softmax/class_space.h"
