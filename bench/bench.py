@@ -2,7 +2,8 @@
 """Runs sections of the benchmarks. Called by bench/run, which says how.
 
 A section is a module with run(program, environment, directory, size) that measures and prints as it goes, and a
-report with write(csv, page, facts, what run returned).
+report with write(csv, page, facts, what run returned). SECTION:PART runs a part of one that has parts, and writes no files
+unless a folder is named for them: the page is of the whole.
 """
 import os
 import pathlib
@@ -46,8 +47,9 @@ SECTIONS = {"evidence": (evidence, evidence_report), "linear": (linear, linear_r
             "kernel": (kernel, kernel_report), "images": (images, images_report), "fisher": (fisher, fisher_report),
             "python": (python, python_report), "networks": (networks, networks_report), "mpi": (mpi, mpi_report),
             "moments": (moments, moments_report)}
+PARTED = {"cost"}
 SMALLER = {"--quick": "quick", "--tiny": "tiny"}
-USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost|auto|online|transfer|kernel|images|fisher|python|networks|mpi|"
+USAGE = ("usage: bench/run PROGRAM [evidence|linear|cost[:SET]|auto|online|transfer|kernel|images|fisher|python|networks|mpi|"
          "moments]... [--quick | --tiny] [--into FOLDER] | bench/run PROGRAM --against OLD [--quick | --tiny] [--into FOLDER]")
 
 
@@ -61,15 +63,21 @@ def take(words, option):
     return value
 
 
+def known(word):
+    """Whether it names a section, or a part of one that has parts."""
+    name, colon, _ = word.partition(":")
+    return name in SECTIONS and (not colon or name in PARTED)
+
+
 def parse(arguments):
     """(program, sections, size, folder to write to or None, program to compare with or None)"""
     words, size = [word for word in arguments if word not in SMALLER], "full"
     for word in arguments:
         size = SMALLER.get(word, size)
     root, old = take(words, "--into"), take(words, "--against")
-    if not words or any(word not in SECTIONS for word in words[1:]) or (old and words[1:]):
+    if not words or any(not known(word) for word in words[1:]) or (old and words[1:]):
         sys.exit(USAGE)
-    root = root or (measure.HERE.parent if size == "full" else None)
+    root = root or (measure.HERE.parent if size == "full" and not any(":" in word for word in words[1:]) else None)
     return pathlib.Path(words[0]).resolve(), words[1:] or list(SECTIONS), size, root, old
 
 
@@ -85,12 +93,13 @@ def compare(old, program, size, root):
 
 def run_section(name, program, facts, size, root):
     """Whether it could run."""
+    name, _, part = name.partition(":")
     section, page = SECTIONS[name]
     scratch = pathlib.Path(tempfile.mkdtemp(prefix="bench-", dir=os.environ.get("TMPDIR", program.parent)))
     before, start = measure.processor_seconds(), time.perf_counter()
     print(f"\n==== {name} ====", flush=True)
     try:
-        found = section.run(program, measure.peer_environment(facts), scratch, size)
+        found = section.run(program, measure.peer_environment(facts), scratch, size, *([part] if part else []))
     except measure.Skipped as why:
         print(f"skipped: {why}", flush=True)
         return False

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Other trainers of support vector machines at some C, timed in their own process. Prints one JSON object.
 
-Usage: cost_peers.py liblinear-s1|liblinear-s2|linearsvc X.npy Y.npy REFERENCE.safetensors C SECONDS
+Usage: cost_peers.py liblinear-s1|liblinear-s2|linearsvc X.npy Y.npy REFERENCE.safetensors C SECONDS BEYOND
 
 Classes are trained one after the other until SECONDS are used up, one at least, and the time is scaled to all. LIBLINEAR:
 train() alone, at the loosest of EPSILONS that brings the first classes within 1e-3 of the best known in sum, which is the
-reference's or its own. linearsvc: LinearSVC's fit() as it is by default, however far it comes.
+reference's or its own. linearsvc: LinearSVC's fit() as it is by default, however far it comes. All end where all classes are
+going to take more than BEYOND seconds: then what is known is that it takes as long, at an eps that may still be too loose.
 """
 import json
 import sys
@@ -48,28 +49,42 @@ def excess(x, y, classes, weights, reference, cost):
     return float(own.sum() / best.sum() - 1)
 
 
-def main(name, features, labels, head, cost, seconds):
+def train_classes(trainer, labels, order, eps, budget, enough, close):
+    """Class after class while there is time and `close` says so of the first: [seconds], [weights]."""
+    times, weights = [], []
+    for k in order:
+        spent, w = trainer.train(np.where(labels == k, 1.0, -1.0), eps)
+        times.append(spent)
+        weights.append(w)
+        if sum(times) >= budget or scaled(times, order) > enough or (len(times) == 1 and not close(weights)):
+            break
+    return times, weights
+
+
+def scaled(times, order):
+    """Seconds of all classes."""
+    return sum(times) * len(order) / len(times)
+
+
+def main(name, features, labels, head, cost, seconds, beyond):
     warnings.simplefilter("ignore")
-    x, y, cost, budget = linear_objective.unit_rows(features), np.load(labels), float(cost), float(seconds)
+    x, y, cost, enough = linear_objective.unit_rows(features), np.load(labels), float(cost), float(beyond)
     reference, count, trainer = linear_objective.load_head(head), int(y.max()) + 1, Trainer(name, x, cost)
     order = np.random.default_rng(0).permutation(count)
+
+    def above(weights):
+        return excess(x, y, order[:len(weights)], weights, reference, cost)
+
     for eps in EPSILONS.get(name, [None]):
-        times, weights = [], []
-        for k in order:
-            if times and sum(times) >= budget:
-                break
-            spent, w = trainer.train(np.where(y == k, 1.0, -1.0), eps)
-            times.append(spent)
-            weights.append(w)
-            if len(times) == 1 and eps is not None and excess(x, y, order[:1], weights, reference, cost) > 3 * CLOSE:
-                break
-        above = excess(x, y, order[:len(times)], weights, reference, cost)
-        if above <= CLOSE:
+        times, weights = train_classes(trainer, y, order, eps, float(seconds), enough,
+                                       lambda found: eps is None or above(found) <= 3 * CLOSE)
+        if above(weights) <= CLOSE or scaled(times, order) > enough:
             break
-    note = ("" if eps is None else f"eps {eps:g}, ") + f"{len(times)} of {count} classes, {above:.1e} above"
-    print(json.dumps({"seconds": sum(times) * count / len(times), "note": note, "excess": above} | surroundings()))
+    note = ("" if eps is None else f"eps {eps:g}, ") + f"{len(times)} of {count} classes, {above(weights):.1e} above"
+    print(json.dumps({"seconds": scaled(times, order), "note": note, "excess": above(weights),
+                      "beyond": scaled(times, order) > enough} | surroundings()))
 
 
 if __name__ == "__main__":
     import sklearn.svm  # noqa: F401  before the clock starts
-    main(*sys.argv[1:7])
+    main(*sys.argv[1:8])

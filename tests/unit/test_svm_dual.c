@@ -171,6 +171,20 @@ static void blocks_equal_single_visits(void **state)
     }
 }
 
+/* Threads take ranges of columns; rows so wide that a panel is 128 of them, and that the products of a block are summed up piece
+ * by piece. */
+static void threads_and_panels_equal_single_visits(void **state)
+{
+    (void)state;
+    size_t before = tn_ctx_threads(test_ctx);
+    tn_ctx_set_threads(test_ctx, 3);
+    check_visits(140, 4100, 3, 1, 0);
+    check_visits(140, 4100, 3, 2, 70);
+    check_visits(70, 1000, 65, 3, 0);
+    check_visits(110, 500, 25, 0, 0);
+    tn_ctx_set_threads(test_ctx, before);
+}
+
 /* ---- the optimum ---- */
 
 static double slop(const ref_svm *p, const ref_real *w, size_t passes)
@@ -565,6 +579,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(blocks_equal_single_visits),
+        cmocka_unit_test(threads_and_panels_equal_single_visits),
         cmocka_unit_test(optimum_and_certificate),
         cmocka_unit_test(a_row_of_zeros_has_its_full_multiplier),
         cmocka_unit_test(folds_are_trainings_on_the_rest),

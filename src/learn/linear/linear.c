@@ -30,8 +30,7 @@
 
 static const double NOTHING = 1e-3; /* of the mean objective of a column */
 static const double MOST_COST = 1e30;
-static const double FAR = 4; /* of tnp_active_reach: C = 2 with rows of length 1 */
-enum { NARROW = 256 };
+static const double FAR = 1.0 / 85; /* of tnp_active_reach, per column of the rows: C = 3 with 512 and a length of 1 */
 
 void tnp_learn_options_default(tnp_learn_options *options)
 {
@@ -465,18 +464,21 @@ static bool is_warm(const training_job *job)
 }
 
 /* Where active.c begins: where it is the faster way, and for a team, which has no other by single rows. Coordinate
- * descent is done after 20 passes at a small C, and needs more with every larger one. Processor seconds, dual and
- * active, at C = 0.1, 1, 3, 10, 100: (5994 x 128, 200 columns)
- * 0.3, 0.7, 1.0, 1.3, 1.6 and 0.4, 0.6, 0.6, 0.7, 0.9; (5994 x 512, 200) 0.5, 1.4, 3.1, 6.9, 5.2 and 1.2, 1.6, 2.0,
- * 1.7, 2.4. With products of rows, at C = 10, 100, 1000: (1500 x 512, 15) 0.12, 0.13, 0.13 and 0.07, 0.07, 0.08; but of
- * fewer rows than columns, from no weights, (720 x 1280, 12) 0.054, 0.058, 0.064 and 0.069, 0.078, 0.093. */
+ * descent is done after 5 passes at C = 0.1 with rows of length 1, 20 at C = 1, and needs more with every larger C; the
+ * factors of active.c cost the more the wider rows are. Processor seconds of one thread to a gap of 1e-3, dual and
+ * active, at C = 0.1, 1, 3, 10: (5994 x 128, 200 columns) 0.17, 0.46, 1.0, 0.74 and 0.31, 0.40, 0.38, 0.43;
+ * (5994 x 512, 200) 0.32, 0.82, 1.6, 1.9 and 1.1, 1.4, 1.6, 1.8; (1500 x 512, 15) 0.022, 0.039, 0.065, 0.067 and 0.035,
+ * 0.061, 0.064, 0.063; (5011 x 1024, 20) 0.10, 0.15, 0.23, 0.32 and 0.31, 0.30, 0.29, 0.33. With products of rows, and
+ * fewer rows than columns, from no weights, active.c never is: (720 x 1280, 12) 0.028, 0.032, 0.037, 0.048 and 0.049,
+ * 0.063, 0.064, 0.066. */
 static tn_status active_begins(tn_ctx *ctx, const training_job *job, tnp_linear_method method, bool *begins)
 {
     const tnp_linear *l = job->l;
     double reach;
     tn_status st = tnp_active_reach(ctx, &l->rows, job->columns, l->bias, &reach);
-    bool far = st == TN_OK && reach > FAR && (!l->gram || l->rows.rows > l->rows.dim || is_warm(job));
-    *begins = !l->design || method == TNP_BY_NEWTON || far || (!l->gram && l->rows.dim < NARROW);
+    bool warm = is_warm(job), far = st == TN_OK && reach > (warm ? FAR / 4 : FAR) * (double)l->rows.dim;
+    far &= !l->gram || l->rows.rows > l->rows.dim || warm;
+    *begins = !l->design || method == TNP_BY_NEWTON || far;
     return st;
 }
 

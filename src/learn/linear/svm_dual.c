@@ -33,17 +33,17 @@ enum { USUAL_PASSES = 20 }; /* for progress: half of the columns have left by th
 
 /* ---- one block ---- */
 
-/* Visits the rows of the block in columns [LANES chunk, ...). */
-static void visit_columns(void *arg, size_t chunk)
+/* In `lanes` columns of a visit, from `first` on. */
+static void visit_lanes(const tnp_dual *v, const tnp_visit *at, size_t first, size_t lanes)
 {
-    tnp_dual *v = arg;
-    size_t k = v->k, from = chunk * LANES, lanes = tnp_min(LANES, k - from);
     bool squared = v->opt->squared;
     float bias = v->opt->bias ? 1.0f : 0.0f;
-    for (size_t t = 0; t < v->n; ++t) {
-        const float *a = v->cost + t * k + from, *s = v->s + t * k + from;
-        float *alpha = v->alpha + v->rows[t] * v->columns->count + from, *delta = v->delta + t * k + from;
-        float square = v->gram[t * v->n + t] + bias, moved = 0;
+    size_t k = at->k, n = at->n;
+    for (size_t t = 0; t < n; ++t) {
+        const float *a = at->cost + t * k + first, *s = at->s + t * k + first;
+        float *alpha = v->alpha + at->rows[t] * v->columns->count + at->from + first;
+        float *delta = at->delta + t * k + first;
+        float square = at->gram[t * n + t] + bias, moved = 0;
         for (size_t l = 0; l < lanes; ++l) {
             float c = fabsf(a[l]), y = a[l] < 0 ? -1.0f : 1.0f, soft = squared && c > 0 ? 0.5f / c : 0;
             float curve = square + soft, before = alpha[l];
@@ -56,20 +56,44 @@ static void visit_columns(void *arg, size_t chunk)
             delta[l] = y * (next - before);
             moved += fabsf(delta[l]);
         }
-        for (size_t u = t + 1; moved > 0 && u < v->n; ++u) {
-            float *later = v->s + u * k + from, g = v->gram[t * v->n + u] + bias;
+        for (size_t u = t + 1; moved > 0 && u < n; ++u) {
+            float *later = at->s + u * k + first, g = at->gram[t * n + u] + bias;
             for (size_t l = 0; l < lanes; ++l)
                 later[l] += g * delta[l];
         }
     }
 }
 
-void tnp_dual_visit(tnp_dual *v)
+static void take_costs(const tnp_dual *v, const tnp_visit *at)
 {
+    for (size_t t = 0; t < at->n; ++t)
+        tnp_signed_costs(v->columns, at->rows[t], v->cols + at->from, at->k, at->cost + t * at->k);
+}
+
+void tnp_dual_visit(const tnp_dual *v, const tnp_visit *at)
+{
+    take_costs(v, at);
+    for (size_t from = 0; from < at->k; from += LANES)
+        visit_lanes(v, at, from, tnp_min(LANES, at->k - from));
+}
+
+typedef struct visit_job {
+    const tnp_dual *v;
+    tnp_visit at;
+} visit_job;
+
+static void visit_chunk(void *arg, size_t chunk)
+{
+    const visit_job *job = arg;
+    visit_lanes(job->v, &job->at, chunk * LANES, tnp_min(LANES, job->at.k - chunk * LANES));
+}
+
+void tnp_dual_visit_all(tnp_dual *v, const float *gram)
+{
+    visit_job job = {v, {v->n, 0, v->k, v->rows, gram, v->s, v->delta, v->cost}};
     double flops = (double)v->n * (double)v->n * (double)v->k;
-    for (size_t t = 0; t < v->n; ++t)
-        tnp_signed_costs(v->columns, v->rows[t], v->cols, v->k, v->cost + t * v->k);
-    tnp_parallel(v->ctx, tnp_threads_for(v->ctx, flops), (v->k + LANES - 1) / LANES, visit_columns, v);
+    take_costs(v, &job.at);
+    tnp_parallel(v->ctx, tnp_threads_for(v->ctx, flops), (v->k + LANES - 1) / LANES, visit_chunk, &job);
 }
 
 void tnp_dual_shuffle(tnp_rng *rng, size_t *order, size_t count)
@@ -81,23 +105,19 @@ void tnp_dual_shuffle(tnp_rng *rng, size_t *order, size_t count)
 
 /* ---- the certificate ---- */
 
-void tnp_dual_measure(tnp_dual *v)
+void tnp_dual_measure(const tnp_dual *v, size_t row, const float *s, float *cost, double *sums)
 {
-    size_t k = v->k;
+    const float *alpha = v->alpha + row * v->columns->count;
     bool squared = v->opt->squared;
-    for (size_t t = 0; t < v->n; ++t) {
-        float *a = v->cost;
-        const float *s = v->s + t * k, *alpha = v->alpha + v->rows[t] * v->columns->count;
-        tnp_signed_costs(v->columns, v->rows[t], v->cols, k, a);
-        for (size_t j = 0; j < k; ++j) {
-            double c = fabs((double)a[j]), margin = (a[j] < 0 ? -1 : 1) * (double)s[j], x = (double)alpha[j];
-            double slack = fmax(0, 1 - margin), less = fmax(0, 1 - v->stretch * margin);
-            if (c == 0)
-                continue;
-            v->primal[j] += c * (squared ? slack * slack : slack);
-            v->stretched[j] += c * (squared ? less * less : less);
-            v->dual[j] += x - (squared ? x * x / (4 * c) : 0);
-        }
+    tnp_signed_costs(v->columns, row, v->cols, v->k, cost);
+    for (size_t j = 0; j < v->k; ++j) {
+        double c = fabs((double)cost[j]), margin = (cost[j] < 0 ? -1 : 1) * (double)s[j], x = (double)alpha[j];
+        double slack = fmax(0, 1 - margin), less = fmax(0, 1 - v->stretch * margin);
+        if (c == 0)
+            continue;
+        sums[3 * j] += c * (squared ? slack * slack : slack);
+        sums[3 * j + 1] += c * (squared ? less * less : less);
+        sums[3 * j + 2] += x - (squared ? x * x / (4 * c) : 0);
     }
 }
 
@@ -144,15 +164,14 @@ static tn_status check(tnp_dual *v)
     tn_status st = TN_OK;
     if (v->tolerance < TIGHT)
         TN_TRY(v->route->rebuild(v));
-    for (size_t j = 0; j < v->k; ++j)
-        v->primal[j] = v->stretched[j] = v->dual[j] = 0;
+    memset(v->sums, 0, 3 * v->k * sizeof *v->sums);
     TN_TRY(v->route->measure(v));
     for (size_t j = 0; j < v->k; ++j) {
-        double at_w = v->primal[j] + v->square[j] / 2,
-               further = v->stretched[j] + v->stretch * v->stretch * v->square[j] / 2;
+        double at_w = v->sums[3 * j] + v->square[j] / 2,
+               further = v->sums[3 * j + 1] + v->stretch * v->stretch * v->square[j] / 2;
         v->primal[j] = fmin(at_w, further);
         v->factor[j] = further < at_w ? v->stretch : 1;
-        v->dual[j] -= v->square[j] / 2;
+        v->dual[j] = v->sums[3 * j + 2] - v->square[j] / 2;
     }
 done:
     return st;
@@ -271,18 +290,18 @@ size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns, bool gram)
 {
     size_t most = TNP_DUAL_MOST,
            own = gram ? tnp_route_gram_bytes(rows, dim, columns) : tnp_route_rows_bytes(rows, dim, columns);
-    return 4 * (rows * columns + 3 * most * columns + most * most) + 8 * most + 64 * columns + own +
-           tnp_certify_bytes(dim, columns);
+    return 4 * (rows * columns + 3 * most * columns) + 8 * most + 80 * columns + own + tnp_certify_bytes(dim, columns);
 }
 
-/* Flops of either way: (4 k + 150) N D a pass by rows (150: what small products lose, and the copies), N^2 D once and
- * then, with half of the changes, N^2 k a pass by the Gram; typical numbers of passes at a gap of 1e-4. Measured on two
- * cores, squared hinge, rows against Gram: (1000 x 4096, 5 columns) 0.30 s, 0.15 s; (3000 x 3000, 100) 1.1 s, 0.7 s;
- * (6049 x 4096, 51) 3.7 s, 4.8 s; (6000 x 2000, 20) 1.0 s, 2.7 s; hinge: (6049 x 4096, 51) 15 s, 8 s. */
+/* Either way in flops of a large product, by what was measured: P passes of (6 k + 40) N D by rows (4 k of them are
+ * products with w, 32 those of a block), or 1.6 N^2 D once and P passes of N (1.3 N k + 5e4) by the Gram: half of the
+ * changes, and what a row looks up. P is typical of a gap of 1e-3. Processor seconds of one thread, squared hinge, C = 1,
+ * rows and Gram: (1500 x 512, 15 columns) 0.039, 0.054; (720 x 1280, 12) 0.033, 0.032; (3030 x 1280, 101) 0.44, 0.39;
+ * (5011 x 1024, 20) 0.15, 0.46. */
 bool tnp_dual_wants_gram(size_t rows, size_t dim, size_t columns, bool squared)
 {
-    double passes = squared ? 12 : 35, n = (double)rows, d = (double)dim, k = (double)columns;
-    return n * (d + passes * k) < passes * (4 * k + 150) * d;
+    double passes = squared ? 15 : 35, n = (double)rows, d = (double)dim, k = (double)columns;
+    return 1.6 * n * d + passes * (1.3 * n * k + 5e4) < passes * (6 * k + 40) * d;
 }
 
 static tn_status dual_alloc(tnp_dual *v, float *alpha)
@@ -290,7 +309,7 @@ static tn_status dual_alloc(tnp_dual *v, float *alpha)
     tn_status st = TN_OK;
     tn_ctx *ctx = v->ctx;
     size_t k = v->k, most = TNP_DUAL_MOST;
-    double **small[] = {&v->primal, &v->stretched, &v->dual, &v->factor, &v->square, &v->mark};
+    double **small[] = {&v->primal, &v->dual, &v->factor, &v->square, &v->mark};
     TN_TRY(v->route->open(v));
     TN_TRY(tnp_alloc(ctx, k, sizeof *v->cols, &v->cols));
     TN_TRY(tnp_alloc(ctx, k, sizeof *v->cols_left, &v->cols_left));
@@ -302,7 +321,7 @@ static tn_status dual_alloc(tnp_dual *v, float *alpha)
     TN_TRY(tnp_alloc_raw(ctx, most * k, sizeof *v->s, &v->s));
     TN_TRY(tnp_alloc_raw(ctx, most * k, sizeof *v->delta, &v->delta));
     TN_TRY(tnp_alloc_raw(ctx, most * k, sizeof *v->cost, &v->cost));
-    TN_TRY(tnp_alloc_raw(ctx, most * most, sizeof *v->gram, &v->gram));
+    TN_TRY(tnp_alloc(ctx, 3 * k, sizeof *v->sums, &v->sums));
     for (size_t i = 0; i < sizeof small / sizeof *small; ++i)
         TN_TRY(tnp_alloc(ctx, k, sizeof(double), small[i]));
     for (size_t j = 0; j < k; ++j)
@@ -313,8 +332,8 @@ done:
 
 static void dual_destroy(tnp_dual *v)
 {
-    tnp_free_all(v->cols, v->cols_left, v->called_solved, v->own_alpha, v->rows, v->s, v->delta, v->cost, v->gram,
-                 v->primal, v->stretched, v->dual, v->square, v->factor, v->mark);
+    tnp_free_all(v->cols, v->cols_left, v->called_solved, v->own_alpha, v->rows, v->s, v->delta, v->cost, v->primal,
+                 v->sums, v->dual, v->square, v->factor, v->mark);
     v->route->close(v);
 }
 

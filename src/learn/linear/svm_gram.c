@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+enum { BLOCK = 32 }; /* rows: of each the products with the others are looked up all over the Gram */
 enum { SPARSE = 8 }; /* one change in so many: a product is about as many times faster than single changes */
 
 typedef struct by_gram {
@@ -25,6 +26,7 @@ typedef struct by_gram {
     float *scores;     /* (k, stride) */
     float *bias;       /* k */
     float *gb;         /* (n, stride): rows of the Gram */
+    float *among;      /* (n, n): upper triangle of the block's own products */
     float *factor;     /* count: of the columns that are done */
     size_t *order;     /* N */
 } by_gram;
@@ -44,6 +46,7 @@ static tn_status open_gram(tnp_dual *v)
     TN_TRY(tnp_alloc(ctx, v->k, sizeof *g->bias, &g->bias));
     TN_TRY(tnp_alloc(ctx, v->k, sizeof *g->factor, &g->factor));
     TN_TRY(tnp_alloc_raw(ctx, TNP_DUAL_MOST * g->stride, sizeof *g->gb, &g->gb));
+    TN_TRY(tnp_alloc_raw(ctx, BLOCK * BLOCK, sizeof *g->among, &g->among));
     TN_TRY(tnp_alloc(ctx, n, sizeof *g->order, &g->order));
 done:
     return st;
@@ -54,13 +57,13 @@ static void close_gram(tnp_dual *v)
     by_gram *g = v->own;
     if (!g)
         return;
-    tnp_free_all(g->scores, g->bias, g->factor, g->gb, g->order, g);
+    tnp_free_all(g->scores, g->bias, g->factor, g->gb, g->among, g->order, g);
 }
 
 size_t tnp_route_gram_bytes(size_t rows, size_t dim, size_t columns)
 {
     size_t stride = tnp_row_stride(rows);
-    return sizeof(by_gram) + 4 * (columns * (stride + 2) + TNP_DUAL_MOST * stride) + 8 * rows +
+    return sizeof(by_gram) + 4 * (columns * (stride + 2) + TNP_DUAL_MOST * stride + BLOCK * BLOCK) + 8 * rows +
            tnp_design_gram_bytes(rows, dim);
 }
 
@@ -107,7 +110,7 @@ static void begin_block(tnp_dual *v, const size_t *order)
         for (size_t j = 0; j < k; ++j)
             v->s[t * k + j] = g->scores[j * g->stride + i] + (v->opt->bias ? g->bias[j] : 0);
         for (size_t u = t; u < v->n; ++u)
-            v->gram[t * v->n + u] = g->gram[i * rows + order[u]];
+            g->among[t * v->n + u] = g->gram[i * rows + order[u]];
     }
 }
 
@@ -118,9 +121,9 @@ static tn_status pass_gram(tnp_dual *v, tnp_rng *rng)
     size_t rows = v->x->rows;
     tnp_dual_shuffle(rng, g->order, rows);
     for (size_t at = 0; at < rows; at += v->n) {
-        v->n = tnp_min(TNP_DUAL_MOST, rows - at);
+        v->n = tnp_min(BLOCK, rows - at);
         begin_block(v, g->order + at);
-        tnp_dual_visit(v);
+        tnp_dual_visit_all(v, g->among);
         TN_TRY(spread(v));
         TN_TRY(tnp_cancelled(v->ctx));
     }
@@ -155,15 +158,13 @@ static tn_status measure_gram(tnp_dual *v)
     const by_gram *g = v->own;
     size_t k = v->k;
     memset(v->square, 0, k * sizeof *v->square);
-    v->n = 1;
     for (size_t i = 0; i < v->x->rows; ++i) {
-        v->rows[0] = i;
         tnp_dual_signed(v, i, v->delta);
         for (size_t j = 0; j < k; ++j) {
             v->s[j] = g->scores[j * g->stride + i] + (v->opt->bias ? g->bias[j] : 0);
             v->square[j] += (double)v->delta[j] * (double)v->s[j];
         }
-        tnp_dual_measure(v);
+        tnp_dual_measure(v, i, v->s, v->cost, v->sums);
     }
     return tnp_cancelled(v->ctx);
 }

@@ -20,7 +20,7 @@ typedef struct tnp_route {
     tn_status (*rebuild)(tnp_dual *v);
     /* One pass over all rows. */
     tn_status (*pass)(tnp_dual *v, tnp_rng *rng);
-    /* Losses of all rows by tnp_dual_measure, and |w|^2 of every column into v->square. */
+    /* v->sums of all rows by tnp_dual_measure, from zeros, and |w|^2 of every column into v->square. */
     tn_status (*measure)(tnp_dual *v);
     /* Columns that are not kept leave with factor w; called before the shared arrays are packed. */
     void (*pack)(tnp_dual *v, const bool *keep, float *w);
@@ -29,6 +29,16 @@ typedef struct tnp_route {
 } tnp_route;
 
 extern const tnp_route tnp_route_rows, tnp_route_gram;
+
+/* Rows that are visited one after the other, in the columns v->cols[from .. from + k). */
+typedef struct tnp_visit {
+    size_t n, from, k;
+    const size_t *rows; /* n: which */
+    const float *gram;  /* (n, n): products of the rows without the constant's; of it the upper triangle */
+    float *s;           /* (n, k): scores */
+    float *delta;       /* (n, k): what becomes of y alpha in these visits */
+    float *cost;        /* (n, k): scratch */
+} tnp_visit;
 
 struct tnp_dual {
     tn_ctx *ctx;
@@ -43,27 +53,27 @@ struct tnp_dual {
     bool *called_solved; /* count, in the caller's order: whether a column left because its gap was small enough */
     float *alpha;        /* (rows, count): multipliers of the columns cols; the caller's, or own_alpha */
     float *own_alpha;
-    /* the block at hand */
-    size_t n;     /* rows */
-    size_t *rows; /* n: which */
-    float *s;     /* (n, k): scores */
-    float *delta; /* (n, k): changes of y alpha */
-    float *cost;  /* (n, k): signed costs */
-    float *gram;  /* (n, n): upper triangle of the rows' products, without the constant's */
+    /* a block at hand, of TNP_DUAL_MOST rows at most, in all columns at work */
+    size_t n;                /* rows */
+    size_t *rows;            /* n: which */
+    float *s, *delta, *cost; /* (n, k): scores, changes of y alpha, signed costs */
     /* the check, k each: see check() in svm_dual.c */
     double stretch;                 /* 1 + tolerance / 4 */
-    double *primal, *stretched;     /* losses at w and at stretch w, then the better objective */
-    double *dual, *square, *factor; /* terms of the dual, |w|^2, what w is to be multiplied by */
+    double *sums;                   /* (k, 3): losses at w, at stretch w, terms of the dual */
+    double *square;                 /* |w|^2 */
+    double *primal, *dual, *factor; /* the better objective, the dual's, what w is to be multiplied by */
     /* progress */
     double tolerance; /* of the check, below opt's when the certificate has asked for more */
     size_t passes, marked;
     double *mark; /* k: relative gaps after `marked` passes */
 };
 
-/* Visits the n rows v->rows, whose s and gram are set: alpha, and delta. */
-void tnp_dual_visit(tnp_dual *v);
-/* Losses and dual terms of the rows v->rows by their scores v->s, added to primal, stretched and dual. */
-void tnp_dual_measure(tnp_dual *v);
+/* Sets alpha of these rows and columns, and delta. Columns do not meet: threads may visit at once, each its own. */
+void tnp_dual_visit(const tnp_dual *v, const tnp_visit *at);
+/* The rows v->rows, whose scores are v->s, in all columns, by many threads; gram as that of a tnp_visit. */
+void tnp_dual_visit_all(tnp_dual *v, const float *gram);
+/* Losses and dual terms of a row by its scores s (k), added to sums (k, 3); cost (k) is scratch. */
+void tnp_dual_measure(const tnp_dual *v, size_t row, const float *s, float *cost, double *sums);
 /* to (k): y alpha of a row in the columns v->cols. */
 void tnp_dual_signed(tnp_dual *v, size_t row, float *to);
 /* w (k, stride), intercept last, = sum y alpha x for the columns v->cols: one pass. */

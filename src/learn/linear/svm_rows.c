@@ -1,29 +1,48 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Dual coordinate descent that keeps w (see svm_dual.c). For a block of n rows X_B:
+ * Dual coordinate descent that keeps w (see svm_dual.c). Rows come panel by panel, and a panel is cut into blocks X_B
+ * of n rows:
  *
- *   S = X_B W'   gram = X_B X_B'   visits   W += delta' X_B
+ *   gram = X_B X_B'                               by threads that take blocks
+ *   S = X_B W'   visits   W += delta' X_B         by threads that take columns, through all blocks of the panel
+ *
+ * Products of a few rows keep one thread busy at most. Columns do not meet, so that threads wait for each other twice
+ * per panel, not in every block. syrk was refused for the Gram: of 32 rows it spends more time on packing than on the
+ * half that it saves.
  *
  * Rows come in a new random order each pass. Streamed designs shuffle runs of a few rows, put blocks together from them
  * and shuffle the rows of a block. Blocks of neighbours were refused: what one direction common to all rows (the
  * constant, their mean) asks of a visit is nearly always undone by the next few visits of the same block, so that the
  * sum of multipliers of a block that is the same in every pass changes at its ends only; 6000 rows in three such blocks
- * took 900 passes instead of 19. */
+ * took 900 passes instead of 19. So were fixed blocks of 32 rows whose Grams are kept: 44 passes instead of 20 on 1500
+ * real rows. */
 #include "learn/linear/svm_route.h"
 #include "algebra/blas.h"
+#include "base/crew.h"
 
 #include <string.h>
 
-enum { FEW = 64, SOME = 192 };
+enum { FEW = 16, MANY = 64, LEAST_COLUMNS = 8, STRIP = 16, SMALL = 1000000, CHUNK = 64, PANEL_BYTES = 2 << 20 };
 
 typedef struct by_rows {
     size_t width;  /* tnp_row_stride(dim + 1) */
     float *w;      /* (k, width) */
-    float *xb;     /* (n, dim): the rows at hand */
-    size_t *order; /* of rows, or of those of a block */
+    float *flat;   /* (k, dim + 1): the same without gaps */
+    size_t *order; /* of rows, or of those of a block of the design */
     size_t *runs;  /* order of the runs, streamed only */
-    size_t *place; /* block: numbers of its rows, streamed only */
+    size_t *place; /* block of the design: numbers of its rows, streamed only */
+    tnp_crew crew;
+    /* the panel at hand */
+    size_t most, count, block; /* rows at most, rows, rows of a block */
+    float *x;                  /* (count, dim) */
+    float *grams;              /* (blocks, block, block): the rows' products */
+    size_t *rows;              /* count: their numbers */
 } by_rows;
+
+static size_t panel_rows(size_t dim)
+{
+    return tnp_max(TNP_DUAL_MOST, PANEL_BYTES / (sizeof(float) * dim) / TNP_DUAL_MOST * TNP_DUAL_MOST);
+}
 
 static tn_status open_rows(tnp_dual *v)
 {
@@ -34,13 +53,18 @@ static tn_status open_rows(tnp_dual *v)
     TN_TRY(tnp_alloc(v->ctx, 1, sizeof *r, &r));
     v->own = r;
     r->width = tnp_row_stride(dim + 1);
+    r->most = tnp_min(panel_rows(dim), v->x->rows);
     TN_TRY(tnp_alloc(v->ctx, v->k * r->width, sizeof *r->w, &r->w));
-    TN_TRY(tnp_alloc_raw(v->ctx, TNP_DUAL_MOST * dim, sizeof *r->xb, &r->xb));
+    TN_TRY(tnp_alloc_raw(v->ctx, v->k * (dim + 1), sizeof *r->flat, &r->flat));
+    TN_TRY(tnp_alloc_raw(v->ctx, r->most * dim, sizeof *r->x, &r->x));
+    TN_TRY(tnp_alloc_raw(v->ctx, (r->most + MANY) * MANY, sizeof *r->grams, &r->grams));
+    TN_TRY(tnp_alloc(v->ctx, r->most, sizeof *r->rows, &r->rows));
     TN_TRY(tnp_alloc(v->ctx, resident ? v->x->rows : v->x->block, sizeof *r->order, &r->order));
     if (!resident) {
         TN_TRY(tnp_alloc(v->ctx, v->x->block, sizeof *r->place, &r->place));
         TN_TRY(tnp_alloc(v->ctx, (v->x->rows + run - 1) / run, sizeof *r->runs, &r->runs));
     }
+    TN_TRY(tnp_crew_new(v->ctx, 0, &r->crew));
 done:
     return st;
 }
@@ -50,61 +74,122 @@ static void close_rows(tnp_dual *v)
     by_rows *r = v->own;
     if (!r)
         return;
-    tnp_free_all(r->w, r->xb, r->order, r->runs, r->place, r);
+    tnp_crew_free(v->ctx, &r->crew);
+    tnp_free_all(r->w, r->flat, r->order, r->runs, r->place, r->x, r->grams, r->rows, r);
 }
 
 size_t tnp_route_rows_bytes(size_t rows, size_t dim, size_t columns)
 {
-    return sizeof(by_rows) + 4 * (columns * tnp_row_stride(dim + 1) + TNP_DUAL_MOST * dim) + 24 * rows;
+    size_t panel = tnp_min(panel_rows(dim), rows);
+    return sizeof(by_rows) + 4 * (columns * (tnp_row_stride(dim + 1) + dim + 1) + panel * dim + (panel + MANY) * MANY) +
+           8 * panel + 24 * rows + tnp_pass_bytes(rows, dim, columns, CHUNK, 4 * columns) + 1024;
 }
 
 /* ---- a pass ---- */
 
-/* xb holds the n rows v->rows. */
-static tn_status visit_block(tnp_dual *v, by_rows *r)
+typedef struct panel_job {
+    tnp_dual *v;
+    const float *from;           /* where the rows lie */
+    const size_t *order, *place; /* which of them are the panel's; their numbers, NULL: as they lie */
+    size_t ranges;               /* of columns */
+} panel_job;
+
+/* gram (n, n), its upper triangle by blocks of STRIP rows: x x'. Products of less than a million terms are made without
+ * packing. */
+static tn_status find_gram(tn_ctx *ctx, size_t n, size_t dim, const float *x, float *gram)
 {
     tn_status st = TN_OK;
-    size_t dim = v->x->dim, k = v->k, n = v->n;
-    float bias = v->opt->bias ? 1.0f : 0.0f;
-    for (size_t t = 0; t < n; ++t)
-        for (size_t j = 0; j < k; ++j)
-            v->s[t * k + j] = bias * r->w[j * r->width + dim];
-    TN_TRY(tnp_sgemm_nt(v->ctx, n, k, dim, r->xb, dim, r->w, r->width, 1, v->s, k));
-    TN_TRY(tnp_ssyrk_rows(v->ctx, n, dim, r->xb, dim, 0, v->gram));
-    tnp_dual_visit(v);
-    TN_TRY(tnp_sgemm_tn(v->ctx, k, dim, n, v->delta, k, r->xb, dim, 1, r->w, r->width));
-    for (size_t t = 0; t < n; ++t)
-        for (size_t j = 0; j < k; ++j)
-            r->w[j * r->width + dim] += bias * v->delta[t * k + j];
-done:
+    size_t piece = SMALL / (STRIP * n);
+    for (size_t t = 0; t < n; t += STRIP)
+        for (size_t j = 0; st == TN_OK && j < dim; j += piece)
+            st = tnp_sgemm_nt(ctx, tnp_min(STRIP, n - t), n - t, tnp_min(piece, dim - j), x + t * dim + j, dim,
+                              x + t * dim + j, dim, j > 0, gram + t * n + t, n);
     return st;
 }
 
-/* Rows a block: its Gram costs n D a row where the scores cost 2 D k, so that few columns want small blocks. */
-static size_t block_rows(size_t columns)
+/* Rows and Gram of one block. */
+static tn_status take_block(tn_ctx *ctx, void *arg, size_t item)
 {
-    return columns < FEW ? 32 : columns < SOME ? 64 : TNP_DUAL_MOST;
+    const panel_job *job = arg;
+    by_rows *r = job->v->own;
+    size_t dim = job->v->x->dim, first = item * r->block, n = tnp_min(r->block, r->count - first);
+    float *x = r->x + first * dim;
+    for (size_t t = 0; t < n; ++t) {
+        size_t at = job->order[first + t];
+        r->rows[first + t] = job->place ? job->place[at] : at;
+        memcpy(x + t * dim, job->from + at * dim, dim * sizeof *x);
+    }
+    return find_gram(ctx, n, dim, x, r->grams + first * r->block);
 }
 
-/* Visits the first `count` rows of r->order, which lie at x, a block at a time; place: their numbers, NULL for as they
+/* One block in the columns of a visit. */
+static tn_status visit_block(tn_ctx *ctx, const tnp_dual *v, const float *x, const tnp_visit *at)
+{
+    const by_rows *r = v->own;
+    size_t dim = v->x->dim, k = at->k;
+    float *w = r->w + at->from * r->width, bias = v->opt->bias ? 1.0f : 0.0f;
+    for (size_t t = 0; t < at->n; ++t)
+        for (size_t j = 0; j < k; ++j)
+            at->s[t * k + j] = bias * w[j * r->width + dim];
+    tn_status st = tnp_sgemm_nt(ctx, at->n, k, dim, x, dim, w, r->width, 1, at->s, k);
+    if (st != TN_OK)
+        return st;
+    tnp_dual_visit(v, at);
+    for (size_t t = 0; t < at->n; ++t)
+        for (size_t j = 0; j < k; ++j)
+            w[j * r->width + dim] += bias * at->delta[t * k + j];
+    return tnp_sgemm_tn(ctx, k, dim, at->n, at->delta, k, x, dim, 1, w, r->width);
+}
+
+/* A range of columns goes through the panel. What is cancelled here the caller says. */
+static tn_status visit_range(tn_ctx *ctx, void *arg, size_t item)
+{
+    const panel_job *job = arg;
+    const tnp_dual *v = job->v;
+    const by_rows *r = v->own;
+    size_t from = v->k * item / job->ranges, part = TNP_DUAL_MOST * from;
+    tnp_visit at = {.from = from, .k = v->k * (item + 1) / job->ranges - from};
+    tn_status st = TN_OK;
+    for (size_t first = 0; st == TN_OK && first < r->count && !tnp_was_cancelled(v->ctx); first += r->block) {
+        at.n = tnp_min(r->block, r->count - first);
+        at.rows = r->rows + first;
+        at.gram = r->grams + first * r->block;
+        at.s = v->s + part;
+        at.delta = v->delta + part;
+        at.cost = v->cost + part;
+        st = visit_block(ctx, v, r->x + first * v->x->dim, &at);
+    }
+    return st;
+}
+
+/* Rows per block: their products cost up to 2 n D flops per row where those with w cost 4 D k, so that few columns want
+ * small blocks. */
+static size_t block_rows(size_t columns)
+{
+    return columns < MANY ? FEW : MANY;
+}
+
+/* Visits the first `count` rows of r->order, which lie at x, a panel at a time; place: their numbers, NULL for as they
  * lie. */
 static tn_status visit_rows(tnp_dual *v, by_rows *r, const float *x, const size_t *place, size_t count)
 {
-    const size_t *order = r->order;
-    size_t dim = v->x->dim, most = block_rows(v->k);
-    for (size_t at = 0; at < count; at += most) {
-        v->n = tnp_min(most, count - at);
-        for (size_t t = 0; t < v->n; ++t) {
-            v->rows[t] = place ? place[order[at + t]] : order[at + t];
-            memcpy(r->xb + t * dim, x + order[at + t] * dim, dim * sizeof *x);
-        }
-        tn_status st = visit_block(v, r);
-        if (st == TN_OK)
-            st = tnp_cancelled(v->ctx);
-        if (st != TN_OK)
-            return st;
+    tn_status st = TN_OK;
+    double flops = 4 * (double)v->k * (double)v->x->dim * (double)tnp_min(r->most, count);
+    tnp_crew crew = {tnp_min(r->crew.count, tnp_threads_for(v->ctx, flops)), r->crew.ctxs};
+    panel_job job = {.v = v,
+                     .from = x,
+                     .order = r->order,
+                     .place = place,
+                     .ranges = tnp_min(crew.count, tnp_max(1, v->k / LEAST_COLUMNS))};
+    r->block = block_rows(v->k);
+    for (size_t at = 0; at < count; at += r->count, job.order += r->count) {
+        r->count = tnp_min(r->most, count - at);
+        TN_TRY(tnp_crew_run(v->ctx, &crew, NULL, (r->count + r->block - 1) / r->block, take_block, &job));
+        TN_TRY(tnp_crew_run(v->ctx, &crew, NULL, job.ranges, visit_range, &job));
+        TN_TRY(tnp_cancelled(v->ctx));
     }
-    return TN_OK;
+done:
+    return st;
 }
 
 static tn_status pass_runs(tnp_dual *v, by_rows *r, tnp_rng *rng)
@@ -141,35 +226,32 @@ static tn_status rebuild_rows(tnp_dual *v)
     return tnp_dual_weights(v, r->w, r->width);
 }
 
-/* One product over all rows. */
+static void measure_panel(void *arg, const tnp_panel *at)
+{
+    const tnp_dual *v = arg;
+    for (size_t i = 0; i < at->count; ++i)
+        tnp_dual_measure(v, at->start + i, at->s + i * v->k, at->scratch, at->sums);
+}
+
 static tn_status measure_rows(tnp_dual *v)
 {
     const by_rows *r = v->own;
     size_t dim = v->x->dim, k = v->k;
-    for (size_t b = 0; b < v->x->blocks; ++b) {
-        const float *x = NULL;
-        size_t start, count;
-        tn_status st = tnp_design_block(v->ctx, v->x, b, &x, &start, &count);
-        for (size_t at = 0; st == TN_OK && at < count; at += TNP_DUAL_MOST) {
-            v->n = tnp_min(TNP_DUAL_MOST, count - at);
-            for (size_t t = 0; t < v->n; ++t) {
-                v->rows[t] = start + at + t;
-                for (size_t j = 0; j < k; ++j)
-                    v->s[t * k + j] = v->opt->bias ? r->w[j * r->width + dim] : 0;
-            }
-            st = tnp_sgemm_nt(v->ctx, v->n, k, dim, x + at * dim, dim, r->w, r->width, 1, v->s, k);
-            if (st == TN_OK)
-                tnp_dual_measure(v);
-        }
-        if (st != TN_OK)
-            return st;
-    }
+    tnp_rows x = tnp_design_rows(v->x);
+    tnp_pass pass = {.k = k,
+                     .w = r->flat,
+                     .body = measure_panel,
+                     .arg = v,
+                     .chunk = CHUNK,
+                     .work = 16 * (double)k,
+                     .scratch = k,
+                     .sum_count = 3 * k,
+                     .sums = v->sums};
     for (size_t j = 0; j < k; ++j) {
-        v->square[j] = 0;
-        for (size_t i = 0; i < r->width; ++i)
-            v->square[j] += (double)r->w[j * r->width + i] * (double)r->w[j * r->width + i];
+        memcpy(r->flat + j * (dim + 1), r->w + j * r->width, (dim + 1) * sizeof *r->w);
+        v->square[j] = tnp_dot(r->w + j * r->width, r->w + j * r->width, dim + 1);
     }
-    return TN_OK;
+    return tnp_rows_pass(v->ctx, &x, &pass);
 }
 
 static void pack_rows(tnp_dual *v, const bool *keep, float *w)
