@@ -2,17 +2,17 @@
 """tenon joins pre-trained visual representations to new tasks.
 
 Functions: `rank` tells which representation suits a task, `evidence` measures one, `load` reads whatever the program
-wrote, `extract` turns pictures into rows. Estimators with scikit-learn's conventions: TenonClassifier,
-EvidenceClassifier, EvidenceRegressor, LinearSVMClassifier, LogisticClassifier, OnlineClassifier,
-GreedyTransferClassifier, AdditiveKernelMap, ProductQuantizer, RepresentationSelector, FisherVector, BagEncoder. They
-need scikit-learn, and are imported when first used.
+wrote, `extract` turns pictures into rows, `describe` into bags of descriptors. Estimators with scikit-learn's
+conventions: TenonClassifier, EvidenceClassifier, EvidenceRegressor, LinearSVMClassifier, LogisticClassifier,
+OnlineClassifier, GreedyTransferClassifier, AdditiveKernelMap, ProductQuantizer, RepresentationSelector, FisherVector,
+BagEncoder. They need scikit-learn, and are imported when first used.
 """
 from __future__ import annotations
 
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from ._bags import Bags, Pictures
+from ._bags import Bags, Pictures, describe
 from ._data import Features
 from ._errors import (ArgumentError, BudgetError, DataError, FormatError, InputError, MissingFileError, NumericError,
                       OutOfMemoryError, OutputError, ShapeError, TenonError, TenonWarning, UnsupportedError)
@@ -45,7 +45,7 @@ __all__ = [
     "Head", "InputError", "LinearSVMClassifier", "LogisticClassifier", "MissingFileError", "Moments", "NumericError",
     "OnlineClassifier", "OutOfMemoryError", "OutputError", "Pictures", "ProductQuantizer", "Race", "Ranking",
     "RepresentationSelector", "ShapeError", "TenonClassifier", "TenonError", "TenonWarning", "UnsupportedError",
-    "__version__", "evidence", "extract", "load", "machine", "methods", "rank",
+    "__version__", "describe", "evidence", "extract", "load", "machine", "methods", "rank",
 ]
 
 

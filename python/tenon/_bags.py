@@ -10,11 +10,13 @@ from typing import Any, Optional, Union
 import numpy as np
 
 from ._data import FeatureList, as_array, as_matrix, word_index
-from ._errors import ArgumentError, DataError, ShapeError
+from ._errors import ArgumentError, BudgetError, DataError, ShapeError, option_name
 from ._library import lib
+from ._options import Options
 from ._session import Handle, Session
 
 ON_ERROR = ("stop", "skip")
+PIXELS = 100000  # that pictures are shrunk to, as encoders do
 
 
 class Bags:
@@ -206,3 +208,78 @@ def pictures_or_bags(x: Any) -> Union[Pictures, Bags]:
     if isinstance(x, (list, tuple)) and any(isinstance(item, (str, os.PathLike)) for item in x):
         raise ArgumentError("X: got paths beside arrays, expected one or the other")
     return Bags.of(x)
+
+
+def describe(images: Any, net: Union[str, os.PathLike[str], None] = None, *, pixels: Optional[int] = None,
+             on_error: str = "stop", n_jobs: Optional[int] = None, memory: Optional[int] = None,
+             **options: Any) -> Bags:
+    """Local descriptors of pictures: of patches on a grid, or all places or tokens of a layer of a network.
+
+    Encoders take pictures as they are; this is for those who want the descriptors themselves, or encode what a network
+    makes of pictures. All of them are in memory, 4 bytes a value: thousands of pictures are described a part at a time.
+
+    Parameters
+    ----------
+    images : Pictures, or what makes some
+    net : path of an .onnx model, or "FILE.onnx:LAYER", optional
+        Needs ONNX Runtime, docs/networks.md.
+    pixels : int, optional
+        Pictures are shrunk to as many first, 0: not at all; default 100000. Not with net.
+    on_error : {"stop", "skip"}
+        As of extract.
+    n_jobs, memory
+        As of TenonClassifier; memory holds for the result, too.
+    **options
+        descriptor, step, sides, contrast as of BagEncoder, with its defaults; with net the options of networks: layer, views, size, crop,
+        mean, std, scale, resample, channels, layout, config.
+
+    Returns
+    -------
+    Bags
+        One per picture, with positions but for tokens. A picture without space for a patch has an empty bag.
+
+    Examples
+    --------
+    >>> bags = tenon.describe(photos, descriptor="sift", sides=[16, 24], step=8)
+    >>> len(bags), bags[0].shape, bags.positions.shape[1]
+    (12, (59, 128), 3)
+    """
+    skip = word_index("on_error", on_error, ON_ERROR) == 1
+    given = images if isinstance(images, Pictures) and not skip else Pictures(images, on_error)
+    if net is not None and pixels is not None:
+        raise ArgumentError("pixels: got it with net, expected one of them: a network tells the size of its pictures")
+    with Session(n_jobs, memory) as s:
+        if net is None:
+            chosen = _text_options(s, "describe", {"descriptor": "rootsift", **options})
+            bags = s.make("tn_bags_from_pictures", given.handle, PIXELS if pixels is None else pixels, chosen)
+        else:
+            chosen = _text_options(s, "network", {**options, "as": "bag"})
+            network = s.keep(s.make("tn_network_open", os.fsencode(net), chosen, long=True), "tn_network_free")
+            bags = s.make("tn_bags_from_network", given.handle, network)
+        return _read_bags(s, s.keep(bags, "tn_bags_free"), len(given), memory)
+
+
+def _text_options(s: Session, call: str, values: dict[str, Any]) -> ctypes.c_void_p:
+    """Texts as they are: layers and files may have any name."""
+    options = Options(s, call)
+    for name, value in values.items():
+        if isinstance(value, (str, os.PathLike)):
+            s.call("tn_options_set", options.handle, option_name(name).encode(), os.fsencode(value))
+        else:
+            options.set(name, value)
+    return options.handle
+
+
+def _read_bags(s: Session, bags: ctypes.c_void_p, count: int, memory: Optional[int]) -> Bags:
+    """A bag at a time: between two of them Python sees Ctrl-C."""
+    offsets = np.array((ctypes.c_size_t * (count + 1)).from_address(lib.tn_bags_offsets(bags)), dtype=np.intp)
+    rows, cols = int(offsets[-1]), int(lib.tn_features_cols(lib.tn_bags_descriptors(bags)))
+    placed = lib.tn_bags_positions(bags) is not None
+    if memory and 4 * rows * (cols + 3 * placed) > memory:
+        raise BudgetError(f"bags: {rows} descriptors of {cols} values need {4 * rows * (cols + 3 * placed)} bytes, "
+                          f"memory allows {memory}")
+    x = np.empty((rows, cols), np.float32)
+    places = np.empty((rows, 3), np.float32) if placed else None
+    for i, at in enumerate(offsets[:-1]):
+        s.call("tn_bags_read", bags, i, 1, x[at:].ctypes.data, None if places is None else places[at:].ctypes.data)
+    return Bags(x, offsets, places)

@@ -7,8 +7,9 @@
  *   rest     H' A H = A - X V' - V X'    Y = A V T    M = T'V'Y    X = Y - V M / 2
  *
  * The change of one panel is made when the next panel's product A V is: a tile of A comes into the cache once for both,
- * in which it has 8 b flops per number. The next panel itself is changed before that. Between them tiles are copied into
- * scratch, rows apart by no power of two, so that products with a tile's transpose do not meet in the same cache lines.
+ * in which it has 8 b flops per number. The next panel itself is changed before that. A is copied into tiles that lie
+ * together, rows apart by no power of two: rows of A as they come, often 2^k numbers apart, meet in the same cache lines
+ * and took a tenth longer. Panels go back into the rows.
  *
  * Tiles are dealt out as runs, a number that depends on n alone; each run has sums A V of its own, added in order: the
  * result does not depend on the threads. symm and syr2k of the BLAS were refused: on panels this narrow they pack more
@@ -40,7 +41,7 @@ typedef struct reduction {
     size_t *first;       /* (runs): row from which a run has sums */
     double *y;           /* (n, b) */
     double *parts;       /* (blocks, b, b): V'Y */
-    double *tiles;       /* (runs, TILE, TILE) */
+    double *tiles;       /* (tiles_of(n), TILE, TILE): the upper triangle */
     double *t;           /* (b, b): T, where the caller keeps it */
     double half[SQUARE]; /* -M / 2 */
 } reduction;
@@ -48,6 +49,13 @@ typedef struct reduction {
 static size_t blocks_of(size_t n, size_t size)
 {
     return (n + size - 1) / size;
+}
+
+/* Tiles of the upper triangle. */
+static size_t tiles_of(size_t n)
+{
+    size_t side = blocks_of(n, TILE);
+    return side * (side + 1) / 2;
 }
 
 static size_t runs_of(size_t n)
@@ -166,30 +174,32 @@ static void factor_panel(reduction *r)
 
 /* ---- the rest ---- */
 
-/* tile (rows, TILE) = a at (row, column), zeros behind `cols` up to whole blocks. */
-static void load_tile(const reduction *r, size_t row, size_t column, size_t rows, size_t cols, double *tile)
+/* Tile (i, j), i <= j, of the upper triangle: tiles lie row after row of them, those of row i from the diagonal on. */
+static double *tile_at(const reduction *r, size_t i, size_t j)
 {
-    size_t whole = blocks_of(cols, TNP_BAND) * TNP_BAND;
-    for (size_t i = 0; i < rows; ++i) {
-        memcpy(tile + i * TILE, r->a + (row + i) * r->n + column, cols * sizeof *tile);
-        memset(tile + i * TILE + cols, 0, (whole - cols) * sizeof *tile);
+    size_t side = blocks_of(r->n, TILE);
+    return r->tiles + (i * side - i * (i + 1) / 2 + j) * TILE * TILE;
+}
+
+/* The tiles of row i from a, zeros behind its end. */
+static void fill_tiles(void *arg, size_t i)
+{
+    const reduction *r = arg;
+    for (size_t j = i; j < blocks_of(r->n, TILE); ++j) {
+        double *tile = tile_at(r, i, j);
+        size_t rows = tnp_min(TILE, r->n - i * TILE), cols = tnp_min(TILE, r->n - j * TILE);
+        memset(tile, 0, TILE * TILE * sizeof *tile);
+        for (size_t row = 0; row < rows; ++row)
+            memcpy(tile + row * TILE, r->a + (i * TILE + row) * r->n + j * TILE, cols * sizeof *tile);
     }
 }
 
-/* The change of the panel before in a, and the tile as it is then. On the diagonal only what is above it is of worth. */
+/* The change of the panel before for some rows of a tile. On the diagonal only what is above it is of worth. */
 static void change_tile(const reduction *r, size_t row, size_t column, size_t rows, size_t cols, double *tile)
 {
-    const double *left = r->left + row * PAIR;
-    size_t c = 0;
-    for (; c + TNP_BAND <= cols; c += TNP_BAND)
-        r->k->block_change(row == column ? tnp_min(rows, c + TNP_BAND) : rows, PAIR, left,
-                           r->right + (column + c) * PAIR, r->a + row * r->n + column + c, r->n, tile + c, TILE);
-    if (c == cols)
-        return;
-    load_tile(r, row, column + c, rows, cols - c, tile + c);
-    r->k->block_add(rows, PAIR, left, PAIR, 1, r->right + (column + c) * PAIR, tile + c, TILE);
-    for (size_t i = 0; i < rows; ++i)
-        memcpy(r->a + (row + i) * r->n + column + c, tile + i * TILE + c, (cols - c) * sizeof *tile);
+    for (size_t c = 0; c < cols; c += TNP_BAND)
+        r->k->block_add(row == column ? tnp_min(rows, c + TNP_BAND) : rows, PAIR, r->left + row * PAIR, PAIR, 1,
+                        r->right + (column + c) * PAIR, tile + c, TILE);
 }
 
 static void mirror_tile(size_t n, double *tile)
@@ -209,14 +219,13 @@ static void add_products(const reduction *r, size_t rows, size_t depth, const do
 }
 
 /* Change of the panel before, and sums A V of this one, for tile (i, j). */
-static void run_tile(const reduction *r, size_t i, size_t j, double *tile, double *sums)
+static void run_tile(const reduction *r, size_t i, size_t j, double *sums)
 {
     size_t row = tnp_max(i * TILE, r->start), column = tnp_max(j * TILE, r->start);
     size_t rows = tnp_min((i + 1) * TILE, r->n) - row, cols = tnp_min((j + 1) * TILE, r->n) - column;
+    double *tile = tile_at(r, i, j) + (row - i * TILE) * TILE + column - j * TILE;
     if (r->changed)
         change_tile(r, row, column, rows, cols, tile);
-    else
-        load_tile(r, row, column, rows, cols, tile);
     if (i == j)
         mirror_tile(rows, tile);
     add_products(r, rows, cols, tile, TILE, 1, column, sums + row * TNP_BAND);
@@ -241,7 +250,7 @@ static void run_tiles(void *arg, size_t run)
         memset(sums + r->first[run] * TNP_BAND, 0, (r->n - r->first[run]) * TNP_BAND * sizeof *sums);
     }
     for (size_t j = begin, left = end - begin; left > 0 && !tnp_was_cancelled(r->ctx); --left) {
-        run_tile(r, low + i, low + i + j, r->tiles + run * TILE * TILE, sums);
+        run_tile(r, low + i, low + i + j, sums);
         if (++j == side - i) {
             ++i;
             j = 0;
@@ -310,18 +319,18 @@ static void make_change(reduction *r)
     r->changed = true;
 }
 
-/* The change of the panel before for rows [k, k + b) right of k, TILE columns a block. */
-static void change_panel(void *arg, size_t block)
+/* Rows [k, k + b) from tile `block` of theirs into a, with the change of the panel before. */
+static void take_panel(void *arg, size_t block)
 {
     const reduction *r = arg;
-    size_t k = r->start - TNP_BAND, column = k + block * TILE, rows = tnp_min(TNP_BAND, r->n - k);
-    size_t cols = tnp_min(TILE, r->n - column);
-    double tile[TNP_BAND * TILE];
-    load_tile(r, k, column, rows, cols, tile);
-    for (size_t c = 0; c < cols; c += TNP_BAND)
-        r->k->block_add(rows, PAIR, r->left + k * PAIR, PAIR, 1, r->right + (column + c) * PAIR, tile + c, TILE);
-    for (size_t i = 0; i < rows; ++i)
-        memcpy(r->a + (k + i) * r->n + column, tile + i * TILE, cols * sizeof *tile);
+    size_t k = r->start - TNP_BAND, i = k / TILE, j = i + block, column = tnp_max(k, j * TILE);
+    size_t rows = tnp_min(TNP_BAND, r->n - k), cols = tnp_min((j + 1) * TILE, r->n) - column;
+    double *tile = tile_at(r, i, j) + (k - i * TILE) * TILE + column - j * TILE;
+    if (r->changed)
+        for (size_t c = 0; c < cols; c += TNP_BAND)
+            r->k->block_add(rows, PAIR, r->left + k * PAIR, PAIR, 1, r->right + (column + c) * PAIR, tile + c, TILE);
+    for (size_t row = 0; row < rows; ++row)
+        memcpy(r->a + (k + row) * r->n + column, tile + row * TILE, cols * sizeof *tile);
 }
 
 static void keep_diagonal(const reduction *r)
@@ -338,13 +347,13 @@ static tn_status run_panels(tn_ctx *ctx, reduction *r)
     enum { PARTS = 1000 };
     tn_status st = TN_OK;
     size_t n = r->n;
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)n * (double)n), blocks_of(n, TILE), fill_tiles, r);
     for (size_t k = 0; k < n; k += TNP_BAND) {
         double left = (double)(n - k) / (double)n;
         TN_TRY(tnp_progress(ctx, "band form", (size_t)(PARTS * (1 - left * left * left)), PARTS));
         r->start = k + TNP_BAND;
-        if (r->changed)
-            tnp_parallel(ctx, tnp_threads_for(ctx, 2.0 * PAIR * TNP_BAND * (double)(n - k)), blocks_of(n - k, TILE),
-                         change_panel, r);
+        tnp_parallel(ctx, tnp_threads_for(ctx, 2.0 * PAIR * TNP_BAND * (double)(n - k)), blocks_of(n, TILE) - k / TILE,
+                     take_panel, r);
         keep_diagonal(r);
         if (r->start >= n)
             break;
@@ -370,7 +379,7 @@ static tn_status reduction_alloc(tn_ctx *ctx, reduction *r)
     TN_TRY(tnp_alloc(ctx, r->runs, sizeof *r->first, &r->first));
     TN_TRY(tnp_alloc_raw(ctx, n * TNP_BAND, sizeof(double), &r->y));
     TN_TRY(tnp_alloc_raw(ctx, blocks_of(n, TILE) * SQUARE, sizeof(double), &r->parts));
-    TN_TRY(tnp_alloc_raw(ctx, r->runs * TILE * TILE, sizeof(double), &r->tiles));
+    TN_TRY(tnp_alloc_raw(ctx, tiles_of(n) * TILE * TILE, sizeof(double), &r->tiles));
 done:
     return st;
 }
@@ -378,7 +387,8 @@ done:
 static size_t reduction_bytes(size_t n)
 {
     size_t whole = blocks_of(n, TNP_BAND) * TNP_BAND;
-    return 8 * (whole * TNP_BAND * (7 + runs_of(n)) + blocks_of(n, TILE) * SQUARE + runs_of(n) * (TILE * TILE + 1));
+    return 8 *
+           (whole * TNP_BAND * (7 + runs_of(n)) + blocks_of(n, TILE) * SQUARE + tiles_of(n) * TILE * TILE + runs_of(n));
 }
 
 tn_status tnp_band_reduce(tn_ctx *ctx, size_t n, double *a, double *band, double *factors)

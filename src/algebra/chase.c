@@ -22,6 +22,10 @@
 #include <string.h>
 
 enum { COLUMNS = 16, CHUNK = 20, TOGETHER = 4 };
+enum {
+    FOUR = 4,
+    ROWS = TNP_BAND + FOUR - 1
+}; /* reflections that are applied at once, and the rows that they have together */
 
 typedef struct chase_job {
     const tnp_band_loops *k;
@@ -117,38 +121,61 @@ typedef struct turn_job {
     double *c, *scratch; /* (count, n); (tiles, n, TNP_LANES) */
 } turn_job;
 
-/* The vectors of a window: step `step` of columns [begin, end). Rows of `a` that lie a power of two apart would drive each
- * other out of the cache while the tiles are turned, hence the copy; those of the step after it are called for. */
-static size_t gather_window(const turn_job *job, size_t begin, size_t end, size_t step, size_t after, double *w)
+/* The vectors of step `step` of the columns of a group, four at a time as reflect_four takes them: (ROWS, 4), the first to be
+ * applied first, rows from that of the lowest column on; columns that have no such step are zero. Rows of `a` that lie a
+ * power of two apart would drive each other out of the cache while the tiles are turned, hence the copy; those of the
+ * step after it are called for. */
+typedef struct window {
+    double w[COLUMNS / FOUR][ROWS * FOUR], products[COLUMNS / FOUR][FOUR * FOUR];
+    size_t row; /* of the first column's vector */
+} window;
+
+static void multiply_columns(const double *w, double *products)
 {
-    size_t count = 0;
-    for (size_t column = begin; column < end && step < steps_of(job->n, column); ++column, ++count) {
-        const double *row = job->a + (job->n - 1 - column) * job->n;
-        for (size_t i = 0; i < TNP_BAND; i += 8)
-            __builtin_prefetch(row + after * TNP_BAND + i);
-        memcpy(w + count * TNP_BAND, row + step * TNP_BAND,
-               tnp_min(TNP_BAND, job->n - 1 - column - step * TNP_BAND) * sizeof *w);
-    }
-    return count;
+    for (size_t i = 0; i < FOUR; ++i)
+        for (size_t j = 0; j < i; ++j) {
+            products[i * FOUR + j] = 0;
+            for (size_t row = 0; row < ROWS; ++row)
+                products[i * FOUR + j] += w[row * FOUR + i] * w[row * FOUR + j];
+        }
 }
 
-static void turn_window(const turn_job *job, size_t begin, size_t count, size_t step, const double *w, double *tile)
+static void gather_window(const turn_job *job, size_t begin, size_t end, size_t step, size_t after, window *out)
 {
-    for (size_t i = 0; i < count; ++i) {
-        size_t at = job->transpose ? i : count - 1 - i, row = begin + at + 1 + step * TNP_BAND;
-        job->k->reflect(tnp_min(TNP_BAND, job->n - row), w + at * TNP_BAND, tile + row * TNP_LANES);
+    memset(out->w, 0, sizeof out->w);
+    out->row = begin + 1 + step * TNP_BAND;
+    for (size_t column = begin; column < end && step < steps_of(job->n, column); ++column) {
+        const double *row = job->a + (job->n - 1 - column) * job->n, *from = row + step * TNP_BAND;
+        size_t at = (column - begin) % FOUR, length = tnp_min(TNP_BAND, job->n - 1 - column - step * TNP_BAND);
+        double *to = out->w[(column - begin) / FOUR] + at * FOUR + (job->transpose ? at : FOUR - 1 - at);
+        for (size_t i = 0; i < TNP_BAND; i += 8)
+            __builtin_prefetch(row + after * TNP_BAND + i);
+        for (size_t i = 0; i < length; ++i)
+            to[i * FOUR] = from[i];
+    }
+    for (size_t four = 0; four < COLUMNS / FOUR; ++four)
+        multiply_columns(out->w[four], out->products[four]);
+}
+
+static void turn_window(const turn_job *job, const window *win, double *tile)
+{
+    for (size_t i = 0; i < COLUMNS / FOUR; ++i) {
+        size_t four = job->transpose ? i : COLUMNS / FOUR - 1 - i, row = win->row + four * FOUR;
+        if (row < job->n)
+            job->k->reflect_four(tnp_min(ROWS, job->n - row), win->w[four], win->products[four],
+                                 tile + row * TNP_LANES);
     }
 }
 
 static void turn_group(const turn_job *job, size_t group, size_t first, size_t last)
 {
     size_t begin = group * COLUMNS, end = tnp_min(begin + COLUMNS, job->n - 2), steps = steps_of(job->n, begin);
-    double w[COLUMNS * TNP_BAND];
+    window win;
     for (size_t i = 0; i < steps; ++i) {
         size_t step = job->transpose ? steps - 1 - i : i, after = job->transpose ? step - (step > 0) : step + 1;
-        size_t count = gather_window(job, begin, end, step, after, w);
+        gather_window(job, begin, end, step, after, &win);
         for (size_t tile = first; tile < last; ++tile)
-            turn_window(job, begin, count, step, w, job->scratch + tile * job->n * TNP_LANES);
+            turn_window(job, &win, job->scratch + tile * job->n * TNP_LANES);
     }
 }
 

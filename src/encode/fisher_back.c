@@ -14,11 +14,11 @@
  *   dL/d log sigma_k = sum_t d alpha^2 - sum_t d - 2 v sum_t q - g[F,k] psi[F,k] - 2 g[G,k] psi[G,k]
  *   dL/d log pi_k    = p_k - pi_k sum_j p_j,   p_k = sum_t d - 1/2 (<g[F,k], psi[F,k]> + <g[G,k], psi[G,k]>)
  *   dL/d x_t         = sum_k (q (u + 2 alpha v) - d alpha) / sigma_k
- *   dL/dP            = sum_t dL/dx_t (r_t - m)'      where x = P (r - m) of a descriptor r: one product per 1024 rows
+ *   dL/dP            = sum_t dL/dx_t (r_t - m)'      where x = P (r - m) of a descriptor r: one product per 512 rows
  *
  * The mean m is no parameter: to move it is to move all means of the mixture by P times as much.
  * The sums of q alpha and q alpha^2 that the derivatives need are psi again, so that descriptors are met once, with one
- * loop more than encoding has: about 1.5 encodings, where the formulas (7) to (14) of the paper (Sydorov, Sakurada,
+ * loop more than encoding has: about 1.4 encodings, where the formulas (7) to (14) of the paper (Sydorov, Sakurada,
  * Lampert, CVPR 2014) multiply 2 K d by as many derivatives for every descriptor. Atoms of a pyramid lie in several
  * cells: their u and v are sums over these.
  *
@@ -27,11 +27,12 @@
 #include "encode/fisher_back.h"
 
 #include "algebra/blas.h"
+#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { ROWS = 1024 };
+enum { ROWS = 512 };
 
 size_t tnp_fisher_size(size_t count, size_t dim)
 {
@@ -153,23 +154,27 @@ static void length_back(double *x, double *g, size_t n)
         g[i] = (g[i] - x[i] * along) * inverse;
 }
 
-static void root_back(const double *psi, double soften, size_t n, double *g)
+/* root (n) is scratch. */
+static void root_back(const double *psi, double soften, size_t n, double *root, double *g)
 {
     double sum = 0;
     for (size_t i = 0; i < n; ++i)
         sum += fabs(psi[i]);
-    double more = soften * sum / (double)n;
+    tnp_simd_get()->roots(psi, soften * sum / (double)n, root, n);
     for (size_t i = 0; i < n; ++i) {
-        double size = psi[i] == 0 ? more : fabs(psi[i]) + more;
-        g[i] = size > 0 ? g[i] / (2 * sqrt(size)) : 0;
+        double slope = g[i] / (2 * root[i]);
+        g[i] = root[i] > 0 ? slope : 0;
     }
 }
 
 /* A cell as it is before it is divided by its length. */
 static void before_length(const tn_encoder *e, const double *psi, size_t n, double *out)
 {
-    for (size_t i = 0; i < n; ++i)
-        out[i] = e->norm == TNP_NORM_ROOT ? copysign(sqrt(fabs(psi[i])), psi[i]) : psi[i];
+    memcpy(out, psi, n * sizeof *out);
+    if (e->norm == TNP_NORM_ROOT)
+        tnp_simd_get()->roots(psi, 0, out, n);
+    for (size_t i = 0; e->norm == TNP_NORM_ROOT && i < n; ++i)
+        out[i] = copysign(out[i], psi[i]);
     for (size_t w = 0; e->norm == TNP_NORM_INTRA && w < n; w += e->dim)
         (void)over_length(out + w, e->dim);
 }
@@ -192,7 +197,7 @@ static void norm_back(const tn_encoder *e, const double *psi, double soften, dou
         before_length(e, from, cell, at);
         length_back(at, slope, cell);
         if (e->norm == TNP_NORM_ROOT)
-            root_back(from, soften, cell, slope);
+            root_back(from, soften, cell, at, slope);
         memcpy(at, from, cell * sizeof *at);
         for (size_t w = 0; e->norm == TNP_NORM_INTRA && w < cell; w += e->dim)
             length_back(at + w, slope + w, e->dim);

@@ -16,7 +16,8 @@
  * differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused for that.
  *
  * The reverse pass finds the same posteriors again, which costs less than to keep them for all rows, and adds up with the
- * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop is new than that of e[i,k].
+ * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop over columns is new than that of
+ * e[i,k]. The mean of e over a row's components needs them all, so that pairs are met twice: e of every pair, then d.
  * dL/dx[i,j] = sum_k q (a + 2 b z) - d z / var, a and b the slopes, is one loop more, where it is asked for.
  *
  * Rows in blocks of BLOCK, each summed in float by one thread, blocks added up in double in order: the same sums for
@@ -32,7 +33,7 @@ enum { BLOCK = 512, AT_ONCE = 8 };
 /* Rows whose pairs are found together: at most MOST_ROWS, and so many that their densities are at most CROWD floats, or a
  * panel of them. More rows give each component longer runs to add up, fewer stay in the nearer cache. */
 enum { CROWD = 1 << 17, MOST_ROWS = 256 };
-enum { SLACK = 15 }; /* what the loops may write behind the last pair */
+enum { SLACK = 16 }; /* what the loops may look at or write behind the last pair */
 static const float REACH = 13;
 
 tn_status tnp_mixture_new(tn_ctx *ctx, size_t count, size_t dim, tnp_mixture *out)
@@ -100,13 +101,15 @@ void tnp_mixture_sums_free(tnp_mixture_sums *sums)
 /* Pairs of a row and a component that has a share of it, of the rows at hand: by component, whose mean and sums then
  * stay in registers while its rows pass. */
 typedef struct pairs {
-    uint32_t *starts;    /* (components + 1): of the components' pairs in what follows */
-    uint32_t *row;       /* (crowd + SLACK): which row of the block */
-    float *share;        /* (crowd + SLACK): posterior, in a reverse pass then derivative of the log density */
-    float *most, *sum;   /* (BLOCK): the highest log density of a row; its sum of exponentials over the highest's */
-    uint32_t *near;      /* (components, some / TNP_ABREAST): bits of rows that a component has a share of */
-    float *slope, *mean; /* (crowd), (BLOCK): e of the pairs; the mean of e. Reverse pass only */
-    float *posterior;    /* (crowd): of a reverse pass to the rows only */
+    float *most, *sum; /* (BLOCK): the highest log density of a row; its sum of exponentials over the highest's */
+    uint32_t *near;    /* (components, some / TNP_ABREAST): bits of rows that a component has a share of */
+    uint32_t *row;     /* (some + SLACK), in a reverse pass (crowd + SLACK): which of the rows at hand */
+    float *share;      /* the same: posterior */
+    /* Of a reverse pass only. */
+    uint32_t *starts; /* (components + 1): of the components' pairs in row, share and slope */
+    float *slope;     /* (crowd + SLACK): e */
+    float *bent;      /* (some + SLACK): derivatives of the log density, of one component */
+    float *mean;      /* (some): the mean of e of a row */
 } pairs;
 
 /* Blocks of rows on their way, each with its own place in every array. */
@@ -181,98 +184,80 @@ static double share_out(const pairs *p, size_t first, size_t end)
     return total + log(product);
 }
 
-/* Pairs from exponentials and factors; sums of posteriors are added to zero (count). */
-static void find_pairs(const work *w, size_t block, size_t first, size_t n, float *zero)
+/* Pairs of component k and the rows [first, first + n) from exponentials and factors, at `at`; the sum of their
+ * posteriors is added to *total. Returns how many there are. */
+static size_t find_pairs(const work *w, size_t block, size_t first, size_t n, size_t k, size_t at, float *total)
 {
-    const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
     const pairs *p = w->pairs + block;
     size_t count = w->m->count;
-    const float *logs = w->logs + block * count * w->some;
-    p->starts[0] = 0;
-    for (size_t k = 0; k < count; ++k) {
-        size_t at = p->starts[k];
-        size_t found = loops->share(logs + k * w->some, n, p->sum + first, p->near + k * w->some / TNP_ABREAST, first,
-                                    p->row + at, p->share + at, zero + k);
-        p->starts[k + 1] = (uint32_t)(at + found);
-        for (size_t j = at; w->posteriors && j < at + found; ++j)
-            w->posteriors[(block * BLOCK + p->row[j]) * count + k] = p->share[j];
+    size_t found =
+        tnp_simd_get()->mixtures->share(w->logs + (block * count + k) * w->some, n, p->sum + first,
+                                        p->near + k * w->some / TNP_ABREAST, 0, p->row + at, p->share + at, total);
+    memset(p->row + at + found, 0, 3 * sizeof *p->row); /* slopes are found of four pairs at once */
+    for (size_t j = at; w->posteriors && j < at + found; ++j)
+        w->posteriors[(block * BLOCK + first + p->row[j]) * count + k] = p->share[j];
+    return found;
+}
+
+/* Where a block adds up: components one after the other. */
+typedef struct part_sums {
+    float *zero, *first, *second, *shares; /* (count), (count, dim), (count, dim); shares: of a reverse pass */
+} part_sums;
+
+/* Adds what rows [first, first + n) of the block say. */
+static void add_rows_forth(const work *w, size_t block, size_t first, size_t n, const part_sums *to)
+{
+    const tnp_mixture *m = w->m;
+    const pairs *p = w->pairs + block;
+    size_t d = m->dim;
+    for (size_t k = 0; k < m->count; ++k) {
+        size_t count = find_pairs(w, block, first, n, k, 0, to->zero + k);
+        tnp_simd_get()->mixtures->add(w->x + (block * BLOCK + first) * d, d, p->row, p->share, count, m->means + k * d,
+                                      to->first + k * d, to->second + k * d);
     }
 }
 
-/* In eight lanes, which do not wait for each other. */
-static float sum_of(const float *x, size_t n)
-{
-    enum { WIDTH = 8 };
-    float lanes[WIDTH] = {0}, sum = 0;
-    size_t i = 0;
-    for (; i + WIDTH <= n; i += WIDTH)
-        for (size_t l = 0; l < WIDTH; ++l)
-            lanes[l] += x[i + l];
-    for (; i < n; ++i)
-        sum += x[i];
-    for (size_t l = 0; l < WIDTH; ++l)
-        sum += lanes[l];
-    return sum;
-}
-
-/* Posteriors of the rows [first, end) become derivatives of the log densities, whose sums are added to zero (count). */
-static void take_slopes(const work *w, const float *x, const pairs *p, size_t first, size_t end, float *zero)
+/* The same of a reverse pass: e of all pairs and their means, then what becomes of the posteriors. */
+static void add_rows_back(const work *w, size_t block, size_t first, size_t n, const part_sums *to)
 {
     const tnp_mixture *m = w->m;
     const tnp_mixture_slopes *e = w->slopes;
-    size_t d = m->dim;
-    memset(p->mean + first, 0, (end - first) * sizeof *p->mean);
-    for (size_t k = 0; k < m->count; ++k) {
-        size_t start = p->starts[k], n = p->starts[k + 1] - start;
-        tnp_simd_get()->mixtures->slopes(x, d, p->row + start, n, m->means + k * d, e->linear + k * d,
-                                         e->square + k * d, p->slope + start);
-        for (size_t j = start; j < start + n; ++j) {
-            p->slope[j] -= e->level[k];
-            p->mean[p->row[j]] += p->share[j] * p->slope[j];
-        }
-    }
-    for (size_t k = 0; k < m->count; ++k) {
-        size_t start = p->starts[k], n = p->starts[k + 1] - start;
-        for (size_t j = start; j < start + n; ++j)
-            p->share[j] *= p->slope[j] - p->mean[p->row[j]];
-        zero[k] += sum_of(p->share + start, n);
-    }
-}
-
-/* Adds what the pairs say to the slopes of their rows. */
-static void pull_rows(const work *w, size_t block, const pairs *p)
-{
-    const tnp_mixture *m = w->m;
-    size_t d = m->dim, rows = block * BLOCK * d;
-    for (size_t k = 0; k < m->count; ++k) {
-        size_t start = p->starts[k];
-        tnp_simd_get()->mixtures->pull(w->x + rows, d, p->row + start, p->posterior + start, p->share + start,
-                                       p->starts[k + 1] - start, m->means + k * d, m->inverse + k * d,
-                                       w->slopes->linear + k * d, w->slopes->square + k * d, w->dx + rows);
-    }
-}
-
-/* Adds what rows [first_row, first_row + n) of the block say to its sums. */
-static void add_some(work *w, size_t block, size_t first_row, size_t n)
-{
-    const tnp_mixture *m = w->m;
-    const float *x = w->x + block * BLOCK * m->dim;
-    float *zero = w->parts + block * w->part, *first = zero + m->count, *second = first + m->count * m->dim;
+    const tnp_mixture_loops *loops = tnp_simd_get()->mixtures;
     const pairs *p = w->pairs + block;
-    weigh_rows(w, block, first_row, n);
-    w->logs_sum[block] += share_out(p, first_row, first_row + n);
-    find_pairs(w, block, first_row, n, w->slopes ? second + m->count * m->dim : zero);
-    if (w->dx)
-        memcpy(p->posterior, p->share, p->starts[m->count] * sizeof *p->share);
-    if (w->slopes)
-        take_slopes(w, x, p, first_row, first_row + n, zero);
+    size_t d = m->dim, panels = w->some / TNP_ABREAST, rows = (block * BLOCK + first) * d;
+    const float *x = w->x + rows;
+    memset(p->mean, 0, whole_panels(n) * sizeof *p->mean);
+    p->starts[0] = 0;
     for (size_t k = 0; k < m->count; ++k) {
-        size_t start = p->starts[k];
-        tnp_simd_get()->mixtures->add(x, m->dim, p->row + start, p->share + start, p->starts[k + 1] - start,
-                                      m->means + k * m->dim, first + k * m->dim, second + k * m->dim);
+        size_t at = p->starts[k], count = find_pairs(w, block, first, n, k, at, to->shares + k);
+        loops->slopes(x, d, p->row + at, count, m->means + k * d, e->linear + k * d, e->square + k * d, e->level[k],
+                      p->slope + at);
+        loops->spread(p->share + at, p->slope + at, p->row + at, count, p->near + k * panels, n, p->mean);
+        p->starts[k + 1] = (uint32_t)(at + count);
     }
-    if (w->dx)
-        pull_rows(w, block, p);
+    for (size_t k = 0; k < m->count; ++k) {
+        size_t at = p->starts[k], count = p->starts[k + 1] - at;
+        loops->bend(p->share + at, p->slope + at, p->row + at, count, p->near + k * panels, n, p->mean, p->bent,
+                    to->zero + k);
+        loops->add(x, d, p->row + at, p->bent, count, m->means + k * d, to->first + k * d, to->second + k * d);
+        if (w->dx)
+            loops->pull(x, d, p->row + at, p->share + at, p->slope + at, p->mean, count, m->means + k * d,
+                        m->inverse + k * d, e->linear + k * d, e->square + k * d, w->dx + rows);
+    }
+}
+
+/* Adds what rows [first, first + n) of the block say to its sums. */
+static void add_some(work *w, size_t block, size_t first, size_t n)
+{
+    float *part = w->parts + block * w->part;
+    size_t k = w->m->count, kd = k * w->m->dim;
+    part_sums to = {part, part + k, part + k + kd, part + k + 2 * kd};
+    weigh_rows(w, block, first, n);
+    w->logs_sum[block] += share_out(w->pairs + block, first, first + n);
+    if (w->slopes)
+        add_rows_back(w, block, first, n, &to);
+    else
+        add_rows_forth(w, block, first, n, &to);
 }
 
 static void sum_block(void *arg, size_t block)
@@ -300,19 +285,20 @@ static void add_part(const work *w, size_t block, double *shares, tnp_mixture_su
     sums->log_likelihood += w->logs_sum[block];
 }
 
-static tn_status make_pairs(tn_ctx *ctx, size_t count, size_t crowd, bool back, pairs *p)
+static tn_status make_pairs(tn_ctx *ctx, const work *w, size_t crowd, pairs *p)
 {
     tn_status st = TN_OK;
-    TN_TRY(tnp_alloc_raw(ctx, count + 1, sizeof *p->starts, &p->starts));
+    size_t all = (w->slopes ? crowd : w->some) + SLACK;
     TN_TRY(tnp_alloc_raw(ctx, crowd / TNP_ABREAST, sizeof *p->near, &p->near));
-    TN_TRY(tnp_alloc_raw(ctx, crowd + SLACK, sizeof *p->row, &p->row));
-    TN_TRY(tnp_alloc_raw(ctx, crowd + SLACK, sizeof *p->share, &p->share));
+    TN_TRY(tnp_alloc_raw(ctx, all, sizeof *p->row, &p->row));
+    TN_TRY(tnp_alloc_raw(ctx, all, sizeof *p->share, &p->share));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->most, &p->most));
     TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->sum, &p->sum));
-    if (back) {
-        TN_TRY(tnp_alloc_raw(ctx, crowd, sizeof *p->slope, &p->slope));
-        TN_TRY(tnp_alloc_raw(ctx, BLOCK, sizeof *p->mean, &p->mean));
-        TN_TRY(tnp_alloc_raw(ctx, crowd, sizeof *p->posterior, &p->posterior));
+    if (w->slopes) {
+        TN_TRY(tnp_alloc_raw(ctx, w->m->count + 1, sizeof *p->starts, &p->starts));
+        TN_TRY(tnp_alloc_raw(ctx, all, sizeof *p->slope, &p->slope));
+        TN_TRY(tnp_alloc_raw(ctx, w->some + SLACK, sizeof *p->bent, &p->bent));
+        TN_TRY(tnp_alloc_raw(ctx, w->some, sizeof *p->mean, &p->mean));
     }
 done:
     return st;
@@ -332,7 +318,7 @@ static tn_status make_work(tn_ctx *ctx, const tnp_mixture *m, size_t rows, work 
     TN_TRY(tnp_alloc_raw(ctx, w->at_once * crowd, sizeof(float), &w->logs));
     TN_TRY(tnp_alloc_raw(ctx, w->at_once * w->part, sizeof(float), &w->parts));
     for (size_t b = 0; b < w->at_once; ++b)
-        TN_TRY(make_pairs(ctx, m->count, crowd, w->slopes, w->pairs + b));
+        TN_TRY(make_pairs(ctx, w, crowd, w->pairs + b));
 done:
     return st;
 }
@@ -342,7 +328,7 @@ static void free_work(work *w)
     tnp_free_all(w->panels, w->logs, w->parts);
     for (size_t b = 0; b < AT_ONCE; ++b) {
         pairs *p = w->pairs + b;
-        tnp_free_all(p->starts, p->near, p->row, p->share, p->most, p->sum, p->slope, p->mean, p->posterior);
+        tnp_free_all(p->starts, p->near, p->row, p->share, p->most, p->sum, p->slope, p->bent, p->mean);
     }
 }
 

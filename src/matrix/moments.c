@@ -5,10 +5,10 @@
  *   gram = sum_i (x_i - c)(x_i - c)'     sum = sum_i (x_i - c)     xty[k] = sum_i y_ik (x_i - c)
  *
  * c is the mean of the first block, in float only where it is large (set_shift). Float blocks are multiplied in float
- * and the products added up in double: half the time of an all-double Gram; on four real data sets it keeps the log
- * evidence within 1e-7 of the double one. A single float sum over all rows was refused: its error grows with N. Double
- * input stays double throughout. What the rounding leaves is estimated along the way (tnp_moments_noise): whether that is
- * little is for the spectrum to say.
+ * and the products added up in double (algebra/gram.c): half the time of an all-double Gram; on four real data sets it
+ * keeps the log evidence within 1e-7 of the double one. A single float sum over all rows was refused: its error grows
+ * with N. Double input stays double throughout. What the rounding leaves is estimated along the way (tnp_moments_noise):
+ * whether that is little is for the spectrum to say.
  *
  * xty is not a matrix product for labels: a row is added to the sums of its classes, N D additions instead of
  * 2 N D K operations. Threads own ranges of columns, so the order of additions never depends on them.
@@ -18,6 +18,7 @@
  * which is how merge and the uncentred moments are made. */
 #include "matrix/moments.h"
 #include "algebra/blas.h"
+#include "algebra/gram.h"
 #include "simd/simd.h"
 
 #include <float.h>
@@ -33,10 +34,21 @@ size_t tnp_moments_block(size_t dim, bool wide)
 
 size_t tnp_moments_bytes(size_t dim, size_t classes, bool wide)
 {
-    size_t cell = wide ? 8 : 12;
     if (dim > ((size_t)1 << 30) || classes > ((size_t)1 << 30))
         return SIZE_MAX;
-    return cell * dim * dim + 8 * dim * (classes + 2) + 16 * classes + (wide ? 0 : 12 * dim);
+    return 8 * dim * dim + 8 * dim * (classes + 2) + 16 * classes + (wide ? 0 : 20 * dim) +
+           tnp_moments_scratch(dim, wide);
+}
+
+size_t tnp_moments_scratch(size_t dim, bool wide)
+{
+    return wide ? 0 : tnp_gram_scratch(tnp_moments_block(dim, false), dim);
+}
+
+static void clear_row(void *arg, size_t i)
+{
+    const tnp_moments *s = arg;
+    memset(s->gram + i * s->dim, 0, s->dim * sizeof *s->gram);
 }
 
 tn_status tnp_moments_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tnp_moments **out)
@@ -49,7 +61,8 @@ tn_status tnp_moments_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tn
     s->dim = dim;
     s->classes = classes;
     s->wide = wide;
-    TN_TRY(tnp_alloc(ctx, square, sizeof(double), &s->gram));
+    TN_TRY(tnp_alloc_raw(ctx, square, sizeof(double), &s->gram));
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)square), dim, clear_row, s);
     TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &s->shift));
     TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &s->sum));
     TN_TRY(tnp_alloc(ctx, classes * dim, sizeof(double), &s->xty));
@@ -58,7 +71,8 @@ tn_status tnp_moments_new(tn_ctx *ctx, size_t dim, size_t classes, bool wide, tn
     if (!wide) {
         TN_TRY(tnp_alloc(ctx, dim, sizeof(float), &s->shift_f32));
         TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &s->excess));
-        TN_TRY(tnp_alloc_raw(ctx, square, sizeof(float), &s->product));
+        TN_TRY(tnp_alloc(ctx, dim, sizeof(double), &s->squares));
+        TN_TRY(tnp_alloc_raw(ctx, tnp_moments_scratch(dim, wide), 1, &s->scratch));
     }
     *out = s;
     s = NULL;
@@ -81,7 +95,7 @@ void tn_moments_free(tnp_moments *s)
 {
     if (!s)
         return;
-    tnp_free_all(s->gram, s->shift, s->sum, s->xty, s->ysum, s->yy, s->shift_f32, s->excess, s->product, s);
+    tnp_free_all(s->gram, s->shift, s->sum, s->xty, s->ysum, s->yy, s->shift_f32, s->excess, s->squares, s->scratch, s);
 }
 
 typedef struct block_job {
@@ -173,13 +187,6 @@ static void sum_columns_wide(void *arg, size_t chunk)
     }
 }
 
-static void add_product_row(void *arg, size_t i)
-{
-    block_job *job = arg;
-    size_t dim = job->s->dim;
-    job->k->add_to_double(job->s->product + i * dim + i, job->s->gram + i * dim + i, dim - i);
-}
-
 static void count_targets(tnp_moments *s, const tnp_targets *y, size_t start, size_t count)
 {
     for (size_t row = start; row < start + count; ++row) {
@@ -223,19 +230,24 @@ tn_status tnp_moments_add(tn_ctx *ctx, tnp_moments *s, float *x, const tnp_targe
     if (s->rows == 0 && !s->framed)
         tnp_parallel(ctx, threads, chunks, set_shift, &job);
     tnp_parallel(ctx, threads, chunks, sum_columns, &job);
-    tn_status st = tnp_ssyrk_cols(ctx, count, s->dim, x, s->dim, 0, s->product);
+    tn_status st = tnp_gram_add(ctx, count, s->dim, x, s->scratch, s->gram, s->squares);
     if (st != TN_OK)
         return st;
-    tnp_parallel(ctx, tnp_threads_for(ctx, (double)s->dim * (double)s->dim), s->dim, add_product_row, &job);
     double trace = 0;
     for (size_t j = 0; j < s->dim; ++j) {
-        trace += (double)s->product[j * s->dim + j];
-        s->excess[j] += (double)s->product[j * s->dim + j];
+        trace += s->squares[j];
+        s->excess[j] += s->squares[j];
     }
     s->trace += trace;
     s->noise += tnp_block_noise(count, false, trace);
     count_targets(s, y, start, count);
     return TN_OK;
+}
+
+void tnp_moments_complete(tnp_moments *s)
+{
+    tnp_free(s->scratch);
+    s->scratch = NULL;
 }
 
 static double trace_of(const tnp_moments *s)

@@ -35,14 +35,16 @@ typedef struct tnp_moments {
     double *yy;        /* (K): sum y^2 */
     float *shift_f32;  /* (D), narrow only: shift is rounded to float, so both are equal */
     double *excess;    /* (D), narrow only: the diagonal of gram less the squares added up in double */
-    float *product;    /* (D,D), narrow only: one block's product */
+    double *squares;   /* (D), narrow only: the diagonal of one block's product */
+    void *scratch;     /* narrow only: of tnp_gram_scratch bytes for a block */
 } tnp_moments;
 
 /* Rows that one block should have: few enough that a float product keeps its digits, many enough that adding it
  * to the double sum costs little. */
 size_t tnp_moments_block(size_t dim, bool wide);
-/* Bytes that tnp_moments_new will allocate; SIZE_MAX when that overflows. */
+/* Bytes that tnp_moments_new will allocate, SIZE_MAX when that overflows; and those that tnp_moments_complete frees. */
 size_t tnp_moments_bytes(size_t dim, size_t classes, bool wide);
+size_t tnp_moments_scratch(size_t dim, bool wide);
 
 TN_API void tn_moments_free(tnp_moments *moments);
 TN_API size_t tn_moments_rows(const tnp_moments *moments);
@@ -65,6 +67,9 @@ tn_status tnp_moments_add(tn_ctx *ctx, tnp_moments *moments, float *x, const tnp
                           size_t count);
 tn_status tnp_moments_add_wide(tn_ctx *ctx, tnp_moments *moments, double *x, const tnp_targets *y, size_t start,
                                size_t count);
+
+/* No rows will be added any more: frees the scratch. */
+void tnp_moments_complete(tnp_moments *moments);
 
 /* into -= from, which holds some of its rows: a training fold is everything less the fold held out. */
 void tnp_moments_subtract(tnp_moments *into, const tnp_moments *from);

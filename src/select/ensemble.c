@@ -32,7 +32,8 @@ static size_t moments_bytes(size_t primal, size_t widest, size_t classes, bool w
            tnp_moments_block(primal, wide) * ((primal + widest) * (wide ? 8 : 4) + 1);
 }
 
-/* Which moments the sets will need, and the memory for them with the largest problem beside. */
+/* Which moments the sets will need, and the memory for them with the largest problem beside, which begins where the
+ * scratch of reading ends. */
 static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
 {
     size_t total = 0, primal = 0, widest = 0, n = e->y->rows, k = e->y->classes, products = 0, band = 0;
@@ -58,7 +59,8 @@ static void make_plan(const tnp_ensemble *e, bool sets, reading_plan *plan)
     plan->bytes = 8 * (products * n * n + (copied ? order * order : 0)) + tnp_spectrum_bytes(order, k);
     if (primal > 0)
         plan->bytes +=
-            tnp_max(moments_bytes(primal, widest, k, true), wide ? 0 : moments_bytes(primal, widest, k, false));
+            tnp_max(moments_bytes(primal, widest, k, true), wide ? 0 : moments_bytes(primal, widest, k, false)) -
+            tnp_min(tnp_moments_scratch(primal, wide), tnp_spectrum_bytes(order, k));
     plan->bytes += band;
 }
 

@@ -14,10 +14,11 @@ typedef struct tnp_solved {
     tn_evidence *evidence;
 } tnp_solved;
 
-/* The least log lambda of a candidate by itself, over its classes; infinite when it is of use for none. */
+/* The least and the largest log lambda of a candidate by itself, over its classes; infinite, and minus that, when it is of
+ * use for none. The largest is one of the classes that gain something by it. */
 typedef struct tnp_own {
     bool known;
-    double least;
+    double least, most;
 } tnp_own;
 
 struct tnp_ensemble {

@@ -25,6 +25,7 @@ enum { ROUGH_FROM = 1024, IN_VAIN = 2 };
 /* Of the operations of a form: below it there is something to gain. A set that is likely to be taken is asked for with less
  * hope: what comes after it lacks its form. */
 static const double WORTH = 0.8, WORTH_ALONE = 0.7;
+static const double BY_CHANCE = 3; /* nats that noise may gain for a class, at a lambda that may be anything */
 
 /* ---- sets that are kept ---- */
 
@@ -103,10 +104,14 @@ bool tnp_ensemble_take(tn_ctx *ctx, tnp_ensemble *e, const size_t *members, size
 void tnp_ensemble_note(tnp_ensemble *e, size_t member, const tn_evidence *evidence)
 {
     tnp_own *own = &e->own[member];
-    *own = (tnp_own){true, INFINITY};
-    for (size_t k = 0; k < evidence->classes; ++k)
-        if (evidence->state[k] == TN_CLASS_FITTED)
-            own->least = fmin(own->least, log(evidence->lambda[k]));
+    *own = (tnp_own){true, INFINITY, -INFINITY};
+    for (size_t k = 0; k < evidence->classes; ++k) {
+        if (evidence->state[k] != TN_CLASS_FITTED)
+            continue;
+        own->least = fmin(own->least, log(evidence->lambda[k]));
+        if (evidence->log_class[k] - evidence->log_class_null[k] > BY_CHANCE)
+            own->most = fmax(own->most, log(evidence->lambda[k]));
+    }
 }
 
 /* ---- a set beside another ---- */
@@ -218,7 +223,7 @@ static tn_status ask_beside(tn_ctx *ctx, const tnp_ensemble *e, const tnp_solved
     size_t *outer = NULL, n;
     double *scale = NULL;
     tnp_noise noise;
-    tnp_rough_of of = {base->ridge->spectrum, base->evidence, &noise, constant, INFINITY, 0};
+    tnp_rough_of of = {base->ridge->spectrum, base->evidence, &noise, constant, INFINITY, -INFINITY, 0};
     TN_TRY(tnp_alloc(ctx, 2 * ask->count, sizeof *parts, &parts));
     TN_TRY(tnp_alloc(ctx, ask->count, sizeof *outer, &outer));
     TN_TRY(tnp_alloc(ctx, tnp_ensemble_columns(e, ask->members, ask->count), sizeof *scale, &scale));
@@ -226,8 +231,11 @@ static tn_status ask_beside(tn_ctx *ctx, const tnp_ensemble *e, const tnp_solved
     tnp_moments_noise(e->moments, parts, ask->count, e->intercept, scale, &noise);
     of.size = relative_size(e, base, ask, scale);
     n = without(ask->members, ask->count, base->members, base->count, outer);
-    for (size_t i = 0; i < n; ++i)
-        of.own_least = fmin(of.own_least, e->own[outer[i]].known ? e->own[outer[i]].least : -INFINITY);
+    for (size_t i = 0; i < n; ++i) {
+        const tnp_own *own = &e->own[outer[i]];
+        of.own_least = fmin(of.own_least, own->known ? own->least : -INFINITY);
+        of.own_most = fmax(of.own_most, own->known ? own->most : INFINITY);
+    }
     ranges_of(e, base->members, base->count, parts);
     ranges_of(e, outer, n, parts + base->count);
     *sure = false;

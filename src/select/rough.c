@@ -2,17 +2,18 @@
  *
  * F of every class as a polynomial in x = log lambda through a few lambdas, and the sum of its maxima.
  *
- *   log det(I + A/e^x) and log R_k(e^x) are analytic for |Im x| < pi: polynomials through m points within w of each other
- *   are wrong by about (pi/w + sqrt(1 + (pi/w)^2))^-m of what they change by
+ *   log det(I + A/e^x) and log R_k(e^x) are analytic for |Im x| < pi: polynomials through m points that are at most 2 w
+ *   apart are wrong by about (pi/w + sqrt(1 + (pi/w)^2))^-m of what they change by
  *
  * The first lambdas are those of the known set. Each one that follows lies where the product of distances to the others is
- * largest among the maxima of the classes (a Leja point), so what the polynomials miss there is the most they miss; the
- * last one has missed by less than TOLERANCE of F when the search ends, and then it has a point there.
+ * largest among the maxima of the classes (a Leja point), so what the polynomials miss there is the most they miss; what is
+ * left once it is a point too is that over the base of the power, and the search ends when it is less than LEFT of F.
  *
  * Evaluating F exactly at every class's own lambda was refused: of 44 classes with lambdas from 2 to 48 nine points give
  * the sum to 2e-9. So was a bound of F elsewhere: from the same points it is far above the maximum. What stands for it:
  * maxima lie among the points, every class of the known set has one, and the further columns are of a like size and have no
- * maximum by themselves that is more than REACH below.
+ * maximum by themselves that is more than REACH below or twice that above. With 200 times the mean square, or where what is
+ * known goes by tiny columns, F of a class has two maxima.
  *
  * Oracle: tnp_evidence_new of all columns, tests/unit/test_rough.c. */
 #include "select/rough.h"
@@ -23,18 +24,20 @@
 #include <string.h>
 
 enum { STEPS = 64, GOLDEN = 40, LEJA = 200 };
-static const double TOLERANCE = 2e-6; /* what the last point missed; what is left is a twentieth of it and less */
-static const double GOAL = 1e-6;      /* as refine.c's */
-static const double REACH = 3, WIDEST = 6, PAD = 0.1;
+static const double LEFT = 5e-8; /* of F: what the polynomials may still miss; half of TNP_ROUGH: it is an estimate */
+static const double GOAL = 1e-6; /* as refine.c's */
+static const double PI = 3.14159265358979323846;
+static const double REACH = 3, LIKE = 4, WIDEST = 6, PAD = 0.1;
 
 typedef struct curves {
     const tnp_rough_of *of;
     size_t count, classes, order;
     double x[TNP_ROUGH_MOST], weight[TNP_ROUGH_MOST];
-    double *f, *log_r; /* (TNP_ROUGH_MOST, classes) */
-    double *at, *best; /* (classes): maxima */
-    double low, high;  /* where they are */
-    double value, missed;
+    double *f, *log_r;            /* (TNP_ROUGH_MOST, classes) */
+    double *at, *best;            /* (classes): maxima */
+    double low, high;             /* where they are */
+    double moved;                 /* by how much the last point moved low or high */
+    double value, missed, before; /* missed by the last point, and the one before it */
 } curves;
 
 /* The polynomial through column k of values, by the barycentric formula. */
@@ -65,6 +68,7 @@ static tn_status add_point(tn_ctx *ctx, curves *c, tnp_border *border, double x)
         st = tnp_border_at(ctx, border, exp(x), &logdet, log_r);
     if (st != TN_OK)
         return st;
+    c->before = c->missed;
     c->missed = 0;
     for (size_t k = 0; k < c->classes; ++k) {
         double r = fmax(log_r[k], DBL_EPSILON * c->of->known->yy[k]);
@@ -145,12 +149,15 @@ static double next_point(const curves *c)
     return at;
 }
 
-/* Whether the polynomials hold: the last point told nothing new, and no maximum was at an end. */
+/* Whether the polynomials hold: the last point told nothing new, lies where the maxima still are, and none is at an end. */
 static bool settled(const curves *c)
 {
     double a, b;
     ends_of(c, &a, &b);
-    return c->count > 3 && c->missed <= TOLERANCE * fabs(c->value) && c->low > a - 2 * PAD && c->high < b + 2 * PAD;
+    double base = 2 * PI / (b - a) + hypot(1, 2 * PI / (b - a));
+    double missed = fmax(c->missed, c->before / base); /* one point may lie where two curves cross */
+    return c->count > 3 && missed <= base * LEFT * fabs(c->value) && c->moved <= PAD && c->low > a - 2 * PAD &&
+           c->high < b + 2 * PAD;
 }
 
 /* As tnp_evidence_error_bound, with a bound for the eigenvalues too: what rounding may have moved at most. */
@@ -192,7 +199,7 @@ bool tnp_rough_may_begin(const tnp_rough_of *of)
     range_of(of, &low, &high);
     return e->null_classes == 0 && e->unbounded_classes == 0 && e->converged && of->known->rank == of->known->order &&
            of->noise->faint == 0 && of->noise->flat == 0 && e->error <= GOAL && high - low <= WIDEST &&
-           of->own_least > low - REACH && fabs(log(of->size)) < 2 * REACH;
+           of->own_least > low - REACH && of->own_most < high + 2 * REACH && fabs(log(of->size)) < LIKE;
 }
 
 static tn_status find_points(tn_ctx *ctx, curves *c, tnp_border *border, double low, double high)
@@ -202,8 +209,10 @@ static tn_status find_points(tn_ctx *ctx, curves *c, tnp_border *border, double 
     TN_TRY(add_point(ctx, c, border, high + 5 * PAD));
     find_maxima(c);
     while (!settled(c) && c->count < TNP_ROUGH_MOST && c->high - c->low <= WIDEST) {
+        double from = c->low, to = c->high;
         TN_TRY(add_point(ctx, c, border, next_point(c)));
         find_maxima(c);
+        c->moved = fmax(fabs(c->low - from), fabs(c->high - to));
     }
 done:
     return st;
@@ -213,7 +222,11 @@ tn_status tnp_rough_evidence(tn_ctx *ctx, const tnp_rough_of *of, tnp_border *bo
 {
     tn_status st = TN_OK;
     size_t classes = of->known->classes;
-    curves c = {.of = of, .classes = classes, .order = of->known->order + tnp_border_outer(border), .missed = INFINITY};
+    curves c = {.of = of,
+                .classes = classes,
+                .order = of->known->order + tnp_border_outer(border),
+                .missed = INFINITY,
+                .before = INFINITY};
     double low, high, largest = of->known->largest + tnp_border_trace(border), logdet = 0, bound = 0;
     double margin = 3 * (of->noise->norm + 4 * DBL_EPSILON * largest); /* eigenvalues below it count as hidden */
     *sure = false;

@@ -16,11 +16,11 @@ typedef struct tnp_rough_of {
     const tn_evidence *evidence; /* and evidence */
     const tnp_noise *noise;      /* of the columns of both */
     const bool *constant;        /* (classes): targets that never change */
-    double own_least;            /* log lambda of the further columns by themselves: the least that is finite */
+    double own_least, own_most;  /* log lambda of the further columns by themselves: the ends of what is finite */
     double size;                 /* their mean square in that of the known ones */
 } tnp_rough_of;
 
-/* Whether it may be asked: every class of the known set has its maximum inside, and the further columns none far below. */
+/* Whether it may be asked: every class of the known set has its maximum inside, and the further columns none far away. */
 bool tnp_rough_may_begin(const tnp_rough_of *of);
 /* *sure: *value is within TNP_ROUGH of what tnp_evidence_new gives for all columns (select/search.h), and neither needs
  * more digits than the moments have. If not, *value means nothing. */

@@ -7,6 +7,9 @@
  *   exhaustive  every non-empty set
  *   best, all   no search: the best single one, the full set
  *
+ * Higher means: by more than TNP_LEVEL. A copy of the one that was taken, its columns in another order or a constant one
+ * change nothing but the rounding of F, which would decide otherwise, another way for every number of threads.
+ *
  * Every set tried is recorded with its evidence. A rough one will do as long as it tells which of two sets is ahead; where
  * it does not, both are asked for again, so that the choice is that of exact figures; the set that is chosen has an exact
  * one. Oracle: brute force over all sets, tests/unit/test_search.c. */
@@ -80,6 +83,12 @@ static tn_status settle(tn_ctx *ctx, state *s, size_t trial)
     return t->exact ? TN_OK : s->evidence(ctx, s->arg, &ask, &t->log_evidence, &t->exact);
 }
 
+/* What a log evidence has to be above to be higher than this one. */
+static double level_above(double log_evidence)
+{
+    return log_evidence + TNP_LEVEL * fabs(log_evidence);
+}
+
 /* Whether one trial has a higher evidence than another. */
 static tn_status is_above(tn_ctx *ctx, state *s, size_t one, size_t other, bool *above)
 {
@@ -87,11 +96,11 @@ static tn_status is_above(tn_ctx *ctx, state *s, size_t one, size_t other, bool 
     const tnp_trial *a = &s->out->trials[one], *b = &s->out->trials[other];
     double open =
         (a->exact ? 0 : 2 * TNP_ROUGH * fabs(a->log_evidence)) + (b->exact ? 0 : 2 * TNP_ROUGH * fabs(b->log_evidence));
-    if (!(fabs(a->log_evidence - b->log_evidence) > open)) {
+    if (!(fabs(a->log_evidence - level_above(b->log_evidence)) > open)) {
         TN_TRY(settle(ctx, s, one));
         TN_TRY(settle(ctx, s, other));
     }
-    *above = a->log_evidence > b->log_evidence;
+    *above = a->log_evidence > level_above(b->log_evidence);
 done:
     return st;
 }
@@ -109,7 +118,7 @@ static size_t best_unvisited(const state *s, const bool *visited)
 {
     size_t best = SIZE_MAX;
     for (size_t c = 0; c < s->candidates; ++c)
-        if (!visited[c] && (best == SIZE_MAX || s->singles[c] > s->singles[best]))
+        if (!visited[c] && (best == SIZE_MAX || s->singles[c] > level_above(s->singles[best])))
             best = c;
     return best;
 }

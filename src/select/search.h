@@ -12,6 +12,8 @@ enum { TNP_EXHAUSTIVE_MOST = 12 };
 
 /* How far a rough log evidence may be from the exact one, relatively. */
 #define TNP_ROUGH 1e-7
+/* Log evidences that differ by less, relatively, are level: figures are promised to be right by as much (refine.c). */
+#define TNP_LEVEL 1e-6
 
 /* A set whose log evidence is asked for. */
 typedef struct tnp_ask {
@@ -42,8 +44,8 @@ typedef struct tnp_search {
     size_t trial_count;
 } tnp_search;
 
-/* singles: log evidence of each of `candidates` alone. Ties go to the lower index. TN_ERR_ARG for an exhaustive
- * search over more than TNP_EXHAUSTIVE_MOST. */
+/* singles: log evidence of each of `candidates` alone. Of level ones the lower index goes first, and a set that is
+ * level with the chosen one is not taken. TN_ERR_ARG for an exhaustive search over more than TNP_EXHAUSTIVE_MOST. */
 tn_status tnp_search_new(tn_ctx *ctx, tnp_search_kind how, size_t candidates, const double *singles,
                          tnp_set_fn evidence, void *arg, tnp_search **out);
 /* The full set without asking: no trials, log evidence NaN. */

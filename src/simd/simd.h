@@ -12,6 +12,7 @@
 
 enum { TNP_LANES = 8 };   /* right-hand sides that one tridiagonal solve carries side by side */
 enum { TNP_PANEL = 64 };  /* columns of a tile that outer_add adds to */
+enum { TNP_STRIPE = 96 }; /* columns side by side in products of lists */
 enum { TNP_BUNDLE = 32 }; /* samples side by side in coarse products */
 enum { TNP_CODES = 256 }; /* centroids that a code of one byte can name */
 enum { TNP_BAND = 32 };   /* entries beside the diagonal of a band on either side, and columns of its blocks */
@@ -94,15 +95,25 @@ typedef struct tnp_mixture_loops {
      * both outputs are written over. */
     size_t (*share)(const float *x, size_t n, const float *factor, const uint32_t *near, size_t base, uint32_t *which,
                     float *out, float *total);
-    /* out[j] = sum z (a + b z), z = x[rows[j]] - m, j < n, rows of d values. */
+    /* out[j] = sum z (a + b z) - level, z = x[rows[j]] - m, j < n, rows of d values. Up to the next multiple of four there
+     * must be rows behind the last, and is memory for what they give. */
     void (*slopes)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
-                   const float *b, float *out);
+                   const float *b, float level, float *out);
+    /* Of `count` pairs as share left them, their places being counted from 0, q what it gave: mean[place] += q slope. Up to
+     * 16 entries behind the last of q and slope may be read. */
+    void (*spread)(const float *q, const float *slope, const uint32_t *places, size_t count, const uint32_t *near,
+                   size_t n, float *mean);
+    /* Of the same pairs: out = q (slope - mean[place]); *total += their sum. Up to 16 entries behind the last are written
+     * over. */
+    void (*bend)(const float *q, const float *slope, const uint32_t *places, size_t count, const uint32_t *near,
+                 size_t n, const float *mean, float *out, float *total);
     /* first += sum_j q[j] (x[rows[j]] - m), second += sum_j q[j] (x[rows[j]] - m)^2. */
     void (*add)(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n, const float *m, float *first,
                 float *second);
-    /* out[rows[j]] += q[j] (a + 2 b z) - s[j] z inverse, z = x[rows[j]] - m, j < n, rows of d values. */
-    void (*pull)(const float *x, size_t d, const uint32_t *rows, const float *q, const float *s, size_t n,
-                 const float *m, const float *inverse, const float *a, const float *b, float *out);
+    /* out[rows[j]] += q[j] (a + z (2 b - (slope[j] - mean[rows[j]]) inverse)), z = x[rows[j]] - m, j < n, rows of d
+     * values. */
+    void (*pull)(const float *x, size_t d, const uint32_t *rows, const float *q, const float *slope, const float *mean,
+                 size_t n, const float *m, const float *inverse, const float *a, const float *b, float *out);
 } tnp_mixture_loops;
 
 /* A sum of squares that is none: in a matrix of size 1 nothing depends on it, and what it is divided into overflows. */
@@ -114,11 +125,10 @@ typedef struct tnp_band_loops {
     /* c (rows, TNP_BAND) += a b; a_ik is a[i row + k step], b (depth, TNP_BAND), rows of c `stride` apart. */
     void (*block_add)(size_t rows, size_t depth, const double *a, size_t row, size_t step, const double *b, double *c,
                       size_t stride);
-    /* The same for a (rows, depth), and copy (rows, TNP_BAND), rows copy_stride apart, = c. */
-    void (*block_change)(size_t rows, size_t depth, const double *a, const double *b, double *c, size_t stride,
-                         double *copy, size_t copy_stride);
     /* c (n, TNP_LANES) -= w w'c. */
     void (*reflect)(size_t n, const double *w, double *c);
+    /* The same by the four columns of w (n, 4) in turn; products (4, 4), below its diagonal: w'w. */
+    void (*reflect_four)(size_t n, const double *w, const double *products, double *c);
     /* The w (TNP_BAND) that leaves only the first value of x (TNP_BAND), and x so; w is 0 where nothing is to do. */
     void (*reflection)(double *x, double *w);
     /* The lower triangle of d from both sides. */
@@ -156,6 +166,8 @@ typedef struct tnp_simd {
     /* y[i] = x[i] factor, and y[i] = sign(x[i]) sqrt|x[i]| factor, in place allowed. */
     void (*scale)(const float *x, float factor, float *y, size_t n);
     void (*scale_root)(const float *x, float factor, float *y, size_t n);
+    /* y[i] = sqrt(|x[i]| + more), in place allowed. */
+    void (*roots)(const double *x, double more, double *y, size_t n);
     /* Inner product, and sum of w x^2: summed in lanes of float, the lanes in double. */
     double (*dot)(const float *x, const float *y, size_t n);
     double (*weighted_squares)(const float *x, const float *w, size_t n);
@@ -216,6 +228,10 @@ typedef struct tnp_simd {
      * numbers; returns how many. */
     float (*highest_floor)(const tnp_score_bounds *bounds, size_t n);
     size_t (*may_reach)(const tnp_score_bounds *bounds, float level, size_t n, uint32_t *out);
+    /* tile (columns, TNP_STRIPE) += lists times panel: column c has counts[c] entries, behind those of the columns before
+     * it. An entry is its value times the TNP_STRIPE floats at panel + its place; the tile is added to their sum. */
+    void (*add_listed)(const uint16_t *counts, size_t columns, const float *values, const uint16_t *places,
+                       const float *panel, float *tile);
     const tnp_patch_loops *patches;
     const tnp_mixture_loops *mixtures;
     const tnp_band_loops *bands;

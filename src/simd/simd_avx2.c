@@ -9,6 +9,7 @@
 #include "simd/simd_band.h"
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
+#include "simd/simd_listed.h"
 #include "simd/simd_loops.h"
 #include "simd/simd_mixture.h"
 #include "simd/simd_pairs.h"

@@ -19,7 +19,7 @@ enum { STRIP_ROWS = 6, STRIP = PACK == 8 ? 4 : 2, COLUMN = TNP_BAND / PACK };
 #if defined(__clang__)
 #define UNROLLED _Pragma("unroll")
 #else
-#define UNROLLED _Pragma("GCC unroll 8")
+#define UNROLLED _Pragma("GCC unroll 16")
 #endif
 
 /* c + a b and c - a b, rounded once where the set can: contraction is off in standard C. */
@@ -35,16 +35,15 @@ enum { STRIP_ROWS = 6, STRIP = PACK == 8 ? 4 : 2, COLUMN = TNP_BAND / PACK };
 #endif
 #define ALL_LANES(x) ((x) - (pack){0}) /* by the compiler's rule that a number meets every lane */
 
-/* c (ROWS, STRIP packs) += a b, and copy = c unless it is NULL. What is copied comes from far away: the rows behind are
- * called for meanwhile. */
+/* c (ROWS, STRIP packs) += a b. The rows behind, which may come from far away, are called for meanwhile. */
 #define BLOCK_STRIP(name, ROWS)                                                                                        \
     static inline void name(size_t depth, const double *a, size_t row, size_t step, const double *b, double *c,        \
-                            size_t stride, double *copy, size_t copy_stride)                                           \
+                            size_t stride)                                                                             \
     {                                                                                                                  \
         pack sum[ROWS][STRIP], v[STRIP];                                                                               \
         UNROLLED for (size_t r = 0; r < ROWS; ++r) UNROLLED for (size_t p = 0; p < STRIP; ++p)                         \
             load_pack(c + r * stride + p * PACK, &sum[r][p]);                                                          \
-        for (size_t r = ROWS; copy && r < 2 * ROWS; ++r)                                                               \
+        for (size_t r = ROWS; r < 2 * ROWS; ++r)                                                                       \
             for (size_t p = 0; p < STRIP; ++p)                                                                         \
                 __builtin_prefetch(c + r * stride + p * PACK, 1);                                                      \
         for (size_t k = 0; k < depth; ++k, b += TNP_BAND, a += step) {                                                 \
@@ -56,11 +55,7 @@ enum { STRIP_ROWS = 6, STRIP = PACK == 8 ? 4 : 2, COLUMN = TNP_BAND / PACK };
             }                                                                                                          \
         }                                                                                                              \
         UNROLLED for (size_t r = 0; r < ROWS; ++r) UNROLLED for (size_t p = 0; p < STRIP; ++p)                         \
-        {                                                                                                              \
             store_pack(&sum[r][p], c + r * stride + p * PACK);                                                         \
-            if (copy)                                                                                                  \
-                store_pack(&sum[r][p], copy + r * copy_stride + p * PACK);                                             \
-        }                                                                                                              \
     }
 
 BLOCK_STRIP(strip_of_many, STRIP_ROWS)
@@ -68,32 +63,22 @@ BLOCK_STRIP(strip_of_two, 2)
 BLOCK_STRIP(strip_of_one, 1)
 
 static inline void block_strip(size_t rows, size_t depth, const double *a, size_t row, size_t step, const double *b,
-                               double *c, size_t stride, double *copy, size_t copy_stride)
+                               double *c, size_t stride)
 {
     size_t i = 0;
     for (; i + STRIP_ROWS <= rows; i += STRIP_ROWS)
-        strip_of_many(depth, a + i * row, row, step, b, c + i * stride, stride, copy ? copy + i * copy_stride : NULL,
-                      copy_stride);
+        strip_of_many(depth, a + i * row, row, step, b, c + i * stride, stride);
     for (; i + 2 <= rows; i += 2)
-        strip_of_two(depth, a + i * row, row, step, b, c + i * stride, stride, copy ? copy + i * copy_stride : NULL,
-                     copy_stride);
+        strip_of_two(depth, a + i * row, row, step, b, c + i * stride, stride);
     if (i < rows)
-        strip_of_one(depth, a + i * row, row, step, b, c + i * stride, stride, copy ? copy + i * copy_stride : NULL,
-                     copy_stride);
+        strip_of_one(depth, a + i * row, row, step, b, c + i * stride, stride);
 }
 
 static void block_add(size_t rows, size_t depth, const double *a, size_t row, size_t step, const double *b, double *c,
                       size_t stride)
 {
     for (size_t at = 0; at < TNP_BAND; at += STRIP * PACK)
-        block_strip(rows, depth, a, row, step, b + at, c + at, stride, NULL, 0);
-}
-
-static void block_change(size_t rows, size_t depth, const double *a, const double *b, double *c, size_t stride,
-                         double *copy, size_t copy_stride)
-{
-    for (size_t at = 0; at < TNP_BAND; at += STRIP * PACK)
-        block_strip(rows, depth, a, depth, 1, b + at, c + at, stride, copy + at, copy_stride);
+        block_strip(rows, depth, a, row, step, b + at, c + at, stride);
 }
 
 static void reflect(size_t n, const double *w, double *c)
@@ -117,6 +102,27 @@ static void reflect(size_t n, const double *w, double *c)
         for (size_t p = 0; p < PACKS; ++p) {
             load_pack(c + i * TNP_LANES + p * PACK, &v);
             v = LESS_FUSED(ALL_LANES(w[i]), sum[0][p], v);
+            store_pack(&v, c + i * TNP_LANES + p * PACK);
+        }
+}
+
+/* The sums of the later ones are those of c as it is, less what the earlier ones take from it. */
+static void reflect_four(size_t n, const double *w, const double *products, double *c)
+{
+    pack sum[4][PACKS] = {0}, v;
+    for (size_t i = 0; i < n; ++i)
+        for (size_t p = 0; p < PACKS; ++p) {
+            load_pack(c + i * TNP_LANES + p * PACK, &v);
+            UNROLLED for (size_t q = 0; q < 4; ++q) sum[q][p] = FUSED(ALL_LANES(w[i * 4 + q]), v, sum[q][p]);
+        }
+    for (size_t q = 1; q < 4; ++q)
+        for (size_t e = 0; e < q; ++e)
+            for (size_t p = 0; p < PACKS; ++p)
+                sum[q][p] = LESS_FUSED(ALL_LANES(products[q * 4 + e]), sum[e][p], sum[q][p]);
+    for (size_t i = 0; i < n; ++i)
+        for (size_t p = 0; p < PACKS; ++p) {
+            load_pack(c + i * TNP_LANES + p * PACK, &v);
+            UNROLLED for (size_t q = 0; q < 4; ++q) v = LESS_FUSED(ALL_LANES(w[i * 4 + q]), sum[q][p], v);
             store_pack(&v, c + i * TNP_LANES + p * PACK);
         }
 }
@@ -277,8 +283,8 @@ static void chase_below(double *e, const double *w, double *next)
 
 static const tnp_band_loops band_loops = {
     .block_add = block_add,
-    .block_change = block_change,
     .reflect = reflect,
+    .reflect_four = reflect_four,
     .chase_diagonal = chase_diagonal,
     .chase_below = chase_below,
     .reflection = band_reflection,

@@ -90,6 +90,15 @@ static void scale_root(const float *x, float factor, float *y, size_t n)
     });
 }
 
+static void roots(const double *x, double more, double *y, size_t n)
+{
+    size_t i = 0;
+    for (; i + WIDE <= n; i += WIDE)
+        store_wide(y + i, OF_DOUBLES(sqrt)(OF_DOUBLES(andnot)(all_wide(-0.0), load_wide(x + i)) + all_wide(more)));
+    for (; i < n; ++i)
+        y[i] = sqrt(fabs(x[i]) + more);
+}
+
 static double add_lanes(reg x)
 {
     return add_up(low_half(x) + high_half(x));

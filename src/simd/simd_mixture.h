@@ -38,18 +38,6 @@ static inline wide_pack level_pack(const float *x, const float *level, size_t i,
     return rest;
 }
 
-/* Zero plus x is one more operation: it turns -0 into 0. */
-static inline wide_pack all_of(float x)
-{
-#if defined(__AVX512F__)
-    return _mm512_set1_ps(x);
-#elif defined(__FMA__)
-    return _mm256_set1_ps(x);
-#else
-    return (wide_pack){x, x, x, x};
-#endif
-}
-
 /* By insertion; packs in which nothing is higher than the last of them are passed over. */
 static void mixture_highest(const float *x, const float *level, size_t n, size_t count, uint32_t *which)
 {
@@ -97,42 +85,40 @@ static inline void sums_of_four(wide_pack p, wide_pack q, wide_pack r, wide_pack
 #endif
 }
 
-/* Four rows at once: what they are compared with is loaded once. */
-static inline void slopes_of_four(const float *const row[4], size_t d, const float *m, const float *a, const float *b,
-                                  float *out)
+/* c - a b, rounded once where the instruction set can. */
+static inline wide_pack less_products(wide_pack a, wide_pack b, wide_pack c)
 {
-    wide_pack p = {0}, q = p, r = p, s = p;
-    size_t i = 0;
-    for (; i + PACK_FLOATS <= d; i += PACK_FLOATS) {
-        wide_pack mean = load_wide_pack(m + i), one = load_wide_pack(a + i), two = load_wide_pack(b + i);
-        wide_pack y = load_wide_pack(row[0] + i) - mean, z = load_wide_pack(row[1] + i) - mean;
-        wide_pack v = load_wide_pack(row[2] + i) - mean, w = load_wide_pack(row[3] + i) - mean;
-        p = plus_product(y, plus_product(two, y, one), p);
-        q = plus_product(z, plus_product(two, z, one), q);
-        r = plus_product(v, plus_product(two, v, one), r);
-        s = plus_product(w, plus_product(two, w, one), s);
-    }
-    sums_of_four(p, q, r, s, out);
-    for (; i < d; ++i)
-        for (size_t k = 0; k < 4; ++k)
-            out[k] += (row[k][i] - m[i]) * (a[i] + b[i] * (row[k][i] - m[i]));
+#if defined(__AVX512F__)
+    return _mm512_fnmadd_ps(a, b, c);
+#elif defined(__FMA__)
+    return _mm256_fnmadd_ps(a, b, c);
+#else
+    return c - a * b;
+#endif
 }
 
+/* Four pairs at once: what their rows are compared with is loaded once. Differences are the other way round, m - x, since
+ * what is taken from memory for a subtraction is what is subtracted: the sum is that of -(m - x) (a - b (m - x)). */
 static void mixture_slopes(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
-                           const float *b, float *out)
+                           const float *b, float level, float *out)
 {
-    size_t j = 0;
-    for (; j + 4 <= n; j += 4) {
+    for (size_t j = 0; j < n; j += 4) {
         const float *row[4] = {x + rows[j] * d, x + rows[j + 1] * d, x + rows[j + 2] * d, x + rows[j + 3] * d};
-        slopes_of_four(row, d, m, a, b, out + j);
-    }
-    if (j < n) { /* the last one again in the place of those that are not there */
-        const float *row[4];
-        float sums[4];
-        for (size_t k = 0; k < 4; ++k)
-            row[k] = x + rows[j + k < n ? j + k : n - 1] * d;
-        slopes_of_four(row, d, m, a, b, sums);
-        memcpy(out + j, sums, (n - j) * sizeof *out);
+        wide_pack p = {-level}, q = p, r = p, s = p;
+        size_t i = 0;
+        for (; i + PACK_FLOATS <= d; i += PACK_FLOATS) {
+            wide_pack mean = load_wide_pack(m + i), one = load_wide_pack(a + i), two = load_wide_pack(b + i);
+            wide_pack y = mean - load_wide_pack(row[0] + i), z = mean - load_wide_pack(row[1] + i);
+            wide_pack v = mean - load_wide_pack(row[2] + i), w = mean - load_wide_pack(row[3] + i);
+            p = less_products(y, less_products(two, y, one), p);
+            q = less_products(z, less_products(two, z, one), q);
+            r = less_products(v, less_products(two, v, one), r);
+            s = less_products(w, less_products(two, w, one), s);
+        }
+        sums_of_four(p, q, r, s, out + j);
+        for (; i < d; ++i)
+            for (size_t k = 0; k < 4; ++k)
+                out[j + k] += (row[k][i] - m[i]) * (a[i] + b[i] * (row[k][i] - m[i]));
     }
 }
 
@@ -174,6 +160,23 @@ static inline void add_four_packs(const float *x, size_t d, const uint32_t *rows
     add_to_pack(second + D, sd);
 }
 
+static inline void add_two_packs(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n,
+                                 const float *m, float *first, float *second)
+{
+    enum { B = PACK_FLOATS };
+    wide_pack ma = load_wide_pack(m), mb = load_wide_pack(m + B), fa = {0}, fb = fa, sa = fa, sb = fa;
+    for (size_t j = 0; j < n; ++j) {
+        const float *row = x + rows[j] * d;
+        wide_pack share = all_of(q[j]);
+        add_share(share, row, ma, &fa, &sa);
+        add_share(share, row + B, mb, &fb, &sb);
+    }
+    add_to_pack(first, fa);
+    add_to_pack(first + B, fb);
+    add_to_pack(second, sa);
+    add_to_pack(second + B, sb);
+}
+
 static inline void add_one_pack(const float *x, size_t d, const uint32_t *rows, const float *q, size_t n,
                                 const float *m, float *first, float *second)
 {
@@ -190,6 +193,8 @@ static void mixture_add(const float *x, size_t d, const uint32_t *rows, const fl
     size_t i = 0;
     for (; i + 4 * PACK_FLOATS <= d; i += 4 * PACK_FLOATS)
         add_four_packs(x + i, d, rows, q, n, m + i, first + i, second + i);
+    for (; i + 2 * PACK_FLOATS <= d; i += 2 * PACK_FLOATS)
+        add_two_packs(x + i, d, rows, q, n, m + i, first + i, second + i);
     for (; i + PACK_FLOATS <= d; i += PACK_FLOATS)
         add_one_pack(x + i, d, rows, q, n, m + i, first + i, second + i);
     for (size_t j = 0; j < n; ++j)
@@ -200,37 +205,44 @@ static void mixture_add(const float *x, size_t d, const uint32_t *rows, const fl
         }
 }
 
-/* sum + q (one + two z) - s z scale, two being 2 b already. */
-static inline wide_pack pulled(wide_pack sum, wide_pack z, wide_pack q, wide_pack s, wide_pack scale, wide_pack one,
-                               wide_pack two)
+/* What columns of rows are compared with: mean, inverse, a, 2 b. */
+typedef struct pull_packs {
+    wide_pack mean, inverse, one, two;
+} pull_packs;
+
+static inline pull_packs load_pull(const float *m, const float *inverse, const float *a, const float *b)
 {
-    return plus_product(s * scale, z, plus_product(q, plus_product(two, z, one), sum));
+    return (pull_packs){load_wide_pack(m), load_wide_pack(inverse), load_wide_pack(a), all_of(2) * load_wide_pack(b)};
+}
+
+/* to += q (one + z (two - bend inverse)), z = x - mean taken the other way round as in mixture_slopes. */
+static inline void pull_pack(const pull_packs *p, const float *x, wide_pack q, wide_pack bend, float *to)
+{
+    wide_pack z = p->mean - load_wide_pack(x), along = less_products(bend, p->inverse, p->two);
+    store_wide_pack(plus_product(q, less_products(along, z, p->one), load_wide_pack(to)), to);
 }
 
 /* Two packs of columns: what the rows are compared with stays in registers while they pass. */
-static void mixture_pull(const float *x, size_t d, const uint32_t *rows, const float *q, const float *s, size_t n,
-                         const float *m, const float *inverse, const float *a, const float *b, float *out)
+static void mixture_pull(const float *x, size_t d, const uint32_t *rows, const float *q, const float *slope,
+                         const float *mean, size_t n, const float *m, const float *inverse, const float *a,
+                         const float *b, float *out)
 {
     enum { P = PACK_FLOATS };
     size_t i = 0;
     for (; i + 2 * P <= d; i += 2 * P) {
-        wide_pack m0 = load_wide_pack(m + i), m1 = load_wide_pack(m + i + P);
-        wide_pack v0 = load_wide_pack(inverse + i), v1 = load_wide_pack(inverse + i + P);
-        wide_pack a0 = load_wide_pack(a + i), a1 = load_wide_pack(a + i + P);
-        wide_pack b0 = all_of(2) * load_wide_pack(b + i), b1 = all_of(2) * load_wide_pack(b + i + P);
+        pull_packs low = load_pull(m + i, inverse + i, a + i, b + i);
+        pull_packs high = load_pull(m + i + P, inverse + i + P, a + i + P, b + i + P);
         for (size_t j = 0; j < n; ++j) {
-            const float *row = x + rows[j] * d + i;
-            float *to = out + rows[j] * d + i;
-            wide_pack share = all_of(q[j]), slope = all_of(-s[j]);
-            store_wide_pack(pulled(load_wide_pack(to), load_wide_pack(row) - m0, share, slope, v0, a0, b0), to);
-            store_wide_pack(pulled(load_wide_pack(to + P), load_wide_pack(row + P) - m1, share, slope, v1, a1, b1),
-                            to + P);
+            size_t at = rows[j] * d + i;
+            wide_pack share = all_of(q[j]), bend = all_of(slope[j] - mean[rows[j]]);
+            pull_pack(&low, x + at, share, bend, out + at);
+            pull_pack(&high, x + at + P, share, bend, out + at + P);
         }
     }
-    for (size_t j = 0; j < n; ++j)
+    for (size_t j = 0; i < d && j < n; ++j)
         for (size_t k = i; k < d; ++k) {
-            float z = x[rows[j] * d + k] - m[k];
-            out[rows[j] * d + k] += q[j] * (a[k] + 2 * b[k] * z) - s[j] * z * inverse[k];
+            float z = x[rows[j] * d + k] - m[k], bend = slope[j] - mean[rows[j]];
+            out[rows[j] * d + k] += q[j] * (a[k] + z * (2 * b[k] - bend * inverse[k]));
         }
 }
 
@@ -423,7 +435,81 @@ static size_t mixture_share(const float *x, size_t n, const float *factor, const
     return found;
 }
 
+/* Pairs of a component that has a share of more than one row in FEW are met a pack of rows at a time where lanes can be
+ * moved by bits: without an index, which costs as much as a pair of 16 columns. */
+enum { FEW = 4 };
+#if defined(__AVX512F__)
+static inline unsigned bits_of_pack(const uint32_t *near, size_t i)
+{
+    return near[i / TNP_ABREAST] >> i % TNP_ABREAST & ((1U << PACK_FLOATS) - 1);
+}
+
+static void spread_packs(const float *q, const float *slope, const uint32_t *near, size_t n, float *mean)
+{
+    for (size_t i = 0; i < n; i += PACK_FLOATS) {
+        unsigned bits = bits_of_pack(near, i);
+        add_to_pack(mean + i, _mm512_maskz_expand_ps((__mmask16)bits, load_wide_pack(q) * load_wide_pack(slope)));
+        q += __builtin_popcount(bits);
+        slope += __builtin_popcount(bits);
+    }
+}
+
+static void bend_packs(const float *q, const float *slope, const uint32_t *near, size_t n, const float *mean,
+                       float *out, float *total)
+{
+    wide_pack sum = {0};
+    for (size_t i = 0; i < n; i += PACK_FLOATS) {
+        unsigned bits = bits_of_pack(near, i), found = (unsigned)__builtin_popcount(bits);
+        wide_pack off = load_wide_pack(slope) - _mm512_maskz_compress_ps((__mmask16)bits, load_wide_pack(mean + i));
+        wide_pack v = _mm512_maskz_mul_ps((__mmask16)((1U << found) - 1), load_wide_pack(q), off);
+        store_wide_pack(v, out);
+        sum += v;
+        q += found;
+        slope += found;
+        out += found;
+    }
+    *total += sum_of(&sum);
+}
+#endif
+
+static void mixture_spread(const float *q, const float *slope, const uint32_t *places, size_t count,
+                           const uint32_t *near, size_t n, float *mean)
+{
+#if defined(__AVX512F__)
+    if (count * FEW > n) {
+        spread_packs(q, slope, near, n, mean);
+        return;
+    }
+#endif
+    (void)near;
+    (void)n;
+    for (size_t j = 0; j < count; ++j)
+        mean[places[j]] += q[j] * slope[j];
+}
+
+static void mixture_bend(const float *q, const float *slope, const uint32_t *places, size_t count, const uint32_t *near,
+                         size_t n, const float *mean, float *out, float *total)
+{
+#if defined(__AVX512F__)
+    if (count * FEW > n) {
+        bend_packs(q, slope, near, n, mean, out, total);
+        return;
+    }
+#endif
+    (void)near;
+    (void)n;
+    float sum[4] = {0}; /* which do not wait for each other */
+    size_t j = 0;
+    for (; j + 4 <= count; j += 4)
+        for (size_t l = 0; l < 4; ++l)
+            sum[l] += out[j + l] = q[j + l] * (slope[j + l] - mean[places[j + l]]);
+    for (; j < count; ++j)
+        sum[0] += out[j] = q[j] * (slope[j] - mean[places[j]]);
+    *total += (sum[0] + sum[1]) + (sum[2] + sum[3]);
+}
+
 static const tnp_mixture_loops mixture_loops = {mixture_highest, mixture_turn,   mixture_densities, mixture_weigh,
-                                                mixture_share,   mixture_slopes, mixture_add,       mixture_pull};
+                                                mixture_share,   mixture_slopes, mixture_spread,    mixture_bend,
+                                                mixture_add,     mixture_pull};
 
 #endif

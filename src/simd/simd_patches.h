@@ -104,6 +104,18 @@ static inline wide_pack plus_product(wide_pack a, wide_pack b, wide_pack c)
 #endif
 }
 
+/* Zero plus x is one more operation: it turns -0 into 0. */
+static inline wide_pack all_of(float x)
+{
+#if defined(__AVX512F__)
+    return _mm512_set1_ps(x);
+#elif defined(__FMA__)
+    return _mm256_set1_ps(x);
+#else
+    return (wide_pack){x, x, x, x};
+#endif
+}
+
 /* out[i] = sum over t of weights[t] rows[t apart + i], of eight packs of i. */
 static inline void weigh_run(const float *rows, size_t apart, const float *weights, size_t taps, float *out)
 {

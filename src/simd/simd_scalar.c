@@ -4,6 +4,7 @@
 #include "simd/simd_band.h"
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
+#include "simd/simd_listed.h"
 #include "simd/simd_mixture.h"
 #include "simd/simd_pairs.h"
 #include "simd/simd_table.h"
@@ -69,6 +70,12 @@ static void scale_root(const float *x, float factor, float *y, size_t n)
 {
     for (size_t i = 0; i < n; ++i)
         y[i] = copysignf(sqrtf(fabsf(x[i])), x[i]) * factor;
+}
+
+static void roots(const double *x, double more, double *y, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        y[i] = sqrt(fabs(x[i]) + more);
 }
 
 static double dot(const float *x, const float *y, size_t n)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: BSD-3-Clause
 """Encoders: the numbers of the program, bags and pictures of every kind, in the company of scikit-learn."""
+import importlib.util
 import inspect
 import pickle
 
 import numpy as np
 import pytest
-from conftest import write_png
+from conftest import ROOT, write_png
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -206,6 +207,86 @@ def test_parameters_of_refine_are_the_options():
             assert words.get(default, default) == want, name
         else:
             assert float(want) == default, name
+
+
+def test_descriptors_are_those_that_encoders_see(photos):
+    """Encoders of pictures, with a pyramid and a projection, do the same to what describe makes of them."""
+    words = {"sides": [16, 24], "step": 6}
+    encoder = FisherVector(3, pca=16, pyramid="1x1,1x2", **words).fit(photos)
+    bags = tenon.describe(photos, **words, n_jobs=1)
+    assert len(bags) == 12 and bags.positions.shape == (len(bags.descriptors), 3)
+    # patches of side s at a distance of 6 in a picture of 64 x 48, along both sides
+    assert len(bags[3]) == sum(((64 - s) // 6 + 1) * ((48 - s) // 6 + 1) for s in (16, 24))
+    assert (encoder.transform(bags) == encoder.transform(photos)).all()
+    again = FisherVector(3, pca=16, pyramid="1x1,1x2").fit(bags)
+    assert (again.transform(bags) == encoder.transform(bags)).all()
+    assert (tenon.describe(Pictures(photos).paths[4:6], **words).descriptors == bags[4:6].descriptors).all()
+    small = tenon.describe(photos, sides=[16], step=6, pixels=32 * 24)
+    assert len(small[0]) < len(tenon.describe(photos, sides=[16], step=6, pixels=0)[0])
+
+
+def colours_network(path, weights, thresholds):
+    """max(weights colour + thresholds, 0) at every pixel of pictures of 8 x 8, whose colours come as they are."""
+    tools = importlib.util.spec_from_file_location("draw_pictures", ROOT / "tools" / "draw_pictures.py")
+    draw = importlib.util.module_from_spec(tools)
+    tools.loader.exec_module(draw)
+    nodes = [draw.node("Conv", ["image", "w", "b"], ["sides"]), draw.node("Relu", ["sides"], ["over_it"]),
+             draw.node("GlobalAveragePool", ["over_it"], ["pooled"]), draw.node("Flatten", ["pooled"], ["feat"])]
+    tensors = [draw.tensor("w", [*weights.shape, 1, 1], weights.ravel().tolist()),
+               draw.tensor("b", [len(thresholds)], thresholds.tolist())]
+    path.write_bytes(draw.model(nodes, tensors, [draw.value("image", 1, ["N", 3, 8, 8])],
+                                [draw.value("feat", 1, ["N", len(thresholds)])]))
+    path.with_suffix(".json").write_text('{"input_size": [3, 8, 8], "crop_pct": 1, "mean": [0, 0, 0], '
+                                         '"std": [1, 1, 1]}')
+
+
+def test_bags_of_a_network(program, tmp_path):
+    if program("doctor", "--json")["onnxruntime"] is None:
+        pytest.skip("ONNX Runtime is not installed")
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (3, 8, 8))
+    weights, thresholds = rng.normal(size=(5, 3)).astype(np.float32), rng.normal(size=5).astype(np.float32)
+    for i, grey in enumerate(pixels):
+        write_png(tmp_path / f"{i}.png", grey)
+    colours_network(tmp_path / "net.onnx", weights, thresholds)
+    bags = tenon.describe(tmp_path, tmp_path / "net.onnx", layer="over_it")
+    want = np.maximum(np.outer(pixels.ravel() / 255, weights.sum(1)) + thresholds, 0)
+    # three products and sums of numbers below 4, of single precision, and a sum of its own in the network
+    assert bags.descriptors.shape == (3 * 64, 5) and np.abs(bags.descriptors - want).max() < 8 * 4 * 2.0 ** -24
+    middles = (np.arange(8) + 0.5) / 8
+    assert np.allclose(bags.positions[64:128, 0], np.tile(middles, 8), atol=1e-7)
+    assert np.allclose(bags.positions[64:128, 1], np.repeat(middles, 8), atol=1e-7)
+    named = tenon.describe(tmp_path, f"{tmp_path / 'net.onnx'}:over_it", n_jobs=1)
+    assert (named.descriptors == bags.descriptors).all()
+    assert BagEncoder("vlad", words=2, pca=0).fit_transform(bags).shape == (3, 10)
+    with pytest.raises(tenon.ArgumentError, match="over_it"):
+        tenon.describe(tmp_path, tmp_path / "net.onnx", layer="over_lt")
+    with pytest.raises(ValueError, match="bag"):
+        tenon.describe(tmp_path, tmp_path / "net.onnx", layer="feat")
+    (tmp_path / "short.onnx").write_bytes((tmp_path / "net.onnx").read_bytes()[:100])
+    with pytest.raises(tenon.FormatError, match="short.onnx"):
+        tenon.describe(tmp_path, tmp_path / "short.onnx")
+
+
+def test_what_cannot_be_described(photos, tmp_path):
+    for words, error, said in (({"descriptor": "surf"}, ValueError, "descriptor"),
+                               ({"layer": "x"}, ValueError, "layer"), ({"sides": [4]}, ValueError, "sides"),
+                               ({"sides": [1000]}, ValueError, "patch"),
+                               ({"pixels": 100, "net": "a.onnx"}, ValueError, "pixels"),
+                               ({"memory": 1 << 20, "step": 1}, MemoryError, "memory"),
+                               ({"on_error": "shrug"}, ValueError, "on_error")):
+        with pytest.raises(error, match=said):
+            tenon.describe(photos, **words)
+    with pytest.raises(TypeError):
+        tenon.describe(np.zeros((3, 4, 5)))
+    write_png(tmp_path / "a.png", np.zeros((20, 20)))
+    (tmp_path / "b.png").write_bytes((tmp_path / "a.png").read_bytes()[:45])
+    write_png(tmp_path / "c.png", np.zeros((12, 12)))
+    with pytest.raises(tenon.FormatError, match="b.png"):
+        tenon.describe(tmp_path, sides=[16])
+    with pytest.warns(tenon.TenonWarning, match="b.png"):
+        bags = tenon.describe(tmp_path, sides=[16], step=4, on_error="skip")
+    assert [len(bag) for bag in bags] == [4, 0]
 
 
 def test_broken_pictures(photos, tmp_path):

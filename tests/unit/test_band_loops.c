@@ -18,8 +18,8 @@ static double whole(ref_rng *rng)
 static void check_products(const tnp_band_loops *k, size_t rows, size_t depth, size_t row, size_t step)
 {
     ref_rng rng = ref_rng_of(rows + 100 * depth);
-    enum { STRIDE = B + 3, COPY = B + 9 };
-    static double a[MOST * MOST], b[MOST * B], c[MOST * STRIDE], before[MOST * STRIDE], copy[MOST * COPY];
+    enum { STRIDE = B + 3 };
+    static double a[MOST * MOST], b[MOST * B], c[MOST * STRIDE], before[MOST * STRIDE];
     for (size_t i = 0; i < MOST * MOST; ++i)
         a[i] = whole(&rng);
     for (size_t i = 0; i < MOST * B; ++i)
@@ -34,16 +34,6 @@ static void check_products(const tnp_band_loops *k, size_t rows, size_t depth, s
                 want += a[i * row + l * step] * b[l * B + j];
             assert_true(c[i * STRIDE + j] == want);
         }
-    if (step != 1 || row != depth)
-        return;
-    memset(copy, 0, sizeof copy);
-    k->block_change(rows, depth, a, b, before, STRIDE, copy, COPY);
-    for (size_t i = 0; i < MOST; ++i) {
-        for (size_t j = 0; j < STRIDE; ++j)
-            assert_true(before[i * STRIDE + j] == c[i * STRIDE + j]);
-        for (size_t j = 0; j < COPY; ++j)
-            assert_true(copy[i * COPY + j] == (i < rows && j < B ? c[i * STRIDE + j] : 0));
-    }
 }
 
 static void products(void **state)
@@ -89,6 +79,38 @@ static void lanes(void **state)
                     assert_near_at(i, c[i * TNP_LANES + l],
                                    (double)(before[i * TNP_LANES + l] - (i < n ? w[i] * sum : 0)), 8 * TOLERANCE);
             }
+        }
+}
+
+/* Four in turn against one after the other; the last is none. */
+static void four_at_once(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < table_count; ++t)
+        for (size_t n = 1; n < MOST; ++n) {
+            ref_rng rng = ref_rng_of(n);
+            double w[MOST * 4] = {0}, products[16] = {0}, one[MOST], c[(MOST + 1) * TNP_LANES];
+            long double want[(MOST + 1) * TNP_LANES];
+            for (size_t i = 0; i < (MOST + 1) * TNP_LANES; ++i)
+                want[i] = c[i] = ref_normal(&rng);
+            for (size_t q = 0; q < 3; ++q) {
+                random_reflection(&rng, n, one);
+                for (size_t i = 0; i < n; ++i)
+                    w[i * 4 + q] = one[i];
+                for (size_t l = 0; l < TNP_LANES; ++l) {
+                    long double sum = 0;
+                    for (size_t i = 0; i < n; ++i)
+                        sum += one[i] * want[i * TNP_LANES + l];
+                    for (size_t i = 0; i < n; ++i)
+                        want[i * TNP_LANES + l] -= one[i] * sum;
+                }
+            }
+            for (size_t q = 0; q < 16; ++q)
+                for (size_t i = 0; i < n && q % 4 < q / 4; ++i)
+                    products[q] += w[i * 4 + q / 4] * w[i * 4 + q % 4];
+            tables[t]->bands->reflect_four(n, w, products, c);
+            for (size_t i = 0; i < (MOST + 1) * TNP_LANES; ++i)
+                assert_near_at(i, c[i], (double)want[i], 32 * TOLERANCE);
         }
 }
 
@@ -187,6 +209,7 @@ static void chases(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(lanes),
-                                       cmocka_unit_test(reflections), cmocka_unit_test(chases)};
+                                       cmocka_unit_test(four_at_once), cmocka_unit_test(reflections),
+                                       cmocka_unit_test(chases)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

@@ -2,7 +2,7 @@
  *
  * Searches that ask for sets beside others against the same searches that measure every set, on random families of
  * representations: informative ones, noise, repeated ones, nearly dependent, of very different sizes, with a constant
- * column. The picks are the same, and so is every figure: within TNP_ROUGH where it is rough, else to rounding, 1e-9 N K.
+ * column. The picks are the same, and so is every figure: within TNP_ROUGH of itself where it is rough, else to rounding.
  * What is measured has its oracle in test_ensemble.c; what is rough is held against that oracle here too. */
 #include "fixtures/problems.h"
 #include "ref_evidence.h"
@@ -13,8 +13,10 @@
 #include <stdlib.h>
 
 enum { FEEDS = 5, K = 4, N = 260 };
+/* Of F, a sum of N K logarithms of numbers that double moments hold to 1e-15 and the spread of columns, 1e-4, makes 1e-11. */
+#define ROUNDING 1e-9
 
-typedef enum trouble { NONE, REPEATED, NEARLY, SMALL, TINY, FLAT, USELESS, TROUBLES } trouble;
+typedef enum trouble { NONE, REPEATED, NEARLY, SMALL, TINY, FLAT, USELESS, LARGE, KNOWN_TINY, TROUBLES } trouble;
 
 typedef struct family {
     size_t cols[FEEDS];
@@ -36,10 +38,13 @@ static void spoil(family *f, trouble what, ref_rng *rng)
                  : what == NEARLY  ? other + 1e-4 * ref_normal(rng)
                  : what == SMALL   ? *x * 0.2
                  : what == TINY    ? *x * 1e-4
+                 : what == LARGE   ? *x * 15
                  : what == USELESS ? ref_normal(rng)
                  : what == FLAT    ? (j == 0 ? 3 : *x)
                                    : *x;
         }
+    for (size_t i = 0; what == KNOWN_TINY && i < N * f->cols[0]; ++i)
+        f->x[0][i] *= 1e-3;
 }
 
 static family family_of(trouble what, uint64_t seed, stored as)
@@ -145,32 +150,33 @@ static void compare(const family *f, const tnp_search *got, const tnp_search *wa
 {
     assert_int_equal(got->count, want->count);
     assert_memory_equal(got->members, want->members, want->count * sizeof *want->members);
-    assert_near(got->log_evidence, want->log_evidence, 1e-9 * N * K);
+    assert_near(got->log_evidence, want->log_evidence, ROUNDING);
     assert_int_equal(got->trial_count, want->trial_count);
     for (size_t t = 0; t < got->trial_count; ++t) {
         const tnp_trial *g = &got->trials[t], *w = &want->trials[t];
         assert_int_equal(g->count, w->count);
         assert_memory_equal(g->members, w->members, w->count * sizeof *w->members);
         assert_int_equal(g->accepted, w->accepted);
-        assert_near_at(t, g->log_evidence, w->log_evidence,
-                       g->exact ? 1e-9 * N * K : TNP_ROUGH * fabs(w->log_evidence));
+        assert_near_at(t, g->log_evidence, w->log_evidence, g->exact ? ROUNDING : TNP_ROUGH);
         if (literal && !g->exact)
-            assert_near_at(t, g->log_evidence, oracle(f, g), TNP_ROUGH * fabs(w->log_evidence) + 1e-9 * N * K);
+            assert_near_at(t, g->log_evidence, oracle(f, g), TNP_ROUGH + ROUNDING);
     }
 }
 
 static void picks_and_figures_are_those_of_measuring(void **state)
 {
     (void)state;
+    /* Of 60 the polynomials need most points in 36, and F of a class in 48 has two maxima where a candidate is LARGE. */
+    const uint64_t seeds[] = {0, 1, 2, 36, 48};
     asking beside_others = {.rough = 0}, never = {.rough = 0};
     for (int what = NONE; what < TROUBLES; ++what)
-        for (uint64_t seed = 0; seed < 3; ++seed) {
-            family f = family_of((trouble)what, seed, seed == 2 ? AS_F32 : AS_F64);
+        for (size_t i = 0; i < sizeof seeds / sizeof *seeds; ++i) {
+            family f = family_of((trouble)what, seeds[i], seeds[i] == 2 ? AS_F32 : AS_F64);
             for (int how = TNP_SEARCH_GREEDY; how <= TNP_SEARCH_EXHAUSTIVE; ++how) {
                 tnp_search *got = NULL, *want = NULL;
                 assert_fine(test_ctx, search(&f, (tnp_search_kind)how, 1, &beside_others, &got));
                 assert_fine(test_ctx, search(&f, (tnp_search_kind)how, 100000, &never, &want));
-                compare(&f, got, want, how == TNP_SEARCH_GREEDY && seed == 0);
+                compare(&f, got, want, how == TNP_SEARCH_GREEDY && seeds[i] == 0);
                 tnp_search_free(got);
                 tnp_search_free(want);
             }

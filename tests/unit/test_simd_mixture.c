@@ -78,37 +78,87 @@ static void add(void **state)
             }
 }
 
-/* Sums of n terms below 2, each of four roundings. */
+/* Sums of n terms below 2, each of four roundings, and a level below 1. Four pairs are met at once: rows behind the last
+ * are looked at, and results behind the last written, up to the next multiple of four. */
 static void slopes(void **state)
 {
     enum { ROWS = 7, ALL = 11 };
-    static float x[ALL * MOST], m[MOST], a[MOST], b[MOST], out[ROWS];
-    static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
+    static float x[ALL * MOST], m[MOST], a[MOST], b[MOST], out[ROWS + 2];
+    static const uint32_t rows[ROWS + 1] = {0, 3, 3, 4, 7, 9, 10, 5};
+    const float level = 0.75F;
     (void)state;
     fill(x, ALL * MOST, 1);
     fill(m, MOST, 2);
     fill(a, MOST, 3);
     fill(b, MOST, 4);
-    for (size_t n = 1; n <= MOST; n += 13)
+    for (size_t n = 1; n <= MOST; n += n < 36 ? 1 : 13)
         for (size_t t = 0; t < table_count; ++t)
             for (size_t some = 0; some <= ROWS; ++some) {
-                tables[t]->mixtures->slopes(x, n, rows, some, m, a, b, out);
+                out[(some + 3) / 4 * 4] = -9;
+                tables[t]->mixtures->slopes(x, n, rows, some, m, a, b, level, out);
+                assert_true(out[(some + 3) / 4 * 4] == -9);
                 for (size_t j = 0; j < some; ++j) {
-                    double want = 0;
+                    double want = -(double)level;
                     for (size_t i = 0; i < n; ++i) {
                         double z = (double)x[rows[j] * n + i] - (double)m[i];
                         want += z * ((double)a[i] + (double)b[i] * z);
                     }
-                    assert_true(fabs((double)out[j] - want) <= (2 * (double)n + 8) * FLT_EPSILON * (double)n);
+                    assert_true(fabs((double)out[j] - want) <= (2 * (double)n + 9) * FLT_EPSILON * (double)(n + 1));
                 }
             }
 }
 
-/* Terms below 3, each of six roundings, on top of 1, once for every time that a row is named. */
+/* Pairs of one in `apart` of n rows, and of those beyond n none. Means are sums of two numbers below 1, of a product and
+ * a sum rounded once each; what is bent is a product of numbers below 1 and 3, of three roundings; their sum has as many
+ * roundings as there are pairs. */
+static void check_bends(const tnp_mixture_loops *loops, size_t n, size_t apart)
+{
+    enum { LARGE = 4 * TNP_ABREAST, SLACK = 16 };
+    static float q[LARGE + SLACK], slope[LARGE + SLACK], mean[LARGE], before[LARGE], out[LARGE + SLACK];
+    uint32_t places[LARGE], near[LARGE / TNP_ABREAST] = {0};
+    size_t count = 0;
+    float total = 0.5F;
+    double sum = 0.5;
+    for (size_t i = n % apart; i < n; i += 1 + (i * 7) % (2 * apart - 1)) {
+        near[i / TNP_ABREAST] |= 1U << i % TNP_ABREAST;
+        places[count++] = (uint32_t)i;
+    }
+    fill(q, LARGE + SLACK, 1 + n);
+    fill(slope, LARGE + SLACK, 2 + n);
+    fill(mean, LARGE, 3 + n);
+    memcpy(before, mean, sizeof mean);
+    q[count] = slope[count] = NAN; /* nobody's */
+    loops->spread(q, slope, places, count, near, n, mean);
+    for (size_t i = 0, j = 0; i < n; ++i) {
+        bool has = j < count && places[j] == i;
+        assert_near_at(i, (double)mean[i], (double)before[i] + (has ? (double)q[j] * (double)slope[j] : 0),
+                       2 * FLT_EPSILON);
+        assert_true(has || mean[i] == before[i]);
+        j += has;
+    }
+    loops->bend(q, slope, places, count, near, n, mean, out, &total);
+    for (size_t j = 0; j < count; ++j) {
+        double want = (double)q[j] * ((double)slope[j] - (double)mean[places[j]]);
+        assert_near_at(j, (double)out[j], want, 6 * FLT_EPSILON);
+        sum += want;
+    }
+    assert_near((double)total, sum, 6 * (double)(count + 1) * FLT_EPSILON);
+}
+
+static void means_and_bends(void **state)
+{
+    (void)state;
+    for (size_t t = 0; t < table_count; ++t)
+        for (size_t n = 1; n <= (size_t)4 * TNP_ABREAST; ++n)
+            for (size_t apart = 1; apart <= 32; apart *= 2)
+                check_bends(tables[t]->mixtures, n, apart);
+}
+
+/* Terms below 5, each of seven roundings, on top of 1, once for every time that a row is named. */
 static void pulls(void **state)
 {
     enum { ROWS = 7, ALL = 11 };
-    static float x[ALL * MOST], out[ALL * MOST], m[MOST], v[MOST], a[MOST], b[MOST], q[ROWS], s[ROWS];
+    static float x[ALL * MOST], out[ALL * MOST], m[MOST], v[MOST], a[MOST], b[MOST], q[ROWS], s[ROWS], mean[ALL];
     static double want[ALL * MOST];
     static const uint32_t rows[ROWS] = {0, 3, 3, 4, 7, 9, 10};
     (void)state;
@@ -119,7 +169,8 @@ static void pulls(void **state)
     fill(b, MOST, 5);
     fill(q, ROWS, 6);
     fill(s, ROWS, 7);
-    for (size_t n = 1; n <= MOST; n += 13)
+    fill(mean, ALL, 8);
+    for (size_t n = 1; n <= MOST; n += n < 36 ? 1 : 13)
         for (size_t t = 0; t < table_count; ++t)
             for (size_t some = 0; some <= ROWS; ++some) {
                 for (size_t i = 0; i < ALL * n; ++i)
@@ -127,12 +178,13 @@ static void pulls(void **state)
                 for (size_t j = 0; j < some; ++j)
                     for (size_t i = 0; i < n; ++i) {
                         double z = (double)x[rows[j] * n + i] - (double)m[i];
+                        double bent = (double)q[j] * ((double)s[j] - (double)mean[rows[j]]);
                         want[rows[j] * n + i] +=
-                            (double)q[j] * ((double)a[i] + 2 * (double)b[i] * z) - (double)s[j] * z * (double)v[i];
+                            (double)q[j] * ((double)a[i] + 2 * (double)b[i] * z) - bent * z * (double)v[i];
                     }
-                tables[t]->mixtures->pull(x, n, rows, q, s, some, m, v, a, b, out);
+                tables[t]->mixtures->pull(x, n, rows, q, s, mean, some, m, v, a, b, out);
                 for (size_t i = 0; i < ALL * n; ++i)
-                    assert_near_at(i, (double)out[i], want[i], 2 * 18 * FLT_EPSILON);
+                    assert_near_at(i, (double)out[i], want[i], 2 * 35 * FLT_EPSILON);
             }
 }
 
@@ -227,11 +279,9 @@ static void weigh_and_share(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(highest),
-                                       cmocka_unit_test(add),
-                                       cmocka_unit_test(slopes),
-                                       cmocka_unit_test(pulls),
-                                       cmocka_unit_test(panels_and_densities),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(highest),        cmocka_unit_test(add),
+                                       cmocka_unit_test(slopes),         cmocka_unit_test(means_and_bends),
+                                       cmocka_unit_test(pulls),          cmocka_unit_test(panels_and_densities),
                                        cmocka_unit_test(weigh_and_share)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

@@ -109,6 +109,7 @@ static tn_status gather(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, 
             TN_TRY(tnp_moments_share_frame(ctx, moments));
     }
     TN_TRY(tnp_progress(ctx, "reading", y->rows, y->rows));
+    tnp_moments_complete(moments);
     TN_TRY(tnp_moments_sum(ctx, moments));
     moments->framed = shift != NULL;
     if (wide)
