@@ -293,15 +293,16 @@ size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns, bool gram)
     return 4 * (rows * columns + 3 * most * columns) + 8 * most + 80 * columns + own + tnp_certify_bytes(dim, columns);
 }
 
-/* Either way in flops of a large product, by what was measured: P passes of (6 k + 40) N D by rows (4 k of them are
+/* Either way in flops of a large product, by what was measured: P passes of (6.5 k + 40) N D by rows (4 k of them are
  * products with w, 32 those of a block), or 1.6 N^2 D once and P passes of N (1.3 N k + 5e4) by the Gram: half of the
- * changes, and what a row looks up. P is typical of a gap of 1e-3. Processor seconds of one thread, squared hinge, C = 1,
- * rows and Gram: (1500 x 512, 15 columns) 0.039, 0.054; (720 x 1280, 12) 0.033, 0.032; (3030 x 1280, 101) 0.44, 0.39;
- * (5011 x 1024, 20) 0.15, 0.46. */
+ * changes, and what a row looks up. P is typical of a gap of 1e-3; with fewer rows than columns it is that of a larger C
+ * too, where no other route is faster (see active_begins in linear.c). Processor seconds of one thread, squared hinge,
+ * C = 1, rows and Gram: (1500 x 512, 15 columns) 0.039, 0.054; (720 x 1280, 12) 0.033, 0.032, at C = 10 0.073, 0.048;
+ * (3030 x 1280, 101) 0.44, 0.39; (5011 x 1024, 20) 0.15, 0.46. */
 bool tnp_dual_wants_gram(size_t rows, size_t dim, size_t columns, bool squared)
 {
-    double passes = squared ? 15 : 35, n = (double)rows, d = (double)dim, k = (double)columns;
-    return 1.6 * n * d + passes * (1.3 * n * k + 5e4) < passes * (6 * k + 40) * d;
+    double passes = !squared ? 35 : rows < dim ? 40 : 15, n = (double)rows, d = (double)dim, k = (double)columns;
+    return 1.6 * n * d + passes * (1.3 * n * k + 5e4) < passes * (6.5 * k + 40) * d;
 }
 
 static tn_status dual_alloc(tnp_dual *v, float *alpha)

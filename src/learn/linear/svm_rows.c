@@ -22,7 +22,7 @@
 
 #include <string.h>
 
-enum { FEW = 16, MANY = 64, LEAST_COLUMNS = 8, STRIP = 16, SMALL = 1000000, CHUNK = 64, PANEL_BYTES = 2 << 20 };
+enum { FEW = 16, MANY = 64, LEAST_COLUMNS = 6, STRIP = 16, SMALL = 1000000, CHUNK = 64, PANEL_BYTES = 2 << 20 };
 
 typedef struct by_rows {
     size_t width;  /* tnp_row_stride(dim + 1) */
