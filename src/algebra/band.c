@@ -23,7 +23,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { TILE = 6 * TNP_BAND, PAIR = 2 * TNP_BAND, SQUARE = TNP_BAND * TNP_BAND, DEPTH = 96 };
+enum { TILE = 6 * TNP_BAND, PAIR = 2 * TNP_BAND, SQUARE = TNP_BAND * TNP_BAND };
 enum { RUN_ORDER = 256, RUNS_MOST = 32 };
 
 typedef struct reduction {
@@ -209,15 +209,6 @@ static void mirror_tile(size_t n, double *tile)
             tile[i * TILE + j] = tile[j * TILE + i];
 }
 
-/* sums (rows, b) += tile V[from, from + depth), as many rows of V at a time as the first cache holds. */
-static void add_products(const reduction *r, size_t rows, size_t depth, const double *tile, size_t row, size_t step,
-                         size_t from, double *sums)
-{
-    for (size_t k = 0; k < depth; k += DEPTH)
-        r->k->block_add(rows, tnp_min(DEPTH, depth - k), tile + k * step, row, step, r->v + (from + k) * TNP_BAND, sums,
-                        TNP_BAND);
-}
-
 /* Change of the panel before, and sums A V of this one, for tile (i, j). */
 static void run_tile(const reduction *r, size_t i, size_t j, double *sums)
 {
@@ -228,9 +219,9 @@ static void run_tile(const reduction *r, size_t i, size_t j, double *sums)
         change_tile(r, row, column, rows, cols, tile);
     if (i == j)
         mirror_tile(rows, tile);
-    add_products(r, rows, cols, tile, TILE, 1, column, sums + row * TNP_BAND);
+    r->k->block_add(rows, cols, tile, TILE, 1, r->v + column * TNP_BAND, sums + row * TNP_BAND, TNP_BAND);
     if (i != j)
-        add_products(r, cols, rows, tile, 1, TILE, row, sums + column * TNP_BAND);
+        r->k->block_add(cols, rows, tile, 1, TILE, r->v + row * TNP_BAND, sums + column * TNP_BAND, TNP_BAND);
 }
 
 /* Tiles of the upper triangle row by row, cut into equal runs. An interrupt leaves them as they are. */

@@ -21,7 +21,7 @@
 
 #include <string.h>
 
-enum { COLUMNS = 16, CHUNK = 20, TOGETHER = 4 };
+enum { COLUMNS = 16, CHUNK = 20, TOGETHER = 8 };
 enum {
     FOUR = 4,
     ROWS = TNP_BAND + FOUR - 1

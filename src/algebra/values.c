@@ -31,7 +31,7 @@ typedef struct tridiagonal {
 /* What is beside the diagonal is a rounding of it, or its square is near the end of numbers: 1e-145 of the largest entry. */
 static bool is_split(const tridiagonal *t, size_t i)
 {
-    return t->b[i] <= fmax(DBL_EPSILON * DBL_EPSILON / 4 * fabs(t->d[i]) * fabs(t->d[i + 1]), 1e-290);
+    return t->b[i] <= DBL_EPSILON * DBL_EPSILON / 4 * fabs(t->d[i] * t->d[i + 1]) || t->b[i] <= 1e-290;
 }
 
 /* Ends of values turned around. */
