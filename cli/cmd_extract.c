@@ -69,7 +69,8 @@ static int make_paths(const cli_app *app, makers *m)
         if (!m->paths[i])
             return cli_fail(app, EXIT_FAILED, "memory: the system refused to give any");
         if (folder)
-            snprintf(m->paths[i], size, "%s/%s.npy", output, name_of(m, i));
+            snprintf(m->paths[i], size, "%s%s%s.npy", output, output[strlen(output) - 1] == '/' ? "" : "/",
+                     name_of(m, i));
         else
             snprintf(m->paths[i], size, "%s", output);
         for (size_t j = 0; j < i; ++j)

@@ -15,7 +15,7 @@ try encoder info llc.safetensors --json
 try extract photos --encoder fisher.safetensors -o fisher.npy --labels-out labels.txt
 cat labels.txt
 grep -oE '"ids":.*|"rows":[0-9]+|"kind":"[a-z]*"' fisher.json
-try extract photos --encoder fisher.safetensors words=llc.safetensors -o both
+try extract photos --encoder fisher.safetensors words=llc.safetensors -o both/
 cmp fisher.npy both/fisher.npy && echo "together as alone"
 for threads in 1 3; do
     "$TENON" extract photos --encoder fisher.safetensors -o again.npy --threads $threads --quiet && cmp fisher.npy again.npy && echo "$threads: same"
