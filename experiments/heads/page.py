@@ -138,7 +138,10 @@ def render(doctor, cases, seconds, seeds):
              "another C is taken where it is better by a standard error.",
              "- **svm where nothing can judge.** With one row per class no head can be compared with another. In 40 draws of 10 pairs of "
              "set and network, made while the rule was sought, the nearest class mean, which the evidence has there, was 3.6 points "
-             "below the best of ten heads by test on average, svm at C = 0.3 on rows of length 1 0.6, logistic at its best C 1.2.",
+             "below the best of ten heads by test on average, svm at C = 0.3 on rows of length 1 0.6, logistic at its best C 1.2. "
+             "Nobody being judged, the mean of evidence, svm and logistic at C = 10, each by its margin on the rows that it was "
+             "trained with, is level with svm: +0.01 points, standard error 0.10, in 24 draws of 15 pairs; that of svm and "
+             "logistic alone is 0.20 better, standard error 0.06.",
              "- **5 folds, one of them first from 2500 rows on,** and none after it where 1000 rows have judged: the blend needs no finer "
              "decision.", ""]
     return "\n".join(lines)

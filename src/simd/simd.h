@@ -143,6 +143,21 @@ typedef struct tnp_band_loops {
     void (*chase_below)(double *e, const double *w, double *next);
 } tnp_band_loops;
 
+/* A row of the certificate of a softmax (learn/softmax/softmax_probe.c): k scores s, the row's class and cost. Arrays
+ * of k numbers have memory for `stride`, k up to a multiple of TNP_PROBE_PAD; what stands behind k is of no use. */
+enum { TNP_PROBES = 4, TNP_PROBE_PAD = 16 };
+typedef struct tnp_probe_row {
+    const float *s;
+    size_t k, stride, own;
+    double cost;
+    const double *probed;   /* TNP_LANES, then TNP_PROBES */
+    const double *by_class; /* (TNP_PROBES, stride), 0 behind k */
+    double *scratch;        /* (2, stride) */
+    double *loss, *off;
+    double *mass, *disorder; /* k */
+    double *turned;          /* (k, TNP_LANES) */
+} tnp_probe_row;
+
 typedef struct tnp_simd {
     const char *name;
     /* IEEE half precision to single, n values. */
@@ -173,6 +188,10 @@ typedef struct tnp_simd {
     double (*softmax)(const float *s, float *p, size_t n);
     /* out[0] = sum p z, out[1] = sum p z^2, summed in double. */
     void (*moments)(const float *p, const float *z, size_t n, double *out);
+    /* With p = softmax(s) in double, exp within 4 units in the last place:
+     *   loss += cost (log sum exp s - s_own)      mass += cost p      disorder += cost p (log sum exp s - s)
+     *   turned += cost (p - e_own) probed'        off += sum_l (by_class_l's - probed[TNP_LANES + l])^2 */
+    void (*probe_row)(const tnp_probe_row *row);
     /* Solves (T + lambda[l] I) u[.,l] = h[.,l] for eight lanes. diag (n), off (n-1); h, u (n, 8); pivot (n, 8) is
      * scratch. Positive definiteness is the caller's promise. */
     void (*tri_solve)(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,

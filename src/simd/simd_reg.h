@@ -62,6 +62,17 @@ static inline reg nearest_whole(reg x)
     return _mm512_cvtepi32_ps(_mm512_cvtps_epi32(x));
 }
 
+static inline wide nearest_whole_wide(wide x)
+{
+    return _mm512_roundscale_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+/* 2^k, k whole and from -1022 on. */
+static inline wide times_power_wide(wide e, wide k)
+{
+    return _mm512_scalef_pd(e, k);
+}
+
 /* The comparison is false for NaN. */
 static inline bool all_at_most(reg x, float most)
 {
@@ -131,6 +142,17 @@ static inline reg nearest_whole(reg x)
     return _mm256_round_ps(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
 }
 
+static inline wide nearest_whole_wide(wide x)
+{
+    return _mm256_round_pd(x, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC);
+}
+
+static inline wide times_power_wide(wide e, wide k)
+{
+    __m256i power = _mm256_cvtepi32_epi64(_mm256_cvtpd_epi32(k));
+    return e * _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_add_epi64(power, _mm256_set1_epi64x(1023)), 52));
+}
+
 static inline bool all_at_most(reg x, float most)
 {
     return _mm256_movemask_ps(_mm256_cmp_ps(x, _mm256_set1_ps(most), _CMP_LE_OQ)) == 0xff;
@@ -174,6 +196,11 @@ static inline reg less_product(reg a, reg b, reg c)
 static inline reg larger(reg a, reg b)
 {
     return OF_FLOATS(max)(a, b);
+}
+
+static inline wide larger_wide(wide a, wide b)
+{
+    return OF_DOUBLES(max)(a, b);
 }
 
 static inline wide all_wide(double x)

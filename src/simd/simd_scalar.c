@@ -144,6 +144,30 @@ static void moments(const float *p, const float *z, size_t n, double *out)
     }
 }
 
+static void probe_row(const tnp_probe_row *a)
+{
+    double most = (double)a->s[0], total = 0, *theta = a->scratch;
+    for (size_t j = 1; j < a->k; ++j)
+        most = fmax(most, (double)a->s[j]);
+    for (size_t j = 0; j < a->k; ++j)
+        total += theta[j] = exp(fmax((double)a->s[j] - most, -708));
+    for (size_t j = 0; j < a->k; ++j) {
+        double p = a->cost * theta[j] / total;
+        a->mass[j] += p;
+        a->disorder[j] += p * (most - (double)a->s[j] + log(total));
+        theta[j] = p - (j == a->own ? a->cost : 0);
+        for (size_t l = 0; l < TNP_LANES; ++l)
+            a->turned[j * TNP_LANES + l] += theta[j] * a->probed[l];
+    }
+    *a->loss += a->cost * (most - (double)a->s[a->own] + log(total));
+    for (size_t l = 0; l < TNP_PROBES; ++l) {
+        double off = -a->probed[TNP_LANES + l];
+        for (size_t j = 0; j < a->k; ++j)
+            off += a->by_class[l * a->stride + j] * (double)a->s[j];
+        *a->off += off * off;
+    }
+}
+
 /* T + lambda I = L D L' with unit lower bidiagonal L: d[i] = diag[i] + lambda - off[i-1]^2 / d[i-1].
  * Forward: g[i] = h[i] - off[i-1]/d[i-1] g[i-1];  back: u[i] = (g[i] - off[i] u[i+1]) / d[i].
  * h'u = sum g^2/d: a sum of squares, so it never cancels. pivot keeps 1/d; u keeps g until the way back. */

@@ -74,43 +74,67 @@ static void check(problem *p, double cost, double tolerance, const float *w, con
     assert_true(a->gap <= tolerance * a->f);
 }
 
-/* More rows than columns, rectified, and fewer, with labels that say nothing. */
+/* More rows than columns, rectified, and fewer, with labels that say nothing; and as many classes as climb to their C by
+ * smaller ones. */
 static void large_costs_reach_the_optimum(void **state)
 {
     (void)state;
-    const size_t shapes[][2] = {{150, 52}, {30, 60}};
-    const ref_kind kinds[] = {REF_NONNEG, REF_NOISE};
-    const double costs[] = {100, 1e4};
-    for (size_t z = 0; z < 2; ++z) {
-        problem p = problem_of(kinds[z], shapes[z][0], shapes[z][1], 3);
+    const size_t shapes[][3] = {{150, 52, 3}, {30, 60, 3}, {120, 5, 33}};
+    const ref_kind kinds[] = {REF_NONNEG, REF_NOISE, REF_NOISE};
+    const double costs[][2] = {{100, 1e4}, {100, 1e4}, {30, 300}};
+    for (size_t z = 0; z < 3; ++z) {
+        size_t k = shapes[z][2];
+        problem p = problem_of(kinds[z], shapes[z][0], shapes[z][1], k);
         for (size_t c = 0; c < 2; ++c) {
-            float *w = ref_alloc(3 * (p.s.p.d + 1), sizeof *w);
-            answer a = solve(&p, costs[c], 1e-3, w);
-            check(&p, costs[c], 1e-3, w, &a);
+            float *w = ref_alloc(k * (p.s.p.d + 1), sizeof *w);
+            answer a = solve(&p, costs[z][c], 1e-3, w);
+            check(&p, costs[z][c], 1e-3, w, &a);
             free(w);
         }
         problem_free(&p);
     }
 }
 
-/* Twenty classes of fifty rows and labels that say nothing. The route in double, whose steps are Newton's, ends at the
- * same objective. */
+/* Fifty rows per class, or twenty, and labels that say nothing. The route in double, whose steps are Newton's, ends at
+ * the same objective. */
 static void many_classes_end_where_newton_does(void **state)
 {
     (void)state;
-    enum { K = 20, D = 90 };
-    problem p = problem_of(REF_NOISE, 1000, D, K);
+    enum { N = 1000, D = 90 };
+    const size_t classes[] = {20, 50};
+    const float costs[] = {30, 3};
+    for (size_t z = 0; z < 2; ++z) {
+        size_t k = classes[z], passes = 0;
+        problem p = problem_of(REF_NOISE, N, D, k);
+        tnp_rows rows = tnp_design_rows(p.x);
+        tnp_softmax loss = {&p.s.y, costs[z], NULL};
+        float *w = ref_alloc(k * (D + 1), sizeof *w), *other = ref_alloc(k * (D + 1), sizeof *other);
+        double f = INFINITY, gap = INFINITY;
+        answer a = solve(&p, (double)costs[z], 1e-3, w);
+        assert_true(a.info.converged && a.info.products <= MOST_PRODUCTS);
+        assert_fine(test_ctx, tnp_softmax_exact(test_ctx, &rows, &loss, true, 1e-4, 1000, other, &f, &gap, &passes));
+        assert_true(gap <= 1e-4 * f && fabs(a.f - f) <= a.gap + gap);
+        free(w);
+        free(other);
+        problem_free(&p);
+    }
+}
+
+/* Steps are counted on the way up too: with few of them it ends where they end, and says so. */
+static void a_climb_of_few_steps(void **state)
+{
+    (void)state;
+    enum { K = 40, D = 30 };
+    problem p = problem_of(REF_NOISE, 400, D, K);
     tnp_rows rows = tnp_design_rows(p.x);
-    tnp_softmax loss = {&p.s.y, 30, NULL};
-    float *w = ref_alloc(K * (D + 1), sizeof *w), *other = ref_alloc(K * (D + 1), sizeof *other);
-    double f = INFINITY, gap = INFINITY;
-    size_t passes = 0;
-    answer a = solve(&p, 30, 1e-3, w);
-    assert_true(a.info.converged && a.info.products <= MOST_PRODUCTS);
-    assert_fine(test_ctx, tnp_softmax_exact(test_ctx, &rows, &loss, true, 1e-4, 1000, other, &f, &gap, &passes));
-    assert_true(gap <= 1e-4 * f && fabs(a.f - f) <= a.gap + gap);
+    tnp_softmax loss = {&p.s.y, 1000, NULL};
+    tnp_newton_options opt = {1e-6, 2, true, false, 5};
+    float *w = ref_alloc(K * (D + 1), sizeof *w);
+    answer a = {0};
+    assert_fine(test_ctx, tnp_softmax_solve(test_ctx, &rows, &loss, &opt, w, &a.f, &a.gap, &a.info));
+    assert_int_equal(a.info.iterations, 2);
+    assert_true(!a.info.converged && a.gap > 1e-6 * a.f);
     free(w);
-    free(other);
     problem_free(&p);
 }
 
@@ -157,6 +181,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(large_costs_reach_the_optimum),
         cmocka_unit_test(many_classes_end_where_newton_does),
+        cmocka_unit_test(a_climb_of_few_steps),
         cmocka_unit_test(a_path_ends_where_cold_starts_do),
         cmocka_unit_test(no_room_for_blocks),
     };

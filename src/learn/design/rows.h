@@ -148,6 +148,9 @@ size_t tnp_pass_bytes(size_t rows, size_t dim, size_t k, size_t chunk, size_t ea
 size_t tnp_wide_pass_bytes(size_t dim, size_t k, size_t chunk, size_t each);
 size_t tnp_rows_gram_bytes(size_t dim);
 
+/* Mean |x - mean|^2 of n rows x, ld apart, or mean |x|^2 where they are not centred. */
+tn_status tnp_spread(tn_ctx *ctx, const float *x, size_t ld, size_t n, size_t dim, bool centred, double *out);
+
 /* Inner products in double, in lanes of fixed number. */
 double tnp_dot(const float *a, const float *b, size_t n);
 double tnp_dot_wide(const double *a, const double *b, size_t n);

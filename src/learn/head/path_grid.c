@@ -15,21 +15,11 @@ static tn_status spread(tn_ctx *ctx, const tnp_linear *l, double *out)
     tn_status st = TN_OK;
     const float *x = NULL;
     float *kept = NULL;
-    double *sum = NULL, square = 0;
     size_t ld = 0, stride = (l->rows.rows + SAMPLE - 1) / SAMPLE, n = (l->rows.rows + stride - 1) / stride;
     TN_TRY(l->rows.ops->sample(ctx, l->rows.self, stride, &x, &ld, &kept));
-    TN_TRY(tnp_alloc(ctx, l->rows.dim, sizeof *sum, &sum));
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < l->rows.dim; ++j) {
-            double v = (double)x[i * ld + j];
-            sum[j] += v;
-            square += v * v;
-        }
-    for (size_t j = 0; l->bias && j < l->rows.dim; ++j)
-        square -= sum[j] * sum[j] / (double)n;
-    *out = square / (double)n;
+    TN_TRY(tnp_spread(ctx, x, ld, n, l->rows.dim, l->bias, out));
 done:
-    tnp_free_all(sum, kept);
+    tnp_free(kept);
     return st;
 }
 

@@ -7,7 +7,7 @@
  * in weights w and intercepts b + m'w; with r_k the sum of the h_ik that are left out, B_k is 1 +
  * r_k spread for the weights, spread the mean of (x_ij - m_j)^2, and r_k for the intercept.
  *
- * The pairs (i, k) with the largest h are taken, about PAIRS per row over all classes: of a row that is nearly decided,
+ * The pairs (i, k) with the largest h are taken, two or three per row over all classes: of a row that is nearly decided,
  * and at large C most are, two classes hold nearly all curvature. So the blocks cost a few products with X however many
  * classes there are, where all N k pairs would cost k Gram matrices. With v_i = sqrt(h_ik) B_k^-1/2 z_i as rows of V
  *
@@ -27,10 +27,17 @@
 #include <math.h>
 #include <string.h>
 
-enum { PAIRS = 3, PARTS = 16, BINS = 1 << 12, BIN_SHIFT = 19, MOST_ORDER = 512, ALWAYS = 1 << 20 };
+enum { PAIRS = 3, MANY = 32, PARTS = 16, BINS = 1 << 12, BIN_SHIFT = 19, MOST_ORDER = 512, ALWAYS = 1 << 20 };
 static const float LEAST = 1e-4f; /* of the largest h: not worth a pair */
 static const float MOST = 3e5f;   /* of a product of rows of V: its rounding is 2 per cent of what V V' is added to */
 static const double FREE = 1e-3;  /* of the curvature of a class: the least that counts as left out */
+
+/* Pairs per row, on average: one less where few classes have that many more of them each, whose factors then cost more
+ * than the rounds that they save. */
+static size_t pairs_per_row(size_t k)
+{
+    return tnp_min(k > PAIRS && k < MANY ? PAIRS - 1 : PAIRS, k);
+}
 
 /* Of all factors: as the scores, or a few MB. */
 static size_t most_numbers(size_t rows, size_t dim, size_t k)
@@ -48,7 +55,7 @@ static size_t factor_bytes(size_t rows, size_t dim)
 
 size_t tnp_blocks_bytes(size_t rows, size_t dim, size_t k)
 {
-    return 8 * tnp_min(PAIRS, k) * rows + 4 * most_numbers(rows, dim, k) + 12 * (dim + 1) +
+    return 8 * pairs_per_row(k) * rows + 4 * most_numbers(rows, dim, k) + 12 * (dim + 1) +
            k * (sizeof(tnp_class_block) + 8) + PARTS * (4 * BINS + 20 * k) + factor_bytes(rows, dim) + 1024;
 }
 
@@ -85,7 +92,7 @@ tn_status tnp_blocks_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_block_rows r
                       .most = most_numbers(rows.count, dim, k),
                       .bias = bias,
                       .penalised = penalised,
-                      .pairs = tnp_min(PAIRS, k) * rows.count};
+                      .pairs = pairs_per_row(k) * rows.count};
     TN_TRY(tnp_alloc(ctx, tnp_max(1, dim), sizeof *b->mean, &b->mean));
     TN_TRY(tnp_alloc(ctx, 2 * (dim + 1), sizeof *b->common, &b->common));
     TN_TRY(tnp_alloc(ctx, k, sizeof *b->block, &b->block));

@@ -5,8 +5,10 @@
  *   f(A) = 1/2 |W + A U|^2 + loss(S + V'A' + b),   gradient  (W + A U) U' + R'V',   product  P + C(V'P')'V'
  *
  * Newton's method with conjugate gradients, preconditioned by the diagonal 1 + rho_k |v_j|^2, rho_k the mean weight of
- * class k. Rows are visited block by block, so that of all that is (N, k) only the scores are kept. 48 directions: with
- * 32 the steps after the first are as many or one more, with 64 none is saved and each costs more. */
+ * class k. U is turned so that V V' is that diagonal, free intercepts are those about the mean of V: a sixth less work
+ * along a path of 1500 x 512 with 15 classes. Rows are visited block by block, so that of all that is (N, k) only the
+ * scores are kept. 48 directions: with 32 the steps after the first are as many or one more, with 64 none is saved and
+ * each costs more. */
 #include "learn/softmax/softmax_coarse.h"
 #include "algebra/blas.h"
 #include "learn/softmax/class_space.h"
@@ -25,11 +27,69 @@ size_t tnp_coarse_most(size_t dim)
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k)
 {
     size_t q = tnp_coarse_most(dim);
-    return 4 * (q * dim + rows * q + 8 * k * q) + 8 * q + 8 * (1 + 2 * k) +
-           tnp_max(tnp_class_space_bytes(rows, dim, k, MOST_RANK), 4 * q * (dim + 1));
+    return 4 * (q * dim + rows * q + 8 * k * q) + 16 * q + 8 * (1 + 2 * k) +
+           tnp_max(tnp_class_space_bytes(rows, dim, k, MOST_RANK), 4 * q * tnp_max(rows, dim + 1) + 32 * q * (q + 1));
 }
 
-/* xu: the rows in the subspace, and the squares of its columns. */
+/* Takes the columns' means off xu. */
+static void centre(tnp_coarse *c, size_t rows)
+{
+    for (size_t i = 0; i < rows * c->q; ++i)
+        c->mean[i % c->q] += (double)c->xu[i] / (double)rows;
+    c->mean[c->rank] = 0;
+    for (size_t i = 0; i < rows * c->q; ++i)
+        c->xu[i] -= (float)c->mean[i % c->q];
+}
+
+/* Turns the directions so that the columns of xu have no products with each other: (q, q) t turns rows of q numbers. */
+static tn_status turn(tnp_coarse *c, size_t rows, const float *t)
+{
+    tn_status st = TN_OK;
+    float *was = NULL;
+    size_t dim = c->dim, q = c->q;
+    TN_TRY(tnp_alloc_raw(c->ctx, tnp_max(rows * q, c->rank * dim), sizeof *was, &was));
+    memcpy(was, c->xu, rows * q * sizeof *was);
+    TN_TRY(tnp_sgemm_nt(c->ctx, rows, q, q, was, q, t, q, 0, c->xu, q));
+    memcpy(was, c->u, c->rank * dim * sizeof *was);
+    TN_TRY(tnp_sgemm_nn(c->ctx, c->rank, dim, c->rank, t, q, was, dim, 0, c->u, dim));
+done:
+    tnp_free(was);
+    return st;
+}
+
+static tn_status turn_apart(tnp_coarse *c, size_t rows)
+{
+    tn_status st = TN_OK;
+    size_t q = c->q, r = c->rank;
+    float *t = NULL;
+    double *a = NULL, *value = NULL, *mean = NULL;
+    TN_TRY(tnp_alloc(c->ctx, q * q, sizeof *t, &t));
+    TN_TRY(tnp_alloc(c->ctx, tnp_max(1, r * r), sizeof *a, &a));
+    TN_TRY(tnp_alloc(c->ctx, tnp_max(1, r), sizeof *value, &value));
+    TN_TRY(tnp_alloc(c->ctx, q, sizeof *mean, &mean));
+    TN_TRY(tnp_ssyrk_cols(c->ctx, rows, q, c->xu, q, 0, t));
+    for (size_t i = 0; i < r * r; ++i)
+        a[i] = (double)t[i / r * q + i % r];
+    c->square[r] = (double)t[r * q + r];
+    if (r > 0)
+        TN_TRY(tnp_eigen(c->ctx, r, a, value));
+    memset(t, 0, q * q * sizeof *t);
+    t[r * q + r] = 1;
+    for (size_t i = 0; i < r; ++i) {
+        c->square[i] = fmax(0, value[i]);
+        for (size_t j = 0; j < r; ++j) {
+            t[i * q + j] = (float)a[i * r + j];
+            mean[i] += a[i * r + j] * c->mean[j];
+        }
+    }
+    memcpy(c->mean, mean, q * sizeof *mean);
+    TN_TRY(turn(c, rows, t));
+done:
+    tnp_free_all(t, a, value, mean);
+    return st;
+}
+
+/* xu: the rows in the subspace. */
 static tn_status project(const tnp_rows *x, tnp_coarse *c)
 {
     tn_status st = TN_OK;
@@ -40,8 +100,9 @@ static tn_status project(const tnp_rows *x, tnp_coarse *c)
         memcpy(w + j * width, c->u + j * dim, dim * sizeof *w);
     w[c->rank * width + dim] = c->bias ? 1 : 0;
     TN_TRY(tnp_rows_pass(c->ctx, x, &(tnp_pass){.k = c->q, .w = w, .s = c->xu}));
-    for (size_t i = 0; i < x->rows * c->q; ++i)
-        c->square[i % c->q] += (double)c->xu[i] * (double)c->xu[i];
+    if (c->bias && !c->bias_penalised)
+        centre(c, x->rows);
+    TN_TRY(turn_apart(c, x->rows));
 done:
     tnp_free(w);
     return st;
@@ -60,6 +121,7 @@ tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool 
         TN_TRY(tnp_alloc(ctx, c->k * c->q, sizeof(float), wide[i]));
     TN_TRY(tnp_alloc_raw(ctx, rows->rows * c->q, sizeof *c->xu, &c->xu));
     TN_TRY(tnp_alloc(ctx, c->q, sizeof *c->square, &c->square));
+    TN_TRY(tnp_alloc(ctx, c->q, sizeof *c->mean, &c->mean));
     TN_TRY(tnp_alloc(ctx, 1 + 2 * c->k, sizeof *c->sums, &c->sums));
     TN_TRY(project(x, c));
 done:
@@ -68,7 +130,7 @@ done:
 
 void tnp_coarse_destroy(tnp_coarse *c)
 {
-    tnp_free_all(c->u, c->xu, c->square, c->now, c->moved, c->g, c->d, c->r, c->p, c->hp, c->m, c->sums);
+    tnp_free_all(c->u, c->xu, c->square, c->mean, c->now, c->moved, c->g, c->d, c->r, c->p, c->hp, c->m, c->sums);
 }
 
 /* Is coordinate i of (k, q) penalised? */
@@ -175,8 +237,12 @@ static tn_status look(tnp_coarse *c, const float *w)
 static tn_status give_back(tnp_coarse *c, float *w)
 {
     size_t width = c->dim + 1;
-    for (size_t j = 0; j < c->k; ++j)
-        w[j * width + c->dim] += c->moved[j * c->q + c->rank];
+    for (size_t j = 0; j < c->k; ++j) {
+        double last = (double)c->moved[j * c->q + c->rank];
+        for (size_t i = 0; i < c->rank; ++i)
+            last -= (double)c->moved[j * c->q + i] * c->mean[i];
+        w[j * width + c->dim] += (float)last;
+    }
     return tnp_sgemm_nn(c->ctx, c->k, c->dim, c->rank, c->moved, c->q, c->u, c->dim, 1, w, width);
 }
 

@@ -15,7 +15,7 @@ typedef struct tnp_coarse {
     bool bias, bias_penalised;
     float *u;                                    /* (rank, dim), orthonormal rows */
     float *xu;                                   /* (rows, q): X u', then the constant, 0 without intercept */
-    double *square;                              /* q: sums of squares of xu's columns */
+    double *square, *mean;                       /* q: sums of squares of xu's columns; what was taken off them */
     float *now, *moved, *g, *d, *r, *p, *hp, *m; /* (k, q) */
     double *sums;                                /* 1 + 2 k: of the last gradient */
 } tnp_coarse;

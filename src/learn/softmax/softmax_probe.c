@@ -18,61 +18,57 @@
 #include "learn/softmax/softmax_probe.h"
 #include "algebra/blas.h"
 #include "learn/linear/certify.h"
+#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
 
-enum { OF_SUMS = 8, OF_SCORES = 4, ALL = OF_SUMS + OF_SCORES, LEAST_CLASSES = 24, CHUNK = 16 };
+enum { ALL = TNP_LANES + TNP_PROBES, LEAST_CLASSES = 24, CHUNK = 16 }; /* those of the sums, then of the scores */
 static const double MARGIN_SUMS = 80, MARGIN_SCORES = 2600;
 
 typedef struct work {
     const tnp_softmax *l;
     const float *s;
-    size_t k;
-    double *by_class; /* (OF_SCORES, k): the r of the scores */
+    size_t k, stride; /* stride: as tnp_probe_row has it */
+    double *by_class; /* (TNP_PROBES, stride): the r of the scores */
 } work;
 
-/* Places in the sums: single numbers first, then mass and disorder, (k) each, and Theta'(X r), (k, OF_SUMS). */
-enum { LOSS, OFF, AT_SCORES, SINGLES };
+/* Places in the sums: single numbers first, then mass and disorder, (stride) each, and Theta'(X r), (stride,
+ * TNP_LANES). */
+enum { LOSS, OFF, SINGLES };
+
+static size_t stride_of(size_t k)
+{
+    return (k + TNP_PROBE_PAD - 1) / TNP_PROBE_PAD * TNP_PROBE_PAD;
+}
 
 static size_t sums_of(size_t k)
 {
-    return SINGLES + k * (2 + OF_SUMS);
+    return SINGLES + stride_of(k) * (2 + TNP_LANES);
 }
 
-/* probed (ALL): X r, then X (W'r) + b'r; q (k) is scratch. */
-static void measure_row(const work *g, size_t row, const double *probed, double *q, double *sum)
-{
-    size_t k = g->k, own = g->l->y->cls[g->l->y->first[row]];
-    const float *s = g->s + row * k;
-    double c = tnp_softmax_cost(g->l, row);
-    double most = -INFINITY, total = 0, *mass = sum + SINGLES, *disorder = mass + k, *turned = disorder + k;
-    for (size_t j = 0; j < k; ++j)
-        most = fmax(most, (double)s[j]);
-    for (size_t j = 0; j < k; ++j)
-        total += q[j] = exp((double)s[j] - most);
-    double whole = most + log(total);
-    sum[LOSS] += c * ((most - (double)s[own]) + log(total));
-    for (size_t j = 0; j < k; ++j) {
-        double p = q[j] / total, theta = c * (p - (j == own ? 1 : 0));
-        mass[j] += c * p;
-        disorder[j] += c * p * (whole - (double)s[j]);
-        sum[AT_SCORES] += theta * (double)s[j];
-        for (size_t l = 0; l < OF_SUMS; ++l)
-            turned[j * OF_SUMS + l] += theta * probed[l];
-    }
-    for (size_t l = 0; l < OF_SCORES; ++l) {
-        double off = -probed[OF_SUMS + l];
-        for (size_t j = 0; j < k; ++j)
-            off += g->by_class[l * k + j] * (double)s[j];
-        sum[OFF] += off * off;
-    }
-}
-
+/* s of the panel (count, ALL): X r, then X (W'r) + b'r. */
 static void measure(void *arg, const tnp_wide_panel *at)
 {
-    for (size_t i = 0; i < at->count; ++i)
-        measure_row(arg, at->start + i, at->s + i * ALL, at->scratch, at->sums);
+    const work *g = arg;
+    const tnp_targets *y = g->l->y;
+    double *mass = at->sums + SINGLES;
+    for (size_t i = 0; i < at->count; ++i) {
+        size_t row = at->start + i;
+        tnp_simd_get()->probe_row(&(tnp_probe_row){.s = g->s + row * g->k,
+                                                   .k = g->k,
+                                                   .stride = g->stride,
+                                                   .own = y->cls[y->first[row]],
+                                                   .cost = tnp_softmax_cost(g->l, row),
+                                                   .probed = at->s + i * ALL,
+                                                   .by_class = g->by_class,
+                                                   .scratch = at->scratch,
+                                                   .loss = at->sums + LOSS,
+                                                   .off = at->sums + OFF,
+                                                   .mass = mass,
+                                                   .disorder = mass + g->stride,
+                                                   .turned = mass + 2 * g->stride});
+    }
 }
 
 /* Standard normal numbers (Box and Muller). */
@@ -85,15 +81,15 @@ static void fill_normal(uint64_t seed, double *x, size_t n)
 }
 
 /* a (ALL, dim + 1): r of the sums of rows, then W'r of the scores with b'r last. */
-static void make_probes(const tnp_softmax_claim *claim, size_t dim, size_t k, const double *by_class, double *a)
+static void make_probes(const tnp_softmax_claim *claim, size_t dim, const work *g, double *a)
 {
     size_t width = dim + 1;
-    for (size_t l = 0; l < OF_SUMS; ++l)
+    for (size_t l = 0; l < TNP_LANES; ++l)
         a[l * width + dim] = 0;
-    for (size_t l = 0; l < OF_SCORES; ++l)
-        for (size_t j = 0; j < k; ++j)
+    for (size_t l = 0; l < TNP_PROBES; ++l)
+        for (size_t j = 0; j < g->k; ++j)
             for (size_t i = 0; i < width; ++i)
-                a[(OF_SUMS + l) * width + i] += by_class[l * k + j] * (double)claim->w[j * width + i];
+                a[(TNP_LANES + l) * width + i] += g->by_class[l * g->stride + j] * (double)claim->w[j * width + i];
 }
 
 typedef struct bound {
@@ -110,28 +106,28 @@ typedef struct bound {
 static void compare_sums(bound *b)
 {
     size_t width = b->dim + 1;
-    const double *turned = b->sums + SINGLES + 2 * b->k;
+    const double *turned = b->sums + SINGLES + 2 * stride_of(b->k);
     for (size_t j = 0; j < b->k; ++j) {
-        double along[OF_SUMS] = {0};
+        double along[TNP_LANES] = {0};
         for (size_t i = 0; i < b->dim; ++i) {
             double w = (double)b->claim->w[j * width + i], sum = (double)b->probe->g[j * width + i] - w;
             b->square += sum * sum;
             b->weights += w * w;
             b->at_weights += sum * w;
-            for (size_t l = 0; l < OF_SUMS; ++l)
+            for (size_t l = 0; l < TNP_LANES; ++l)
                 along[l] += sum * b->a[l * width + i];
         }
-        for (size_t l = 0; l < OF_SUMS; ++l)
-            b->off += pow(along[l] - turned[j * OF_SUMS + l], 2);
+        for (size_t l = 0; l < TNP_LANES; ++l)
+            b->off += pow(along[l] - turned[j * TNP_LANES + l], 2);
     }
 }
 
 static void conclude(bound *b, const tnp_softmax *l, double *objective, double *gap)
 {
-    const double *mass = b->sums + SINGLES, *disorder = mass + b->k;
-    double dual = 0, slopes = 0, most = 0, moved = -b->sums[AT_SCORES], *own = b->sums + sums_of(b->k);
+    const double *mass = b->sums + SINGLES, *disorder = mass + stride_of(b->k);
+    double dual = 0, slopes = 0, most = 0, moved = -b->sums[LOSS], *own = b->sums + sums_of(b->k);
     compare_sums(b);
-    double a = sqrt(MARGIN_SUMS / OF_SUMS * b->off), square_d = MARGIN_SCORES / OF_SCORES * b->sums[OFF];
+    double a = sqrt(MARGIN_SUMS / TNP_LANES * b->off), square_d = MARGIN_SCORES / TNP_PROBES * b->sums[OFF];
     for (size_t i = 0; i < l->y->rows; ++i) {
         double c = tnp_softmax_cost(l, i);
         own[l->y->cls[l->y->first[i]]] += c;
@@ -142,6 +138,7 @@ static void conclude(bound *b, const tnp_softmax *l, double *objective, double *
     for (size_t j = 0; j < b->k; ++j) { /* see tnp_softmax_bound */
         double off = b->claim->bias ? mass[j] - own[j] : 0, share = off > 0 ? off / mass[j] : 0;
         dual += (1 - share) * disorder[j] - fmax(0, off);
+        moved += disorder[j];
         slopes += off * off;
     }
     dual -= pow(sqrt(b->square) + a + sqrt(slopes * b->longest), 2) / 2;
@@ -158,8 +155,8 @@ bool tnp_probe_pays(size_t classes)
 
 size_t tnp_probe_bytes(size_t dim, size_t k)
 {
-    return tnp_wide_pass_bytes(dim, ALL, CHUNK, sums_of(k) + k) +
-           8 * (ALL * (dim + 1) + (OF_SCORES + 1) * k + sums_of(k));
+    return tnp_wide_pass_bytes(dim, ALL, CHUNK, sums_of(k) + 2 * stride_of(k)) +
+           8 * (ALL * (dim + 1) + (TNP_PROBES + 1) * stride_of(k) + sums_of(k));
 }
 
 tn_status tnp_probe_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_claim *claim, const tnp_probe *probe,
@@ -168,20 +165,21 @@ tn_status tnp_probe_softmax(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax_cl
     tn_status st = TN_OK;
     size_t dim = x->dim, k = claim->loss->y->classes;
     double *a = NULL, *sums = NULL, longest;
-    work g = {.l = claim->loss, .s = probe->s, .k = k};
+    work g = {.l = claim->loss, .s = probe->s, .k = k, .stride = stride_of(k)};
     TN_TRY(tnp_alloc(ctx, ALL * (dim + 1), sizeof *a, &a));
-    TN_TRY(tnp_alloc_raw(ctx, OF_SCORES * k, sizeof *g.by_class, &g.by_class));
+    TN_TRY(tnp_alloc(ctx, TNP_PROBES * g.stride, sizeof *g.by_class, &g.by_class));
     TN_TRY(tnp_alloc(ctx, sums_of(k) + k, sizeof *sums, &sums));
-    fill_normal(probe->seed, a, OF_SUMS * (dim + 1));
-    fill_normal(probe->seed + 1, g.by_class, OF_SCORES * k);
-    make_probes(claim, dim, k, g.by_class, a);
+    fill_normal(probe->seed, a, TNP_LANES * (dim + 1));
+    for (size_t l = 0; l < TNP_PROBES; ++l)
+        fill_normal(probe->seed + 1 + l, g.by_class + l * g.stride, k);
+    make_probes(claim, dim, &g, a);
     tnp_wide_pass pass = {.k = ALL,
                           .w = a,
                           .body = measure,
                           .arg = &g,
                           .chunk = CHUNK,
-                          .work = (double)k * (40 + 2 * ALL),
-                          .scratch = k,
+                          .work = (double)k * (20 + 2 * ALL),
+                          .scratch = 2 * g.stride,
                           .sum_count = sums_of(k),
                           .sums = sums,
                           .longest = &longest};

@@ -94,7 +94,7 @@ static void move(const tnp_softmax_rows *rows, const double *d, float *s, float 
             s[i * k + j] += (float)d[j];
 }
 
-tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *intercept, size_t stride)
+tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, double enough, float *s, float *intercept, size_t stride)
 {
     tn_status st = TN_OK;
     size_t k = rows->k;
@@ -116,7 +116,7 @@ tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *inte
         if (v.sums[0] > last) /* the last step went too far: back, and no further */
             for (size_t j = 0; j < k; ++j)
                 v.d[j] = -v.d[j];
-        else if (off > SMALL * mass)
+        else if (off > fmax(SMALL * mass, enough))
             direction(rows, s, &v);
         else
             break;

@@ -7,7 +7,7 @@
 #include "learn/softmax/softmax_loss.h"
 
 /* Moves free intercepts, every stride-th number from `intercept` on, and the scores s (rows, k) with them, until the
- * slopes in them are rounding. No product with the rows. */
-tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, float *s, float *intercept, size_t stride);
+ * sizes of the slopes in them sum to `enough`, or are rounding. No product with the rows. */
+tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, double enough, float *s, float *intercept, size_t stride);
 
 #endif
