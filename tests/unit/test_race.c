@@ -343,7 +343,7 @@ static void the_same_seed_gives_the_same_head(void **state)
     data_free(&s);
 }
 
-/* 1, 2, 5 and 25 rows per class, near and far classes: on as many rows again. Of a sixth of the draws one row more or
+/* 1, 2, 5 and 25 rows per class, near and far classes: on as many rows again. Of a quarter of the draws one row more or
  * less may decide. */
 static void auto_is_not_below_the_evidence_by_more_than_a_standard_error(void **state)
 {
