@@ -23,6 +23,8 @@ void dsytrd_(const char *uplo, const int *n, double *a, const int *lda, double *
              const int *lwork, int *info);
 void dpotrf_(const char *uplo, const int *n, double *a, const int *lda, int *info);
 void spotrf_(const char *uplo, const int *n, float *a, const int *lda, int *info);
+void spotrs_(const char *uplo, const int *n, const int *count, const float *a, const int *lda, float *b, const int *ldb,
+             int *info);
 void dsyevd_(const char *jobz, const char *uplo, const int *n, double *a, const int *lda, double *w, double *work,
              const int *lwork, int *iwork, const int *liwork, int *info);
 void dgelqf_(const int *m, const int *n, double *a, const int *lda, double *tau, double *work, const int *lwork,
@@ -268,6 +270,16 @@ tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, d
         return st;
     cblas_dtrsm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)rows, (int)n, 1, r, (int)n, b,
                 (int)n);
+    return leave();
+}
+
+tn_status tnp_solve_factored_float(tn_ctx *ctx, size_t rows, size_t n, const float *r, float *b)
+{
+    int order = (int)n, count = (int)rows, info = 0;
+    tn_status st = begin(ctx, rows, n, n);
+    if (st != TN_OK)
+        return st;
+    spotrs_("L", &order, &count, r, &order, b, &order, &info);
     return leave();
 }
 

@@ -109,6 +109,42 @@ static void cholesky_of_floats(void **state)
     ctx_done(ctx);
 }
 
+/* x R'R = b in floats, the lower triangle not looked at: each of the two solves is exact for a triangle that is off by
+ * (n + 1) u of its own entries, so that x R'R is off b by 2 (n + 1) u of |x| |R'| |R|, and a little for u^2. */
+static void solve_of_floats(void **state)
+{
+    (void)state;
+    enum { ROWS = 7 };
+    const size_t sizes[] = {1, 2, 5, 33, 100};
+    tn_ctx *ctx = ctx_of(2);
+    for (size_t z = 0; z < 5; ++z) {
+        size_t n = sizes[z];
+        ref_rng rng = ref_rng_of(n);
+        float *r = ref_alloc(n * n, sizeof *r), *b = ref_alloc(ROWS * n, sizeof *b),
+              *x = ref_alloc(ROWS * n, sizeof *x);
+        for (size_t i = 0; i < n * n; ++i)
+            r[i] = i / n < i % n ? (float)(ref_normal(&rng) / sqrt((double)n)) : i / n == i % n ? 1.5f : 1e30f;
+        for (size_t i = 0; i < ROWS * n; ++i)
+            x[i] = b[i] = (float)ref_normal(&rng);
+        assert_fine(ctx, tnp_solve_factored_float(ctx, ROWS, n, r, x));
+        for (size_t row = 0; row < ROWS; ++row)
+            for (size_t j = 0; j < n; ++j) {
+                ref_real sum = 0, size = 0;
+                for (size_t i = 0; i < n; ++i)
+                    for (size_t k = 0; k <= (i < j ? i : j); ++k) {
+                        ref_real term = (ref_real)x[row * n + i] * (ref_real)r[k * n + i] * (ref_real)r[k * n + j];
+                        sum += term;
+                        size += fabsl(term);
+                    }
+                assert_true(fabsl(sum - (ref_real)b[row * n + j]) <= 2.1 * ((double)n + 1) * 0x1p-24 * (double)size);
+            }
+        free(r);
+        free(b);
+        free(x);
+    }
+    ctx_done(ctx);
+}
+
 static void not_positive_definite(void **state)
 {
     (void)state;
@@ -285,6 +321,8 @@ static void sizes_beyond_int(void **state)
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_cholesky_float(ctx, large, &f));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_solve_right(ctx, large, 1, &d, &d));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_solve_right(ctx, 1, large, &d, &d));
+    assert_fails(ctx, TN_ERR_SHAPE, "", tnp_solve_factored_float(ctx, large, 1, &f, &f));
+    assert_fails(ctx, TN_ERR_SHAPE, "", tnp_solve_factored_float(ctx, 1, large, &f, &f));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_eigen(ctx, large, &d, &d));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_qr_root(ctx, large, 1, &d));
     assert_fails(ctx, TN_ERR_SHAPE, "", tnp_lq_root(ctx, 1, large, &d, &d));
@@ -313,11 +351,11 @@ static void allocation_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cholesky_and_solve),    cmocka_unit_test(cholesky_of_floats),
-        cmocka_unit_test(not_positive_definite), cmocka_unit_test(eigenvectors),
-        cmocka_unit_test(transposed_product),    cmocka_unit_test(triangular_roots),
-        cmocka_unit_test(singular_values),       cmocka_unit_test(sizes_beyond_int),
-        cmocka_unit_test(allocation_failure),
+        cmocka_unit_test(cholesky_and_solve), cmocka_unit_test(cholesky_of_floats),
+        cmocka_unit_test(solve_of_floats),    cmocka_unit_test(not_positive_definite),
+        cmocka_unit_test(eigenvectors),       cmocka_unit_test(transposed_product),
+        cmocka_unit_test(triangular_roots),   cmocka_unit_test(singular_values),
+        cmocka_unit_test(sizes_beyond_int),   cmocka_unit_test(allocation_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -240,23 +240,13 @@ static bool descends(const tnp_lane *l)
     return !l->entering && l->factor && !l->descent.over;
 }
 
-static void multiply(void *arg, size_t j)
+/* Lanes with the factor of all rows go together: a solve with it reads D^2 floats, for one lane or for all. */
+static bool has_common(const solver *v, const tnp_lane *l)
 {
-    const solver *v = arg;
-    tnp_active_rows rows = active_rows(v, v->lanes[j]);
-    if (descends(v->lanes[j]))
-        tnp_conjugate_multiply(&rows, &v->lanes[j]->descent);
+    return l->factor == &v->all && !v->all.by_rows;
 }
 
-static void use_product(void *arg, size_t j)
-{
-    const solver *v = arg;
-    tnp_active_rows rows = active_rows(v, v->lanes[j]);
-    if (descends(v->lanes[j]))
-        tnp_conjugate_step(&rows, &v->lanes[j]->descent);
-}
-
-/* With all rows here a lane goes all the way, else it waits for the others after each product. */
+/* Those of a team wait for the other members, after each product. Others go all the way. */
 static void begin_step(void *arg, size_t j)
 {
     const solver *v = arg;
@@ -266,10 +256,56 @@ static void begin_step(void *arg, size_t j)
     tnp_active_rows rows = active_rows(v, l);
     bool first = l->steps == 1 && l->factor == &v->all, exact = first || (l->fresh && l->own.by_rows);
     tnp_conjugate_begin(&rows, l->factor, l->g, ENOUGH, exact ? 0 : PRODUCTS, l->scratch, &l->descent);
-    while (!v->at.hand.parts && descends(l)) {
-        multiply(arg, j);
-        use_product(arg, j);
+    while (!v->at.hand.parts && !has_common(v, l) && descends(l)) {
+        tnp_conjugate_precondition(&rows, &l->descent);
+        if (tnp_conjugate_turn(&rows, &l->descent)) {
+            tnp_conjugate_multiply(&rows, &l->descent);
+            tnp_conjugate_step(&rows, &l->descent);
+        }
     }
+}
+
+static void precondition(void *arg, size_t j)
+{
+    const solver *v = arg;
+    tnp_lane *l = v->lanes[j];
+    tnp_active_rows rows = active_rows(v, l);
+    if (descends(l) && !has_common(v, l))
+        tnp_conjugate_precondition(&rows, &l->descent);
+}
+
+static tn_status precondition_together(solver *v)
+{
+    size_t n = v->all.n, count = 0;
+    for (size_t j = 0; j < v->k; ++j)
+        if (descends(v->lanes[j]) && has_common(v, v->lanes[j]))
+            memcpy(v->in + count++ * n, v->lanes[j]->descent.r, n * sizeof *v->in);
+    tn_status st = count > 0 ? tnp_factor_solve(v->ctx, &v->all, count, v->in) : TN_OK;
+    count = 0;
+    for (size_t j = 0; j < v->k; ++j)
+        if (descends(v->lanes[j]) && has_common(v, v->lanes[j])) {
+            tnp_conjugate *d = &v->lanes[j]->descent;
+            memcpy(d->z, d->r, v->at.width * sizeof *d->z);
+            memcpy(d->z, v->in + count++ * n, n * sizeof *d->z);
+        }
+    return st;
+}
+
+static void turn_and_multiply(void *arg, size_t j)
+{
+    const solver *v = arg;
+    tnp_lane *l = v->lanes[j];
+    tnp_active_rows rows = active_rows(v, l);
+    if (descends(l) && tnp_conjugate_turn(&rows, &l->descent))
+        tnp_conjugate_multiply(&rows, &l->descent);
+}
+
+static void use_product(void *arg, size_t j)
+{
+    const solver *v = arg;
+    tnp_active_rows rows = active_rows(v, v->lanes[j]);
+    if (descends(v->lanes[j]))
+        tnp_conjugate_step(&rows, &v->lanes[j]->descent);
 }
 
 static void end_step(void *arg, size_t j)
@@ -292,8 +328,8 @@ static void end_step(void *arg, size_t j)
                (l->products > FEW && (double)(l->products - FEW + 1) * product * SLOW > tnp_factor_make_flops(&rows));
 }
 
-/* Products of the lanes that still descend, of all rows; *count of them. */
-static tn_status add_products(solver *v, size_t *count)
+/* Of a team: products of the lanes that still descend, of all rows. */
+static tn_status add_products(solver *v)
 {
     size_t width = v->at.width, n = 0;
     tn_status st = TN_OK;
@@ -305,7 +341,6 @@ static tn_status add_products(solver *v, size_t *count)
         }
     if (n > 0)
         st = tnp_team_sum(v->ctx, v->sums, n * width);
-    *count = n;
     for (size_t j = v->k; st == TN_OK && j-- > 0;)
         if (descends(v->lanes[j])) {
             --n;
@@ -315,6 +350,14 @@ static tn_status add_products(solver *v, size_t *count)
     return st;
 }
 
+static bool any_descends(const solver *v)
+{
+    for (size_t j = 0; j < v->k; ++j)
+        if (descends(v->lanes[j]))
+            return true;
+    return false;
+}
+
 static tn_status find_steps(solver *v)
 {
     tn_status st = TN_OK;
@@ -322,12 +365,16 @@ static tn_status find_steps(solver *v)
     TN_TRY(make_factors(v));
     for (size_t j = 0; j < v->k; ++j)
         work += 16 * (double)(v->lanes[j]->active + 1) * (double)v->at.dim;
-    size_t threads = tnp_threads_for(v->ctx, work), left = v->k;
+    size_t threads = tnp_threads_for(v->ctx, work);
     tnp_parallel(v->ctx, threads, v->k, begin_step, v);
-    while (v->at.hand.parts && left > 0) {
-        tnp_parallel(v->ctx, threads, v->k, multiply, v);
-        TN_TRY(add_products(v, &left));
+    while (any_descends(v)) {
+        tnp_parallel(v->ctx, threads, v->k, precondition, v);
+        TN_TRY(precondition_together(v));
+        tnp_parallel(v->ctx, threads, v->k, turn_and_multiply, v);
+        if (v->at.hand.parts)
+            TN_TRY(add_products(v));
         tnp_parallel(v->ctx, threads, v->k, use_product, v);
+        TN_TRY(tnp_cancelled(v->ctx));
     }
     tnp_parallel(v->ctx, threads, v->k, end_step, v);
 done:
@@ -403,6 +450,13 @@ static size_t shared_bytes(size_t rows, size_t dim)
 size_t tnp_active_bytes(size_t rows, size_t dim)
 {
     return shared_bytes(rows, dim) + LEAST_LANES * tnp_lane_bytes(rows, dim);
+}
+
+double tnp_active_flops(size_t rows, size_t dim, size_t active)
+{
+    const double steps = 6, factors = 2, products = 20;
+    double n = (double)rows, d = (double)dim, a = (double)active, least = fmin(a, d), most = fmax(a, d);
+    return 2 * steps * n * d + factors * least * least * (most + least / 3) + products * 2 * SLOW * a * d;
 }
 
 static tn_status find_lanes(solver *v)

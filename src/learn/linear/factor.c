@@ -296,20 +296,40 @@ size_t tnp_factor_scratch(size_t dim)
 void tnp_conjugate_begin(const tnp_active_rows *a, const tnp_factor *f, const double *g, double enough, size_t most,
                          float *scratch, tnp_conjugate *d)
 {
-    const tnp_simd *simd = tnp_simd_get();
     size_t width = a->dim + 1;
     float *r = scratch, *z = r + width, *p = z + width, *hp = p + width, *sum = hp + width, *q = sum + width;
     for (size_t i = 0; i < width; ++i) {
         r[i] = (float)-g[i];
         sum[i] = 0;
     }
-    precondition(simd, a, f, r, q, p);
-    *d = (tnp_conjugate){.factor = f, .r = r, .z = z, .p = p, .hp = hp, .sum = sum, .q = q, .most = most};
-    d->rz = simd->dot(r, p, width);
-    d->goal = enough * enough * d->rz;
-    d->over = most == 0 || !(d->rz > 0);
-    if (most == 0)
-        memcpy(sum, p, width * sizeof *sum);
+    *d = (tnp_conjugate){
+        .factor = f, .r = r, .z = z, .p = p, .hp = hp, .sum = sum, .q = q, .enough = enough, .most = most};
+}
+
+void tnp_conjugate_precondition(const tnp_active_rows *a, tnp_conjugate *d)
+{
+    precondition(tnp_simd_get(), a, d->factor, d->r, d->q, d->z);
+}
+
+tn_status tnp_factor_solve(tn_ctx *ctx, const tnp_factor *f, size_t count, float *z)
+{
+    return tnp_solve_factored_float(ctx, count, f->n, f->r, z);
+}
+
+bool tnp_conjugate_turn(const tnp_active_rows *a, tnp_conjugate *d)
+{
+    size_t width = a->dim + 1;
+    double next = d->over ? 0 : tnp_simd_get()->dot(d->r, d->z, width);
+    bool first = d->products == 0;
+    if (first)
+        d->goal = d->enough * d->enough * next;
+    if (first && d->most == 0)
+        memcpy(d->sum, d->z, width * sizeof *d->sum);
+    d->over |= d->products == d->most || !(next > (first ? 0 : d->goal));
+    for (size_t i = 0; !d->over && i < width; ++i)
+        d->p[i] = d->z[i] + (first ? 0 : (float)(next / d->rz) * d->p[i]);
+    d->rz = next;
+    return !d->over;
 }
 
 /* Of a team the penalty's part is that of the first member, who alone has rows from 0 on. */
@@ -337,20 +357,12 @@ void tnp_conjugate_step(const tnp_active_rows *a, tnp_conjugate *d)
 {
     const tnp_simd *simd = tnp_simd_get();
     size_t width = a->dim + 1;
-    ++d->products;
     double curve = simd->dot(d->p, d->hp, width);
-    d->over = true;
-    if (!(curve > 0))
+    ++d->products;
+    d->over = !(curve > 0);
+    if (d->over)
         return;
     float step = (float)(d->rz / curve);
     simd->add_scaled(step, d->p, d->sum, width);
     simd->add_scaled(-step, d->hp, d->r, width);
-    precondition(simd, a, d->factor, d->r, d->q, d->z);
-    double next = simd->dot(d->r, d->z, width);
-    if (!(next > d->goal))
-        return;
-    for (size_t i = 0; i < width; ++i)
-        d->p[i] = d->z[i] + (float)(next / d->rz) * d->p[i];
-    d->rz = next;
-    d->over = d->products == d->most;
 }

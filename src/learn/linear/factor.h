@@ -43,12 +43,13 @@ double tnp_factor_make_flops(const tnp_active_rows *rows);
 double tnp_factor_flops(const tnp_factor *factor, size_t dim);
 
 /* d (dim + 1) = -H^-1 g by conjugate gradients in float, until the residual has fallen to `enough` of what it was, or
- * for `most` products; with 0 of them by the factor alone, which is then that of these rows. A product is made and then
- * used, so that members of a team can add up theirs between the two. No BLAS: for bodies of tnp_parallel. */
+ * for `most` products; with 0 of them by the factor alone, which is then that of these rows. After the beginning, in turn
+ * until it is over: precondition, turn, multiply, step. They are apart so that systems with a common factor can be
+ * preconditioned together, and members of a team can add up their products. No BLAS: for bodies of tnp_parallel. */
 typedef struct tnp_conjugate {
     const tnp_factor *factor;
     float *r, *z, *p, *hp, *sum, *q; /* dim + 1 each, in scratch; sum: the solution so far */
-    double rz, goal;
+    double rz, enough, goal;
     size_t products, most;
     bool over;
 } tnp_conjugate;
@@ -57,8 +58,16 @@ typedef struct tnp_conjugate {
  * making. */
 void tnp_conjugate_begin(const tnp_active_rows *rows, const tnp_factor *factor, const double *g, double enough,
                          size_t most, float *scratch, tnp_conjugate *descent);
+/* z = P^-1 r with the factor's P. */
+void tnp_conjugate_precondition(const tnp_active_rows *rows, tnp_conjugate *descent);
+/* The same for many that have one factor by columns: z (count, n of the factor) holds what is r of each, and then z. It
+ * calls BLAS. */
+tn_status tnp_factor_solve(tn_ctx *ctx, const tnp_factor *factor, size_t count, float *z);
+/* The next direction p, from z; false: it is over. */
+bool tnp_conjugate_turn(const tnp_active_rows *rows, tnp_conjugate *descent);
 /* hp = H p, or of a team this member's part of it: hp of all is their sum. */
 void tnp_conjugate_multiply(const tnp_active_rows *rows, tnp_conjugate *descent);
+/* Along p, with the product. */
 void tnp_conjugate_step(const tnp_active_rows *rows, tnp_conjugate *descent);
 size_t tnp_factor_scratch(size_t dim);
 

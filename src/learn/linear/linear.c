@@ -31,6 +31,7 @@
 static const double NOTHING = 1e-3; /* of the mean objective of a column */
 static const double MOST_COST = 1e30;
 static const double FAR = 1.0 / 85; /* of tnp_active_reach, per column of the rows: C = 3 with 512 and a length of 1 */
+enum { NARROW = 256 };
 
 void tnp_learn_options_default(tnp_learn_options *options)
 {
@@ -463,22 +464,21 @@ static bool is_warm(const training_job *job)
     return false;
 }
 
-/* Where active.c begins: where it is the faster way, and for a team, which has no other by single rows. Coordinate
- * descent is done after 5 passes at C = 0.1 with rows of length 1, 20 at C = 1, and needs more with every larger C; the
- * factors of active.c cost the more the wider rows are. Processor seconds of one thread to a gap of 1e-3, dual and
- * active, at C = 0.1, 1, 3, 10: (5994 x 128, 200 columns) 0.17, 0.46, 1.0, 0.74 and 0.31, 0.40, 0.38, 0.43;
- * (5994 x 512, 200) 0.32, 0.82, 1.6, 1.9 and 1.1, 1.4, 1.6, 1.8; (1500 x 512, 15) 0.022, 0.039, 0.065, 0.067 and 0.035,
- * 0.061, 0.064, 0.063; (5011 x 1024, 20) 0.10, 0.15, 0.23, 0.32 and 0.31, 0.30, 0.29, 0.33. With the products of all
- * rows at hand it is faster only from weights that others left; from none, at C = 1, 10, 100, 1000:
- * (720 x 1280, 12) 0.032, 0.049, 0.053, 0.059 and 0.063, 0.066, 0.078, 0.093; at C = 10, 100, 1000: (3030 x 1280, 101)
- * 0.80, 0.92, 0.90 and 1.30, 1.35, 1.61. From such weights svm-cv took 4.4 s there, and 7.1 s by coordinate descent. */
+/* Where active.c begins: where it is the faster way, and for a team, which has no other by single rows. From no weights
+ * its first steps have thousands of active rows, and cost the more the wider rows are; coordinate descent leaves some
+ * hundred after a dozen passes, and hands over what is slow then (active_pays in svm_dual.c). Processor seconds of one
+ * thread to a gap of 1e-3, active and dual first, at C = 1, 10, 100, 1000 with rows of length 1: (5994 x 128, 200
+ * columns) 0.36, 0.45, 0.66, 0.95 and 0.48, 0.77, 0.91, 1.17; (5994 x 512, 200) 1.5, 1.9, 2.5, 3.2 and 0.8, 1.6, 1.9,
+ * 2.1; (5011 x 1024, 20) 0.52, 0.56, 0.78, 0.75 and 0.21, 0.41, 0.54, 0.59; (6049 x 2048, 51) 2.7, 3.0, 3.4, 3.8 and
+ * 1.0, 1.9, 2.4, 2.7. From weights that others left it is the other way round: svm-cv at (3030 x 1280, 101), with
+ * products of rows, took 4.4 s, and 7.1 s by coordinate descent. */
 static tn_status active_begins(tn_ctx *ctx, const training_job *job, tnp_linear_method method, bool *begins)
 {
     const tnp_linear *l = job->l;
     double reach;
     tn_status st = tnp_active_reach(ctx, &l->rows, job->columns, l->bias, &reach);
     bool warm = is_warm(job), far = st == TN_OK && reach > (warm ? FAR / 4 : FAR) * (double)l->rows.dim;
-    far &= !l->gram || warm;
+    far &= warm || (!l->gram && l->rows.dim < NARROW);
     *begins = !l->design || method == TNP_BY_NEWTON || far;
     return st;
 }

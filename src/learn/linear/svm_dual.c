@@ -21,6 +21,7 @@
  * column whose duality gap is small enough leaves, and what remains is packed together. */
 #include "learn/linear/svm_route.h"
 #include "algebra/blas.h"
+#include "learn/linear/active.h"
 #include "learn/linear/certify.h"
 #include "learn/linear/exact.h"
 
@@ -228,18 +229,32 @@ static double relative_gap(const tnp_dual *v, size_t j)
     return distance > 0 ? distance / v->primal[j] : 0;
 }
 
+static size_t active_rows(const tnp_dual *v, size_t j)
+{
+    size_t rows = v->x->rows, count = v->columns->count, active = 0;
+    for (size_t i = 0; i < rows; ++i)
+        active += v->alpha[i * count + j] > 0;
+    return active;
+}
+
 /* Whether learn/exact.c takes less than `passes` for column j, and the budget has room for it when this has ended. */
 static bool exact_pays(const tnp_dual *v, size_t j, double passes)
 {
-    size_t rows = v->x->rows, dim = v->x->dim, count = v->columns->count, active = 0;
+    size_t rows = v->x->rows, dim = v->x->dim, count = v->columns->count;
     double n = (double)rows, pass = v->opt->gram ? 2 * n * n : 4 * n * (double)dim;
-    for (size_t i = 0; i < rows; ++i)
-        active += v->alpha[i * count + j] > 0;
     /* its first steps may have all rows active */
-    if (tnp_exact_bytes(rows, dim, rows) / 2 >
-        tnp_budget_left(v->ctx) / 2 + tnp_dual_bytes(rows, dim, count, false) / 2)
+    if (passes < LEAST_WORTH || tnp_exact_bytes(rows, dim, rows) / 2 >
+                                    tnp_budget_left(v->ctx) / 2 + tnp_dual_bytes(rows, dim, count, false) / 2)
         return false;
-    return passes * pass > tnp_exact_flops(rows, dim, active, v->opt->squared ? TNP_SQUARED_HINGE : TNP_HINGE);
+    return passes * pass >
+           tnp_exact_flops(rows, dim, active_rows(v, j), v->opt->squared ? TNP_SQUARED_HINGE : TNP_HINGE);
+}
+
+/* The same for learn/active.c, by what a pass was measured to cost (see tnp_dual_wants_gram). */
+static bool active_pays(const tnp_dual *v, size_t j, double passes)
+{
+    double n = (double)v->x->rows, d = (double)v->x->dim, pass = v->opt->gram ? 1.3 * n * n : 6.5 * n * d;
+    return passes * pass > tnp_active_flops(v->x->rows, v->x->dim, active_rows(v, j));
 }
 
 /* Whether column j, at the rate since the mark, will need more passes than another route is worth. */
@@ -251,7 +266,7 @@ static bool too_slow(const tnp_dual *v, size_t j)
         return false;
     double rate = log(v->mark[j] / gap) / since, need = rate > 0 ? log(gap / v->tolerance) / rate : INFINITY;
     need = fmin(need, left);
-    return need >= LEAST_WORTH && (v->opt->slow == TNP_SLOW_TO_ACTIVE || exact_pays(v, j, need));
+    return v->opt->slow == TNP_SLOW_TO_ACTIVE ? active_pays(v, j, need) : exact_pays(v, j, need);
 }
 
 /* Columns whose gap is small enough leave, those that get on too slowly too, or all. */
