@@ -101,8 +101,8 @@ static tn_status no_plugin(tn_ctx *ctx)
         return tnp_fail(ctx, TN_ERR_UNSUPPORTED, "TENON_MPI: %s is no plug-in of this version: %s", wish,
                         why ? why : "it has no " TNP_TEAM_ENTRY);
     return tnp_fail(ctx, TN_ERR_UNSUPPORTED,
-                    "MPI: %s is not found; build tenon where mpicc is installed (Debian: libopenmpi-dev), or name the "
-                    "plug-in by TENON_MPI",
+                    "%s, the plug-in for MPI, is not found; build tenon where mpicc is installed (Debian: "
+                    "libopenmpi-dev), or name the plug-in by TENON_MPI",
                     PLUGIN);
 }
 
