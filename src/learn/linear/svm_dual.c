@@ -266,7 +266,8 @@ static bool too_slow(const tnp_dual *v, size_t j)
         return false;
     double rate = log(v->mark[j] / gap) / since, need = rate > 0 ? log(gap / v->tolerance) / rate : INFINITY;
     need = fmin(need, left);
-    return v->opt->slow == TNP_SLOW_TO_ACTIVE ? active_pays(v, j, need) : exact_pays(v, j, need);
+    /* However dear its steps: what is slow here may take all passes that are allowed, and leave none for them. */
+    return v->opt->slow == TNP_SLOW_TO_ACTIVE ? need >= LEAST_WORTH || active_pays(v, j, need) : exact_pays(v, j, need);
 }
 
 /* Columns whose gap is small enough leave, those that get on too slowly too, or all. */
