@@ -16,24 +16,30 @@ typedef struct setting {
     tn_feed *feed[2];
 } setting;
 
-static inline setting setting_of(ref_kind kind, size_t n, size_t d, size_t k, tn_task task, stored as)
+/* Features, feeds, labels and targets of s->p as it is: the left half of the columns, and the right. */
+static inline void setting_fill(setting *s, tn_task task, stored as)
 {
-    setting s = {.p = ref_problem_of(kind, n, d, k, n * 31 + d)};
-    size_t left = d / 2, right = d - left;
-    retarget(&s.p, task, 2);
-    round_values(s.p.x, n * d, as);
+    size_t n = s->p.n, d = s->p.d, left = d / 2, right = d - left;
     double *a = ref_alloc(n * d, sizeof *a), *b = ref_alloc(n * d, sizeof *b);
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j < d; ++j)
-            *(j < left ? &a[i * left + j] : &b[i * right + j - left]) = s.p.x[i * d + j];
-    s.features[0] = array_of("a", a, n, left, as);
-    s.features[1] = array_of("b", b, n, right, as);
+            *(j < left ? &a[i * left + j] : &b[i * right + j - left]) = s->p.x[i * d + j];
+    s->features[0] = array_of("a", a, n, left, as);
+    s->features[1] = array_of("b", b, n, right, as);
     for (int f = 0; f < 2; ++f)
-        s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
-    s.labels = labels_of(s.p.y, n, k, task);
-    s.y = targets_of(s.labels);
+        s->feed[f] = feed_of(s->features[f], TN_NORM_NONE);
+    s->labels = labels_of(s->p.y, n, s->p.k, task);
+    s->y = targets_of(s->labels);
     free(a);
     free(b);
+}
+
+static inline setting setting_of(ref_kind kind, size_t n, size_t d, size_t k, tn_task task, stored as)
+{
+    setting s = {.p = ref_problem_of(kind, n, d, k, n * 31 + d)};
+    retarget(&s.p, task, 2);
+    round_values(s.p.x, n * d, as);
+    setting_fill(&s, task, as);
     return s;
 }
 

@@ -62,19 +62,7 @@ static setting uneven(size_t n, size_t d, size_t k, double offset)
         for (size_t j = 0; j < d; ++j)
             s.p.x[i * d + j] += offset;
     }
-    double *a = ref_alloc(n * d, sizeof *a), *b = ref_alloc(n * d, sizeof *b);
-    size_t left = d / 2, right = d - left;
-    for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < d; ++j)
-            *(j < left ? &a[i * left + j] : &b[i * right + j - left]) = s.p.x[i * d + j];
-    s.features[0] = array_of("a", a, n, left, AS_F64);
-    s.features[1] = array_of("b", b, n, right, AS_F64);
-    for (int f = 0; f < 2; ++f)
-        s.feed[f] = feed_of(s.features[f], TN_NORM_NONE);
-    s.labels = labels_of(s.p.y, n, k, TN_TASK_MULTICLASS);
-    s.y = targets_of(s.labels);
-    free(a);
-    free(b);
+    setting_fill(&s, TN_TASK_MULTICLASS, AS_F64);
     return s;
 }
 

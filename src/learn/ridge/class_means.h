@@ -26,6 +26,8 @@ void tnp_class_means_free(tnp_class_means *means);
 
 /* Weights (classes, dim) and intercepts (classes). */
 void tnp_class_means_weights(const tnp_class_means *means, float *weight, float *bias);
+/* The same of a head that goes by the directions of the means alone, see class_directions.c. */
+tn_status tnp_class_directions_weights(tn_ctx *ctx, const tnp_class_means *means, float *weight, float *bias);
 
 /* Scores (n, classes) of `rows` (n), in double. */
 tn_status tnp_class_means_scores(tn_ctx *ctx, const tnp_class_means *means, const tn_feed *const *feeds, size_t count,

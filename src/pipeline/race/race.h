@@ -78,8 +78,6 @@ tn_status tnp_hold_out_ridge(tn_ctx *ctx, tnp_course *course, const tnp_round *r
 tn_status tnp_hold_out_svm(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
 tn_status tnp_hold_out_logistic(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
 tn_status tnp_hold_out_online(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
-/* C for a head by svm that nothing can judge. */
-tn_status tnp_unjudged_svm(tn_ctx *ctx, tnp_course *course, double *cost);
 /* The design of a course, made when it is first asked for. */
 tn_status tnp_course_design(tn_ctx *ctx, tnp_course *course, size_t reserve);
 /* Copies the scores of the rows in these folds. */
@@ -111,9 +109,10 @@ void tnp_race_destroy(tnp_race *race);
 /* Runs every contender that has a use for the task, until no other can win; ends early, with a note, where the deadline
  * has passed or the call was cancelled, but for the first contender. */
 tn_status tnp_race_run(tn_ctx *ctx, tnp_race *race);
-/* The winner of a race without a row to judge by: nobody runs. */
-tn_status tnp_race_unjudged(tn_ctx *ctx, tnp_race *race);
+/* The winner of a race without a row to judge by: nobody runs, and no entry has scores. */
+void tnp_race_unjudged(tnp_race *race);
 bool tnp_is_blend(const tnp_race *race, size_t entry);
+bool tnp_is_directions(const tnp_race *race, size_t entry); /* of the class means */
 /* Its steps. Whoever trails the leader by more than chance allows gets a note; the winner, best, is the blend, or without
  * one the incumbent, unless another is better by more than chance allows. */
 void tnp_race_drop(tnp_race *race);

@@ -7,6 +7,7 @@
  * With option budget the race ends in time, and what it has found by then is the head. A call that is cancelled ends the
  * race too: with a budget the head is the best so far, without one there is none. */
 #include "pipeline/race/race.h"
+#include "learn/head/cross.h"
 #include "learn/head/folds.h"
 #include "learn/head/thresholds.h"
 
@@ -91,6 +92,37 @@ done:
     return st;
 }
 
+/* The head of the directions of the class means. */
+static tn_status train_directions(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    tnp_class_means *means = NULL;
+    TN_TRY(tnp_class_means_new(ctx, c->feeds, c->count, &c->selection->task->y, NULL, c->ridge->intercept, &means));
+    forget_training(c->info);
+    c->info->method = tnp_method_of(TNP_METHOD_AUTO)->uses.word;
+    TN_TRY(tnp_begin_head(ctx, c, &head));
+    TN_TRY(tnp_class_directions_weights(ctx, means, head->weight, head->bias));
+    for (size_t k = 0; k < head->classes; ++k)
+        if (c->selection->task->constant[k])
+            head->bias[k] = tnp_constant_score(c->selection->task, k);
+    *out = head;
+    head = NULL;
+done:
+    tnp_class_means_free(means);
+    tn_head_free(head);
+    return st;
+}
+
+static tn_status train_winner(tn_ctx *ctx, const tnp_chosen *c, const tnp_race *race, tn_head **out)
+{
+    if (tnp_is_blend(race, race->best))
+        return train_blend(ctx, c, race, out);
+    if (tnp_is_directions(race, race->best))
+        return train_directions(ctx, c, out);
+    return tnp_train_entry(ctx, c, race->course, &race->entries[race->best], out);
+}
+
 /* ---- what held-out scores say of the head ---- */
 
 static tn_status set_temperature(tn_ctx *ctx, const tnp_chosen *c, const tnp_race *race, const tnp_entry *winner,
@@ -161,8 +193,10 @@ static tn_status tell_race(tn_ctx *ctx, const tnp_set_race *s, tn_fit_info *info
     c.info = info;
     info->tried_metric = tnp_metric_name(c.selection->task->kind);
     if (s->race.folds == 0 && !info->tried_note)
-        info->tried_note = s->race.best > 0 ? "no row can be held out to judge by: the head is svm's at a small C"
-                                            : "no row can be held out to judge by: the head is that of the evidence";
+        info->tried_note =
+            s->race.best > 0
+                ? "no row can be held out to judge by: the head goes by the directions of the classes from their mean"
+                : "no row can be held out to judge by: the head is that of the evidence";
     if (s->race.too_long && !info->tried_note)
         info->tried_note = "with so many rows logistic or svm would take longer than all of this: name one to have it";
     for (size_t i = 0; s->race.folds > 0 && i < s->race.count; ++i)
@@ -184,8 +218,7 @@ static tn_status finish(tn_ctx *ctx, tnp_set_race *s, tn_head **out)
         head = s->first;
         s->first = NULL;
     } else {
-        TN_TRY(tnp_is_blend(race, race->best) ? train_blend(ctx, &s->chosen, race, &head)
-                                              : tnp_train_entry(ctx, &s->chosen, race->course, winner, &head));
+        TN_TRY(train_winner(ctx, &s->chosen, race, &head));
         if (race->best > 0)
             TN_TRY(set_temperature(ctx, &s->chosen, race, winner, head));
     }

@@ -16,7 +16,6 @@
 
 static const double GAP = 1e-2;
 static const double USUAL_SVM = 0.55, USUAL_LOGISTIC = 5.5;
-static const double UNJUDGED_SVM = 0.17; /* with one row per class, see race.c */
 
 tn_status tnp_course_design(tn_ctx *ctx, tnp_course *course, size_t reserve)
 {
@@ -80,15 +79,6 @@ static tn_status scale_cost(tn_ctx *ctx, const tnp_rows *rows, double cost, doub
     tnp_free(kept);
     *out = cost / (square > 0 ? square : 1);
     return st;
-}
-
-tn_status tnp_unjudged_svm(tn_ctx *ctx, tnp_course *course, double *cost)
-{
-    tn_status st = tnp_course_design(ctx, course, 0);
-    if (st != TN_OK)
-        return st;
-    tnp_rows rows = tnp_design_rows(course->design);
-    return scale_cost(ctx, &rows, UNJUDGED_SVM, cost);
 }
 
 static tn_status entry_new(tn_ctx *ctx, const climb *c, tnp_entry *e)

@@ -21,7 +21,10 @@ static tn_status race_one(tn_ctx *ctx, tnp_set_race *s, const tnp_race *like)
     if (s->chosen.options->budget > 0)
         tnp_set_deadline(ctx, s->chosen.begin + RACE * s->chosen.options->budget);
     s->race.like = like;
-    TN_TRY(s->race.folds > 0 ? tnp_race_run(ctx, &s->race) : tnp_race_unjudged(ctx, &s->race));
+    if (s->race.folds > 0)
+        TN_TRY(tnp_race_run(ctx, &s->race));
+    else
+        tnp_race_unjudged(&s->race);
 done:
     return st;
 }
