@@ -52,25 +52,35 @@ def timed(program, *words):
     return json.loads(text), usage.ru_utime + usage.ru_stime
 
 
+def rights(program, folder, network, head):
+    """A 1 for every test row whose class the head tells, else a 0; None of a multi-label set."""
+    classes = classes_of(folder / "labels.test.npy")
+    if classes is None:
+        return None
+    told = subprocess.run([str(program), "predict", head, f"f={folder / network}.test.npy", "--threads", "1", "--quiet"],
+                          stdout=subprocess.PIPE, check=True, text=True).stdout.split()
+    return "".join("1" if str(true) == name else "0" for true, name in zip(classes, told, strict=True))
+
+
 def score(program, folder, network, labels, scratch, method, options):
-    """(test score in percent, seconds of processor time, what fit said)"""
+    """(test score in percent, seconds of processor time, what fit said, which test rows are right)"""
     head = scratch / "head.safetensors"
     said, spent = timed(program, "fit", f"f={folder / network}.train.npy", "--labels", labels, "--method", method, *options,
                         "--threads", "1", "-o", head)
     tested = call(program, "eval", head, f"f={folder / network}.test.npy", "--labels", folder / "labels.test.npy",
                   "--threads", "1")
-    return test_score(tested), spent, said | {"test_rows": tested["rows"]}
+    return test_score(tested), spent, said | {"test_rows": tested["rows"]}, rights(program, folder, network, head)
 
 
 def run(program, features, case, scratch):
-    """{head: [score, seconds]} of one case, and what auto took."""
+    """{head: [score, seconds, rows that are right]} of one case, and what auto took."""
     name, network, rows, seed = case
     folder = features / name
     labels = draw_labels(folder, rows, seed, scratch)
     found = {}
     for head, (method, options) in {AUTO: (AUTO, []), **NAMED}.items():
-        value, seconds, said = score(program, folder, network, labels, scratch, method, options)
-        found[head] = [value, seconds]
+        value, seconds, said, right = score(program, folder, network, labels, scratch, method, options)
+        found[head] = [value, seconds, right]
         if head == AUTO:
             took = [tried["method"] for tried in said["tried"] if tried["chosen"]]
             found["took"], found["test_rows"], found["task"] = (took or [said["method"]])[0], said["test_rows"], said["task"]
