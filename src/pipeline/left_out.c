@@ -11,6 +11,7 @@
  * Oracle: literal refits, tests/unit/test_few_rows.c. */
 #include "pipeline/parts.h"
 #include "learn/head/folds.h"
+#include "learn/ridge/discriminant.h"
 
 #include <math.h>
 #include <string.h>
@@ -38,22 +39,47 @@ typedef struct collected {
     const double *lambda; /* classes */
     const tnp_cross *cross;
     const tnp_also *also;
-    size_t classes, calls;
+    size_t also_count, classes;
     double *out; /* (rows, classes) */
 } collected;
+
+/* Scores of the rows of a fold by the discriminants of its ridge problem. */
+static tn_status take_discriminants(tn_ctx *ctx, const collected *job, const tnp_also *also, size_t g,
+                                    const size_t *rows, size_t count, const float *scores)
+{
+    tn_status st = TN_OK;
+    tnp_discriminant *d = NULL;
+    float *mapped = NULL;
+    TN_TRY(tnp_alloc_raw(ctx, count * job->classes, sizeof *mapped, &mapped));
+    st = tnp_discriminant_new(ctx, job->cross->ridge, also->grid[g], &d);
+    if (st == TN_ERR_UNSUPPORTED) {
+        st = TN_OK;
+        goto done;
+    }
+    TN_TRY(st);
+    memcpy(mapped, scores, count * job->classes * sizeof *mapped);
+    TN_TRY(tnp_discriminant_scores(ctx, d, count, mapped));
+    TN_TRY(also->take(ctx, also->arg, g, rows, count, mapped));
+done:
+    tnp_discriminant_free(d);
+    tnp_free(mapped);
+    return st;
+}
 
 static tn_status collect(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
     tn_status st = TN_OK;
     collected *job = arg;
-    double lambda = job->cross->grid[job->calls++ % job->cross->count];
+    double lambda = job->cross->trying;
     for (size_t i = 0; i < count; ++i)
         for (size_t k = 0; k < job->classes; ++k)
             if (job->lambda[k] == lambda)
                 job->out[rows[i] * job->classes + k] = (double)scores[i * job->classes + k];
-    for (size_t g = 0; job->also && g < job->also->count; ++g)
-        if (job->also->grid[g] == lambda)
-            TN_TRY(job->also->take(ctx, job->also->arg, g, rows, count, scores));
+    for (const tnp_also *a = job->also; a < job->also + job->also_count; ++a)
+        for (size_t g = 0; g < a->count; ++g)
+            if (a->grid[g] == lambda)
+                TN_TRY(a->discriminants ? take_discriminants(ctx, job, a, g, rows, count, scores)
+                                        : a->take(ctx, a->arg, g, rows, count, scores));
     *value = NAN;
 done:
     return st;
@@ -73,21 +99,24 @@ static size_t add_distinct(const double *lambda, size_t count, double *out, size
 }
 
 /* out (rows, classes), zero on entry: what a class without a lambda keeps. */
-static tn_status ridge_by_folds(tn_ctx *ctx, const tnp_left_out *l, const tnp_also *also, const uint32_t *fold,
-                                size_t folds, double *out)
+static tn_status ridge_by_folds(tn_ctx *ctx, const tnp_left_out *l, const tnp_also *also, size_t also_count,
+                                const uint32_t *fold, size_t folds, double *out)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &l->selection->task->y;
-    size_t more = also ? also->count : 0;
+    size_t more = 0;
     double *grid = NULL;
     tnp_cross *cross = NULL;
     tnp_design *design = NULL;
+    for (size_t a = 0; a < also_count; ++a)
+        more += also[a].count;
     TN_TRY(tnp_alloc(ctx, y->classes + more, sizeof *grid, &grid));
     size_t count = add_distinct(l->lambda, y->classes, grid, 0);
-    count = more > 0 ? add_distinct(also->grid, more, grid, count) : count;
+    for (size_t a = 0; a < also_count; ++a)
+        count = add_distinct(also[a].grid, also[a].count, grid, count);
     TN_TRY(tnp_cross_new(ctx, grid, count, folds, &cross));
     TN_TRY(tnp_design_new(ctx, l->feeds, l->count, 0, &design));
-    collected job = {l->lambda, cross, also, y->classes, 0, out};
+    collected job = {l->lambda, cross, also, also_count, y->classes, out};
     TN_TRY(tnp_ridge_cv_wide(ctx, design, y, l->ridge->intercept, l->ridge->wide ? l->ridge->mean : NULL, fold, collect,
                              &job, cross));
 done:
@@ -136,8 +165,8 @@ done:
     return st;
 }
 
-tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *l, const tnp_also *also, const uint32_t *fold,
-                             size_t folds, double *out)
+tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *l, const tnp_also *also, size_t also_count,
+                             const uint32_t *fold, size_t folds, double *out)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &l->selection->task->y;
@@ -148,7 +177,7 @@ tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *l, const tnp_also 
     if (l->share > 0)
         TN_TRY(means_by_folds(ctx, l, fold, folds, out));
     if (l->share < 1)
-        TN_TRY(ridge_by_folds(ctx, l, also, fold, folds, ridge));
+        TN_TRY(ridge_by_folds(ctx, l, also, also_count, fold, folds, ridge));
     for (size_t i = 0; i < size; ++i)
         out[i] = l->share * out[i] + (1 - l->share) * ridge[i];
 done:
@@ -166,7 +195,7 @@ static tn_status by_folds(tn_ctx *ctx, const tnp_left_out *l, size_t folds, cons
     size_t k = y->classes;
     TN_TRY(tnp_folds_new(ctx, y, TN_TASK_MULTICLASS, folds, l->selection->options->seed, &fold));
     TN_TRY(tnp_alloc_raw(ctx, y->rows * k, sizeof *all, &all));
-    TN_TRY(tnp_left_out_folds(ctx, l, NULL, fold, folds, all));
+    TN_TRY(tnp_left_out_folds(ctx, l, NULL, 0, fold, folds, all));
     for (size_t i = 0; i < sample->count; ++i)
         memcpy(out + i * k, all + sample->rows[i] * k, k * sizeof *out);
 done:

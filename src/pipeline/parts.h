@@ -77,10 +77,12 @@ tn_status tnp_loo_of_set(tn_ctx *ctx, const tnp_selection *selection, const tnp_
                          size_t count, tnp_loo **out);
 
 /* Further lambdas, each for all classes, to score held-out rows at: with the tridiagonal form of a fold at hand they cost
- * little. take: receives the scores (count, classes) of the rows of one fold at grid[g]. */
+ * little. take: receives the scores (count, classes) of the rows of one fold at grid[g], by the ridge or by its
+ * discriminants (learn/ridge/discriminant.h), which where there are none it does not. */
 typedef struct tnp_also {
     const double *grid;
     size_t count;
+    bool discriminants;
     tn_status (*take)(tn_ctx *ctx, void *arg, size_t g, const size_t *rows, size_t count, const float *scores);
     void *arg;
 } tnp_also;
@@ -100,10 +102,10 @@ typedef struct tnp_left_out {
  * refits are some seconds at most; else 0. dim: columns. */
 tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few);
 
-/* Scores (rows, classes) of the rows of every fold by models without that fold; 0 of rows in none. also: may be NULL, and
- * is not asked where the head has no ridge in it. */
-tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_also *also, const uint32_t *fold,
-                             size_t folds, double *out);
+/* Scores (rows, classes) of the rows of every fold by models without that fold; 0 of rows in none. also (also_count): not
+ * asked where the head has no ridge in it. */
+tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_also *also, size_t also_count,
+                             const uint32_t *fold, size_t folds, double *out);
 /* Scores (sample rows, classes) of the sample's rows by models without them. */
 tn_status tnp_left_out_scores(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_sample *sample, double *out);
 /* The same, by the scores that the ridge problem keeps where they are of these models: rotating the rows of the sample
@@ -122,6 +124,10 @@ tn_status tnp_means_of_few(tn_ctx *ctx, const tnp_selection *selection, const tn
 /* The lambda that all classes share, infinite also where it gains less than rounding can tell: with as many rows as
  * classes F may be flat in lambda. */
 double tnp_shared_or_null(const tn_evidence *evidence);
+
+/* Weights and intercepts at info->lambda into a head, mixed with class means where they are not NULL. */
+tn_status tnp_fill_ridge(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_ridge *ridge, const tnp_class_means *means,
+                         tn_head *head);
 
 /* Leave-one-out figures of predictions (sample rows, classes), into the loo_ members of *out. */
 tn_status tnp_judge_left_out(tn_ctx *ctx, const tnp_selection *selection, const double *predicted, tn_candidate *out);

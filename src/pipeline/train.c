@@ -162,9 +162,8 @@ done:
     return st;
 }
 
-/* Weights and intercepts at info->lambda, mixed with class means where there are some. */
-static tn_status fill_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_class_means *means,
-                            tn_head *head)
+tn_status tnp_fill_ridge(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tnp_class_means *means,
+                         tn_head *head)
 {
     tn_status st = TN_OK;
     tnp_ridge centred = *ridge;
@@ -271,7 +270,7 @@ static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridg
         TN_TRY(tnp_progress_step(ctx, whole, "validation", g, cross->count));
         tnp_set_lambda(c, cross->grid[g]);
         TN_TRY(tnp_begin_head(ctx, c, &head));
-        TN_TRY(fill_ridge(ctx, c, ridge, NULL, head));
+        TN_TRY(tnp_fill_ridge(ctx, c, ridge, NULL, head));
         TN_TRY(tnp_valid_judge(ctx, &c->options->valid, valid, head, scores, &cross->value[g]));
         tn_head_free(head);
         head = NULL;
@@ -416,7 +415,7 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     TN_TRY(choose_means(ctx, c, ridge, &means));
     TN_TRY(tnp_begin_head(ctx, c, &head));
     TN_TRY(tnp_head_add_ridge(ctx, head));
-    TN_TRY(fill_ridge(ctx, c, ridge, means, head));
+    TN_TRY(tnp_fill_ridge(ctx, c, ridge, means, head));
     TN_TRY(tnp_ridge_precisions(ctx, ridge, c->info->lambda, head->alpha, head->beta));
     memcpy(head->lambda, c->info->lambda, ridge->classes * sizeof *head->lambda);
     TN_TRY(judge_head(ctx, c, ridge, means, head));

@@ -18,7 +18,8 @@ typedef struct tnp_cross {
     double *value;     /* (count, folds) */
     double *mean, *se; /* count: over folds */
     size_t *judged; /* count: folds that a value was judged by; 0: all. One of fewer was given up and is never best */
-    double trying;  /* of a path: the value whose scores are measured now */
+    double trying;  /* the value whose scores are measured now */
+    const struct tnp_ridge *ridge; /* of a ridge: the problem without the fold that is measured now */
     /* Of a path: the values of the grid as it was given or found; after it `count` are those that were tried, less those
      * that were skipped, where it stopped, and with those that were added, where it went on. */
     size_t planned, skipped, added;

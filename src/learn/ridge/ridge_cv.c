@@ -165,7 +165,9 @@ static tn_status walk_grid(tn_ctx *ctx, cv_job *job, const tnp_ridge *ridge, siz
     TN_TRY(tnp_alloc(ctx, k, sizeof *bias, &bias));
     TN_TRY(tnp_alloc_raw(ctx, narrow ? 1 : k * width, sizeof *v, &v));
     TN_TRY(tnp_alloc_raw(ctx, narrow ? 1 : k * job->count, sizeof *raw, &raw));
+    job->cross->ridge = ridge;
     for (size_t g = 0; g < job->cross->count; ++g) {
+        job->cross->trying = job->cross->grid[g];
         for (size_t c = 0; c < k; ++c)
             job->lambda[c] = job->cross->grid[g];
         if (job->dual)
@@ -179,6 +181,7 @@ static tn_status walk_grid(tn_ctx *ctx, cv_job *job, const tnp_ridge *ridge, siz
                             &job->cross->value[g * job->cross->folds + f]));
     }
 done:
+    job->cross->ridge = NULL;
     tnp_free_all(weight, bias, v, raw);
     return st;
 }

@@ -11,7 +11,7 @@
  * Who wins? Differences between the better heads are a point or two, and as large as what chance makes of some hundred
  * rows: whoever takes the largest figure takes the luckiest (docs/results/heads.md: 0.7 points below the head of the
  * evidence with 2 rows per class). So heads that rows cannot tell apart are not chosen between: those of the members of
- * the blend (one ridge, logistic, svm) that do not trail are put together,
+ * the blend (one of the ridge problem, logistic, svm) that do not trail are put together,
  *
  *   s = mean_m (s_m - threshold_m) / T_m,      T_m the temperature of the held-out scores s_m
  *
@@ -107,12 +107,14 @@ const tnp_contender tnp_incumbent = {.word = "evidence",
                                      .settle = settle_evidence};
 
 static const tnp_contender challengers[] = {
-    {"ridge-cv", TNP_METHOD_EVIDENCE, CLASSES | LABELS | VALUES, true, 0.5, tnp_hold_out_ridge, ridge_work,
+    {"ridge-cv", TNP_METHOD_EVIDENCE, CLASSES | LABELS | VALUES, true, false, 0.5, tnp_hold_out_ridge, ridge_work,
      settle_ridge},
-    {"pa", TNP_METHOD_PA, CLASSES | LABELS, false, 0, tnp_hold_out_online, online_work, settle_online},
-    {"scw", TNP_METHOD_SCW, CLASSES | LABELS, false, 0, tnp_hold_out_online, online_work, settle_online},
-    {"logistic", TNP_METHOD_LOGISTIC, CLASSES | LABELS, true, 0, tnp_hold_out_logistic, logistic_work, settle_cost},
-    {"svm", TNP_METHOD_SVM, CLASSES | LABELS, true, 0, tnp_hold_out_svm, svm_work, settle_cost},
+    {"lda", TNP_METHOD_EVIDENCE, CLASSES, true, true, 0, tnp_hold_out_lda, ridge_work, settle_ridge},
+    {"pa", TNP_METHOD_PA, CLASSES | LABELS, false, false, 0, tnp_hold_out_online, online_work, settle_online},
+    {"scw", TNP_METHOD_SCW, CLASSES | LABELS, false, false, 0, tnp_hold_out_online, online_work, settle_online},
+    {"logistic", TNP_METHOD_LOGISTIC, CLASSES | LABELS, true, false, 0, tnp_hold_out_logistic, logistic_work,
+     settle_cost},
+    {"svm", TNP_METHOD_SVM, CLASSES | LABELS, true, false, 0, tnp_hold_out_svm, svm_work, settle_cost},
 };
 enum { CHALLENGERS = sizeof challengers / sizeof *challengers };
 
@@ -146,7 +148,7 @@ static bool may_race(tnp_race *race, const tnp_contender *who)
     size_t rows = race->course->chosen->selection->task->y.rows;
     if (who == &tnp_incumbent)
         return true;
-    if (!(who->tasks & 1u << race->course->task->kind))
+    if (!(who->tasks & 1u << race->course->task->kind) || (who->discriminates && !race->course->lda.fold))
         return false;
     if (who->work(race->course, rows) > race->most_work) {
         race->too_long = true;
@@ -400,15 +402,29 @@ done:
     return st;
 }
 
+/* The one of the ridge problem's heads that is in the blend, for they err alike: discriminants, else the evidence's, else
+ * that of ridge-cv; race->count where all are out. */
+static size_t blended_ridge(const tnp_race *race)
+{
+    size_t found = race->count;
+    for (size_t i = race->count; i-- > 0;) {
+        const tnp_entry *e = &race->entries[i];
+        bool fit = e->who->method == TNP_METHOD_EVIDENCE && !e->note && e->temperature > 0;
+        if (fit && (found == race->count || !race->entries[found].who->discriminates))
+            found = i;
+    }
+    return found;
+}
+
 /* The blend of those that are still in the race as one more entry, where it has two members or more. */
 static tn_status enter_blend(tn_ctx *ctx, tnp_race *race)
 {
     tn_status st = TN_OK;
     tnp_entry *b = NULL;
+    size_t ridge = blended_ridge(race);
     for (size_t i = 0; i < race->count; ++i) {
         const tnp_entry *e = &race->entries[i];
-        bool second =
-            i > 0 && e->who->method == TNP_METHOD_EVIDENCE && !race->entries[0].note; /* one ridge is enough */
+        bool second = e->who->method == TNP_METHOD_EVIDENCE && i != ridge;
         if (e->who->blends && !e->note && e->temperature > 0 && !second)
             race->members[race->member_count++] = i;
     }

@@ -7,22 +7,25 @@
 
 #include "pipeline/parts.h"
 
+/* What was found on the way. */
+typedef struct tnp_found {
+    const uint32_t *fold; /* of the round that it was found in; NULL: not yet, or nothing */
+    double lambda;        /* one for all classes, the best of a grid */
+    float *scores;        /* (rows, classes) by models without the row */
+} tnp_found;
+
 /* Where a race is run: the rows (all of the task, or a sample of them) and a set of feeds over these rows. */
 typedef struct tnp_course {
     const tnp_chosen *chosen; /* the set that was chosen on all rows: options, ridge problem, evidence */
     const tnp_task *task;     /* the rows that are raced */
     const tn_feed **feeds;
     size_t feed_count, dim;
-    float *row_weight;  /* task rows, or NULL */
-    tnp_design *design; /* of the feeds, made by the first contender that passes over them many times */
-    tnp_task *sampled;  /* the task where it is a sample, else NULL */
-    tn_feed *own;       /* storage of feeds */
-    size_t epochs;      /* passes of the online learners */
-    struct {
-        const uint32_t *fold; /* of the round that it was found in; NULL: not yet */
-        double lambda;        /* one for all classes, the best of a grid */
-        float *scores;        /* (rows, classes) by models without the row */
-    } ridge; /* found on the way by whichever ridge is judged first: both have the same tridiagonal forms */
+    float *row_weight;    /* task rows, or NULL */
+    tnp_design *design;   /* of the feeds, made by the first contender that passes over them many times */
+    tnp_task *sampled;    /* the task where it is a sample, else NULL */
+    tn_feed *own;         /* storage of feeds */
+    size_t epochs;        /* passes of the online learners */
+    tnp_found ridge, lda; /* by whichever ridge is judged first: all have the same tridiagonal forms */
 } tnp_course;
 
 /* A race over the chosen set on at most about `most` rows. Everything of c is borrowed while it lives. Owned by the
@@ -55,11 +58,12 @@ typedef struct tnp_entry {
 
 /* A method that may race. */
 struct tnp_contender {
-    const char *word; /* in the table of what was tried */
-    int method;       /* tnp_method_name that trains the head */
-    unsigned tasks;   /* that it has a use for: bits 1 << tn_task */
-    bool blends;      /* is a member of the blend */
-    double threshold; /* of its scores, multi-label */
+    const char *word;   /* in the table of what was tried */
+    int method;         /* tnp_method_name that trains the head */
+    unsigned tasks;     /* that it has a use for: bits 1 << tn_task */
+    bool blends;        /* is a member of the blend */
+    bool discriminates; /* its head is the ridge's, turned into discriminants */
+    double threshold;   /* of its scores, multi-label */
     /* Scores of the rows of these folds into entry->scores, others stay; where entry->value is NaN, it is found on them
      * first. */
     tn_status (*hold_out)(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
@@ -75,6 +79,7 @@ extern const tnp_contender tnp_incumbent;
 /* race_ridge.c, race_linear.c, race_online.c */
 tn_status tnp_hold_out_evidence(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
 tn_status tnp_hold_out_ridge(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
+tn_status tnp_hold_out_lda(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
 tn_status tnp_hold_out_svm(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
 tn_status tnp_hold_out_logistic(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
 tn_status tnp_hold_out_online(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);

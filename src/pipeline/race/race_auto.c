@@ -10,6 +10,7 @@
 #include "learn/head/cross.h"
 #include "learn/head/folds.h"
 #include "learn/head/thresholds.h"
+#include "learn/ridge/discriminant.h"
 
 #include <math.h>
 #include <string.h>
@@ -31,9 +32,42 @@ static void forget_training(tn_fit_info *info)
     info->converged = true;
 }
 
+/* A class without rows is never taken for one that has some. */
+static void score_absent(const tnp_task *task, tn_head *head)
+{
+    for (size_t k = 0; k < head->classes; ++k)
+        head->bias[k] = task->constant[k] ? tnp_constant_score(task, k) : head->bias[k];
+}
+
+/* The ridge's head at the entry's lambda, turned into discriminants. */
+static tn_status train_discriminants(tn_ctx *ctx, const tnp_chosen *c, const tnp_entry *entry, tn_head **out)
+{
+    tn_status st = TN_OK;
+    tn_head *head = NULL;
+    tnp_discriminant *d = NULL;
+    forget_training(c->info);
+    c->info->method = tnp_method_of(TNP_METHOD_AUTO)->uses.word;
+    TN_TRY(tnp_begin_head(ctx, c, &head));
+    TN_TRY(tnp_alloc(ctx, head->classes, sizeof *c->info->lambda, &c->info->lambda));
+    tnp_set_lambda(c, entry->value);
+    TN_TRY(tnp_fill_ridge(ctx, c, c->ridge, NULL, head));
+    TN_TRY(tnp_discriminant_new(ctx, c->ridge, entry->value, &d));
+    TN_TRY(tnp_discriminant_weights(ctx, d, head->dim, head->weight, head->bias));
+    score_absent(c->selection->task, head);
+    *out = head;
+    head = NULL;
+done:
+    forget_training(c->info);
+    tnp_discriminant_free(d);
+    tn_head_free(head);
+    return st;
+}
+
 tn_status tnp_train_entry(tn_ctx *ctx, const tnp_chosen *c, const tnp_course *course, const tnp_entry *entry,
                           tn_head **out)
 {
+    if (entry->who->discriminates)
+        return train_discriminants(ctx, c, entry, out);
     tnp_fit_options options = *c->options;
     tnp_chosen chosen = *c;
     chosen.options = &options;
@@ -103,9 +137,7 @@ static tn_status train_directions(tn_ctx *ctx, const tnp_chosen *c, tn_head **ou
     c->info->method = tnp_method_of(TNP_METHOD_AUTO)->uses.word;
     TN_TRY(tnp_begin_head(ctx, c, &head));
     TN_TRY(tnp_class_directions_weights(ctx, means, head->weight, head->bias));
-    for (size_t k = 0; k < head->classes; ++k)
-        if (c->selection->task->constant[k])
-            head->bias[k] = tnp_constant_score(c->selection->task, k);
+    score_absent(c->selection->task, head);
     *out = head;
     head = NULL;
 done:

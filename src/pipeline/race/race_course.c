@@ -91,7 +91,7 @@ void tnp_course_free(tnp_course *course)
     if (!course)
         return;
     tnp_design_free(course->design);
-    tnp_free_all(course->row_weight, course->ridge.scores, course->feeds, course->own);
+    tnp_free_all(course->row_weight, course->ridge.scores, course->lda.scores, course->feeds, course->own);
     tnp_task_free(course->sampled);
     tnp_free(course);
 }
