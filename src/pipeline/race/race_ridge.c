@@ -38,16 +38,15 @@ typedef struct grid_search {
 } grid_search;
 
 /* Powers of four about the lambda that all classes share, which is method evidence's own where classes are many; without
- * one about the largest eigenvalue. */
-static void fill_grid(const tnp_course *course, grid_search *s)
+ * one about the largest eigenvalue. Every second of them is enough for discriminants. */
+static void fill_grid(const tnp_course *course, bool discriminants, grid_search *s)
 {
     const tnp_chosen *c = course->chosen;
     double shared = tnp_shared_or_null(c->evidence);
     shared = isfinite(shared) ? shared : c->ridge->spectrum->largest;
     shared = shared > 0 ? shared : 1; /* columns that never change: any lambda is as good */
-    s->count = COUNT;
-    for (int i = 0; i < COUNT; ++i)
-        s->grid[i] = ldexp(shared, 2 * (i - MIDDLE));
+    for (int i = 0; i < COUNT; i += discriminants ? 2 : 1)
+        s->grid[s->count++] = ldexp(shared, 2 * (i - MIDDLE));
 }
 
 /* What its grid needs. */
@@ -91,7 +90,9 @@ static tn_status search_end(tn_ctx *ctx, const grid_search *s, const tnp_round *
     size_t best = s->count, k = task->y.classes;
     double most = -INFINITY;
     for (size_t g = 0; g < s->count; ++g) {
-        double mean = s->judged[g] > 0 ? s->sum[g] / (double)s->judged[g] : g == MIDDLE ? -DBL_MAX : -INFINITY;
+        double mean = s->judged[g] > 0                 ? s->sum[g] / (double)s->judged[g]
+                      : g == MIDDLE * s->count / COUNT ? -DBL_MAX
+                                                       : -INFINITY;
         if (s->stored[g] == s->rows && mean > -INFINITY && mean >= most) {
             most = mean;
             best = g;
@@ -111,17 +112,18 @@ static tn_status search_end(tn_ctx *ctx, const grid_search *s, const tnp_round *
 /* ---- scores of a round ---- */
 
 /* Whether discriminants are to be had. Without two rows per class, those judged not counted, nothing is known of how rows
- * lie about their class mean. A matrix of classes by classes is inverted for every lambda and fold, which with thousands
- * of classes takes longer than all the rest. */
+ * lie about their class mean. For every lambda and fold a matrix of classes by classes is made, inverted and applied,
+ * which with thousands of classes takes longer than all the rest. */
 static bool discriminates(const tnp_course *course, const tnp_round *round)
 {
-    const double most = 2e11; /* flops, some seconds */
-    double k = (double)course->task->y.classes;
-    size_t training = 0; /* rows without the first fold: folds are as even as can be */
-    for (size_t i = 0; i < course->task->y.rows; ++i)
-        training += round->fold[i] != 0;
-    return course->task->kind == TN_TASK_MULTICLASS && course->chosen->ridge->intercept && (double)training >= 2 * k &&
-           2 * k * k * k * COUNT * (double)round->folds < most;
+    const double most = 1e11;                     /* flops, a second or two */
+    size_t rows = course->task->y.rows, held = 0; /* rows of the first fold: folds are as even as can be */
+    for (size_t i = 0; i < rows; ++i)
+        held += round->fold[i] == 0;
+    double k = (double)course->task->y.classes, order = (double)tnp_min(rows - held, course->dim);
+    double each = k * k * (3 * k + 2 * order + 2 * (double)held);
+    return course->task->kind == TN_TASK_MULTICLASS && course->chosen->ridge->intercept &&
+           rows - held >= 2 * course->task->y.classes && each * (COUNT + 1) / 2 * (double)round->folds < most;
 }
 
 static tn_status left_out(tn_ctx *ctx, const tnp_course *course, const tnp_round *round, const double *lambda,
@@ -143,14 +145,15 @@ static tn_status hold_out_at(tn_ctx *ctx, tnp_course *course, const tnp_round *r
     size_t k = course->task->y.classes, asked = 0;
     double *wide = NULL;
     grid_search ridge = {.course = NULL}, lda = {.course = NULL};
-    const tnp_also also[] = {{ridge.grid, COUNT, false, take_fold, &ridge}, {lda.grid, COUNT, true, take_fold, &lda}};
+    fill_grid(course, false, &ridge);
+    fill_grid(course, true, &lda);
+    const tnp_also also[] = {{ridge.grid, ridge.count, false, take_fold, &ridge},
+                             {lda.grid, lda.count, true, take_fold, &lda}};
     if (!course->ridge.fold && share < 1)
         asked = discriminates(course, round) ? 2 : 1;
     TN_TRY(tnp_alloc_raw(ctx, course->task->y.rows * k, sizeof *wide, &wide));
-    for (size_t i = 0; i < asked; ++i) {
-        fill_grid(course, also[i].arg);
+    for (size_t i = 0; i < asked; ++i)
         TN_TRY(search_init(ctx, course, round, also[i].arg));
-    }
     TN_TRY(left_out(ctx, course, round, lambda, share, also, asked, wide));
     for (size_t i = 0; i < asked; ++i)
         TN_TRY(search_end(ctx, also[i].arg, round, i == 0 ? &course->ridge : &course->lda));
