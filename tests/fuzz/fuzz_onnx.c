@@ -26,7 +26,7 @@ static void cut(tn_ctx *ctx, const tnp_onnx *onnx)
         tnp_onnx again = {.path = NULL};
         tnp_text text;
         tnp_text_init(&text, ctx);
-        if (tnp_onnx_cut(ctx, onnx, &l.names[i], 1, &text) == TN_OK &&
+        if (tnp_onnx_cut(ctx, onnx, NULL, &l.names[i], 1, &text) == TN_OK &&
             tnp_onnx_parse(ctx, "cut", (tnp_bytes){(const unsigned char *)text.data, text.used}, &again) == TN_OK &&
             again.output_count != 1)
             abort();

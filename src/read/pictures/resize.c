@@ -122,6 +122,21 @@ done:
     return st;
 }
 
+static void keep_results(tnp_axis *axis, size_t first, size_t count)
+{
+    memmove(axis->first, axis->first + first, count * sizeof *axis->first);
+    memmove(axis->weights, axis->weights + first * axis->taps, count * axis->taps * sizeof *axis->weights);
+    axis->to = count;
+}
+
+void tnp_resize_window(tnp_resize *resize, size_t x, size_t y, size_t width, size_t height)
+{
+    keep_results(&resize->x, x, width);
+    keep_results(&resize->y, y, height);
+    resize->width = width;
+    resize->height = height;
+}
+
 void tnp_resize_free(tnp_resize *resize)
 {
     tnp_free_all(resize->x.first, resize->x.weights, resize->y.first, resize->y.weights, resize->sums, resize->across);
