@@ -25,7 +25,7 @@ typedef struct tnp_resize {
     size_t row, low, next; /* rows that came; the first result that is not complete; the first without any share */
     bool enlarges;         /* by much, along y: rows are resized along x first */
     size_t open;           /* results that are begun and not complete, at most; 1 when it enlarges */
-    size_t line;           /* floats of one of them: from_width x channels, and one that is never used */
+    size_t line;           /* floats of one of them: from_width x channels, and zeros that taps beyond them see */
     float *sums;           /* (open, line): those results, resized along y; result i is at i modulo open */
     float *across;         /* (width, channels): when it enlarges, the row that came, resized along x */
     float *out;            /* (height, width, channels), the caller's */
