@@ -253,7 +253,9 @@ static bool looks_at(const tnp_onnx_node *node, tnp_bytes name)
     return false;
 }
 
-enum { MOST_OF_SHAPES = 16 };
+/* Of the chain, and of what is computed from a shape: each is looked for among all nodes, and a file may be there to waste
+ * time, or go round. */
+enum { MOST_NODES = 32, MOST_OF_SHAPES = 16 };
 
 /* What is computed from the shape of a tensor ends at one node: `tensors` are names on that way, `count` of them. */
 static bool shapes_end_at(const tnp_onnx *o, tnp_bytes *tensors, size_t count, const tnp_onnx_node *end)
@@ -303,8 +305,7 @@ bool tnp_onnx_front(const tnp_onnx *o, const tnp_onnx_value *input, bool nhwc, t
             s.front.table[c][i] = (float)i;
     }
     out->name = (tnp_bytes){NULL, 0};
-    /* as long as the chain at most, also of a graph that goes round */
-    for (size_t i = 0; i < o->node_count && !o->branches; ++i) {
+    for (size_t i = 0; i < MOST_NODES && !o->branches; ++i) {
         if (tnp_bytes_same(s.at, layer) || !only_user(o, s.at, &v) || tnp_bytes_same(v.output, layer) ||
             !(cast(&s, &v) || transpose(&s, &v) || gather(&s, &v) || arithmetic(&s, &v) || resize(&s, &v) ||
               identity(&s, &v)))
