@@ -74,8 +74,10 @@ def write(csv, page, facts, found):
               "onnxruntime-node runs, at the best of four settings, loading and a first run not counted.",
               "- Runs alone: what `--views ten` takes longer than `--views centre`, nine runs per picture, their tensors "
               "filled; onnxruntime-node on a tensor that is there, after a first run, at the best of 1 or 2 threads, 1 or 2 "
-              "runs at once, batches of 1 or 8. On two cores that run networks already nothing is left in which decoding "
-              "could hide: the last rows of targets compare what decodes with what does not.",
+              "runs at once, batches of 1 or 8. One engine on both sides: ours runs no node that does not lead to the layer, and "
+              "none of those that prepare the picture, which is done while the tensor is filled; what is left is nearly all "
+              "convolutions. On two cores that run networks already nothing is left in which decoding could "
+              "hide: the last rows of targets compare what decodes with what does not.",
               "- Processor: time of all cores in user and system mode per picture.", ""]
     lines += table(["network", "tenon, JPEG to rows/s", "ms of processor", "sharp and onnxruntime-node", "ms of processor", "at",
                     "tenon, runs alone/s", "ms of processor", "onnxruntime-node", "ms of processor", "at"],

@@ -33,7 +33,7 @@ static void compare(const char *folder, size_t k, const char *model, const tn_pi
     assert_fine(test_ctx, tnp_networks_rows(test_ctx, networks, 1, pictures, 0, count, &out));
     for (size_t i = 0; i < count; ++i) {
         tn_picture *picture = NULL;
-        tnp_picture_options seen = tnp_recipe_picture(&n->recipe);
+        tnp_picture_options seen = tnp_recipe_picture(&n->recipe, n->views);
         assert_fine(test_ctx, tnp_pictures_decode(test_ctx, pictures, i, 1, &seen, &picture));
         tnp_recipe_fill(&n->recipe, picture, 0, in + i * tensor);
         tn_picture_free(picture);

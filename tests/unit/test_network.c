@@ -64,7 +64,7 @@ static void bytes_with_colours_last(void **state)
     assert_fine(test_ctx, tn_network_open(test_ctx, path, options, &network));
     float *rows = rows_of(network, pictures);
     tn_picture *picture = NULL;
-    tnp_picture_options seen = tnp_recipe_picture(&network->recipe);
+    tnp_picture_options seen = tnp_recipe_picture(&network->recipe, network->views);
     assert_fine(test_ctx, tnp_pictures_decode(test_ctx, pictures, 3, 1, &seen, &picture));
     unsigned char tensor[32 * 32 * 3];
     tnp_recipe_fill(&network->recipe, picture, 0, tensor);
@@ -190,7 +190,7 @@ static void views_are_averaged(void **state)
         tn_network *network = opened(path, more, 2);
         float *rows = rows_of(network, pictures), values[3 * SIDE * SIDE];
         tn_picture *picture = NULL;
-        tnp_picture_options seen = tnp_recipe_picture(&network->recipe);
+        tnp_picture_options seen = tnp_recipe_picture(&network->recipe, TNP_VIEW_TEN);
         double mean[TOKEN_DIM] = {0};
         size_t views = w ? 10 : 2;
         assert_fine(test_ctx, tnp_pictures_decode(test_ctx, pictures, 4, 1, &seen, &picture));
@@ -199,7 +199,7 @@ static void views_are_averaged(void **state)
             tnp_result result;
             char text[TNP_ENGINE_MESSAGE];
             tnp_recipe_fill(&network->recipe, picture, v, values);
-            assert_true(tnp_network_run(network, values, &result, text));
+            assert_true(tnp_network_run(network, values, NULL, &result, text));
             for (size_t d = 0; d < TOKEN_DIM; ++d)
                 mean[d] += (double)((const float *)result.data)[d] / (double)views;
             tnp_result_free(network->session, &result);
@@ -232,7 +232,7 @@ static void what_is_cut_changes_no_bit(void **state)
     assert_fine(test_ctx, tnp_onnx_parse(test_ctx, "whole", (tnp_bytes){m.data, m.size}, &o));
     assert_fine(test_ctx, tnp_engine_open(test_ctx, &engine));
     assert_fine(test_ctx, tnp_session_open(test_ctx, engine, "whole", m.data, m.size, false, &whole));
-    assert_true(tnp_network_run(network, tensor, &a, text));
+    assert_true(tnp_network_run(network, tensor, NULL, &a, text));
     assert_true(tnp_session_run(whole, "image", 1, tensor, sizeof tensor, dims, 4, "feat", &b, text));
     assert_memory_equal(a.data, b.data, CONV_OUT * sizeof(float));
     tnp_result_free(whole, &b);
@@ -242,6 +242,47 @@ static void what_is_cut_changes_no_bit(void **state)
     tnp_onnx_free(&o);
     tn_network_free(network);
     free(m.data);
+}
+
+/* What is done before the engine against the engine on the whole graph: bytes of noise, of any width and height. */
+static void a_front_changes_no_bit(void **state)
+{
+    (void)state;
+    need_engine();
+    static const int kinds[] = {0,
+                                FRONT_GATHER,
+                                FRONT_RESIZE,
+                                FRONT_RESIZE | FRONT_GATHER,
+                                FRONT_RESIZE | FRONT_SECOND,
+                                FRONT_RESIZE | FRONT_NEAREST,
+                                FRONT_RESIZE | FRONT_PER_COLUMN};
+    static const char *const ends[] = {"divided", "divided", "divided", "divided", "planes", "planes", "resized"};
+    enum { WIDE = 37 };
+    static const named_text size[] = {{"size", "37"}};
+    unsigned char noise[WIDE * WIDE * 3];
+    for (size_t i = 0; i < sizeof noise; ++i)
+        noise[i] = (unsigned char)(128 + 127 * sin(0.7 * (double)i * (double)i));
+    for (size_t k = 0; k < 7; ++k) {
+        message m = front_model(kinds[k]);
+        const int64_t dims[] = {1, WIDE, WIDE, 3};
+        tnp_session *whole = NULL;
+        tnp_result a, b;
+        char text[TNP_ENGINE_MESSAGE];
+        tn_network *network = opened(store_model("front.onnx", front_model(kinds[k])), size, 1);
+        assert_non_null(network->front);
+        assert_string_equal(network->front->name, ends[k]);
+        float *space = malloc(tnp_network_space(network) * sizeof *space);
+        assert_fine(test_ctx, tnp_session_open(test_ctx, network->engine, "whole", m.data, m.size, false, &whole));
+        assert_true(tnp_network_run(network, noise, space, &a, text));
+        assert_true(tnp_session_run(whole, "img", TNP_ONNX_UINT8, noise, sizeof noise, dims, 4, "feat", &b, text));
+        assert_memory_equal(a.data, b.data, CONV_OUT * sizeof(float));
+        tnp_result_free(whole, &b);
+        tnp_result_free(network->session, &a);
+        tnp_session_close(whole);
+        tn_network_free(network);
+        free(space);
+        free(m.data);
+    }
 }
 
 static void threads_and_company_change_no_bit(void **state)
@@ -323,6 +364,7 @@ int main(void)
         cmocka_unit_test(tokens_of_a_transformer),
         cmocka_unit_test(views_are_averaged),
         cmocka_unit_test(what_is_cut_changes_no_bit),
+        cmocka_unit_test(a_front_changes_no_bit),
         cmocka_unit_test(threads_and_company_change_no_bit),
         cmocka_unit_test(what_cannot_be_is_refused),
     };

@@ -54,7 +54,7 @@ static void what_does_not_lead_to_the_layer_is_cut(void **state)
         tnp_bytes layer = {(const unsigned char *)wanted[i].layer, strlen(wanted[i].layer)};
         tnp_text text;
         tnp_text_init(&text, test_ctx);
-        assert_fine(test_ctx, tnp_onnx_cut(test_ctx, &o, &layer, 1, &text));
+        assert_fine(test_ctx, tnp_onnx_cut(test_ctx, &o, NULL, &layer, 1, &text));
         tnp_onnx cut = parsed((message){(unsigned char *)text.data, text.used});
         assert_int_equal(cut.node_count, wanted[i].nodes);
         assert_int_equal(cut.constant_count, wanted[i].constants);
@@ -63,6 +63,84 @@ static void what_does_not_lead_to_the_layer_is_cut(void **state)
         tnp_onnx_free(&cut);
         tnp_text_destroy(&text);
     }
+    tnp_onnx_free(&o);
+    free(m.data);
+}
+
+/* Where the front of a graph ends, "" for none; of the layer feat unless another is named. */
+static const char *front_end(message m, const char *layer, tnp_front *front)
+{
+    static char name[40];
+    tnp_onnx o = parsed(m);
+    tnp_bytes end = {(const unsigned char *)layer, strlen(layer)};
+    bool found = tnp_onnx_front(&o, &o.inputs[0], true, end, front);
+    assert_int_equal(found, front->name.size != 0);
+    snprintf(name, sizeof name, "%.*s", (int)front->name.size, found ? (const char *)front->name.data : "");
+    front->name = (tnp_bytes){NULL, 0};
+    tnp_onnx_free(&o);
+    free(m.data);
+    return name;
+}
+
+static void a_front_is_a_table_per_channel(void **state)
+{
+    (void)state;
+    static const float off[] = {123.675F, 116.28F, 103.53F};
+    tnp_front front;
+    assert_string_equal(front_end(front_model(FRONT_GATHER), "feat", &front), "divided");
+    assert_false(front.resizes);
+    for (size_t c = 0; c < 3; ++c) {
+        assert_int_equal(front.source[c], 2 - c);
+        for (size_t i = 0; i < 256; ++i) {
+            volatile float minus = (float)i - off[c], divided = minus / 57.375F;
+            assert_true(front.table[c][i] == divided);
+        }
+    }
+    assert_string_equal(front_end(front_model(FRONT_RESIZE), "feat", &front), "divided");
+    assert_true(front.resizes);
+    assert_int_equal(front.step_count, 2);
+    assert_int_equal(front.steps[0].op, TNP_FRONT_SUB);
+    assert_int_equal(front.steps[1].op, TNP_FRONT_DIV);
+    assert_true(front.steps[0].value[1] == off[1] && front.steps[1].value[2] == 57.375F);
+    assert_true(front.table[1][77] == 77);
+}
+
+/* At what something else looks at, at what is no constant per channel, at another resize, before the layer itself. */
+static void a_front_ends_where_something_else_comes(void **state)
+{
+    (void)state;
+    tnp_front front;
+    assert_string_equal(front_end(front_model(FRONT_SECOND), "feat", &front), "planes");
+    assert_string_equal(front_end(front_model(FRONT_PER_COLUMN), "feat", &front), "planes");
+    assert_string_equal(front_end(front_model(FRONT_RESIZE | FRONT_SECOND), "feat", &front), "planes");
+    assert_string_equal(front_end(front_model(FRONT_RESIZE | FRONT_NEAREST), "feat", &front), "planes");
+    assert_string_equal(front_end(front_model(0), "minus", &front), "planes");
+    assert_string_equal(front_end(front_model(0), "planes", &front), "");
+    assert_string_equal(front_end(front_model(0), "wide", &front), "");
+    assert_string_equal(front_end(conv_model(0, true), "feat", &front), "planes");
+}
+
+static void a_graph_may_begin_at_what_is_given(void **state)
+{
+    (void)state;
+    message m = front_model(FRONT_RESIZE);
+    tnp_onnx o = parsed(m);
+    tnp_bytes layer = {(const unsigned char *)"feat", 4};
+    tnp_onnx_given given = {{(const unsigned char *)"divided", 7}, {1, 3, FRONT_SIDE, 300}};
+    tnp_text text;
+    tnp_text_init(&text, test_ctx);
+    assert_fine(test_ctx, tnp_onnx_cut(test_ctx, &o, &given, &layer, 1, &text));
+    tnp_onnx cut = parsed((message){(unsigned char *)text.data, text.used});
+    assert_int_equal(cut.node_count, 3);
+    assert_int_equal(cut.constant_count, 2);
+    assert_int_equal(cut.input_count, 1);
+    assert_true(is_called(cut.inputs[0].name, "divided"));
+    assert_int_equal(cut.inputs[0].type, TNP_ONNX_FLOAT);
+    assert_int_equal(cut.inputs[0].rank, 4);
+    for (size_t d = 0; d < 4; ++d)
+        assert_int_equal(cut.inputs[0].dims[d], given.dims[d]);
+    tnp_onnx_free(&cut);
+    tnp_text_destroy(&text);
     tnp_onnx_free(&o);
     free(m.data);
 }
@@ -90,7 +168,7 @@ static void a_graph_with_branches_keeps_its_nodes(void **state)
     tnp_text text;
     tnp_text_init(&text, test_ctx);
     assert_true(o.branches);
-    assert_fine(test_ctx, tnp_onnx_cut(test_ctx, &o, &layer, 1, &text));
+    assert_fine(test_ctx, tnp_onnx_cut(test_ctx, &o, NULL, &layer, 1, &text));
     tnp_onnx cut = parsed((message){(unsigned char *)text.data, text.used});
     assert_int_equal(cut.node_count, 2);
     assert_int_equal(cut.output_count, 1);
@@ -425,6 +503,9 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_graph_is_read),
         cmocka_unit_test(what_does_not_lead_to_the_layer_is_cut),
+        cmocka_unit_test(a_front_is_a_table_per_channel),
+        cmocka_unit_test(a_front_ends_where_something_else_comes),
+        cmocka_unit_test(a_graph_may_begin_at_what_is_given),
         cmocka_unit_test(a_graph_with_branches_keeps_its_nodes),
         cmocka_unit_test(a_wrong_layer_has_the_nearest_name),
         cmocka_unit_test(tensors_in_other_files_are_refused),

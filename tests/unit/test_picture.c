@@ -231,6 +231,52 @@ static void all_orientations(void **state)
     }
 }
 
+static tn_picture *decoded(picture_bytes made, const tnp_picture_options *options)
+{
+    tnp_decoding d = {.held = 0};
+    tn_picture *picture = NULL;
+    assert_fine(test_ctx, tnp_decoding_begin(test_ctx, "made", (tnp_bytes){made.data, made.size}, options, &d));
+    tnp_decoding_run(&d);
+    assert_fine(test_ctx, tnp_decoding_take(test_ctx, "made", &d, &picture));
+    tnp_decoding_end(test_ctx, &d);
+    return picture;
+}
+
+/* The middle alone has the bits that it has in the whole picture: smaller, larger, much larger, and turned every way. What
+ * is left over is odd along one side, so that it tells from which side it is counted. */
+static void the_middle_is_a_part_of_the_whole(void **state)
+{
+    (void)state;
+    static const size_t sides[] = {5, 40, 400};
+    for (unsigned o = 1; o <= 8; ++o)
+        for (size_t s = 0; s < 3; ++s) {
+            unsigned char *rows = smooth_rows(W, H, 3), exif[64];
+            jpeg_form form = {W, H, 3, false, false, rows, exif, exif_block(true, o, exif)};
+            picture_bytes made = jpeg_bytes(&form);
+            tnp_picture_options options;
+            tnp_picture_options_default(&options);
+            options.shorter = sides[s];
+            tn_picture *whole = decoded(made, &options);
+            options.middle_width = sides[s] - 3;
+            options.middle_height = sides[s] - 2;
+            tn_picture *middle = decoded(made, &options);
+            assert_int_equal(middle->width, options.middle_width);
+            assert_int_equal(middle->height, options.middle_height);
+            size_t x = tnp_picture_middle(whole->width - middle->width);
+            size_t y = tnp_picture_middle(whole->height - middle->height);
+            for (size_t i = 0; i < middle->height; ++i)
+                assert_memory_equal(middle->pixels + i * middle->width * 3,
+                                    whole->pixels + ((y + i) * whole->width + x) * 3,
+                                    middle->width * 3 * sizeof(float));
+            tn_picture_free(whole);
+            tn_picture_free(middle);
+            free(made.data);
+            free(rows);
+        }
+    assert_int_equal(tnp_picture_middle(3), 2);
+    assert_int_equal(tnp_picture_middle(5), 2);
+}
+
 static void odd_exif_is_upright(void **state)
 {
     (void)state;
@@ -351,6 +397,7 @@ int main(void)
         cmocka_unit_test(every_kind_of_jpeg),
         cmocka_unit_test(a_large_jpeg_is_shrunk_by_its_decoder),
         cmocka_unit_test(all_orientations),
+        cmocka_unit_test(the_middle_is_a_part_of_the_whole),
         cmocka_unit_test(odd_exif_is_upright),
         cmocka_unit_test(pictures_that_are_cut_off),
         cmocka_unit_test(declared_sizes_beyond_the_limit_are_refused_before_allocation),

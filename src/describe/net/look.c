@@ -40,7 +40,7 @@ static tn_status fill_inferred(tn_ctx *ctx, const tnp_onnx *o, looked *l)
     tnp_session *session = NULL;
     tnp_text bytes;
     tnp_text_init(&bytes, ctx);
-    TN_TRY(tnp_onnx_cut(ctx, o, l->names, l->count, &bytes));
+    TN_TRY(tnp_onnx_cut(ctx, o, NULL, l->names, l->count, &bytes));
     if (tnp_engine_open(ctx, &engine) != TN_OK ||
         tnp_session_open(ctx, engine, o->path, bytes.data, bytes.used, true, &session) != TN_OK)
         goto done;

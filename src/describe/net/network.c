@@ -83,14 +83,21 @@ static tn_status pick_layer(tn_ctx *ctx, const tnp_onnx *o, const char *layer, c
 
 /* ---- loading ---- */
 
-static tn_status load(tn_ctx *ctx, const tnp_onnx *o, tn_network *n)
+static tn_status load(tn_ctx *ctx, const tnp_onnx *o, const tnp_onnx_value *in, tn_network *n)
 {
     tn_status st = TN_OK;
     tnp_bytes layer = {(const unsigned char *)n->layer, strlen(n->layer)};
+    tnp_onnx_given given = {.dims = {1, 3, 0, 0}};
     tnp_text bytes;
     tnp_text_init(&bytes, ctx);
     TN_TRY(tnp_engine_open(ctx, &n->engine));
-    TN_TRY(tnp_onnx_cut(ctx, o, &layer, 1, &bytes));
+    TN_TRY(tnp_network_find_front(ctx, o, in, n));
+    if (n->front) {
+        given.name = n->front->plan.name;
+        given.dims[2] = n->front->plan.height;
+        given.dims[3] = n->front->plan.width;
+    }
+    TN_TRY(tnp_onnx_cut(ctx, o, n->front ? &given : NULL, &layer, 1, &bytes));
     TN_TRY(tnp_session_open(ctx, n->engine, o->path, bytes.data, bytes.used, false, &n->session));
 done:
     tnp_text_destroy(&bytes);
@@ -143,16 +150,18 @@ static tn_status probe(tn_ctx *ctx, tn_network *n)
     tn_status st = TN_OK;
     char message[TNP_ENGINE_MESSAGE] = "";
     void *tensor = NULL;
+    float *space = NULL;
     tnp_result result = {.value = NULL};
     TN_TRY(tnp_alloc(ctx, tnp_recipe_bytes(&n->recipe), 1, &tensor));
-    if (!tnp_network_run(n, tensor, &result, message))
+    TN_TRY(tnp_alloc(ctx, tnp_network_space(n), sizeof *space, &space));
+    if (!tnp_network_run(n, tensor, space, &result, message))
         TN_TRY(tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: refuses a picture of %zu x %zu: %s", n->path, n->recipe.width,
                         n->recipe.height, message));
     TN_TRY(understand(ctx, n, &result));
 done:
     if (n->session)
         tnp_result_free(n->session, &result);
-    tnp_free(tensor);
+    tnp_free_all(tensor, space);
     return st;
 }
 
@@ -197,7 +206,7 @@ static tn_status make(tn_ctx *ctx, const tnp_onnx *o, const tnp_network_options 
     TN_TRY(tnp_onnx_input(ctx, o, &in));
     TN_TRY(tnp_strndup(ctx, (const char *)in->name.data, in->name.size, &n->input));
     TN_TRY(pick_layer(ctx, o, options->layer, &n->layer));
-    TN_TRY(load(ctx, o, n));
+    TN_TRY(load(ctx, o, in, n));
     TN_TRY(probe(ctx, n));
     TN_TRY(make_about(ctx, n));
     *out = n;
@@ -242,6 +251,7 @@ void tn_network_free(tn_network *n)
 {
     if (!n)
         return;
+    tnp_network_front_free(n);
     tnp_session_close(n->session);
     tnp_engine_close(n->engine);
     tnp_free_all(n->path, n->layer, n->input);

@@ -36,7 +36,7 @@ size_t tnp_view_count(tnp_views views)
     return views == TNP_VIEW_CENTRE ? 1 : views == TNP_VIEW_FLIP ? 2 : 10;
 }
 
-tnp_picture_options tnp_recipe_picture(const tnp_recipe *r)
+tnp_picture_options tnp_recipe_picture(const tnp_recipe *r, tnp_views views)
 {
     tnp_picture_options options;
     tnp_picture_options_default(&options);
@@ -44,15 +44,17 @@ tnp_picture_options tnp_recipe_picture(const tnp_recipe *r)
     options.width = r->shorter ? 0 : r->resize_width;
     options.height = r->shorter ? 0 : r->resize_height;
     options.kernel = (tnp_kernel)r->kernel;
+    options.middle_width = views == TNP_VIEW_TEN ? 0 : r->width;
+    options.middle_height = views == TNP_VIEW_TEN ? 0 : r->height;
     return options;
 }
 
-/* Where window i of five begins: the middle, then the corners. The middle is at half of what is left, rounded to even. */
+/* Where window i of five begins: the middle, then the corners. */
 static void window(const tnp_recipe *r, const tn_picture *p, size_t i, size_t *x, size_t *y)
 {
     size_t left = p->width - r->width, above = p->height - r->height;
-    *x = i == 0 ? (size_t)nearbyint((double)left / 2) : i % 2 ? 0 : left;
-    *y = i == 0 ? (size_t)nearbyint((double)above / 2) : i < 3 ? 0 : above;
+    *x = i == 0 ? tnp_picture_middle(left) : i % 2 ? 0 : left;
+    *y = i == 0 ? tnp_picture_middle(above) : i < 3 ? 0 : above;
 }
 
 /* One row of a channel, `step` apart in out; the pixel after is `stride` floats on. */
@@ -161,11 +163,25 @@ void tnp_recipe_fill(const tnp_recipe *r, const tn_picture *p, size_t view, void
         mirror(r, out);
 }
 
-bool tnp_network_run(const tn_network *n, const void *tensor, tnp_result *out, char *message)
+void tnp_recipe_dims(const tnp_recipe *r, int64_t dims[4])
+{
+    int64_t c = (int64_t)r->channels, h = (int64_t)r->height, w = (int64_t)r->width;
+    const int64_t all[4] = {1, r->nhwc ? h : c, r->nhwc ? w : h, r->nhwc ? c : w};
+    memcpy(dims, all, sizeof all);
+}
+
+bool tnp_network_run(const tn_network *n, const void *tensor, float *space, tnp_result *out, char *message)
 {
     const tnp_recipe *r = &n->recipe;
-    int64_t c = (int64_t)r->channels, h = (int64_t)r->height, w = (int64_t)r->width;
-    const int64_t dims[4] = {1, r->nhwc ? h : c, r->nhwc ? w : h, r->nhwc ? c : w};
+    const tnp_network_front *f = n->front;
+    int64_t dims[4];
+    if (f) {
+        const int64_t floats[4] = {1, 3, (int64_t)f->plan.height, (int64_t)f->plan.width};
+        tnp_front_fill(f, r, tensor, space);
+        return tnp_session_run(n->session, f->name, TNP_ONNX_FLOAT, space,
+                               3 * f->plan.height * f->plan.width * sizeof *space, floats, 4, n->layer, out, message);
+    }
+    tnp_recipe_dims(r, dims);
     return tnp_session_run(n->session, n->input, r->bytes ? TNP_ONNX_UINT8 : TNP_ONNX_FLOAT, tensor,
                            tnp_recipe_bytes(r), dims, 4, n->layer, out, message);
 }
@@ -200,6 +216,7 @@ typedef struct slot {
     tnp_bytes bytes;
     tnp_decoding *decodings; /* one per size of picture */
     void *tensor;
+    float *space;              /* of fronts */
     float *values;             /* of a layer whose elements are no floats */
     const tn_network *refused; /* the network that failed, and why */
     char message[TNP_ENGINE_MESSAGE];
@@ -217,10 +234,11 @@ typedef struct job {
     float *const *rows;
 } job;
 
-static bool see_alike(const tnp_recipe *a, const tnp_recipe *b)
+static bool see_alike(const tn_network *m, const tn_network *n)
 {
-    return a->shorter == b->shorter && a->kernel == b->kernel &&
-           (a->shorter != 0 || (a->resize_width == b->resize_width && a->resize_height == b->resize_height));
+    tnp_picture_options a = tnp_recipe_picture(&m->recipe, m->views), b = tnp_recipe_picture(&n->recipe, n->views);
+    return a.shorter == b.shorter && a.kernel == b.kernel && a.width == b.width && a.height == b.height &&
+           a.middle_width == b.middle_width && a.middle_height == b.middle_height;
 }
 
 static const float *as_floats(const tn_network *n, const tnp_result *r, float *space)
@@ -249,8 +267,11 @@ static bool one_network(const tn_network *n, const tn_picture *picture, slot *s,
     memset(row, 0, tnp_network_values(n) * sizeof *row);
     for (size_t v = 0; v < views; ++v) {
         tnp_result result;
-        tnp_recipe_fill(&n->recipe, picture, v, s->tensor);
-        if (!tnp_network_run(n, s->tensor, &result, s->message))
+        if (v % 2 == 0)
+            tnp_recipe_fill(&n->recipe, picture, v, s->tensor);
+        else
+            mirror(&n->recipe, s->tensor); /* of the window before */
+        if (!tnp_network_run(n, s->tensor, s->space, &result, s->message))
             return false;
         bool same = same_shape(n, &result);
         if (same)
@@ -298,7 +319,7 @@ static tn_status block(tn_ctx *ctx, job *j, const tn_pictures *pictures, size_t 
         slot *s = &j->slots[i];
         TN_TRY(tnp_picture_bytes(ctx, pictures, first + i, &s->bytes));
         for (size_t k = 0; k < j->network_count; ++k) {
-            tnp_picture_options options = tnp_recipe_picture(&j->networks[k]->recipe);
+            tnp_picture_options options = tnp_recipe_picture(&j->networks[k]->recipe, j->networks[k]->views);
             if (s->decodings[j->groups[k]].picture == NULL)
                 TN_TRY(tnp_decoding_begin(ctx, path, s->bytes, &options, &s->decodings[j->groups[k]]));
         }
@@ -321,21 +342,23 @@ done:
 static tn_status begin(tn_ctx *ctx, job *j)
 {
     tn_status st = TN_OK;
-    size_t tensor = 0, values = 0;
+    size_t tensor = 0, space = 0, values = 0;
     TN_TRY(tnp_alloc(ctx, j->network_count, sizeof *j->groups, &j->groups));
     for (size_t k = 0; k < j->network_count; ++k) {
         const tn_network *n = j->networks[k];
         size_t like = 0;
-        while (like < k && !see_alike(&j->networks[like]->recipe, &n->recipe))
+        while (like < k && !see_alike(j->networks[like], n))
             ++like;
         j->groups[k] = like < k ? j->groups[like] : j->group_count++;
         tensor = tnp_max(tensor, tnp_recipe_bytes(&n->recipe));
+        space = tnp_max(space, tnp_network_space(n));
         values = tnp_max(values, n->type == TNP_ONNX_FLOAT ? 0 : n->elements);
     }
     TN_TRY(tnp_alloc(ctx, j->some, sizeof *j->slots, &j->slots));
     for (size_t i = 0; i < j->some; ++i) {
         TN_TRY(tnp_alloc(ctx, j->group_count, sizeof(tnp_decoding), &j->slots[i].decodings));
         TN_TRY(tnp_alloc_raw(ctx, tensor, 1, &j->slots[i].tensor));
+        TN_TRY(tnp_alloc_raw(ctx, space, sizeof(float), &j->slots[i].space));
         TN_TRY(tnp_alloc_raw(ctx, values, sizeof(float), &j->slots[i].values));
     }
 done:
@@ -346,7 +369,7 @@ static void end(job *j)
 {
     clear(j);
     for (size_t i = 0; j->slots && i < j->some; ++i)
-        tnp_free_all(j->slots[i].decodings, j->slots[i].tensor, j->slots[i].values);
+        tnp_free_all(j->slots[i].decodings, j->slots[i].tensor, j->slots[i].space, j->slots[i].values);
     tnp_free_all(j->slots, j->groups);
 }
 

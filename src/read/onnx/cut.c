@@ -3,7 +3,8 @@
  * A model that ends at the wanted layers. An engine returns what a graph declares as its outputs and computes everything
  * that leads to one of them; so the wanted names become the outputs, and nodes and initialisers that lead to none of
  * them are left out. Everything else is copied byte for byte: what is computed has the same bits. A declared output
- * keeps its type; of another layer only the name is written, and the engine infers the rest.
+ * keeps its type; of another layer only the name is written, and the engine infers the rest. It may begin later too: a
+ * tensor that is given becomes the input, and what leads to it alone is left out.
  *
  * Graphs within nodes see names from outside without naming them as inputs: such a model keeps all of its nodes. */
 #include "read/onnx/graph.h"
@@ -20,7 +21,8 @@ typedef struct maker {
 
 typedef struct cutting {
     const tnp_onnx *onnx;
-    maker *makers; /* open addressing, `size` a power of two */
+    const tnp_onnx_given *given; /* NULL: nothing */
+    maker *makers;               /* open addressing, `size` a power of two */
     size_t size;
     size_t *stack, depth; /* nodes whose inputs are still to be looked at */
     bool *nodes, *constants;
@@ -78,6 +80,8 @@ static void end(cutting *c)
 static void want(cutting *c, tnp_bytes name)
 {
     const maker *m = name.size ? slot_of(c, name) : NULL;
+    if (c->given && tnp_bytes_same(c->given->name, name))
+        return;
     if (!m || !m->name.data)
         return;
     if (m->node == SIZE_MAX)
@@ -123,11 +127,27 @@ static void put_output(const tnp_onnx *o, tnp_bytes name, tnp_text *text)
         put_whole(text, value->whole);
         return;
     }
-    size_t digits = 1; /* bytes of the length of the name */
-    for (size_t n = name.size; n >= 0x80; n >>= 7)
-        ++digits;
-    tnp_proto_put_head(text, 12, 1 + digits + name.size);
+    tnp_proto_put_head(text, 12, 1 + tnp_proto_varint_size(name.size) + name.size);
     tnp_proto_put(text, 1, name.data, name.size);
+}
+
+/* A ValueInfoProto of floats: name {1}, type {2 {1 tensor_type {1 elem_type, 2 shape {1 dim {1 dim_value}}}}}. Sizes of
+ * messages around others are the bytes within and a key and a length, one byte each, as all are below 128 but the name. */
+static void put_input(const tnp_onnx_given *given, tnp_text *text)
+{
+    size_t shape = 0, name = 1 + tnp_proto_varint_size(given->name.size) + given->name.size;
+    for (size_t d = 0; d < 4; ++d)
+        shape += 2 + 1 + tnp_proto_varint_size(given->dims[d]);
+    tnp_proto_put_head(text, 11, name + 2 + 2 + 2 + 2 + shape);
+    tnp_proto_put(text, 1, given->name.data, given->name.size);
+    tnp_proto_put_head(text, 2, 2 + 2 + 2 + shape);
+    tnp_proto_put_head(text, 1, 2 + 2 + shape);
+    tnp_proto_put_number(text, 1, TNP_ONNX_FLOAT);
+    tnp_proto_put_head(text, 2, shape);
+    for (size_t d = 0; d < 4; ++d) {
+        tnp_proto_put_head(text, 1, 1 + tnp_proto_varint_size(given->dims[d]));
+        tnp_proto_put_number(text, 1, given->dims[d]);
+    }
 }
 
 static void put_graph(const cutting *c, const tnp_bytes *layers, size_t count, tnp_text *text)
@@ -135,14 +155,16 @@ static void put_graph(const cutting *c, const tnp_bytes *layers, size_t count, t
     tnp_message m = tnp_message_of(c->onnx->graph);
     tnp_proto_field f;
     size_t node = 0, constant = 0;
+    if (c->given)
+        put_input(c->given, text);
     while (tnp_message_next(&m, &f)) {
         bool keep = true;
         if (f.number == 1 && f.wire == 2)
             keep = c->nodes[node++];
         else if (f.number == 5 && f.wire == 2)
             keep = c->constants[constant++];
-        else if (f.number == 12)
-            keep = false;
+        else if (f.number == 12 || (f.number == 11 && c->given))
+            keep = false; /* an initialiser needs no input of its name */
         if (keep || (c->onnx->branches && f.number != 12))
             put_whole(text, f.whole);
     }
@@ -150,10 +172,11 @@ static void put_graph(const cutting *c, const tnp_bytes *layers, size_t count, t
         put_output(c->onnx, layers[i], text);
 }
 
-tn_status tnp_onnx_cut(tn_ctx *ctx, const tnp_onnx *o, const tnp_bytes *layers, size_t count, tnp_text *out)
+tn_status tnp_onnx_cut(tn_ctx *ctx, const tnp_onnx *o, const tnp_onnx_given *given, const tnp_bytes *layers,
+                       size_t count, tnp_text *out)
 {
     tn_status st = TN_OK;
-    cutting c = {.onnx = NULL};
+    cutting c = {.given = given};
     tnp_text graph;
     tnp_proto_field f;
     tnp_text_init(&graph, ctx);

@@ -54,9 +54,17 @@ const tnp_onnx_value *tnp_onnx_find(const tnp_onnx *onnx, tnp_bytes name);
 /* Is it a layer or an output? TN_ERR_ARG with the nearest name there is. */
 tn_status tnp_onnx_check_layer(tn_ctx *ctx, const tnp_onnx *onnx, const char *layer);
 
+/* A tensor of floats that is put in, in the place of the input. */
+typedef struct tnp_onnx_given {
+    tnp_bytes name;
+    size_t dims[4];
+} tnp_onnx_given;
+
 /* The model with these tensors as its only outputs, and without nodes and initialisers that do not lead to them; a graph
- * with branches keeps everything. Into *out, an empty text; destroy it. */
-tn_status tnp_onnx_cut(tn_ctx *ctx, const tnp_onnx *onnx, const tnp_bytes *layers, size_t count, tnp_text *out);
+ * with branches keeps everything. given: what it begins at, of a graph without branches; NULL: its input. Into *out, an
+ * empty text; destroy it. */
+tn_status tnp_onnx_cut(tn_ctx *ctx, const tnp_onnx *onnx, const tnp_onnx_given *given, const tnp_bytes *layers,
+                       size_t count, tnp_text *out);
 
 static inline bool tnp_bytes_same(tnp_bytes a, tnp_bytes b)
 {

@@ -78,3 +78,17 @@ void tnp_proto_put(tnp_text *text, unsigned number, const void *bytes, size_t si
     tnp_proto_put_head(text, number, size);
     tnp_text_bytes(text, bytes, size);
 }
+
+void tnp_proto_put_number(tnp_text *text, unsigned number, uint64_t value)
+{
+    put_varint(text, (uint64_t)number << 3);
+    put_varint(text, value);
+}
+
+size_t tnp_proto_varint_size(uint64_t value)
+{
+    size_t size = 1;
+    for (; value >= 0x80; value >>= 7)
+        ++size;
+    return size;
+}

@@ -35,5 +35,8 @@ bool tnp_message_next(tnp_message *message, tnp_proto_field *out);
 /* Fields for a text of bytes: the key and length of `size` bytes that follow; a whole field of bytes; a number. */
 void tnp_proto_put_head(tnp_text *text, unsigned number, size_t size);
 void tnp_proto_put(tnp_text *text, unsigned number, const void *bytes, size_t size);
+void tnp_proto_put_number(tnp_text *text, unsigned number, uint64_t value);
+/* Bytes that a number takes, without its key. */
+size_t tnp_proto_varint_size(uint64_t value);
 
 #endif

@@ -12,6 +12,7 @@
  * photograph; with less than twice, descriptors change. */
 #include "read/pictures/picture.h"
 
+#include <math.h>
 #include <string.h>
 
 void tnp_picture_options_default(tnp_picture_options *options)
@@ -108,6 +109,27 @@ tn_status tnp_picture_size(tn_ctx *ctx, const char *path, tnp_bytes bytes, const
     return st;
 }
 
+size_t tnp_picture_middle(size_t left)
+{
+    return (size_t)nearbyint((double)left / 2);
+}
+
+/* Of a picture that is kept at width x height only its middle. What is left over on one side, when it is odd, is one more
+ * than on the other: as the picture is looked at, so the stored one may have it the other way round. */
+static void keep_middle(const tnp_picture_options *options, int orientation, tnp_resize *resize)
+{
+    bool turned = orientation > 4, middle = options->middle_width != 0;
+    size_t width = turned ? options->middle_height : options->middle_width;
+    size_t height = turned ? options->middle_width : options->middle_height;
+    bool from_right = orientation == 2 || orientation == 3 || orientation == 7 || orientation == 8;
+    bool from_below = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7;
+    if (!middle || width > resize->width || height > resize->height)
+        return;
+    size_t left = resize->width - width, above = resize->height - height;
+    size_t x = tnp_picture_middle(left), y = tnp_picture_middle(above);
+    tnp_resize_window(resize, from_right ? left - x : x, from_below ? above - y : y, width, height);
+}
+
 static size_t pick_divisor(const tnp_picture_head *head, size_t width, size_t height)
 {
     size_t divisor = 8;
@@ -153,6 +175,9 @@ tn_status tnp_decoding_begin(tn_ctx *ctx, const char *path, tnp_bytes bytes, con
     TN_TRY(tnp_resize_new_by(ctx, options->kernel, (head->width + n - 1) / n, (head->height + n - 1) / n,
                              (double)head->width / (double)n, (double)head->height / (double)n, width, height, channels,
                              &out->resize));
+    keep_middle(options, head->orientation, &out->resize);
+    width = out->resize.width;
+    height = out->resize.height;
     TN_TRY(tnp_alloc_raw(ctx, out->resize.x.from * channels, sizeof *out->line, &out->line));
     TN_TRY(make_rows(ctx, path, out));
     bool turned = head->orientation > 4;

@@ -22,8 +22,9 @@ typedef struct tnp_picture_options {
     size_t largest; /* pixels that a file may declare; 2^27, a gigabyte and a half as floats of three channels */
     int on_error;   /* TNP_ON_ERROR_STOP */
     /* Of networks, in the place of pixels and side; enlarging, too. All 0: none of it. */
-    size_t shorter;       /* what the shorter side becomes */
-    size_t width, height; /* what both become, as the picture is looked at */
+    size_t shorter;                     /* what the shorter side becomes */
+    size_t width, height;               /* what both become, as the picture is looked at */
+    size_t middle_width, middle_height; /* the middle of that, which alone is computed; 0: all of it */
     tnp_kernel kernel;
 } tnp_picture_options;
 enum { TNP_ON_ERROR_STOP, TNP_ON_ERROR_SKIP };
@@ -52,6 +53,9 @@ int tnp_exif_orientation(const unsigned char *tiff, size_t size);
  * tnp_decoding_begin fails. */
 tn_status tnp_picture_size(tn_ctx *ctx, const char *path, tnp_bytes bytes, const tnp_picture_options *options,
                            size_t *width, size_t *height);
+
+/* Where the middle begins when so much is left over: at half of it, rounded to even. */
+size_t tnp_picture_middle(size_t left);
 
 /* One picture on its way. */
 typedef struct tnp_decoding {

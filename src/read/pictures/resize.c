@@ -115,11 +115,26 @@ tn_status tnp_resize_new_by(tn_ctx *ctx, tnp_kernel kernel, size_t from_width, s
     out->open = most_open(&out->y);
     out->enlarges = out->open > MOST_OPEN;
     out->open = out->enlarges ? 1 : out->open;
-    out->line = from_width * channels + 1;
+    out->line = (from_width + out->x.taps) * channels + 1;
     TN_TRY(tnp_alloc(ctx, out->open * out->line, sizeof *out->sums, &out->sums));
     TN_TRY(tnp_alloc_raw(ctx, out->enlarges ? width * channels : 1, sizeof *out->across, &out->across));
 done:
     return st;
+}
+
+static void keep_results(tnp_axis *axis, size_t first, size_t count)
+{
+    memmove(axis->first, axis->first + first, count * sizeof *axis->first);
+    memmove(axis->weights, axis->weights + first * axis->taps, count * axis->taps * sizeof *axis->weights);
+    axis->to = count;
+}
+
+void tnp_resize_window(tnp_resize *resize, size_t x, size_t y, size_t width, size_t height)
+{
+    keep_results(&resize->x, x, width);
+    keep_results(&resize->y, y, height);
+    resize->width = width;
+    resize->height = height;
 }
 
 void tnp_resize_free(tnp_resize *resize)
@@ -150,18 +165,27 @@ static void across_grey(const tnp_resize *r, const float *row, float *out)
 /* Red, green and blue together; the fourth is not looked at. */
 typedef float quad __attribute__((vector_size(16)));
 
-static void across_colour(const tnp_resize *r, const float *row, float *out)
+/* The number of taps is known where this is inlined. Taps beyond the last sample have no weight, and line holds zeros for
+ * them. */
+static inline void across_by(const tnp_resize *r, size_t taps, const float *row, float *restrict out)
 {
     for (size_t i = 0; i < r->width; ++i) {
-        const float *w = r->x.weights + i * r->x.taps, *x = row + 3 * r->x.first[i];
-        size_t n = tnp_min(r->x.taps, r->x.from - r->x.first[i]);
+        const float *w = r->x.weights + i * taps, *x = row + 3 * r->x.first[i];
         quad sum = {0}, colours;
-        for (size_t t = 0; t < n; ++t) {
-            memcpy(&colours, x + 3 * t, sizeof colours); /* of the last pixel one more than it has: line holds it */
+        for (size_t t = 0; t < taps; ++t) {
+            memcpy(&colours, x + 3 * t, sizeof colours);
             sum += w[t] * colours;
         }
         memcpy(out + 3 * i, &sum, 3 * sizeof *out);
     }
+}
+
+static void across_colour(const tnp_resize *r, const float *row, float *out)
+{
+    if (r->x.taps == 2) /* all that enlarges */
+        across_by(r, 2, row, out);
+    else
+        across_by(r, r->x.taps, row, out);
 }
 
 static void begin_sum(float *restrict sum, const float *restrict row, float w, size_t n)

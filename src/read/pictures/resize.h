@@ -25,7 +25,7 @@ typedef struct tnp_resize {
     size_t row, low, next; /* rows that came; the first result that is not complete; the first without any share */
     bool enlarges;         /* by much, along y: rows are resized along x first */
     size_t open;           /* results that are begun and not complete, at most; 1 when it enlarges */
-    size_t line;           /* floats of one of them: from_width x channels, and one that is never used */
+    size_t line;           /* floats of one of them: from_width x channels, and zeros that taps beyond them see */
     float *sums;           /* (open, line): those results, resized along y; result i is at i modulo open */
     float *across;         /* (width, channels): when it enlarges, the row that came, resized along x */
     float *out;            /* (height, width, channels), the caller's */
@@ -37,6 +37,8 @@ tn_status tnp_resize_new(tn_ctx *ctx, size_t from_width, size_t from_height, dou
 /* The same with another kernel than the triangle. */
 tn_status tnp_resize_new_by(tn_ctx *ctx, tnp_kernel kernel, size_t from_width, size_t from_height, double extent_x,
                             double extent_y, size_t width, size_t height, size_t channels, tnp_resize *out);
+/* Only width x height results of it from (x, y) on, with the bits that they have in all of it; before the first row. */
+void tnp_resize_window(tnp_resize *resize, size_t x, size_t y, size_t width, size_t height);
 void tnp_resize_free(tnp_resize *resize);
 /* From the first row on, into out, which is whole when the last has come. */
 void tnp_resize_begin(tnp_resize *resize, float *out);
