@@ -347,6 +347,36 @@ static void interrupt_ends_either_stage(void **state)
     free(band);
 }
 
+/* 2 - 2 cos(k pi / (n+1)), by the table: rows all alike, of which no end is the small one; and the same by a power of two
+ * from row to row, where the smallest eigenvalues keep their digits against their neighbours alone: sums over a long
+ * block and over its parts. */
+static void eigenvalues_of_long_blocks_are_known(void **state)
+{
+    (void)state;
+    enum { N = 700 };
+    tn_ctx *ctx = ctx_of(1);
+    double diag[N], off[N], values[N], sum = 0, want = 0, pivot = 1;
+    for (size_t i = 0; i < N; ++i) {
+        diag[i] = 2;
+        off[i] = -1;
+    }
+    assert_fine(ctx, tnp_tridiagonal_values(ctx, N, diag, off, values));
+    for (size_t i = 0; i < N; ++i)
+        assert_near_at(i, values[i], 2 - 2 * cos((double)(i + 1) * acos(-1) / (N + 1)), 8 * N * U);
+    for (size_t i = 0; i < N; ++i) {
+        diag[i] = ldexp(2, -(int)i / 4);
+        off[i] = ldexp(0.25, -(int)i / 4);
+    }
+    assert_fine(ctx, tnp_tridiagonal_values(ctx, N, diag, off, values));
+    for (size_t i = 0; i < N; ++i) { /* the logarithm of the determinant, by pivots */
+        pivot = diag[i] - (i ? off[i - 1] * off[i - 1] / pivot : 0);
+        want += log(pivot);
+        sum += log(values[i]);
+    }
+    assert_near_at(0, sum, want, 64 * N * U * N);
+    ctx_done(ctx);
+}
+
 /* Between any two eigenvalues: of two blocks the first is found, then the interrupt is heard. Entries that are not finite
  * are refused. */
 static void eigenvalues_may_be_interrupted_and_refused(void **state)
@@ -407,6 +437,7 @@ int main(void)
         cmocka_unit_test(factor_of_the_band_is_that_of_the_matrix),
         cmocka_unit_test(threads_change_nothing),
         cmocka_unit_test(interrupt_ends_either_stage),
+        cmocka_unit_test(eigenvalues_of_long_blocks_are_known),
         cmocka_unit_test(eigenvalues_may_be_interrupted_and_refused),
         cmocka_unit_test(every_allocation_may_fail),
     };
