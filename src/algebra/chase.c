@@ -7,10 +7,11 @@
  *                               its first column (s = 0: the column j itself)
  *   d = B[r .. r+b, r .. r+b)   from both sides by that
  *
- * Step (j, s) comes after (j, s-1) and (j-1, s+1). Columns are taken in groups of COLUMNS; a task is the steps of a group
- * with u = s + (j - first of the group) in a chunk of CHUNK, column by column, so that it stays within CHUNK b columns, in
- * the cache. Task (g, c) comes after (g, c-1) and (g-1, c+1): those with the same c + 2 g have no column in common when
- * CHUNK > COLUMNS, and are done together.
+ * Step (j, s) comes after (j, s-1) and (j-1, s+1). Columns are taken in groups of COLUMNS, each by one thread; its steps
+ * with u = s + (j - first of the group) in a chunk of CHUNK are taken column by column, so that they stay within CHUNK b
+ * columns, in the cache. Chunk c of group g comes after c-1 of it and c+1 of group g-1, with which it then has no column in
+ * common, since CHUNK > COLUMNS: a thread waits for the one before it and for nobody else. A barrier after all chunks with
+ * the same c + 2 g was refused: there are few of them, and one thread more often waits than not.
  *
  * The vectors of column j cover rows [j+1, n) without a gap: they lie in row n-1-j of the triangle of `a` that is free.
  * Applied to vectors, reflections of a group are taken with s descending, so that a window of b + COLUMNS rows takes
@@ -21,7 +22,8 @@
 
 #include <string.h>
 
-enum { COLUMNS = 16, CHUNK = 20, TOGETHER = 8 };
+enum { COLUMNS = 16, CHUNK = 20, TOGETHER = 8 }; /* TOGETHER: tiles that share the windows, at most */
+enum { GROUPS = 64 };                            /* taken before progress is told */
 enum {
     FOUR = 4,
     ROWS = TNP_BAND + FOUR - 1
@@ -29,7 +31,9 @@ enum {
 
 typedef struct chase_job {
     const tnp_band_loops *k;
-    size_t n, groups, level, low; /* low: the first group that has a task in the level */
+    tn_ctx *ctx;
+    size_t n, first;     /* group that a call of tnp_parallel begins with */
+    atomic_size_t *done; /* (groups): chunks */
     double *band, *a;
 } chase_job;
 
@@ -66,12 +70,9 @@ static void chase_step(const chase_job *job, size_t column, size_t step)
     job->k->chase_diagonal(entry(job->band, row, row), next);
 }
 
-/* Task i of a level: group low + i, chunk level - 2 (low + i). */
-static void chase_task(void *arg, size_t i)
+static void chase_chunk(const chase_job *job, size_t group, size_t chunk)
 {
-    const chase_job *job = arg;
-    size_t group = job->low + i, chunk = job->level - 2 * group, begin = group * COLUMNS;
-    size_t end = tnp_min(begin + COLUMNS, job->n - 2);
+    size_t begin = group * COLUMNS, end = tnp_min(begin + COLUMNS, job->n - 2);
     for (size_t j = begin; j < end; ++j) {
         size_t late = j - begin, from = chunk * CHUNK, to = tnp_min(from + CHUNK, late + steps_of(job->n, j));
         for (size_t u = tnp_max(from, late); u < to; ++u)
@@ -85,28 +86,40 @@ static size_t chunks_of(size_t n, size_t group)
     return (steps_of(n, group * COLUMNS) + COLUMNS - 1 + CHUNK - 1) / CHUNK;
 }
 
+/* An interrupted group counts as done: those that wait for it hear of the interrupt themselves. */
+static void chase_group(void *arg, size_t i)
+{
+    const chase_job *job = arg;
+    size_t group = job->first + i, chunks = chunks_of(job->n, group);
+    for (size_t chunk = 0; chunk < chunks && !tnp_was_cancelled(job->ctx); ++chunk) {
+        if (group > 0)
+            tnp_await(&job->done[group - 1], tnp_min(chunk + 2, chunks_of(job->n, group - 1)));
+        chase_chunk(job, group, chunk);
+        atomic_store(&job->done[group], chunk + 1);
+    }
+    atomic_store(&job->done[group], chunks);
+}
+
 tn_status tnp_band_chase(tn_ctx *ctx, size_t n, double *band, double *a, double *diag, double *off)
 {
     tn_status st = TN_OK;
-    chase_job job = {.k = tnp_simd_get()->bands, .n = n, .band = band, .a = a};
-    job.groups = n > 2 ? (n - 2 + COLUMNS - 1) / COLUMNS : 0;
-    size_t levels = job.groups ? chunks_of(n, 0) + 2 * (job.groups - 1) : 0;
-    for (; job.level < levels; ++job.level) {
-        size_t end = tnp_min(job.groups, job.level / 2 + 1);
-        while (job.low < end && job.level - 2 * job.low >= chunks_of(n, job.low))
-            ++job.low;
-        TN_TRY(tnp_progress(ctx, "tridiagonal form", job.level, levels));
-        if (job.low < end)
-            tnp_parallel(ctx,
-                         tnp_threads_for(ctx, 12.0 * TNP_BAND * TNP_BAND * COLUMNS * CHUNK * (double)(end - job.low)),
-                         end - job.low, chase_task, &job);
+    chase_job job = {.k = tnp_simd_get()->bands, .ctx = ctx, .n = n, .band = band, .a = a};
+    size_t groups = n > 2 ? (n - 2 + COLUMNS - 1) / COLUMNS : 0;
+    TN_TRY(tnp_alloc(ctx, tnp_max(groups, 1), sizeof *job.done, &job.done));
+    for (; job.first < groups; job.first += GROUPS) {
+        size_t count = tnp_min(GROUPS, groups - job.first), together = chunks_of(n, job.first) / 2 + 1;
+        double flops = 12.0 * TNP_BAND * COLUMNS * (double)(n - job.first * COLUMNS) * (double)count;
+        TN_TRY(tnp_progress(ctx, "tridiagonal form", job.first, groups));
+        tnp_parallel(ctx, tnp_min(together, tnp_threads_for(ctx, flops)), count, chase_group, &job);
     }
+    TN_TRY(tnp_cancelled(ctx));
     for (size_t j = 0; j < n; ++j) {
         diag[j] = band[j * TNP_BAND_HEIGHT];
         if (j + 1 < n)
             off[j] = band[j * TNP_BAND_HEIGHT + 1];
     }
 done:
+    tnp_free(job.done);
     return st;
 }
 
@@ -115,7 +128,7 @@ done:
 typedef struct turn_job {
     tn_ctx *ctx;
     const tnp_band_loops *k;
-    size_t n, count, tiles, together;
+    size_t n, count, tiles, tasks;
     bool transpose;
     const double *a;
     double *c, *scratch; /* (count, n); (tiles, n, TNP_LANES) */
@@ -130,14 +143,15 @@ typedef struct window {
     size_t row; /* of the first column's vector */
 } window;
 
+/* Row by row: six sums side by side, none of which waits for another. */
 static void multiply_columns(const double *w, double *products)
 {
-    for (size_t i = 0; i < FOUR; ++i)
-        for (size_t j = 0; j < i; ++j) {
-            products[i * FOUR + j] = 0;
-            for (size_t row = 0; row < ROWS; ++row)
-                products[i * FOUR + j] += w[row * FOUR + i] * w[row * FOUR + j];
-        }
+    double sum[FOUR * FOUR] = {0};
+    for (size_t row = 0; row < ROWS; ++row, w += FOUR)
+        for (size_t i = 1; i < FOUR; ++i)
+            for (size_t j = 0; j < i; ++j)
+                sum[i * FOUR + j] += w[i] * w[j];
+    memcpy(products, sum, sizeof sum);
 }
 
 static void gather_window(const turn_job *job, size_t begin, size_t end, size_t step, size_t after, window *out)
@@ -182,7 +196,7 @@ static void turn_group(const turn_job *job, size_t group, size_t first, size_t l
 static void turn_tiles(void *arg, size_t task)
 {
     const turn_job *job = arg;
-    size_t first = task * job->together, last = tnp_min(first + job->together, job->tiles), n = job->n;
+    size_t first = task * job->tiles / job->tasks, last = (task + 1) * job->tiles / job->tasks, n = job->n;
     size_t groups = (n - 2 + COLUMNS - 1) / COLUMNS;
     for (size_t r = first * TNP_LANES; r < last * TNP_LANES; ++r)
         for (size_t i = 0; i < n; ++i)
@@ -203,9 +217,9 @@ tn_status tnp_chase_apply(tn_ctx *ctx, size_t n, const double *a, bool transpose
     if (n < 3 || count == 0)
         return TN_OK;
     size_t threads = tnp_threads_for(ctx, 2.0 * (double)count * (double)n * (double)n);
-    job.together = tnp_max(1, tnp_min(TOGETHER, job.tiles / threads));
+    job.tasks = tnp_min(job.tiles, (job.tiles + threads * TOGETHER - 1) / (threads * TOGETHER) * threads);
     TN_TRY(tnp_alloc_raw(ctx, job.tiles * n * TNP_LANES, sizeof *job.scratch, &job.scratch));
-    tnp_parallel(ctx, threads, (job.tiles + job.together - 1) / job.together, turn_tiles, &job);
+    tnp_parallel(ctx, threads, job.tasks, turn_tiles, &job);
     TN_TRY(tnp_cancelled(ctx));
 done:
     tnp_free(job.scratch);

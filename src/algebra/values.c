@@ -7,21 +7,24 @@
  *   b_(i+1) = s r     c = p / r     s = b_i / r     g' = c (d - x) - s g     d_(i+1) = g + d - g'     p = g'^2 / c
  *
  * One number waits for the one before it: what counts is how long that takes. With h = p (d - x) - b_i g, made while 1/r is,
- * g' = h / r and p = g' h / p: a division and three products from p to p, where the formula as it stands has five. LAPACK's
- * dsterf, which has it so, was refused: half as long again, and from 8192 columns on a second in which nobody hears an
- * interrupt.
+ * g' = h / r and p = g' h / p: a division and three products from p to p, where the formula as it stands has five. Blocks of
+ * LONG rows take TNP_LANES steps that wait for it together (simd/simd_sweeps.h), with the eigenvalues of their first
+ * TNP_LANES rows for shifts: these rows part from the others all at once, after half as many steps again as one by one.
+ * LAPACK's dsterf was refused: five times as long, and from 8192 columns on a second in which nobody hears an interrupt.
  *
  * A block is turned so that its small end comes first, where QL finds eigenvalues, each to its own last digits where T is
  * graded. Oracle: LAPACK's of the dense matrix, tests/unit/test_band.c. */
 #include "algebra/band.h"
 #include "base/ctx.h"
+#include "simd/simd.h"
 
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { STEPS_EACH = 30 };
+enum { STEPS_EACH = 30, LONG = 64 };
+enum { PATIENCE = 6 }; /* times that a block takes steps together without a split; then one by one, which always ends */
 
 typedef struct tridiagonal {
     double *d, *b; /* (n): diagonal; squares of the entries beside it, b[n-1] unused */
@@ -81,10 +84,26 @@ static void step(tridiagonal *t, size_t l, size_t m)
     t->d[l] = x + g;
 }
 
+static tn_status solve_block(tn_ctx *ctx, tridiagonal *t, size_t l, size_t end);
+
+/* TNP_LANES steps on rows [l, m]. */
+static tn_status steps_together(tn_ctx *ctx, tridiagonal *t, size_t l, size_t m)
+{
+    double shifts[TNP_LANES], beside[TNP_LANES];
+    tridiagonal first = {shifts, beside, STEPS_EACH * TNP_LANES};
+    memcpy(shifts, t->d + l, sizeof shifts);
+    memcpy(beside, t->b + l, sizeof beside);
+    tn_status st = solve_block(ctx, &first, 0, TNP_LANES - 1);
+    if (st == TN_OK)
+        tnp_simd_get()->bands->sweeps(m - l + 1, shifts, t->d + l, t->b + l);
+    return st;
+}
+
 /* Eigenvalues of rows [l, end], among which b is not split, in the place of d. */
 static tn_status solve_block(tn_ctx *ctx, tridiagonal *t, size_t l, size_t end)
 {
     tn_status st = TN_OK;
+    size_t waited = 0;
     if (fabs(t->d[end]) < fabs(t->d[l])) {
         turn(t->d + l, end - l + 1);
         turn(t->b + l, end - l);
@@ -99,12 +118,16 @@ static tn_status solve_block(tn_ctx *ctx, tridiagonal *t, size_t l, size_t end)
             if (m == l + 1)
                 solve_pair(t, l);
             l = m + 1;
+            waited = 0;
             TN_TRY(tnp_cancelled(ctx));
             continue;
         }
         if (t->steps-- == 0)
             TN_TRY(tnp_fail(ctx, TN_ERR_NUMERIC, "eigenvalues: %zu of a block do not settle", end - l + 1));
-        step(t, l, m);
+        if (m - l < LONG || ++waited % PATIENCE == 0)
+            step(t, l, m);
+        else
+            TN_TRY(steps_together(ctx, t, l, m));
     }
 done:
     return st;

@@ -8,6 +8,7 @@
 #include "tenon/base.h"
 
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdio.h>
 
 /* Owners are NULL first, TN_TRY jumps, done: frees. No other macro hides a jump. */
@@ -100,6 +101,9 @@ size_t tnp_threads_for(const tn_ctx *ctx, double flops);
  * must depend on i only, never on the thread. Bodies do not allocate from ctx, fail it or call BLAS with it; one that has
  * to has a context of its own with one thread (store/extract_rows.c). */
 void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *arg, size_t i), void *arg);
+/* Waits until `value` is at least `least`. A body may wait for what one of a smaller index does, and for nothing else: indices
+ * are handed out in ascending order, so that the least one at work never waits. */
+void tnp_await(const atomic_size_t *value, size_t least);
 
 /* ---- option fields (fields.c) ---- */
 

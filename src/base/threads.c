@@ -12,6 +12,7 @@
 #include "base/ctx.h"
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -109,6 +110,14 @@ size_t tnp_threads_for(const tn_ctx *ctx, double flops)
     /* Waking a thread costs about 20 microseconds: a thread gets at least ten times that. */
     const double least = 4e5;
     return flops < 2 * least ? 1 : tnp_min(ctx->threads, (size_t)(flops / least));
+}
+
+void tnp_await(const atomic_size_t *value, size_t least)
+{
+    enum { LOOKS = 2000 }; /* some microseconds: then whoever else wants the processor may have it */
+    for (size_t i = 1; atomic_load(value) < least; ++i)
+        if (i % LOOKS == 0)
+            sched_yield();
 }
 
 void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *arg, size_t i), void *arg)

@@ -141,6 +141,9 @@ typedef struct tnp_band_loops {
     void (*chase_diagonal)(double *d, const double *w);
     /* e from the right with w, then from the left with the `next` that clears its first column. */
     void (*chase_below)(double *e, const double *w, double *next);
+    /* TNP_LANES QL steps of algebra/values.c in turn: diag (n), squares beside it (n, the last is cleared), n >= 2
+     * TNP_LANES. */
+    void (*sweeps)(size_t n, const double *shifts, double *diag, double *beside);
 } tnp_band_loops;
 
 /* A row of the certificate of a softmax (learn/softmax/softmax_probe.c): k scores s, the row's class and cost. Arrays

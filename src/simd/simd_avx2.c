@@ -6,7 +6,7 @@
 #include "simd/simd.h"
 
 #if defined(__AVX2__) && defined(__FMA__) && defined(__F16C__)
-#include "simd/simd_band.h"
+#include "simd/simd_sweeps.h"
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
 #include "simd/simd_listed.h"

@@ -5,7 +5,7 @@
 #include "simd/simd.h"
 
 #if defined(__AVX512F__)
-#include "simd/simd_band.h"
+#include "simd/simd_sweeps.h"
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
 #include "simd/simd_listed.h"

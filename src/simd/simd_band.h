@@ -281,13 +281,4 @@ static void chase_below(double *e, const double *w, double *next)
     }
 }
 
-static const tnp_band_loops band_loops = {
-    .block_add = block_add,
-    .reflect = reflect,
-    .reflect_four = reflect_four,
-    .chase_diagonal = chase_diagonal,
-    .chase_below = chase_below,
-    .reflection = band_reflection,
-};
-
 #endif

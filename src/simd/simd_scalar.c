@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * The specification of every kernel, in plain C. */
-#include "simd/simd_band.h"
+#include "simd/simd_sweeps.h"
 #include "simd/simd_coarse.h"
 #include "simd/simd_lanes.h"
 #include "simd/simd_listed.h"

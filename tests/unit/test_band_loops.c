@@ -206,10 +206,112 @@ static void chases(void **state)
             check_chase(tables[t]->bands, seed);
 }
 
+/* One QL step in long double by the formulas at the head of algebra/values.c. */
+static void ref_step(size_t n, long double x, long double *d, long double *b)
+{
+    long double c = 1, s = 0, g = d[n - 1] - x, p = g * g;
+    for (size_t i = n - 1; i-- > 0;) {
+        long double r = p + b[i], next, at = d[i];
+        if (i + 2 < n)
+            b[i + 1] = s * r;
+        long double before = c;
+        c = p / r;
+        s = b[i] / r;
+        next = c * (at - x) - s * g;
+        d[i + 1] = g + at - next;
+        p = c != 0 ? next * next / c : before * b[i];
+        g = next;
+    }
+    b[0] = s * p;
+    d[0] = x + g;
+}
+
+/* Rows are about 1 and shifts far from eigenvalues, where a step is a rotation that is well determined: every rounding moves
+ * the result by itself, n TNP_LANES of them. */
+static void sweeps_are_steps_in_turn(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {2 * TNP_LANES, 2 * TNP_LANES + 1, 40, 97};
+    for (size_t t = 0; t < table_count; ++t)
+        for (size_t z = 0; z < sizeof sizes / sizeof *sizes; ++z) {
+            size_t n = sizes[z];
+            ref_rng rng = ref_rng_of(n);
+            double d[100], b[100] = {0}, shifts[TNP_LANES];
+            long double want_d[100], want_b[100] = {0};
+            for (size_t i = 0; i < n; ++i) {
+                want_d[i] = d[i] = 1 + ref_unit(&rng);
+                want_b[i] = b[i] = i + 1 < n ? 0.1 + 0.1 * ref_unit(&rng) : 0;
+            }
+            for (size_t q = 0; q < TNP_LANES; ++q) {
+                shifts[q] = (q % 2 ? 4 : -2) + 0.3 * (double)q;
+                ref_step(n, shifts[q], want_d, want_b);
+            }
+            tables[t]->bands->sweeps(n, shifts, d, b);
+            for (size_t i = 0; i < n; ++i) {
+                assert_near_at(i, d[i], (double)want_d[i], (double)(8 * n) * TNP_LANES * 0x1p-52);
+                assert_near_at(i, b[i], (double)want_b[i], (double)(8 * n) * TNP_LANES * 0x1p-52);
+            }
+        }
+}
+
+/* A shift that is an eigenvalue of all rows behind gives p = 0 on the way: T of ones and a zero row. */
+static void sweeps_meet_a_shift_that_is_an_entry(void **state)
+{
+    (void)state;
+    enum { N = 24 };
+    for (size_t t = 0; t < table_count; ++t) {
+        double d[N], b[N] = {0}, shifts[TNP_LANES], trace = 0, squares = 0;
+        for (size_t i = 0; i < N; ++i) {
+            d[i] = 2;
+            b[i] = i + 1 < N ? 1 : 0;
+        }
+        for (size_t q = 0; q < TNP_LANES; ++q)
+            shifts[q] = q % 2 ? 2 : 1;
+        tables[t]->bands->sweeps(N, shifts, d, b);
+        for (size_t i = 0; i < N; ++i) { /* what orthogonal steps leave as it is */
+            trace += d[i];
+            squares += d[i] * d[i] + 2 * b[i];
+        }
+        assert_near_at(t, trace, 2 * N, 1e3 * 0x1p-52 * N);
+        assert_near_at(t, squares, 4 * N + 2 * (N - 1), 1e3 * 0x1p-52 * N);
+    }
+}
+
+/* The same shift again and again: the first step leaves a zero beside the first row, or a row of roundings, which the others
+ * meet. */
+static void sweeps_meet_rows_that_have_parted(void **state)
+{
+    (void)state;
+    enum { N = 20 };
+    for (size_t t = 0; t < table_count; ++t)
+        for (int of = 0; of < 2; ++of) {
+            double d[N], b[N] = {0}, shifts[TNP_LANES], trace = 0;
+            for (size_t i = 0; i < N; ++i) {
+                d[i] = of && i < 8 ? 0 : (double)(i + 1);
+                b[i] = i + 1 < N && !(of && i < 8) ? 0.25 : 0;
+                trace += d[i];
+            }
+            for (size_t q = 0; q < TNP_LANES; ++q)
+                shifts[q] = of ? 0 : 0.75; /* near the smallest eigenvalue, or the one that is there eight times */
+            for (int round = 0; round < 20; ++round)
+                tables[t]->bands->sweeps(N, shifts, d, b);
+            for (size_t i = 0; i < N; ++i) {
+                assert_true(isfinite(d[i]) && b[i] >= 0);
+                trace -= d[i];
+            }
+            assert_near_at(t, trace, 0, 1e5 * 0x1p-52);
+        }
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(lanes),
-                                       cmocka_unit_test(four_at_once), cmocka_unit_test(reflections),
-                                       cmocka_unit_test(chases)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products),
+                                       cmocka_unit_test(lanes),
+                                       cmocka_unit_test(four_at_once),
+                                       cmocka_unit_test(reflections),
+                                       cmocka_unit_test(chases),
+                                       cmocka_unit_test(sweeps_are_steps_in_turn),
+                                       cmocka_unit_test(sweeps_meet_a_shift_that_is_an_entry),
+                                       cmocka_unit_test(sweeps_meet_rows_that_have_parted)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

@@ -78,6 +78,40 @@ tn_status tnp_feeds_read_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t c
     return st;
 }
 
+typedef struct centre_job {
+    size_t dim;
+    const double *centre;
+    double *rows;
+} centre_job;
+
+static void centre_row(void *arg, size_t i)
+{
+    const centre_job *job = arg;
+    for (size_t j = 0; j < job->dim; ++j)
+        job->rows[i * job->dim + j] -= job->centre[j];
+}
+
+tn_status tnp_feeds_pick_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const size_t *rows, size_t n,
+                              const double *centre, double *out)
+{
+    enum {
+        VALUES = 1 << 20
+    }; /* at once: what a feed may want beside them is little, and an interrupt is heard between */
+    tn_status st = TN_OK;
+    size_t dim = tnp_feeds_cols(feeds, count), most = VALUES / tnp_max(dim, 1) + 1;
+    for (size_t from = 0; from < n; from += most) {
+        size_t some = tnp_min(most, n - from);
+        centre_job job = {dim, centre, out + from * dim};
+        for (size_t f = 0, at = 0; f < count; at += tn_feed_cols(feeds[f++]))
+            TN_TRY(tnp_feed_pick_wide(ctx, feeds[f], rows + from, some, job.rows + at, dim));
+        if (centre)
+            tnp_parallel(ctx, tnp_threads_for(ctx, (double)some * (double)dim), some, centre_row, &job);
+        TN_TRY(tnp_cancelled(ctx));
+    }
+done:
+    return st;
+}
+
 /* In double about `shift`, or about the mean of the first block when it is NULL; or in float. Of a team every member
  * reads its own blocks. */
 static tn_status gather(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const tnp_targets *y, bool wide,

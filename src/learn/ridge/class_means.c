@@ -213,18 +213,6 @@ static void left_out_cosines(const tnp_class_means *m, size_t y, double n, doubl
     }
 }
 
-/* Rows `rows` (n) of all feeds side by side, less the centre: z (n, dim). */
-static tn_status read_rows(tn_ctx *ctx, const tnp_class_means *m, const tn_feed *const *feeds, size_t count,
-                           const size_t *rows, size_t n, double *z)
-{
-    tn_status st = TN_OK;
-    for (size_t i = 0; st == TN_OK && i < n; ++i)
-        st = tnp_feeds_read_wide(ctx, feeds, count, rows[i], 1, z + i * m->dim, m->dim);
-    for (size_t i = 0; st == TN_OK && i < n * m->dim; ++i)
-        z[i] -= m->centre[i % m->dim];
-    return st;
-}
-
 /* Turns the products z'mean_k (classes) of a row of class y into its scores; weight is the row's, square is |z|^2. */
 typedef void (*finish_fn)(const tnp_class_means *m, size_t y, double weight, double square, double *s);
 
@@ -239,7 +227,7 @@ static tn_status walk(tn_ctx *ctx, const tnp_class_means *m, const tn_feed *cons
     for (size_t start = from, part; start < to; start += part) {
         part = tnp_min(ROWS, to - start);
         TN_TRY(tnp_progress(ctx, "leave-one-out", start - from, to - from));
-        TN_TRY(read_rows(ctx, m, feeds, count, rows + start, part, z));
+        TN_TRY(tnp_feeds_pick_wide(ctx, feeds, count, rows + start, part, m->centre, z));
         TN_TRY(tnp_dgemm_nt(ctx, part, k, m->dim, z, m->dim, m->mean, m->dim, 0, out + start * k, k));
         for (size_t i = 0; i < part; ++i)
             finish(m, y ? y->cls[y->first[rows[start + i]]] : 0, y ? weight_of(y, rows[start + i]) : 1,

@@ -16,6 +16,7 @@
  * hence the sample, of which every member of a team has a part. Oracle: refitting without the row, tests/unit/test_loo.c. */
 #include "learn/ridge/loo.h"
 #include "base/team.h"
+#include "learn/design/gather.h"
 #include "learn/ridge/forms.h"
 
 #include <float.h>
@@ -32,27 +33,6 @@ struct tnp_loo {
     double *lambdas;
     double *predicted; /* (m, classes) */
 };
-
-/* Rows of the sample, centred, side by side over the feeds. */
-static tn_status read_rows(tn_ctx *ctx, const tnp_loo *loo, const tn_feed *const *feeds, size_t count, double *z)
-{
-    const tnp_ridge *r = loo->ridge;
-    const size_t *rows = loo->sample->rows + loo->first;
-    for (size_t i = 0, run; i < loo->count; i += run) {
-        run = 1;
-        while (i + run < loo->count && rows[i + run] == rows[i] + run)
-            ++run;
-        tn_status st = tnp_feeds_read_wide(ctx, feeds, count, rows[i], run, z + i * r->dim, r->dim);
-        if (st == TN_OK)
-            st = tnp_progress(ctx, "leave-one-out", i, loo->count);
-        if (st != TN_OK)
-            return st;
-    }
-    for (size_t i = 0; i < loo->count; ++i)
-        for (size_t j = 0; j < r->dim; ++j)
-            z[i * r->dim + j] -= r->mean[j];
-    return TN_OK;
-}
 
 /* The dual's rows: unit vectors, centred with an intercept. */
 static void unit_rows(const tnp_loo *loo, double *z)
@@ -101,10 +81,11 @@ tn_status tnp_loo_new(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const 
     TN_TRY(tnp_alloc(ctx, loo->count, sizeof(double), &loo->form));
     TN_TRY(tnp_alloc(ctx, s->classes, sizeof(double), &loo->lambdas));
     TN_TRY(tnp_alloc(ctx, sample->count * s->classes, sizeof(double), &loo->predicted));
+    TN_TRY(tnp_progress(ctx, "leave-one-out", 0, 1));
     if (s->by_rows)
         unit_rows(loo, z);
     else
-        TN_TRY(read_rows(ctx, loo, feeds, count, z));
+        TN_TRY(tnp_feeds_pick_wide(ctx, feeds, count, sample->rows + loo->first, loo->count, ridge->mean, z));
     st = tnp_forms_new(ctx, s, loo->count, z, &loo->forms);
     z = NULL; /* taken over, also on failure */
     TN_TRY(st);

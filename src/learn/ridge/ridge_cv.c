@@ -48,9 +48,7 @@ static tn_status read_held(tn_ctx *ctx, cv_job *job)
         return job->all_rows.ops->pick(ctx, job->x, rows, job->own, job->held);
     for (size_t f = 0, at = 0; !job->wide && st == TN_OK && f < x->feed_count; at += tn_feed_cols(x->feeds[f++]))
         st = tnp_feed_pick(ctx, x->feeds[f], rows, job->own, job->held + at, x->dim);
-    for (size_t i = 0; job->wide && st == TN_OK && i < job->own; ++i)
-        st = tnp_feeds_read_wide(ctx, x->feeds, x->feed_count, rows[i], 1, job->held_wide + i * x->dim, x->dim);
-    return st;
+    return job->wide ? tnp_feeds_pick_wide(ctx, x->feeds, x->feed_count, rows, job->own, NULL, job->held_wide) : st;
 }
 
 /* Splits the rows by fold f and, in the primal, collects the features of those held out. */
