@@ -182,6 +182,7 @@ static tn_status visit_rows(tnp_dual *v, by_rows *r, const float *x, const size_
                      .place = place,
                      .ranges = tnp_min(crew.count, tnp_max(1, v->k / LEAST_COLUMNS))};
     r->block = block_rows(v->k);
+    tnp_blas_hold(crew.ctxs, crew.count);
     for (size_t at = 0; at < count; at += r->count, job.order += r->count) {
         r->count = tnp_min(r->most, count - at);
         TN_TRY(tnp_crew_run(v->ctx, &crew, NULL, (r->count + r->block - 1) / r->block, take_block, &job));
@@ -189,6 +190,7 @@ static tn_status visit_rows(tnp_dual *v, by_rows *r, const float *x, const size_
         TN_TRY(tnp_cancelled(v->ctx));
     }
 done:
+    tnp_blas_release(crew.ctxs, crew.count);
     return st;
 }
 
