@@ -89,6 +89,8 @@ static void watch_forks(void)
 
 static void enter(const tn_ctx *ctx)
 {
+    if (ctx->holds_gate)
+        return;
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
     size_t threads = tnp_min(ctx->threads, INT_MAX);
     pthread_once(&watched, watch_forks);
@@ -105,13 +107,29 @@ static void enter(const tn_ctx *ctx)
 }
 
 /* A count that the host has set meanwhile is left as it is. Always TN_OK. */
-static tn_status leave(void)
+static tn_status leave(const tn_ctx *ctx)
 {
+    if (ctx->holds_gate)
+        return TN_OK;
     pthread_mutex_lock(&gate.lock);
     if (--gate.running == 0 && gate.given != gate.host && openblas_get_num_threads() == gate.given)
         openblas_set_num_threads(gate.host);
     unlock_gate();
     return TN_OK;
+}
+
+void tnp_blas_hold(tn_ctx *const *ctxs, size_t count)
+{
+    enter(ctxs[0]);
+    for (size_t i = 0; i < count; ++i)
+        ctxs[i]->holds_gate = true;
+}
+
+void tnp_blas_release(tn_ctx *const *ctxs, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        ctxs[i]->holds_gate = false;
+    leave(ctxs[0]);
 }
 
 static tn_status check_sides(tn_ctx *ctx, size_t a, size_t b, size_t c)
@@ -145,7 +163,7 @@ static tn_status ssyrk(tn_ctx *ctx, CBLAS_TRANSPOSE side, size_t n, size_t k, co
     if (st != TN_OK)
         return st;
     cblas_ssyrk(CblasRowMajor, CblasUpper, side, (int)n, (int)k, 1, x, (int)ldx, beta, g, (int)n);
-    return leave();
+    return leave(ctx);
 }
 
 static tn_status dsyrk(tn_ctx *ctx, CBLAS_TRANSPOSE side, size_t n, size_t k, const double *x, size_t ldx, double beta,
@@ -155,7 +173,7 @@ static tn_status dsyrk(tn_ctx *ctx, CBLAS_TRANSPOSE side, size_t n, size_t k, co
     if (st != TN_OK)
         return st;
     cblas_dsyrk(CblasRowMajor, CblasUpper, side, (int)n, (int)k, 1, x, (int)ldx, beta, g, (int)n);
-    return leave();
+    return leave(ctx);
 }
 
 tn_status tnp_ssyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const float *x, size_t ldx, float beta, float *g)
@@ -185,7 +203,7 @@ static tn_status sgemm(tn_ctx *ctx, CBLAS_TRANSPOSE of_a, CBLAS_TRANSPOSE of_b, 
     if (st != TN_OK)
         return st;
     cblas_sgemm(CblasRowMajor, of_a, of_b, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
-    return leave();
+    return leave(ctx);
 }
 
 static tn_status dgemm(tn_ctx *ctx, CBLAS_TRANSPOSE of_a, CBLAS_TRANSPOSE of_b, size_t m, size_t n, size_t k,
@@ -195,7 +213,7 @@ static tn_status dgemm(tn_ctx *ctx, CBLAS_TRANSPOSE of_a, CBLAS_TRANSPOSE of_b, 
     if (st != TN_OK)
         return st;
     cblas_dgemm(CblasRowMajor, of_a, of_b, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c, (int)ldc);
-    return leave();
+    return leave(ctx);
 }
 
 tn_status tnp_sgemm_nt(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b,
@@ -248,7 +266,7 @@ tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a)
     if (st != TN_OK)
         return st;
     dpotrf_("L", &order, a, &order, &info);
-    leave();
+    leave(ctx);
     return factor_status(ctx, info);
 }
 
@@ -259,7 +277,7 @@ tn_status tnp_cholesky_float(tn_ctx *ctx, size_t n, float *a)
     if (st != TN_OK)
         return st;
     spotrf_("L", &order, a, &order, &info);
-    leave();
+    leave(ctx);
     return factor_status(ctx, info);
 }
 
@@ -270,7 +288,7 @@ tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, d
         return st;
     cblas_dtrsm(CblasRowMajor, CblasRight, CblasUpper, CblasNoTrans, CblasNonUnit, (int)rows, (int)n, 1, r, (int)n, b,
                 (int)n);
-    return leave();
+    return leave(ctx);
 }
 
 tn_status tnp_solve_factored_float(tn_ctx *ctx, size_t rows, size_t n, const float *r, float *b)
@@ -280,7 +298,7 @@ tn_status tnp_solve_factored_float(tn_ctx *ctx, size_t rows, size_t n, const flo
     if (st != TN_OK)
         return st;
     spotrs_("L", &order, &count, r, &order, b, &order, &info);
-    return leave();
+    return leave(ctx);
 }
 
 /* LAPACK answers a workspace query in the first element, as a double. */
@@ -300,7 +318,7 @@ tn_status tnp_tridiagonalise(tn_ctx *ctx, size_t n, double *a, double *diag, dou
     TN_TRY(work_alloc(ctx, answer, &lwork, &work));
     enter(ctx);
     dsytrd_("L", &order, a, &order, diag, off, tau, work, &lwork, &info);
-    leave();
+    leave(ctx);
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "tridiagonal form: LAPACK dsytrd reports %d", info);
 done:
@@ -319,7 +337,7 @@ tn_status tnp_eigen(tn_ctx *ctx, size_t n, double *a, double *values)
     TN_TRY(tnp_alloc(ctx, (size_t)liwork, sizeof *iwork, &iwork));
     enter(ctx);
     dsyevd_("V", "L", &order, a, &order, values, work, &lwork, iwork, &liwork, &info);
-    leave();
+    leave(ctx);
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "eigenvectors: LAPACK dsyevd reports %d", info);
 done:
@@ -341,7 +359,7 @@ static tn_status factor(tn_ctx *ctx, factor_fn *run, size_t m, size_t n, double 
     TN_TRY(work_alloc(ctx, answer, &lwork, &work));
     enter(ctx);
     run(&rows, &columns, a, &rows, tau, work, &lwork, &info);
-    leave();
+    leave(ctx);
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "triangular factor: LAPACK reports %d", info);
 done:
@@ -380,7 +398,7 @@ tn_status tnp_svd(tn_ctx *ctx, size_t n, double *a, double *left, double *values
     TN_TRY(work_alloc(ctx, answer, &lwork, &work));
     enter(ctx);
     dgesdd_("A", &order, &order, a, &order, values, right, &order, left, &order, work, &lwork, iwork, &info);
-    leave();
+    leave(ctx);
     if (info != 0)
         st = tnp_fail(ctx, TN_ERR_NUMERIC, "singular values: LAPACK dgesdd reports %d", info);
 done:

@@ -8,6 +8,11 @@
 
 #include "base/base.h"
 
+/* Contexts of one thread each, whose calls pass the gate (see blas.c) together, once for all that they make until they
+ * release it: for items of a crew that make many small products, of which each would wait for the lock of the gate. */
+void tnp_blas_hold(tn_ctx *const *ctxs, size_t count);
+void tnp_blas_release(tn_ctx *const *ctxs, size_t count);
+
 /* Distance of rows of `values` floats that are to be an operand of many small products: whole cache lines, and no
  * multiple of 1 KB. Rows of 4097 floats begin in the same set of the cache, which makes the packing of the product a
  * third slower. */

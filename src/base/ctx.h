@@ -25,6 +25,7 @@ typedef struct tnp_ledger {
 struct tn_ctx {
     tnp_ledger *ledger;
     size_t threads;
+    bool holds_gate;       /* of tnp_blas_hold */
     struct tnp_pool *pool; /* made on first use, see threads.c */
     size_t budget;         /* bytes; 0: none */
     size_t fail_countdown; /* tests: 0 off, 1 fails the next allocation */

@@ -2,6 +2,10 @@
  *
  * The one owner of threads: a small pool per context that sleeps between jobs.
  *
+ * To wake a thread whose processor has gone idle takes 20 microseconds, on virtual machines 50 to 100, and loops that
+ * share out some hundred microseconds of work each come one behind the other. So who waits looks for WATCH seconds
+ * before it sleeps: that is as much as the next BLAS call may be held up by it.
+ *
  * OpenMP was refused: its idle threads spin for milliseconds after a region, on the very cores that the next
  * BLAS call wants, and its run-time differs between compilers. Bodies never call BLAS, so at any moment
  * either this pool works or the BLAS does.
@@ -16,16 +20,18 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-enum { MAX_WORKERS = 255 };
+enum { MAX_WORKERS = 255, LOOKS = 64 };
+static const double WATCH = 50e-6;
 
 struct tnp_pool {
     pid_t process; /* that its threads belong to */
     pthread_mutex_t lock;
     pthread_cond_t wake, idle;
-    size_t workers; /* threads besides the caller */
-    size_t invited; /* of them, how many may join the present job */
-    size_t joined;  /* have picked the job up */
-    size_t busy;    /* are still in it */
+    size_t workers;       /* threads besides the caller */
+    size_t invited;       /* of them, how many may join the present job */
+    size_t joined;        /* have picked the job up */
+    atomic_size_t busy;   /* are still in it */
+    atomic_size_t posted; /* jobs so far, the end among them */
     bool closing;
     void (*body)(void *arg, size_t i);
     void *arg;
@@ -41,11 +47,35 @@ static void work(struct tnp_pool *pool)
         pool->body(pool->arg, i);
 }
 
+static void take_breath(void)
+{
+#if defined __x86_64__ || defined __i386__
+    __builtin_ia32_pause();
+#endif
+}
+
+/* With the lock held, which it lets go meanwhile: looks whether *value is still `old`, for a little while. */
+static void watch(struct tnp_pool *pool, const atomic_size_t *value, size_t old)
+{
+    pthread_mutex_unlock(&pool->lock);
+    double end = tnp_seconds() + WATCH;
+    bool same = true;
+    do
+        for (int i = 0; same && i < LOOKS; ++i) {
+            same = atomic_load(value) == old;
+            take_breath();
+        }
+    while (same && tnp_seconds() < end);
+    pthread_mutex_lock(&pool->lock);
+}
+
 static void *worker(void *arg)
 {
     struct tnp_pool *pool = arg;
     pthread_mutex_lock(&pool->lock);
     for (;;) {
+        if (!pool->closing && pool->joined >= pool->invited)
+            watch(pool, &pool->posted, atomic_load(&pool->posted));
         while (!pool->closing && pool->joined >= pool->invited)
             pthread_cond_wait(&pool->wake, &pool->lock);
         if (pool->closing)
@@ -84,6 +114,7 @@ static void end_threads(struct tnp_pool *pool)
 {
     pthread_mutex_lock(&pool->lock);
     pool->closing = true;
+    ++pool->posted;
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     for (size_t i = 0; i < pool->workers; ++i)
@@ -142,11 +173,14 @@ void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *
     atomic_store(&pool->next, 0);
     pool->joined = 0;
     pool->invited = tnp_min(threads - 1, pool->workers);
+    ++pool->posted;
     pthread_cond_broadcast(&pool->wake);
     pthread_mutex_unlock(&pool->lock);
     work(pool);
     pthread_mutex_lock(&pool->lock);
     pool->invited = 0; /* a worker that has not come yet is not needed any more */
+    if (pool->busy == 1)
+        watch(pool, &pool->busy, 1);
     while (pool->busy != 0)
         pthread_cond_wait(&pool->idle, &pool->lock);
     pthread_mutex_unlock(&pool->lock);

@@ -119,8 +119,8 @@ static tn_status choose_cost(tn_ctx *ctx, linear_job *job)
     float *w = NULL, *alpha = NULL;
     size_t columns;
     tnp_learn_options loose = c->options->learn;
-    if (!job->valid) { /* a third of a per cent of the objective moves no accuracy that folds can tell apart */
-        loose.gap = fmax(loose.gap, 3e-3);
+    if (!job->valid) { /* so much of the objective moves no accuracy that folds can tell apart */
+        loose.gap = fmax(loose.gap, job->linear.logistic ? 3e-3 : 5e-3);
         TN_TRY(with_folds(ctx, job));
     }
     job->linear.options = &loose;

@@ -108,7 +108,7 @@ static void our_weights(const data *a, tn_feed *feed, bool squared, double cost,
         costs[c] = (float)cost;
     tnp_targets y = {.rows = a->n, .classes = a->k, .first = first, .cls = cls};
     tnp_columns columns = {&y, a->k, NULL, NULL, NULL, costs, costs, NULL};
-    tnp_dual_options options = {squared, bias, GAP, 3000, 1, gram, true};
+    tnp_dual_options options = {squared, bias, GAP, 3000, 1, gram, true, false};
     tnp_exact_options exact = {squared ? TNP_SQUARED_HINGE : TNP_HINGE, bias, true, GAP, 3000};
     size_t *unsolved = ref_alloc(a->k, sizeof *unsolved), count = 0, passes = 0;
     assert_fine(test_ctx, tnp_design_new(test_ctx, feeds, 1, 0, &design));

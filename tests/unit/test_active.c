@@ -20,11 +20,14 @@ static tn_status solve_in(tn_ctx *ctx, tnp_design *x, const side_by_side *c, boo
     tnp_rows rows = tnp_design_rows(x);
     tnp_active_options options = {bias, penalised, GAP, 1000};
     size_t *cols = ref_alloc(c->columns.count, sizeof *cols);
+    double *objective = ref_alloc(2 * c->columns.count, sizeof *objective);
     for (size_t j = 0; j < c->columns.count; ++j)
         cols[j] = j;
     *passes = 0;
-    tn_status st = tnp_active_solve(ctx, &rows, &c->columns, cols, c->columns.count, &options, w, passes);
+    tn_status st = tnp_active_solve(ctx, &rows, &c->columns, cols, c->columns.count, &options, w, objective,
+                                    objective + c->columns.count, passes);
     free(cols);
+    free(objective);
     return st;
 }
 

@@ -13,6 +13,10 @@
 #include <limits.h>
 #include <stdlib.h>
 
+/* The host's own BLAS, the same that the library uses. */
+int openblas_get_num_threads(void);
+void openblas_set_num_threads(int threads);
+
 typedef enum form { NN, NT, TN } form;
 
 /* a, (m,k) or (k,m), and b, either (n,k) or (k,n); sums of k products: k u of the sum of absolute products. */
@@ -206,6 +210,31 @@ static void test_too_large(void **state)
     ctx_done(ctx);
 }
 
+/* Contexts that hold the gate multiply with one thread, another of one thread beside them; the host's count is put back
+ * when all have left. */
+static void test_gate_is_held(void **state)
+{
+    (void)state;
+    enum { HOST = 2 };
+    tn_ctx *held[] = {ctx_of(1), ctx_of(1)}, *other = ctx_of(1);
+    openblas_set_num_threads(HOST);
+    tnp_blas_hold(held, 2);
+    assert_int_equal(openblas_get_num_threads(), 1);
+    for (size_t i = 0; i < 2; ++i) {
+        check_gemm(held[i], 7, 5, 3, NT, false, 1);
+        assert_int_equal(openblas_get_num_threads(), 1);
+    }
+    check_gemm(other, 7, 5, 3, TN, false, 0);
+    assert_int_equal(openblas_get_num_threads(), 1);
+    tnp_blas_release(held, 2);
+    assert_int_equal(openblas_get_num_threads(), HOST);
+    check_gemm(held[0], 7, 5, 3, NN, true, 1);
+    assert_int_equal(openblas_get_num_threads(), HOST);
+    ctx_done(held[0]);
+    ctx_done(held[1]);
+    ctx_done(other);
+}
+
 static void test_advice(void **state)
 {
     (void)state;
@@ -238,9 +267,9 @@ static void test_advice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),        cmocka_unit_test(syrk_has_one_meaning_of_beta),
-        cmocka_unit_test(test_tridiagonal), cmocka_unit_test(test_too_large),
-        cmocka_unit_test(test_advice),
+        cmocka_unit_test(test_gemm),         cmocka_unit_test(syrk_has_one_meaning_of_beta),
+        cmocka_unit_test(test_tridiagonal),  cmocka_unit_test(test_too_large),
+        cmocka_unit_test(test_gate_is_held), cmocka_unit_test(test_advice),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,40 +7,9 @@
  * ref_svm_rounding at (d + 3) u. w is brought up to date once a block: after m blocks it has drifted from sum y alpha x by m
  * roundings of random sign, 4 sqrt(m) u of it, which enters the dual as that part of |w|^2. By the Gram a score is a sum
  * of alpha_t x_t'x_i, each off by (d + 2) u |x_t| |x_i|, and kept over m blocks; it enters primal and dual: gram_slop. */
-#include "design_of.h"
-#include "learn/linear/svm_dual.h"
+#include "dual_of.h"
 
 enum { BLOCK = 128 };
-
-typedef struct solved {
-    float *alpha, *w; /* (n, count), (count, d+1) */
-    double *objective, *gap;
-    tnp_dual_info info;
-} solved;
-
-static solved room_for(const tnp_design *x, const side_by_side *c)
-{
-    size_t count = c->columns.count;
-    return (solved){.alpha = ref_alloc(x->rows * count, sizeof(float)),
-                    .w = ref_alloc(count * (x->dim + 1), sizeof(float)),
-                    .objective = ref_alloc(count, sizeof(double)),
-                    .gap = ref_alloc(count, sizeof(double))};
-}
-
-static void solved_free(solved *v)
-{
-    free(v->alpha);
-    free(v->w);
-    free(v->objective);
-    free(v->gap);
-}
-
-static solved solve(tnp_design *x, const side_by_side *c, const tnp_dual_options *opt)
-{
-    solved v = room_for(x, c);
-    assert_fine(test_ctx, tnp_dual_solve(test_ctx, x, &c->columns, opt, v.alpha, v.w, v.objective, v.gap, &v.info));
-    return v;
-}
 
 /* ---- the visits ---- */
 
@@ -127,7 +96,7 @@ static void check_visits(size_t n, size_t d, size_t k, int form, size_t stream)
     if (stream)
         cut(x, stream, false);
     for (size_t passes = 1; passes < 4; ++passes) {
-        tnp_dual_options opt = {squared, bias, 0, passes, 11, gram, false};
+        tnp_dual_options opt = {squared, bias, 0, passes, 11, gram, false, false};
         solved v = solve(x, &c, &opt);
         double longest = 0, shortest = INFINITY, weights = 0;
         for (size_t i = 0; i < n; ++i) {
@@ -251,7 +220,7 @@ static void optimum_and_certificate(void **state)
             tnp_design *x = design_of(&s);
             for (size_t z = 0; z < 3; ++z) {
                 side_by_side c = columns_of(&s, costs[z], 0.5 * costs[z], 1, NULL, NULL);
-                tnp_dual_options opt = {squared, bias, 1e-4, 2000, 3, gram, false};
+                tnp_dual_options opt = {squared, bias, 1e-4, 2000, 3, gram, false, false};
                 solved v = solve(x, &c, &opt);
                 bool slow = z == 2; /* a large C needs tens of thousands of passes in any precision */
                 if (!v.info.converged && !slow)
@@ -278,7 +247,7 @@ static void a_row_of_zeros_has_its_full_multiplier(void **state)
     tnp_design *x = design_of(&s);
     side_by_side c = columns_of(&s, 1, 1, 1, NULL, NULL);
     for (int gram = 0; gram < 2; ++gram) {
-        tnp_dual_options opt = {false, false, 1e-4, 1000, 3, gram, false};
+        tnp_dual_options opt = {false, false, 1e-4, 1000, 3, gram, false, false};
         solved v = solve(x, &c, &opt);
         assert_true(v.info.converged);
         assert_true(v.gap[0] < 0.1 && v.gap[1] < 0.1);
@@ -304,7 +273,7 @@ static void folds_are_trainings_on_the_rest(void **state)
     }
     for (int form = 0; form < 4; ++form) {
         side_by_side c = columns_of(&s, 2, 1, 4, fold, weight);
-        tnp_dual_options opt = {form & 1, true, 1e-5, 5000, 9, form & 2, false};
+        tnp_dual_options opt = {form & 1, true, 1e-5, 5000, 9, form & 2, false, false};
         solved v = solve(x, &c, &opt);
         assert_true(v.info.converged);
         for (size_t j = 0; j < 12; ++j)
@@ -329,7 +298,7 @@ static void warm_cold_and_streamed(void **state)
             cut(x, 17, false);
         for (double cost = 0.25; cost < 5; cost *= 4) {
             side_by_side c = columns_of(&s, cost, cost, 1, NULL, NULL);
-            tnp_dual_options opt = {squared, bias, 1e-5, 5000, 4, gram, false};
+            tnp_dual_options opt = {squared, bias, 1e-5, 5000, 4, gram, false, false};
             solved cold = solve(x, &c, &opt);
             if (warm.w)
                 assert_fine(test_ctx, tnp_dual_solve(test_ctx, x, &c.columns, &opt, warm.alpha, warm.w, warm.objective,
@@ -365,7 +334,7 @@ static void figures_of_columns_that_were_not_solved(void **state)
             c.cost[j * 80 + i] = (double)c.positive[j];
     }
     for (size_t passes = 1; passes < 17; ++passes) {
-        tnp_dual_options opt = {true, true, 1e-4, 1 + passes / 2, 4, passes % 2, false};
+        tnp_dual_options opt = {true, true, 1e-4, 1 + passes / 2, 4, passes % 2, false, false};
         solved v = solve(x, &c, &opt);
         size_t done = 0;
         for (size_t j = 0; j < 4; ++j) {
@@ -409,7 +378,7 @@ static void wide_designs_by_the_gram(void **state)
             s.y.cls = cls;
             tnp_design *x = design_of(&s);
             side_by_side c = columns_of(&s, 1, 0.5, 1, NULL, NULL);
-            tnp_dual_options opt = {form & 1, form & 2, 1e-4, 20000, 3, true, false};
+            tnp_dual_options opt = {form & 1, form & 2, 1e-4, 20000, 3, true, false, false};
             solved v = solve(x, &c, &opt);
             assert_true(v.info.converged);
             for (size_t j = 0; j < 3; ++j)
@@ -437,7 +406,7 @@ static void long_rows_have_a_certificate(void **state)
     }
     side_by_side c = columns_of(&s, 1e3, 1e3, 1, NULL, NULL);
     for (int gram = 0; gram < 2; ++gram) {
-        tnp_dual_options opt = {false, true, 1e-4, 2000, 3, gram, false};
+        tnp_dual_options opt = {false, true, 1e-4, 2000, 3, gram, false, false};
         solved v = solve(x, &c, &opt);
         assert_true(v.info.converged);
         for (size_t j = 0; j < 3; ++j) {
@@ -466,7 +435,7 @@ static void threads_change_nothing_by_the_gram(void **state)
     side_by_side c = columns_of(&s, 1, 1, 1, NULL, NULL);
     const float *gram = NULL;
     assert_fine(test_ctx, tnp_design_gram(test_ctx, x, &gram));
-    tnp_dual_options opt = {false, true, 1e-4, 40, 3, true, false};
+    tnp_dual_options opt = {false, true, 1e-4, 40, 3, true, false, false};
     size_t before = tn_ctx_threads(test_ctx);
     tn_ctx_set_threads(test_ctx, 1);
     solved one = solve(x, &c, &opt);
@@ -492,7 +461,7 @@ static void check_allocations(bool gram)
     setting s = setting_of(REF_SIGNED, 20, 6, 3, TN_TASK_MULTICLASS, AS_F32);
     tnp_design *x = design_of(&s);
     side_by_side c = columns_of(&s, 1, 1, 1, NULL, NULL);
-    tnp_dual_options opt = {true, true, 1e-3, 500, 3, gram, false};
+    tnp_dual_options opt = {true, true, 1e-3, 500, 3, gram, false, false};
     solved v = room_for(x, &c);
     size_t blocks = tnp_live_blocks(test_ctx), k = 1;
     for (;; ++k) {
@@ -530,7 +499,7 @@ static void a_cancel_stops_it(void **state)
     side_by_side c = columns_of(&s, 1, 1, 1, NULL, NULL);
     for (int form = 0; form < 3; ++form) {
         const float *gram = NULL;
-        tnp_dual_options opt = {true, true, 0, 500, 3, form > 0, false};
+        tnp_dual_options opt = {true, true, 0, 500, 3, form > 0, false, false};
         other = ctx_of(0);
         assert_fine(other, tnp_design_new(other, (const tn_feed *const *)s.feed, 2, 0, &x));
         solved v = room_for(x, &c);
@@ -557,7 +526,7 @@ static void the_estimate_covers_the_memory(void **state)
         setting s = setting_of(REF_SIGNED, shapes[z % 4][0], shapes[z % 4][1], 3, TN_TASK_MULTICLASS, AS_F32);
         tnp_design *x = design_of(&s);
         side_by_side c = columns_of(&s, 1, 1, 1, NULL, NULL);
-        tnp_dual_options opt = {true, true, 1e-3, 20, 3, gram, false};
+        tnp_dual_options opt = {true, true, 1e-3, 20, 3, gram, false, false};
         size_t now = tn_ctx_memory_now(test_ctx), need = tnp_dual_bytes(x->rows, x->dim, c.columns.count, gram);
         if (z == 7) { /* products of streamed rows: a band besides, and what a feed takes for one of two sides */
             x->resident = false;

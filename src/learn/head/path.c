@@ -21,7 +21,8 @@
  * alone, of logistic regression each is. Models of all rows as starts of the folds' were refused: what stops at a loose
  * gap would know the rows that it is to be judged by.
  *
- * Models are trained to the gap that the options ask for, below C s^2 = 1 to that part of it: there weights change the
+ * Models are trained to the gap that the options ask for (of folds by what the solvers say of themselves: nothing is
+ * certified), below C s^2 = 1 to that part of it: there weights change the
  * objective by about that part only, and a model that is close by its objective may be any.
  *
  * The best mean decides. The largest regularisation within a standard error of it was refused: it is the choice for a
@@ -236,27 +237,13 @@ done:
     return st;
 }
 
-/* Multipliers of the other folds, which lie together: those of the first fold, 0 in rows that are left out. Those of the
- * hinge have bounds, which may differ from fold to fold. */
-static void start_multipliers(const walk *job)
-{
-    const tnp_linear *l = job->l;
-    size_t rows = l->task->y.rows, k = l->task->y.classes, others = (job->folds - 1) * k;
-    if (!l->alpha || l->options->loss == TNP_SVM_HINGE)
-        return;
-    for (size_t i = 0; i < rows; ++i)
-        for (size_t j = 0; j < others; ++j)
-            l->alpha[rows * k + i * others + j] = l->row_fold[i] == 1 + j / k ? 0 : l->alpha[i * k + j % k];
-}
-
-/* Folds of the first C start where the first of them arrived, whose last steps are of second order: they forget the rows
- * that they have seen. Those of logistic regression would not. */
+/* Folds of the first C start where the first of them arrived, and at the multipliers that its weights imply: their last
+ * passes forget the rows that it has seen. Those of logistic regression would not. */
 static void start_from_first(const walk *job)
 {
     size_t size = job->weights / job->folds;
     for (size_t f = 1; f < job->folds; ++f)
         memcpy(job->w + f * size, job->w, size * sizeof *job->w);
-    start_multipliers(job);
 }
 
 static tn_status try_cost(tn_ctx *ctx, walk *job, size_t g)
@@ -376,11 +363,12 @@ static void shift(tnp_cross *c)
     ++c->count;
 }
 
+/* Multipliers of the squared hinge stay: svm_dual.c makes them fit another C. */
 static void start_from_nothing(const walk *job)
 {
     const tnp_linear *l = job->l;
     memset(job->w, 0, job->weights * sizeof *job->w);
-    if (l->alpha)
+    if (l->alpha && l->options->loss == TNP_SVM_HINGE)
         memset(l->alpha, 0, l->task->y.rows * l->folds * l->task->y.classes * sizeof *l->alpha);
 }
 
@@ -401,7 +389,7 @@ static double next_below(walk *job)
     return next;
 }
 
-/* Multipliers of a larger C may be beyond the bounds of a smaller one, and so small a C is soon solved: they start from
+/* Multipliers of a larger C may be beyond the bounds that those of the hinge have at a smaller one: they start from
  * nothing. */
 static tn_status walk_down(tn_ctx *ctx, walk *job, tnp_share whole)
 {

@@ -416,7 +416,7 @@ static bool is_done(const solver *v, const tnp_lane *l)
 }
 
 /* Columns that are done leave, others enter. */
-static tn_status change(solver *v, float *w)
+static tn_status change(solver *v, float *w, double *objective, double *gap)
 {
     for (size_t j = 0; j < v->k;) {
         tnp_lane *l = v->lanes[j];
@@ -426,6 +426,8 @@ static tn_status change(solver *v, float *w)
         }
         for (size_t i = 0; i < v->at.width; ++i)
             w[l->column * v->at.width + i] = (float)l->w[i];
+        objective[l->column] = l->f;
+        gap[l->column] = l->ease == 1 ? l->f - l->lower : INFINITY;
         v->passes = tnp_max(v->passes, l->steps);
         v->lanes[j] = v->lanes[--v->k];
         v->lanes[v->k] = l;
@@ -544,7 +546,7 @@ static tn_status take_rows(solver *v, float **kept)
 }
 
 tn_status tnp_active_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *columns, const size_t *cols, size_t count,
-                           const tnp_active_options *options, float *w, size_t *passes)
+                           const tnp_active_options *options, float *w, double *objective, double *gap, size_t *passes)
 {
     tn_status st = TN_OK;
     bool cold = false;
@@ -567,7 +569,7 @@ tn_status tnp_active_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *co
     fill(v, w);
     while (v->k > 0) {
         TN_TRY(move_all(v));
-        TN_TRY(change(v, w));
+        TN_TRY(change(v, w, objective, gap));
         fill(v, w);
         TN_TRY(find_steps(v));
     }

@@ -28,8 +28,17 @@
 #include <math.h>
 #include <string.h>
 
-static const double TIGHT = 5e-5, PASS = 0.6; /* PASS: what a pass leaves of a gap, about */
-enum { LANES = 32, FIRST_CHECK = 4, LONGEST_WAIT = 6, ROUNDS = 4, LEAST_WATCH = 8, LEAST_WORTH = 24 };
+static const double TIGHT = 5e-5, PASS = 0.6, FAST = 0.25; /* what a pass leaves of a gap, about; at a small C */
+enum {
+    LANES = 32,
+    FIRST_CHECK = 4,
+    WARM_CHECK = 2,
+    LONGEST_WAIT = 6,
+    ROUNDS = 4,
+    LEAST_WATCH = 8,
+    LEAST_WORTH = 24,
+    CHUNK = 64
+};
 enum { USUAL_PASSES = 20 }; /* for progress: half of the columns have left by then, about */
 
 /* ---- one block ---- */
@@ -277,6 +286,8 @@ static void retire(tnp_dual *v, bool all, float *w)
     for (size_t j = 0; j < v->k; ++j) {
         bool solved = relative_gap(v, j) <= v->tolerance;
         v->called_solved[v->cols[j]] = solved;
+        v->objective[v->cols[j]] = v->primal[j];
+        v->gap[v->cols[j]] = fmax(0, v->primal[j] - v->dual[j]);
         keep[j] = !all && !solved && !too_slow(v, j);
     }
     v->route->pack(v, keep, w);
@@ -289,24 +300,28 @@ static void retire(tnp_dual *v, bool all, float *w)
 }
 
 /* Passes until the next check: until the column that is closest may be done; a check costs nearly half a pass, so that
- * with most columns still there two passes are the least. */
+ * with most columns still there two passes are the least, unless all of them get on fast: from a gap of 1, about, to
+ * what it is now in this many passes. */
 static size_t next_wait(const tnp_dual *v)
 {
-    double least = INFINITY;
-    for (size_t j = 0; j < v->k; ++j)
-        least = fmin(least, (v->primal[j] - v->dual[j]) / v->primal[j]);
+    double least = INFINITY, most = 0;
+    for (size_t j = 0; j < v->k; ++j) {
+        least = fmin(least, relative_gap(v, j));
+        most = fmax(most, relative_gap(v, j));
+    }
     double wait = fmin(log(least / v->tolerance) / log(1 / PASS), LONGEST_WAIT);
+    bool fast = most < pow(FAST, (double)v->passes);
     size_t shortest = 2 * v->k < v->columns->count ? 1 : 2;
-    return wait > (double)shortest ? (size_t)wait : shortest;
+    return fast ? 1 : wait > (double)shortest ? (size_t)wait : shortest;
 }
 
-/* ---- the whole ---- */
+/* ---- memory ---- */
 
 size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns, bool gram)
 {
     size_t most = TNP_DUAL_MOST,
            own = gram ? tnp_route_gram_bytes(rows, dim, columns) : tnp_route_rows_bytes(rows, dim, columns);
-    return 4 * (rows * columns + 3 * most * columns) + 8 * most + 80 * columns + own + tnp_certify_bytes(dim, columns);
+    return 4 * (rows * columns + 3 * most * columns) + 8 * most + 96 * columns + own + tnp_certify_bytes(dim, columns);
 }
 
 /* Either way in flops of a large product, by what was measured: P passes of (6.5 k + 40) N D by rows (4 k of them are
@@ -326,7 +341,7 @@ static tn_status dual_alloc(tnp_dual *v, float *alpha)
     tn_status st = TN_OK;
     tn_ctx *ctx = v->ctx;
     size_t k = v->k, most = TNP_DUAL_MOST;
-    double **small[] = {&v->primal, &v->dual, &v->factor, &v->square, &v->mark};
+    double **small[] = {&v->primal, &v->dual, &v->factor, &v->square, &v->mark, &v->objective, &v->gap};
     TN_TRY(v->route->open(v));
     TN_TRY(tnp_alloc(ctx, k, sizeof *v->cols, &v->cols));
     TN_TRY(tnp_alloc(ctx, k, sizeof *v->cols_left, &v->cols_left));
@@ -350,15 +365,96 @@ done:
 static void dual_destroy(tnp_dual *v)
 {
     tnp_free_all(v->cols, v->cols_left, v->called_solved, v->own_alpha, v->rows, v->s, v->delta, v->cost, v->primal,
-                 v->sums, v->dual, v->square, v->factor, v->mark);
+                 v->sums, v->dual, v->square, v->factor, v->mark, v->objective, v->gap);
     v->route->close(v);
 }
+
+/* ---- where it starts ---- */
+
+/* alpha of some rows by their scores: 2 c max(0, 1 - y s). */
+static void imply_panel(void *arg, const tnp_panel *at)
+{
+    const tnp_dual *v = arg;
+    float *cost = at->scratch;
+    for (size_t i = 0; i < at->count; ++i) {
+        float *alpha = v->alpha + (at->start + i) * v->columns->count;
+        const float *s = at->s + i * v->k;
+        tnp_signed_costs(v->columns, at->start + i, v->cols, v->k, cost);
+        for (size_t j = 0; j < v->k; ++j) {
+            float slack = 1 - (cost[j] < 0 ? -s[j] : s[j]);
+            alpha[j] = slack > 0 ? 2 * fabsf(cost[j]) * slack : 0;
+        }
+    }
+}
+
+/* The squared hinge has its multipliers from the weights. */
+static tn_status imply(tnp_dual *v, const float *w)
+{
+    tnp_rows x = tnp_design_rows(v->x);
+    tnp_pass pass = {
+        .k = v->k, .w = w, .body = imply_panel, .arg = v, .chunk = CHUNK, .work = 8 * (double)v->k, .scratch = v->k};
+    return tnp_rows_pass(v->ctx, &x, &pass);
+}
+
+/* Multipliers of another C, or of other rows, times the t that makes most of the dual of each column:
+ *   t sum alpha - t^2 (sum alpha^2 / 4 c + |w|^2 / 2),   t = sum alpha / (sum alpha^2 / 2 c + |w|^2)
+ * For a small C it is the ratio of the costs, for a large one 1. */
+static void stretch(tnp_dual *v)
+{
+    size_t k = v->k, count = v->columns->count;
+    double *sum = v->primal, *soft = v->dual, *factor = v->factor;
+    memset(sum, 0, k * sizeof *sum);
+    memset(soft, 0, k * sizeof *soft);
+    for (size_t i = 0; i < v->x->rows; ++i) {
+        const float *alpha = v->alpha + i * count;
+        tnp_signed_costs(v->columns, i, v->cols, k, v->cost);
+        for (size_t j = 0; j < k; ++j) {
+            double x = (double)alpha[j], c = fabs((double)v->cost[j]);
+            sum[j] += x;
+            soft[j] += c > 0 ? x * x / (2 * c) : 0;
+        }
+    }
+    v->route->squares(v);
+    for (size_t j = 0; j < k; ++j)
+        factor[j] = sum[j] > 0 ? sum[j] / (soft[j] + v->square[j]) : 1;
+    for (size_t i = 0; i < v->x->rows; ++i)
+        for (size_t j = 0; j < k; ++j)
+            v->alpha[i * count + j] *= (float)factor[j];
+    v->route->scale(v, factor);
+}
+
+static bool is_zero(const float *x, size_t count)
+{
+    for (size_t i = 0; i < count; ++i)
+        if (x[i] != 0)
+            return false;
+    return true;
+}
+
+/* From the caller's multipliers, or where those are zeros from the weights w. */
+static tn_status begin(tnp_dual *v, const float *w)
+{
+    tn_status st = TN_OK;
+    bool given = !is_zero(v->alpha, v->x->rows * v->k),
+         implied = !given && v->opt->squared && !is_zero(w, v->k * (v->x->dim + 1));
+    v->warm = given || implied;
+    if (implied)
+        TN_TRY(imply(v, w));
+    if (v->warm)
+        TN_TRY(v->route->rebuild(v));
+    if (v->warm && v->opt->squared)
+        stretch(v);
+done:
+    return st;
+}
+
+/* ---- passes ---- */
 
 /* Passes until every column has left. */
 static tn_status descend(tnp_dual *v, float *w)
 {
     tn_status st = TN_OK;
-    size_t due = v->passes + FIRST_CHECK, count = v->columns->count;
+    size_t due = v->passes + (v->warm ? WARM_CHECK : FIRST_CHECK), count = v->columns->count;
     v->marked = 0;
     while (v->k > 0 && v->passes < v->opt->max_passes) {
         tnp_rng rng;
@@ -420,12 +516,16 @@ tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *col
                   .tolerance = options->tolerance};
     bool *keep = NULL, again = false;
     TN_TRY(dual_alloc(&v, alpha));
-    if (alpha)
-        TN_TRY(v.route->rebuild(&v));
+    TN_TRY(begin(&v, w));
     TN_TRY(tnp_alloc(ctx, v.k, sizeof *keep, &keep));
     memset(keep, true, v.k);
     for (int round = 0;; ++round) {
         TN_TRY(descend(&v, w));
+        if (options->rough) {
+            memcpy(objective, v.objective, columns->count * sizeof *objective);
+            memcpy(gap, v.gap, columns->count * sizeof *gap);
+            break;
+        }
         TN_TRY(certify(&v, w, keep, objective, gap, &again));
         if (!again || round == ROUNDS || v.passes >= options->max_passes)
             break;

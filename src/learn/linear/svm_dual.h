@@ -18,6 +18,7 @@ typedef struct tnp_dual_options {
     uint64_t seed; /* of the order of rows */
     bool gram;     /* by the products of all rows, which the design keeps, instead of the rows */
     tnp_slow slow; /* what becomes of columns that get on slowly */
+    bool rough;    /* objective and gap are those of the check, in float: nothing is certified */
 } tnp_dual_options;
 
 typedef struct tnp_dual_info {
@@ -27,8 +28,9 @@ typedef struct tnp_dual_info {
 
 /* w (count, dim + 1), intercept last, receives the solution; objective and gap (count) what learn/certify.h says of it:
  * the primal objective of these floats and its duality gap. A column is solved when its gap is at most the tolerance
- * times its objective. alpha (rows, count), or NULL: where to start (zeros, or the result for a smaller C) and the
- * multipliers found. After a failure w and alpha hold some place between, and the rest is as it was. */
+ * times its objective. alpha (rows, count), or NULL: where to start (zeros, or the result for another C) and the
+ * multipliers found; from zeros, or without them, the squared hinge starts at those that w implies. After a failure w
+ * and alpha hold some place between, and the rest is as it was. */
 tn_status tnp_dual_solve(tn_ctx *ctx, tnp_design *design, const tnp_columns *columns, const tnp_dual_options *options,
                          float *alpha, float *w, double *objective, double *gap, tnp_dual_info *info);
 /* Bytes that a solve needs besides the design; by the Gram these hold the Gram. */

@@ -152,21 +152,42 @@ done:
     return st;
 }
 
-/* |w|^2 = sum y alpha s, b^2 included. */
-static tn_status measure_gram(tnp_dual *v)
+/* Scores of row i into v->s; adds its part of |w|^2 = sum y alpha s, b^2 included. */
+static void take_row(tnp_dual *v, size_t i)
 {
     const by_gram *g = v->own;
-    size_t k = v->k;
-    memset(v->square, 0, k * sizeof *v->square);
+    tnp_dual_signed(v, i, v->delta);
+    for (size_t j = 0; j < v->k; ++j) {
+        v->s[j] = g->scores[j * g->stride + i] + (v->opt->bias ? g->bias[j] : 0);
+        v->square[j] += (double)v->delta[j] * (double)v->s[j];
+    }
+}
+
+static tn_status measure_gram(tnp_dual *v)
+{
+    memset(v->square, 0, v->k * sizeof *v->square);
     for (size_t i = 0; i < v->x->rows; ++i) {
-        tnp_dual_signed(v, i, v->delta);
-        for (size_t j = 0; j < k; ++j) {
-            v->s[j] = g->scores[j * g->stride + i] + (v->opt->bias ? g->bias[j] : 0);
-            v->square[j] += (double)v->delta[j] * (double)v->s[j];
-        }
+        take_row(v, i);
         tnp_dual_measure(v, i, v->s, v->cost, v->sums);
     }
     return tnp_cancelled(v->ctx);
+}
+
+static void squares_gram(tnp_dual *v)
+{
+    memset(v->square, 0, v->k * sizeof *v->square);
+    for (size_t i = 0; i < v->x->rows; ++i)
+        take_row(v, i);
+}
+
+static void scale_gram(tnp_dual *v, const double *factor)
+{
+    by_gram *g = v->own;
+    for (size_t j = 0; j < v->k; ++j) {
+        for (size_t i = 0; i < g->stride; ++i)
+            g->scores[j * g->stride + i] *= (float)factor[j];
+        g->bias[j] *= (float)factor[j];
+    }
 }
 
 static void pack_gram(tnp_dual *v, const bool *keep, float *w)
@@ -194,4 +215,5 @@ static tn_status finish_gram(tnp_dual *v, float *w)
     return st;
 }
 
-const tnp_route tnp_route_gram = {open_gram, close_gram, rebuild_gram, pass_gram, measure_gram, pack_gram, finish_gram};
+const tnp_route tnp_route_gram = {open_gram,    close_gram, rebuild_gram, pass_gram,  measure_gram,
+                                  squares_gram, scale_gram, pack_gram,    finish_gram};

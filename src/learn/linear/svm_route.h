@@ -22,6 +22,9 @@ typedef struct tnp_route {
     tn_status (*pass)(tnp_dual *v, tnp_rng *rng);
     /* v->sums of all rows by tnp_dual_measure, from zeros, and |w|^2 of every column into v->square. */
     tn_status (*measure)(tnp_dual *v);
+    /* |w|^2 of every column into v->square, and what it keeps times factor (k), as the multipliers are then. */
+    void (*squares)(tnp_dual *v);
+    void (*scale)(tnp_dual *v, const double *factor);
     /* Columns that are not kept leave with factor w; called before the shared arrays are packed. */
     void (*pack)(tnp_dual *v, const bool *keep, float *w);
     /* All columns have left: w (count, dim + 1). NULL when pack has handed it over. */
@@ -62,6 +65,8 @@ struct tnp_dual {
     double *sums;                   /* (k, 3): losses at w, at stretch w, terms of the dual */
     double *square;                 /* |w|^2 */
     double *primal, *dual, *factor; /* the better objective, the dual's, what w is to be multiplied by */
+    double *objective, *gap;        /* count, in the caller's order: of a column when it leaves */
+    bool warm;                      /* whether it started from multipliers of others */
     /* progress */
     double tolerance; /* of the check, below opt's when the certificate has asked for more */
     size_t passes, marked;

@@ -182,6 +182,7 @@ static tn_status visit_rows(tnp_dual *v, by_rows *r, const float *x, const size_
                      .place = place,
                      .ranges = tnp_min(crew.count, tnp_max(1, v->k / LEAST_COLUMNS))};
     r->block = block_rows(v->k);
+    tnp_blas_hold(crew.ctxs, crew.count);
     for (size_t at = 0; at < count; at += r->count, job.order += r->count) {
         r->count = tnp_min(r->most, count - at);
         TN_TRY(tnp_crew_run(v->ctx, &crew, NULL, (r->count + r->block - 1) / r->block, take_block, &job));
@@ -189,6 +190,7 @@ static tn_status visit_rows(tnp_dual *v, by_rows *r, const float *x, const size_
         TN_TRY(tnp_cancelled(v->ctx));
     }
 done:
+    tnp_blas_release(crew.ctxs, crew.count);
     return st;
 }
 
@@ -233,6 +235,20 @@ static void measure_panel(void *arg, const tnp_panel *at)
         tnp_dual_measure(v, at->start + i, at->s + i * v->k, at->scratch, at->sums);
 }
 
+static void squares_rows(tnp_dual *v)
+{
+    const by_rows *r = v->own;
+    for (size_t j = 0; j < v->k; ++j)
+        v->square[j] = tnp_dot(r->w + j * r->width, r->w + j * r->width, v->x->dim + 1);
+}
+
+static void scale_rows(tnp_dual *v, const double *factor)
+{
+    by_rows *r = v->own;
+    for (size_t i = 0; i < v->k * r->width; ++i)
+        r->w[i] *= (float)factor[i / r->width];
+}
+
 static tn_status measure_rows(tnp_dual *v)
 {
     const by_rows *r = v->own;
@@ -247,10 +263,9 @@ static tn_status measure_rows(tnp_dual *v)
                      .scratch = k,
                      .sum_count = 3 * k,
                      .sums = v->sums};
-    for (size_t j = 0; j < k; ++j) {
+    squares_rows(v);
+    for (size_t j = 0; j < k; ++j)
         memcpy(r->flat + j * (dim + 1), r->w + j * r->width, (dim + 1) * sizeof *r->w);
-        v->square[j] = tnp_dot(r->w + j * r->width, r->w + j * r->width, dim + 1);
-    }
     return tnp_rows_pass(v->ctx, &x, &pass);
 }
 
@@ -269,4 +284,5 @@ static void pack_rows(tnp_dual *v, const bool *keep, float *w)
 }
 
 /* No finish: every column took its w along when it left. */
-const tnp_route tnp_route_rows = {open_rows, close_rows, rebuild_rows, pass_rows, measure_rows, pack_rows, NULL};
+const tnp_route tnp_route_rows = {open_rows,    close_rows, rebuild_rows, pass_rows, measure_rows,
+                                  squares_rows, scale_rows, pack_rows,    NULL};
