@@ -145,9 +145,9 @@ size_t tnp_threads_for(const tn_ctx *ctx, double flops)
 
 void tnp_await(const atomic_size_t *value, size_t least)
 {
-    enum { LOOKS = 2000 }; /* some microseconds: then whoever else wants the processor may have it */
+    enum { PATIENCE = 2000 }; /* some microseconds: then whoever else wants the processor may have it */
     for (size_t i = 1; atomic_load(value) < least; ++i)
-        if (i % LOOKS == 0)
+        if (i % PATIENCE == 0)
             sched_yield();
 }
 
