@@ -87,10 +87,9 @@ static void watch_forks(void)
     (void)pthread_atfork(before_fork, unlock_gate, after_fork_in_child);
 }
 
-static void enter(const tn_ctx *ctx)
+static void enter_with(size_t threads)
 {
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
-    size_t threads = tnp_min(ctx->threads, INT_MAX);
     pthread_once(&watched, watch_forks);
     pthread_mutex_lock(&gate.lock);
     await_turn(threads);
@@ -102,6 +101,11 @@ static void enter(const tn_ctx *ctx)
         gate.given = openblas_get_num_threads(); /* it has a most of its own */
     }
     unlock_gate();
+}
+
+static void enter(const tn_ctx *ctx)
+{
+    enter_with(tnp_min(ctx->threads, INT_MAX));
 }
 
 /* A count that the host has set meanwhile is left as it is. Always TN_OK. */
@@ -232,6 +236,30 @@ tn_status tnp_dgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *
                        size_t ldb, double beta, double *c, size_t ldc)
 {
     return dgemm(ctx, CblasTrans, CblasNoTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
+}
+
+void tnp_blas_begin_alone(void)
+{
+    enter_with(1);
+}
+
+void tnp_blas_end_alone(void)
+{
+    leave();
+}
+
+void tnp_sgemm_nt_alone(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
+                        float beta, float *c, size_t ldc)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c,
+                (int)ldc);
+}
+
+void tnp_sgemm_tn_alone(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
+                        float beta, float *c, size_t ldc)
+{
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c,
+                (int)ldc);
 }
 
 /* What LAPACK says of a Cholesky factor. */

@@ -39,7 +39,7 @@ static size_t certificate_bytes(size_t dim, size_t k)
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
 {
     return 4 * k * (rows + (2 + 2 * TNP_KEPT_PAIRS) * (dim + 1)) + 4 * tnp_min(TNP_STEP_SAMPLE, rows) * (dim + 2) +
-           8 * (1 + 3 * k) + tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) +
+           8 * (1 + 4 * k) + tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) +
            certificate_bytes(dim, k);
 }
 

@@ -96,7 +96,7 @@ tn_status tnp_rounds_forward(tnp_rounds *v, const float *a)
 static void slope_panel(void *arg, const tnp_panel *at)
 {
     const tnp_rounds *v = arg;
-    tnp_softmax_slope(&v->rows, (tnp_softmax_range){at->start, 1, at->count}, v->s, at->t, at->sums);
+    tnp_softmax_slope_here(&v->rows, at->start, at->count, v->s, at->t, at->sums);
 }
 
 /* g = R'X, and the sums. */
@@ -104,10 +104,12 @@ static tn_status backward(tnp_rounds *v)
 {
     tnp_pass pass = {.k = v->k,
                      .most = v->rows.block,
+                     .chunk = TNP_SOFTMAX_CHUNK,
+                     .work = 16 * (double)v->k,
                      .body = slope_panel,
                      .arg = v,
                      .back = v->g,
-                     .sum_count = 1 + 2 * v->k,
+                     .sum_count = tnp_softmax_sum_capacity(v->k),
                      .sums = v->sums};
     ++v->products;
     return tnp_rows_pass(v->ctx, v->x, &pass);
@@ -252,8 +254,9 @@ static tn_status sampled_search(tnp_rounds *v, double *t)
     double slope = dot(v, v->g, v->d), first, second;
     TN_TRY(tnp_sgemm_nt(v->ctx, v->sample.count, v->k, v->x->dim, v->x_sample, v->x_stride, v->d, v->width, 0,
                         v->rows.z, v->k));
-    for (size_t i = 0; i < v->sample.count * v->k; ++i)
-        v->rows.z[i] += v->d[i % v->k * v->width + v->x->dim];
+    for (size_t i = 0; i < v->sample.count; ++i)
+        for (size_t j = 0; j < v->k; ++j)
+            v->rows.z[i * v->k + j] += v->d[j * v->width + v->x->dim];
     TN_TRY(sampled_line(&job, 0, &first, &second));
     job.aside = slope - first;
     job.stiff = penalty(v, v->d);
@@ -469,7 +472,7 @@ tn_status tnp_rounds_init(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *los
     TN_TRY(tnp_alloc(ctx, weights, sizeof *v->g, &v->g));
     TN_TRY(tnp_alloc(ctx, weights, sizeof *v->d, &v->d));
     TN_TRY(tnp_alloc(ctx, v->k, sizeof *v->dot, &v->dot));
-    TN_TRY(tnp_alloc(ctx, 1 + 2 * v->k, sizeof *v->sums, &v->sums));
+    TN_TRY(tnp_alloc(ctx, tnp_softmax_sum_capacity(v->k), sizeof *v->sums, &v->sums));
     TN_TRY(choose_sample(v, loss));
     v->f = tnp_rounds_nothing(v);
 done:

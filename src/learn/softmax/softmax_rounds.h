@@ -27,7 +27,7 @@ typedef struct tnp_rounds {
     double curve[TNP_KEPT_PAIRS];                   /* ds'dg */
     size_t pairs, newest;                           /* how many are kept, and where the last one is */
     size_t slots;                                   /* of the ring that have memory */
-    double *dot, *sums;       /* k; 1 + 2 k: of the loss's derivatives, the intercepts' slopes first */
+    double *dot, *sums;       /* k; 1 + 2 k and more: of the loss's derivatives, the intercepts' slopes first */
     tnp_softmax_range sample; /* rows on which light steps are searched */
     const float *x_sample;    /* they, x_stride apart */
     size_t x_stride;
