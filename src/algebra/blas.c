@@ -262,6 +262,17 @@ void tnp_sgemm_tn_alone(size_t m, size_t n, size_t k, const float *a, size_t lda
                 (int)ldc);
 }
 
+void tnp_ssyrk_cols_alone(size_t rows, size_t n, const float *x, size_t ldx, float beta, float *g)
+{
+    cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1, x, (int)ldx, beta, g, (int)n);
+}
+
+void tnp_solve_factored_float_alone(size_t rows, size_t n, const float *r, float *b)
+{
+    int order = (int)n, count = (int)rows, info = 0;
+    spotrs_("L", &order, &count, r, &order, b, &order, &info);
+}
+
 /* What LAPACK says of a Cholesky factor. */
 static tn_status factor_status(tn_ctx *ctx, int info)
 {
@@ -303,11 +314,10 @@ tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, d
 
 tn_status tnp_solve_factored_float(tn_ctx *ctx, size_t rows, size_t n, const float *r, float *b)
 {
-    int order = (int)n, count = (int)rows, info = 0;
     tn_status st = begin(ctx, rows, n, n);
     if (st != TN_OK)
         return st;
-    spotrs_("L", &order, &count, r, &order, b, &order, &info);
+    tnp_solve_factored_float_alone(rows, n, r, b);
     return leave();
 }
 

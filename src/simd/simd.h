@@ -202,6 +202,8 @@ typedef struct tnp_simd {
     void (*softmax_line)(const float *s, const float *z, float t, size_t n, double *out);
     /* z <- cost p (z - sum p z). */
     void (*softmax_curve)(const float *p, float cost, float *z, size_t n);
+    /* sum += what softmax_curve makes of z, in double; sum has memory as tnp_slope_row's. */
+    void (*softmax_curve_sums)(const float *p, float cost, const float *z, size_t n, double *sum);
     /* With p = softmax(s) in double, exp within 4 units in the last place:
      *   loss += cost (log sum exp s - s_own)      mass += cost p      disorder += cost p (log sum exp s - s)
      *   turned += cost (p - e_own) probed'        off += sum_l (by_class_l's - probed[TNP_LANES + l])^2 */

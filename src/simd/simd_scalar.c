@@ -170,6 +170,13 @@ static void softmax_curve(const float *p, float cost, float *z, size_t n)
         z[i] = cost * p[i] * (z[i] - mean);
 }
 
+static void softmax_curve_sums(const float *p, float cost, const float *z, size_t n, double *sum)
+{
+    float mean = (float)dot(p, z, n);
+    for (size_t i = 0; i < n; ++i)
+        sum[i] += (double)(cost * p[i] * (z[i] - mean));
+}
+
 static void probe_row(const tnp_probe_row *a)
 {
     double most = (double)a->s[0], total = 0, *theta = a->scratch;

@@ -76,12 +76,23 @@ static void softmax_line(const float *s, const float *z, float t, size_t n, doub
     out[1] = add_up(second) / total;
 }
 
-static void softmax_curve(const float *p, float cost, float *z, size_t n)
+static inline reg mean_of(const float *p, const float *z, size_t n)
 {
     reg sum = all_lanes(0);
     IN_PARTS(n, { sum = fused(load_some(p + i, left), load_some(z + i, left), sum); });
-    const reg mean = all_lanes((float)add_lanes(sum)), by = all_lanes(cost);
+    return all_lanes((float)add_lanes(sum));
+}
+
+static void softmax_curve(const float *p, float cost, float *z, size_t n)
+{
+    const reg mean = mean_of(p, z, n), by = all_lanes(cost);
     IN_PARTS(n, { store_some(z + i, left, by * load_some(p + i, left) * (load_some(z + i, left) - mean)); });
+}
+
+static void softmax_curve_sums(const float *p, float cost, const float *z, size_t n, double *sum)
+{
+    const reg mean = mean_of(p, z, n), by = all_lanes(cost);
+    IN_PARTS(n, { add_wide(sum + i, by * load_some(p + i, left) * (load_some(z + i, left) - mean)); });
 }
 
 #endif

@@ -143,6 +143,7 @@ static void test_curve(void **state)
     (void)state;
     const float cost = 3.7f;
     float s[ROOM], p[ROOM], z[ROOM], was[ROOM];
+    double sum[ROOM];
     for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 1; n <= MOST; ++n)
             for (int scale = 0; scale < SCALES; ++scale) {
@@ -155,12 +156,18 @@ static void test_curve(void **state)
                     mean += (ref_real)p[i] * (ref_real)z[i];
                     size += fabsl((ref_real)p[i] * (ref_real)z[i]);
                 }
+                for (size_t i = 0; i < ROOM; ++i)
+                    sum[i] = 2;
+                tables[t]->softmax_curve_sums(p, cost, z, n, sum);
                 tables[t]->softmax_curve(p, cost, z, n);
                 for (size_t i = 0; i < n; ++i) {
                     ref_real apart = (ref_real)was[i] - mean, by = (ref_real)cost * (ref_real)p[i];
                     ref_real slack = ((ref_real)(n + 3) * size + 4 * fabsl(apart)) * u;
                     assert_true(fabsl((ref_real)z[i] - by * apart) <= 1.01L * by * slack + 1e-37L);
+                    assert_true(sum[i] == 2 + (double)z[i]);
                 }
+                for (size_t i = n; i < ROOM; ++i)
+                    assert_true(sum[i] == 2);
                 assert_memory_equal(z + n, was + n, (ROOM - n) * sizeof *z);
             }
 }

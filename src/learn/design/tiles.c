@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { GROUPS = 8, GROUP_ROWS = 256, TILE = 512, MOST_PART = 1 << 18 };
+enum { GROUPS = 8, GROUP_ROWS = 256, TILE = 256, MOST_PART = 1 << 18 };
 
 typedef struct tile_job {
     const tnp_tiled_rows *x;

@@ -87,13 +87,6 @@ static void slope_row(const float *s, size_t k, size_t y, float cost, float *p, 
     row.slope[y] -= (double)cost;
 }
 
-static void curve_sums_row(const float *p, const float *z, size_t k, float cost, double *sum)
-{
-    float mean = (float)tnp_simd_get()->dot(p, z, k);
-    for (size_t j = 0; j < k; ++j)
-        sum[j] += (double)(cost * p[j] * (z[j] - mean));
-}
-
 static void line_row(const float *s, const float *z, float t, size_t k, size_t y, float cost, double *sum)
 {
     double sums[2];
@@ -129,7 +122,7 @@ static void visit(const row_job *job, size_t from, size_t end, float *p, double 
             tnp_simd_get()->softmax_curve(probabilities(r, row, s, p), cost, out, k);
             break;
         case CURVE_SUMS:
-            curve_sums_row(probabilities(r, row, s, p), job->z, k, cost, sum);
+            tnp_simd_get()->softmax_curve_sums(probabilities(r, row, s, p), cost, job->z, k, sum);
             break;
         case LINE:
             line_row(s, job->z + i * k, job->t, k, own, cost, sum);
