@@ -98,8 +98,7 @@ static tn_status begin(tnp_rounds *v, bool cold, bool climbs)
         TN_TRY(begin_mean(v, &mean));
     }
     if (!mean && (cold || (v->gap > v->opt->tolerance * v->f && light(v)))) {
-        TN_TRY(
-            tnp_rounds_subspace(v, cheap(v) ? FIRST_STEPS : FEW_STEPS, cold ? 0 : NEEDED * v->opt->tolerance * v->f));
+        TN_TRY(tnp_rounds_subspace(v, cheap(v) ? FIRST_STEPS : FEW_STEPS, NEEDED * v->opt->tolerance * v->f));
         TN_TRY(tnp_rounds_look(v));
     }
 done:

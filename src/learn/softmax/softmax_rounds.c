@@ -35,6 +35,7 @@
 
 enum { RENEW = 6, LATER_STEPS = 2, RETREATS = 20 };
 static const double LEFT = 0.02;      /* of the squared gradient, that the subspace may leave */
+static const double NEEDLESS = 0.25;  /* of the gap that is asked for, squared gradients that it need not go below */
 static const double ROUNDING = 1e-6;  /* of f */
 static const double ENOUGH = 0.3;     /* of the slope, that a step may leave */
 static const double STALE = 0.02;     /* of the scale: blocks of rows that are decided by now */
@@ -299,7 +300,7 @@ static tn_status move(tnp_rounds *v, double t)
     add(v, v->d, t - 1, v->d, v->d);
     add(v, v->w, 1, v->d, v->w);
     TN_TRY(tnp_rounds_forward(v, v->d));
-    TN_TRY(tnp_rounds_subspace(v, LATER_STEPS, LEFT * v->square));
+    TN_TRY(tnp_rounds_subspace(v, LATER_STEPS, fmax(LEFT * v->square, NEEDLESS * v->tolerance * v->f)));
     TN_TRY(tnp_rounds_look(v));
 done:
     return st;
