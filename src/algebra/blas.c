@@ -87,12 +87,9 @@ static void watch_forks(void)
     (void)pthread_atfork(before_fork, unlock_gate, after_fork_in_child);
 }
 
-static void enter(const tn_ctx *ctx)
+static void enter_with(size_t threads)
 {
-    if (ctx->holds_gate)
-        return;
     static pthread_once_t watched = PTHREAD_ONCE_INIT;
-    size_t threads = tnp_min(ctx->threads, INT_MAX);
     pthread_once(&watched, watch_forks);
     pthread_mutex_lock(&gate.lock);
     await_turn(threads);
@@ -106,15 +103,26 @@ static void enter(const tn_ctx *ctx)
     unlock_gate();
 }
 
-/* A count that the host has set meanwhile is left as it is. Always TN_OK. */
-static tn_status leave(const tn_ctx *ctx)
+/* A count that the host has set meanwhile is left as it is. */
+static void leave_gate(void)
 {
-    if (ctx->holds_gate)
-        return TN_OK;
     pthread_mutex_lock(&gate.lock);
     if (--gate.running == 0 && gate.given != gate.host && openblas_get_num_threads() == gate.given)
         openblas_set_num_threads(gate.host);
     unlock_gate();
+}
+
+static void enter(const tn_ctx *ctx)
+{
+    if (!ctx->holds_gate)
+        enter_with(tnp_min(ctx->threads, INT_MAX));
+}
+
+/* Always TN_OK. */
+static tn_status leave(const tn_ctx *ctx)
+{
+    if (!ctx->holds_gate)
+        leave_gate();
     return TN_OK;
 }
 
@@ -252,6 +260,41 @@ tn_status tnp_dgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *
     return dgemm(ctx, CblasTrans, CblasNoTrans, m, n, k, a, lda, b, ldb, beta, c, ldc);
 }
 
+void tnp_blas_begin_alone(void)
+{
+    enter_with(1);
+}
+
+void tnp_blas_end_alone(void)
+{
+    leave_gate();
+}
+
+void tnp_sgemm_nt_alone(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
+                        float beta, float *c, size_t ldc)
+{
+    cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c,
+                (int)ldc);
+}
+
+void tnp_sgemm_tn_alone(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
+                        float beta, float *c, size_t ldc)
+{
+    cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb, beta, c,
+                (int)ldc);
+}
+
+void tnp_ssyrk_cols_alone(size_t rows, size_t n, const float *x, size_t ldx, float beta, float *g)
+{
+    cblas_ssyrk(CblasRowMajor, CblasUpper, CblasTrans, (int)n, (int)rows, 1, x, (int)ldx, beta, g, (int)n);
+}
+
+void tnp_solve_factored_float_alone(size_t rows, size_t n, const float *r, float *b)
+{
+    int order = (int)n, count = (int)rows, info = 0;
+    spotrs_("L", &order, &count, r, &order, b, &order, &info);
+}
+
 /* What LAPACK says of a Cholesky factor. */
 static tn_status factor_status(tn_ctx *ctx, int info)
 {
@@ -293,11 +336,10 @@ tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, d
 
 tn_status tnp_solve_factored_float(tn_ctx *ctx, size_t rows, size_t n, const float *r, float *b)
 {
-    int order = (int)n, count = (int)rows, info = 0;
     tn_status st = begin(ctx, rows, n, n);
     if (st != TN_OK)
         return st;
-    spotrs_("L", &order, &count, r, &order, b, &order, &info);
+    tnp_solve_factored_float_alone(rows, n, r, b);
     return leave(ctx);
 }
 

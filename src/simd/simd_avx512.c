@@ -13,6 +13,7 @@
 #include "simd/simd_mixture.h"
 #include "simd/simd_pairs.h"
 #include "simd/simd_probe.h"
+#include "simd/simd_softmax.h"
 #include "simd/simd_table.h"
 
 static void half_to_float(const uint16_t *in, float *out, size_t n)

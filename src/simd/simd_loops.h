@@ -172,39 +172,6 @@ static reg exp_below(reg x)
     return times_power(e, k);
 }
 
-static double softmax(const float *s, float *p, size_t n)
-{
-    reg most = all_lanes(s[0]);
-    wide a = all_wide(0), b = all_wide(0);
-    for (size_t i = 0; i < n; i += REG)
-        most = larger(most, load_over(most, s + i, n - i));
-    const float shift = largest_lane(most);
-    IN_PARTS(n, {
-        store_some(p + i, left, exp_below(load_some(s + i, left) - all_lanes(shift)));
-        reg e = load_some(p + i, left);
-        a += low_half(e);
-        b += high_half(e);
-    });
-    double sum = add_up(a + b);
-    scale(p, (float)(1 / sum), p, n);
-    return (double)shift + log(sum);
-}
-
-static void moments(const float *p, const float *z, size_t n, double *out)
-{
-    wide a = all_wide(0), b = a, c = a, d = a;
-    IN_PARTS(n, {
-        reg weight = load_some(p + i, left), x = load_some(z + i, left);
-        wide low = low_half(weight) * low_half(x), high = high_half(weight) * high_half(x);
-        a += low;
-        b += high;
-        c = fused_wide(low, low_half(x), c);
-        d = fused_wide(high, high_half(x), d);
-    });
-    out[0] = add_up(a + b);
-    out[1] = add_up(c + d);
-}
-
 /* The way back of both solves, for WIDE lanes; pivots are per lane, or one per row: `known`. */
 static inline void solve_back(size_t n, const double *diag, const double *off, const double *pivot, bool known,
                               double *u, tnp_tri_out *out, size_t lane)

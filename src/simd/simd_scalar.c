@@ -134,14 +134,47 @@ static double softmax(const float *s, float *p, size_t n)
     return (double)most + log(sum);
 }
 
-static void moments(const float *p, const float *z, size_t n, double *out)
+static double softmax_slope(const tnp_slope_row *a)
 {
-    out[0] = out[1] = 0;
-    for (size_t i = 0; i < n; ++i) {
-        double first = (double)p[i] * (double)z[i];
-        out[0] += first;
-        out[1] += first * (double)z[i];
+    double whole = softmax(a->s, a->p, a->k);
+    for (size_t j = 0; j < a->k; ++j) {
+        float p = a->p[j], g = a->cost * p;
+        a->g[j] = g;
+        a->slope[j] += (double)g;
+        a->weight[j] += (double)(g * (1 - p));
     }
+    return whole;
+}
+
+static void softmax_line(const float *s, const float *z, float t, size_t n, double *out)
+{
+    float most = -INFINITY;
+    double sum = 0;
+    out[0] = out[1] = 0;
+    for (size_t i = 0; i < n; ++i)
+        most = fmaxf(most, s[i] + t * z[i]);
+    for (size_t i = 0; i < n; ++i) {
+        double e = (double)expf(fmaxf(s[i] + t * z[i] - most, -87.0f));
+        sum += e;
+        out[0] += e * (double)z[i];
+        out[1] += e * (double)z[i] * (double)z[i];
+    }
+    out[0] /= sum;
+    out[1] /= sum;
+}
+
+static void softmax_curve(const float *p, float cost, float *z, size_t n)
+{
+    float mean = (float)dot(p, z, n);
+    for (size_t i = 0; i < n; ++i)
+        z[i] = cost * p[i] * (z[i] - mean);
+}
+
+static void softmax_curve_sums(const float *p, float cost, const float *z, size_t n, double *sum)
+{
+    float mean = (float)dot(p, z, n);
+    for (size_t i = 0; i < n; ++i)
+        sum[i] += (double)(cost * p[i] * (z[i] - mean));
 }
 
 static void probe_row(const tnp_probe_row *a)

@@ -47,62 +47,6 @@ static void test_sums(void **state)
                 }
 }
 
-/* exp within 4 units in the last place, or below exp(-87) of the largest; the sum of n in double; then one product. */
-static void test_softmax(void **state)
-{
-    (void)state;
-    const double u = FLT_EPSILON / 2;
-    float s[ROOM], p[ROOM];
-    for (size_t t = 0; t < table_count; ++t)
-        for (size_t n = 1; n <= MOST; ++n)
-            for (int scale = 0; scale < 3; ++scale) {
-                ref_rng rng = ref_rng_of(n);
-                ref_real sum = 0, most = -INFINITY;
-                for (size_t i = 0; i < ROOM; ++i) {
-                    s[i] = (float)(ref_normal(&rng) * (scale == 0 ? 0.01 : scale == 1 ? 5 : 300));
-                    p[i] = -7;
-                }
-                for (size_t i = 1; i <= n; ++i)
-                    most = fmaxl(most, (ref_real)s[i]);
-                for (size_t i = 1; i <= n; ++i)
-                    sum += expl((ref_real)s[i] - most);
-                double got = tables[t]->softmax(s + 1, p + 1, n);
-                /* s - most is rounded to u of itself, which exp turns into that share of the value */
-                for (size_t i = 1; i <= n; ++i) {
-                    ref_real below = (ref_real)s[i] - most, want = expl(below) / sum;
-                    assert_true(fabsl((ref_real)p[i] - want) <= (8 + 2 * fabsl(below)) * u * want + expl(-86.9L));
-                }
-                assert_true(fabsl((ref_real)got - most - logl(sum)) <= 16 * u * (1 + fabsl(logl(sum))));
-                assert_true(p[0] == -7 && p[n + 1] == -7);
-                tables[t]->softmax(s + 1, s + 1, n);
-                assert_memory_equal(s + 1, p + 1, n * sizeof *s);
-            }
-}
-
-static void test_moments(void **state)
-{
-    (void)state;
-    float p[ROOM], z[ROOM];
-    for (size_t t = 0; t < table_count; ++t)
-        for (size_t n = 0; n <= MOST; ++n)
-            for (int whole = 0; whole < 2; ++whole) {
-                ref_real first = 0, second = 0, size[2] = {0};
-                double got[2], slack = whole ? 0 : ((double)n + 3) * DBL_EPSILON;
-                fill(p, ROOM, whole, n);
-                fill(z, ROOM, whole, n + 100);
-                for (size_t i = 1; i <= n; ++i) {
-                    ref_real one = (ref_real)p[i] * (ref_real)z[i];
-                    first += one;
-                    second += one * (ref_real)z[i];
-                    size[0] += fabsl(one);
-                    size[1] += fabsl(one * (ref_real)z[i]);
-                }
-                tables[t]->moments(p + 1, z + 1, n, got);
-                assert_true(fabsl((ref_real)got[0] - first) <= slack * size[0]);
-                assert_true(fabsl((ref_real)got[1] - second) <= slack * size[1]);
-            }
-}
-
 /* One rounding an element: equal bits in every table. */
 static void test_add_to_double(void **state)
 {
@@ -528,8 +472,8 @@ int main(void)
         cmocka_unit_test(test_sums),       cmocka_unit_test(test_add_to_double),  cmocka_unit_test(test_shift_scale),
         cmocka_unit_test(test_all_within), cmocka_unit_test(test_half),           cmocka_unit_test(test_tri_solve),
         cmocka_unit_test(test_nearest),    cmocka_unit_test(test_pick),           cmocka_unit_test(test_products),
-        cmocka_unit_test(test_add_scaled), cmocka_unit_test(test_confident_move), cmocka_unit_test(test_softmax),
-        cmocka_unit_test(test_moments),    cmocka_unit_test(test_scale),          cmocka_unit_test(test_roots),
+        cmocka_unit_test(test_add_scaled), cmocka_unit_test(test_confident_move), cmocka_unit_test(test_scale),
+        cmocka_unit_test(test_roots),
     };
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

@@ -10,6 +10,7 @@
 #include "algebra/blas.h"
 #include "learn/design/design.h"
 #include "learn/design/gather.h"
+#include "learn/design/tiles.h"
 #include "simd/simd.h"
 
 #include <math.h>
@@ -25,13 +26,13 @@ static size_t panel_rows(size_t dim)
 size_t tnp_pass_bytes(size_t rows, size_t dim, size_t k, size_t chunk, size_t each)
 {
     size_t block = tnp_design_block_rows(rows, dim);
-    return 8 * (block + 1) * k + 8 * (block / chunk + 1) * each;
+    return 8 * (block + 2) * k + 8 * (block / chunk + 1) * each;
 }
 
 size_t tnp_wide_pass_bytes(size_t dim, size_t k, size_t chunk, size_t each)
 {
     size_t panel = panel_rows(dim);
-    return sizeof(double) * (panel * (dim + 2 * k) + k + (panel / chunk + 1) * each);
+    return sizeof(double) * (panel * (dim + 2 * k) + 2 * k + (panel / chunk + 1) * each);
 }
 
 size_t tnp_rows_gram_bytes(size_t dim)
@@ -111,7 +112,15 @@ static const double *widen(tn_ctx *ctx, const float *x, size_t n, size_t dim, do
 #define NEEDS_ROWS(p) ((p)->w || (p)->back)
 #define GEMM_NT tnp_sgemm_nt
 #define GEMM_TN tnp_sgemm_tn
+#define ADD(x, to, n) tnp_simd_get()->add_scaled(1, x, to, n)
+#define ADD_WIDE(x, to, n) tnp_simd_get()->add_to_double(x, to, n)
 #include "learn/design/pass_loops.h"
+
+static void add_doubles(const double *x, double *to, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        to[i] += x[i];
+}
 
 #define REAL double
 #define PASS tnp_wide_pass
@@ -121,6 +130,8 @@ static const double *widen(tn_ctx *ctx, const float *x, size_t n, size_t dim, do
 #define NEEDS_ROWS(p) ((p)->w || (p)->back || (p)->longest)
 #define GEMM_NT tnp_dgemm_nt
 #define GEMM_TN tnp_dgemm_tn
+#define ADD add_doubles
+#define ADD_WIDE add_doubles
 #include "learn/design/pass_loops.h"
 
 /* One column, whose rows are not widened: rows of a chunk forward, columns of a piece backward. */
@@ -176,6 +187,8 @@ static tn_status column_panel(void *arg, const float *x, size_t start, size_t n)
 static tn_status pass(tn_ctx *ctx, void *self, const tnp_pass *p)
 {
     tnp_design *d = self;
+    if (d->resident && (p->w || p->back) && tnp_tiles_suit(ctx, d->rows, d->dim, p))
+        return tnp_tiles_pass(ctx, &(tnp_tiled_rows){d->data, d->dim, d->rows, d->dim}, p);
     return narrow_run(ctx, d, p, p->most ? tnp_min(p->most, d->block) : d->block, 0, narrow_panel);
 }
 

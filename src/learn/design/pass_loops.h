@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A pass over the host's rows in one precision. design_rows.c includes it once per precision, with REAL, PASS and PANEL
- * (of rows.h), ROWS (the rows of a panel as REAL), GEMM_NT, GEMM_TN, and NAME, which tells its names apart. */
+ * (of rows.h), ROWS (the rows of a panel as REAL), GEMM_NT, GEMM_TN, ADD and ADD_WIDE (n numbers to others, and to doubles), and
+ * NAME, which tells its names apart. */
 
 #define JOB NAME(job)
 
@@ -10,6 +11,7 @@ typedef struct JOB {
     const tnp_design *d;
     const PASS *p;
     REAL *rows, *s, *t; /* (panel, dim), unless they are taken as they lie; (panel, k), where the pass has no own */
+    REAL *last;         /* k: intercepts */
     double *sum;        /* k */
     size_t chunk;       /* rows of one call of the body */
     double *partial;    /* (chunks, sum_count) */
@@ -52,14 +54,12 @@ static void NAME(body)(JOB *job, size_t start, size_t n, const REAL *s)
 static tn_status NAME(forward)(const JOB *job, const REAL *x, size_t n, REAL *s)
 {
     const PASS *p = job->p;
-    size_t k = p->k, dim = job->d->dim, width = dim + 1;
+    size_t k = p->k, dim = job->d->dim;
     for (size_t i = 0; !p->add && i < n; ++i)
-        for (size_t j = 0; j < k; ++j)
-            s[i * k + j] = p->w[j * width + dim];
-    tn_status st = GEMM_NT(job->ctx, n, k, dim, x, dim, p->w, width, 1, s, k);
+        memcpy(s + i * k, job->last, k * sizeof *s);
+    tn_status st = GEMM_NT(job->ctx, n, k, dim, x, dim, p->w, dim + 1, 1, s, k);
     for (size_t i = 0; p->add && i < n; ++i)
-        for (size_t j = 0; j < k; ++j)
-            s[i * k + j] += p->w[j * width + dim];
+        ADD(job->last, s + i * k, k);
     return st;
 }
 
@@ -71,8 +71,7 @@ static tn_status NAME(backward)(const JOB *job, const REAL *x, size_t n, const R
     for (size_t j = 0; j < k; ++j)
         job->sum[j] = first ? 0 : (double)back[j * width + dim];
     for (size_t i = 0; i < n; ++i)
-        for (size_t j = 0; j < k; ++j)
-            job->sum[j] += (double)t[i * k + j];
+        ADD_WIDE(t + i * k, job->sum, k);
     for (size_t j = 0; j < k; ++j)
         back[j * width + dim] = (REAL)job->sum[j];
     return GEMM_TN(job->ctx, k, dim, n, t, k, x, dim, first ? 0 : 1, back, width);
@@ -113,11 +112,16 @@ static tn_status NAME(run)(tn_ctx *ctx, tnp_design *d, const PASS *p, size_t mos
     }
     if (p->back)
         TN_TRY(tnp_alloc_raw(ctx, p->k, sizeof *job.sum, &job.sum));
+    if (p->w) {
+        TN_TRY(tnp_alloc_raw(ctx, p->k, sizeof *job.last, &job.last));
+        for (size_t j = 0; j < p->k; ++j)
+            job.last[j] = p->w[j * (d->dim + 1) + d->dim];
+    }
     for (size_t i = 0; i < p->sum_count; ++i)
         p->sums[i] = 0;
     TN_TRY(walk(ctx, d, NEEDS_ROWS(p), most, panel, &job));
 done:
-    tnp_free_all(job.rows, job.s, job.t, job.sum, job.partial, job.scratch);
+    tnp_free_all(job.rows, job.s, job.t, job.last, job.sum, job.partial, job.scratch);
     return st;
 }
 
@@ -128,5 +132,7 @@ done:
 #undef NEEDS_ROWS
 #undef GEMM_NT
 #undef GEMM_TN
+#undef ADD
+#undef ADD_WIDE
 #undef JOB
 #undef NAME

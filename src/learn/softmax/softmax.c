@@ -26,6 +26,7 @@ static const double FALLING = 0.98;  /* of f in PATIENCE rounds: the way is long
 static const double EASY = 0.2;      /* of f: the estimate that promises few light rounds */
 static const double NEEDED = 0.2;    /* of the gap that is asked for, that the subspace may leave of a warm start */
 static const double UNDECIDED = 0.5; /* of the loss of no weights: below, blocks beat a subspace that is not cheap */
+static const double BENT = 4;        /* times f: the estimate at no weights beyond which their curvature tells little */
 static const double LOWEST = 20;     /* of C s^2 */
 static const double RUNG = 3.2;
 static const double LOOSE = 0.05;  /* of f */
@@ -39,7 +40,7 @@ static size_t certificate_bytes(size_t dim, size_t k)
 size_t tnp_softmax_bytes(size_t rows, size_t dim, size_t k)
 {
     return 4 * k * (rows + (2 + 2 * TNP_KEPT_PAIRS) * (dim + 1)) + 4 * tnp_min(TNP_STEP_SAMPLE, rows) * (dim + 2) +
-           8 * (1 + 3 * k) + tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) +
+           8 * (1 + 4 * k) + tnp_softmax_rows_bytes(rows, k) + tnp_coarse_bytes(rows, dim, k) +
            certificate_bytes(dim, k);
 }
 
@@ -69,18 +70,35 @@ static bool is_cold(const tnp_rounds *v)
     return cold;
 }
 
-/* Scores of the start. They are zero with it, and then the subspace comes before the first gradient. A start from which
- * the way is far is not one from the origin: the blocks know it better than the subspace. */
-static tn_status begin(tnp_rounds *v, bool cold)
+/* From no weights, the curvature there where it pays and leads near: the gradient tells. */
+static tn_status begin_mean(tnp_rounds *v, bool *begun)
 {
     tn_status st = TN_OK;
+    *begun = false;
+    if (!tnp_mean_curve_pays(v->x->dim, v->k))
+        return TN_OK;
+    TN_TRY(tnp_rounds_look(v));
+    if (v->gap <= BENT * v->f)
+        TN_TRY(tnp_rounds_begin_mean(v, begun));
+done:
+    return st;
+}
+
+/* Scores of the start. They are zero with it, and then the subspace comes before the first gradient, but where the
+ * curvature at no weights does instead. A start from which the way is far is not one from the origin: the blocks know it
+ * better than the subspace. */
+static tn_status begin(tnp_rounds *v, bool cold, bool climbs)
+{
+    tn_status st = TN_OK;
+    bool mean = false;
     if (!cold) {
         TN_TRY(tnp_rounds_forward(v, v->w));
         TN_TRY(tnp_rounds_look(v));
+    } else if (!climbs) {
+        TN_TRY(begin_mean(v, &mean));
     }
-    if (cold || (v->gap > v->opt->tolerance * v->f && light(v))) {
-        TN_TRY(
-            tnp_rounds_subspace(v, cheap(v) ? FIRST_STEPS : FEW_STEPS, cold ? 0 : NEEDED * v->opt->tolerance * v->f));
+    if (!mean && (cold || (v->gap > v->opt->tolerance * v->f && light(v)))) {
+        TN_TRY(tnp_rounds_subspace(v, cheap(v) ? FIRST_STEPS : FEW_STEPS, NEEDED * v->opt->tolerance * v->f));
         TN_TRY(tnp_rounds_look(v));
     }
 done:
@@ -133,7 +151,7 @@ static tn_status start(tnp_rounds *v)
     bool climbs = above > 1 && above < HIGHEST;
     if (climbs)
         v->loss.cost = (float)((double)cost / above);
-    TN_TRY(begin(v, cold));
+    TN_TRY(begin(v, cold, climbs));
     if (climbs) {
         TN_TRY(tnp_rounds_begin_heavy(v));
         TN_TRY(climb(v, cost, above));
@@ -142,11 +160,18 @@ done:
     return st;
 }
 
+/* Whether light rounds, the last of which began with the estimate `before`, promise to be few. With the curvature at no
+ * weights the first is the best there is, and the blocks are worth it where the next does not promise to be the last. */
+static bool promises(const tnp_rounds *v, double before)
+{
+    return v->mean.t ? v->gap * v->gap / before <= v->tolerance * v->f : light(v);
+}
+
 /* Rounds until the estimate of the gap is below the tolerance; false when they do not get there. */
 static tn_status approach(tnp_rounds *v, bool *there)
 {
     tn_status st = TN_OK;
-    double mark = v->gap, height = v->f;
+    double mark = v->gap, height = v->f, before = INFINITY;
     for (size_t round = 0; v->gap > v->tolerance * v->f && v->taken < v->opt->max_iterations; ++round) {
         if (round > 0 && round % PATIENCE == 0) {
             if (!(v->gap < mark / 2 || v->f < FALLING * height))
@@ -155,10 +180,12 @@ static tn_status approach(tnp_rounds *v, bool *there)
             height = v->f;
         }
         TN_TRY(tnp_progress(v->ctx, "training", v->taken, v->taken + USUAL_ITERATIONS));
-        if (!v->heavy && (round >= LIGHT || !light(v)) && tnp_rounds_heavy_bytes(v) <= tnp_budget_left(v->ctx))
+        if (!v->heavy && (round >= LIGHT || !promises(v, before)) &&
+            tnp_rounds_heavy_bytes(v) <= tnp_budget_left(v->ctx))
             TN_TRY(tnp_rounds_begin_heavy(v));
+        before = v->gap;
         TN_TRY(tnp_rounds_take(v));
-        if (v->heavy && !v->settled && v->gap <= v->tolerance * v->f) {
+        if (v->z && !v->settled && v->gap <= v->tolerance * v->f) {
             TN_TRY(tnp_rounds_settle(v));
             TN_TRY(tnp_rounds_look(v));
         }

@@ -11,7 +11,9 @@
  * each costs more. */
 #include "learn/softmax/softmax_coarse.h"
 #include "algebra/blas.h"
+#include "learn/design/tiles.h"
 #include "learn/softmax/class_space.h"
+#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -27,18 +29,23 @@ size_t tnp_coarse_most(size_t dim)
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k)
 {
     size_t q = tnp_coarse_most(dim);
-    return 4 * (q * dim + rows * q + 8 * k * q) + 16 * q + 8 * (1 + 2 * k) +
-           tnp_max(tnp_class_space_bytes(rows, dim, k, MOST_RANK), 4 * q * tnp_max(rows, dim + 1) + 32 * q * (q + 1));
+    size_t sums = tnp_softmax_sum_capacity(k), made = tnp_class_space_bytes(rows, dim, k, MOST_RANK),
+           turned = 4 * q * tnp_max(rows, dim + 1) + 32 * q * (q + 1);
+    return 4 * (q * dim + rows * q + 8 * k * q) + 16 * q + 8 * sums +
+           tnp_max(tnp_max(made, turned), tnp_tiles_bytes(rows, q, k, TNP_SOFTMAX_CHUNK, sums));
 }
 
-/* Takes the columns' means off xu. */
+/* Takes the columns' means off xu; now is scratch. */
 static void centre(tnp_coarse *c, size_t rows)
 {
-    for (size_t i = 0; i < rows * c->q; ++i)
-        c->mean[i % c->q] += (double)c->xu[i] / (double)rows;
+    const tnp_simd *simd = tnp_simd_get();
+    for (size_t i = 0; i < rows; ++i)
+        simd->add_to_double(c->xu + i * c->q, c->mean, c->q);
     c->mean[c->rank] = 0;
-    for (size_t i = 0; i < rows * c->q; ++i)
-        c->xu[i] -= (float)c->mean[i % c->q];
+    for (size_t j = 0; j < c->q; ++j)
+        c->now[j] = (float)(c->mean[j] /= (double)rows);
+    for (size_t i = 0; i < rows; ++i)
+        simd->shift_scale(c->xu + i * c->q, c->now, 1, c->xu + i * c->q, c->q);
 }
 
 /* Turns the directions so that the columns of xu have no products with each other: (q, q) t turns rows of q numbers. */
@@ -122,7 +129,7 @@ tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool 
     TN_TRY(tnp_alloc_raw(ctx, rows->rows * c->q, sizeof *c->xu, &c->xu));
     TN_TRY(tnp_alloc(ctx, c->q, sizeof *c->square, &c->square));
     TN_TRY(tnp_alloc(ctx, c->q, sizeof *c->mean, &c->mean));
-    TN_TRY(tnp_alloc(ctx, 1 + 2 * c->k, sizeof *c->sums, &c->sums));
+    TN_TRY(tnp_alloc(ctx, tnp_softmax_sum_capacity(c->k), sizeof *c->sums, &c->sums));
     TN_TRY(project(x, c));
 done:
     return st;
@@ -144,33 +151,57 @@ static double dot(const tnp_coarse *c, const float *a, const float *b)
     return tnp_dot(a, b, c->k * c->q);
 }
 
-/* Which product of a pass over all rows, block by block. */
-typedef enum visit { GRADIENT, PRODUCT, LINE } visit;
+/* A pass over the rows in the subspace, where the constant is the intercept. */
+typedef struct visit {
+    const tnp_coarse *c;
+    const float *s;
+    double t; /* of the line */
+} visit;
 
-/* GRADIENT: out (k, q) = R'V', sums as tnp_softmax_slope has them. PRODUCT: out = C(V'a')'V'. LINE: sums (2) along a at
- * t. */
-static tn_status on_blocks(const tnp_coarse *c, visit what, const float *s, const float *a, double t, float *out,
-                           double *sums)
+static tn_status on_rows(const tnp_coarse *c, const visit *at, tnp_pass pass)
 {
-    const tnp_softmax_rows *r = c->rows;
-    for (size_t start = 0; start < r->rows; start += r->block) {
-        tnp_softmax_range range = {start, 1, tnp_min(r->block, r->rows - start)};
-        const float *v = c->xu + start * c->q;
-        tn_status st = TN_OK;
-        if (what == GRADIENT)
-            tnp_softmax_slope(r, range, s, r->z, sums);
-        else
-            st = tnp_sgemm_nt(c->ctx, range.count, c->k, c->q, v, c->q, a, c->q, 0, r->z, c->k);
-        if (what == PRODUCT && st == TN_OK)
-            tnp_softmax_curve(r, range, s, r->z);
-        if (what == LINE && st == TN_OK)
-            tnp_softmax_line(r, range, s, r->z, t, sums);
-        if (out && st == TN_OK)
-            st = tnp_sgemm_tn(c->ctx, c->k, c->q, range.count, r->z, c->k, v, c->q, start ? 1 : 0, out, c->q);
-        if (st != TN_OK)
-            return st;
-    }
-    return TN_OK;
+    tnp_tiled_rows x = {c->xu, c->q, c->rows->rows, c->rank};
+    pass.k = c->k;
+    pass.arg = (void *)(uintptr_t)at;
+    pass.chunk = TNP_SOFTMAX_CHUNK;
+    pass.work = 16 * (double)c->k;
+    tn_status st = tnp_tiles_pass(c->ctx, &x, &pass);
+    for (size_t j = 0; pass.back && !c->bias && j < c->k; ++j)
+        pass.back[j * c->q + c->rank] = 0;
+    return st;
+}
+
+static void slope_panel(void *arg, const tnp_panel *at)
+{
+    const visit *v = arg;
+    tnp_softmax_slope_here(v->c->rows, at->start, at->count, v->s, at->t, at->sums);
+}
+
+static void curve_panel(void *arg, const tnp_panel *at)
+{
+    const visit *v = arg;
+    memcpy(at->t, at->s, at->count * v->c->k * sizeof *at->t);
+    tnp_softmax_curve_here(v->c->rows, at->start, at->count, v->s, at->scratch, at->t);
+}
+
+static void line_panel(void *arg, const tnp_panel *at)
+{
+    const visit *v = arg;
+    tnp_softmax_line_here(v->c->rows, at->start, at->count, v->s, at->s, v->t, at->sums);
+}
+
+/* g = R'V' and the sums. */
+static tn_status gradient(const tnp_coarse *c, const float *s)
+{
+    tnp_pass pass = {.body = slope_panel, .back = c->g, .sum_count = tnp_softmax_sum_capacity(c->k), .sums = c->sums};
+    return on_rows(c, &(visit){.c = c, .s = s}, pass);
+}
+
+/* hp = C(V'p')'V'. */
+static tn_status product(const tnp_coarse *c, const float *s)
+{
+    tnp_pass pass = {.w = c->p, .body = curve_panel, .scratch = c->k, .back = c->hp};
+    return on_rows(c, &(visit){.c = c, .s = s}, pass);
 }
 
 /* a += the penalty's part, where the place is b. */
@@ -205,7 +236,7 @@ static tn_status direction(tnp_coarse *c, const float *s)
     }
     target = FORCING * FORCING * rz;
     for (size_t round = 0; round < CG_MOST && rz > target; ++round) {
-        TN_TRY(on_blocks(c, PRODUCT, s, c->p, 0, c->hp, NULL));
+        TN_TRY(product(c, s));
         add_ridge(c, c->p, c->hp);
         double bent = dot(c, c->p, c->hp), next = 0;
         if (!(bent > 0))
@@ -256,7 +287,8 @@ static tn_status line(void *arg, double t, double *first, double *second)
 {
     const line_job *job = arg;
     double sums[2] = {0};
-    tn_status st = on_blocks(job->c, LINE, job->s, job->c->d, t, NULL, sums);
+    tn_status st = on_rows(job->c, &(visit){job->c, job->s, t},
+                           (tnp_pass){.w = job->c->d, .body = line_panel, .sum_count = 2, .sums = sums});
     *first = sums[0] + job->aside + t * job->stiff;
     *second = sums[1] + job->stiff;
     return st;
@@ -278,7 +310,7 @@ static tn_status take_step(tnp_coarse *c, float *s)
         c->now[i] += c->d[i];
         c->moved[i] += c->d[i];
     }
-    TN_TRY(tnp_sgemm_nt(c->ctx, c->rows->rows, c->k, c->q, c->xu, c->q, c->d, c->q, 1, s, c->k));
+    TN_TRY(on_rows(c, NULL, (tnp_pass){.w = c->d, .s = s, .add = true}));
 done:
     return st;
 }
@@ -289,8 +321,7 @@ tn_status tnp_coarse_solve(tnp_coarse *c, size_t steps, double enough, float *w,
     memset(c->moved, 0, c->k * c->q * sizeof *c->moved);
     TN_TRY(look(c, w));
     for (size_t step = 0; step < steps; ++step) {
-        memset(c->sums, 0, (1 + 2 * c->k) * sizeof *c->sums);
-        TN_TRY(on_blocks(c, GRADIENT, s, NULL, 0, c->g, c->sums));
+        TN_TRY(gradient(c, s));
         add_ridge(c, c->now, c->g);
         double square = dot(c, c->g, c->g);
         enough = step ? enough : fmax(enough, LEFT * square);

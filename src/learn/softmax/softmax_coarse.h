@@ -17,7 +17,7 @@ typedef struct tnp_coarse {
     float *xu;                                   /* (rows, q): X u', then the constant, 0 without intercept */
     double *square, *mean;                       /* q: sums of squares of xu's columns; what was taken off them */
     float *now, *moved, *g, *d, *r, *p, *hp, *m; /* (k, q) */
-    double *sums;                                /* 1 + 2 k: of the last gradient */
+    double *sums;                                /* 1 + 2 k and more: of the last gradient */
 } tnp_coarse;
 
 /* Borrows rows. Destroy is legal after failure, and on zeros. */

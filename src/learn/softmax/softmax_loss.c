@@ -14,12 +14,18 @@
 #include <math.h>
 #include <string.h>
 
-enum { CHUNK = 64, BLOCK_FLOATS = 1 << 17, MOST_KEPT = 1 << 22, SEARCHES = 12, MOST_SEARCHES = 60 };
+enum { CHUNK = TNP_SOFTMAX_CHUNK, BLOCK_FLOATS = 1 << 17, MOST_KEPT = 1 << 22, SEARCHES = 12, MOST_SEARCHES = 60 };
 
 static size_t block_of(size_t rows, size_t k)
 {
     size_t chunks = tnp_max(BLOCK_FLOATS / tnp_max(k, 1) / CHUNK, 4);
     return tnp_min(chunks, (rows + CHUNK - 1) / CHUNK) * CHUNK;
+}
+
+/* Numbers that the sums of a chunk have memory for: the kernel adds 0 to what is behind its columns. */
+size_t tnp_softmax_sum_capacity(size_t k)
+{
+    return 1 + 2 * k + TNP_PROBE_PAD;
 }
 
 static bool keeps(size_t rows, size_t k)
@@ -30,7 +36,7 @@ static bool keeps(size_t rows, size_t k)
 size_t tnp_softmax_rows_bytes(size_t rows, size_t k)
 {
     size_t block = block_of(rows, k), kept = keeps(rows, k) ? 4 * rows * k : 0;
-    return 8 * block * k + block / CHUNK * (8 * (2 * k + 1) + 4 * k) + kept; /* z, and t of a pass */
+    return 8 * block * k + block / CHUNK * (8 * tnp_softmax_sum_capacity(k) + 4 * k) + kept; /* z, and t of a pass */
 }
 
 tn_status tnp_softmax_rows_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_softmax_rows *r)
@@ -41,7 +47,7 @@ tn_status tnp_softmax_rows_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_softma
         .ctx = ctx, .loss = loss, .rows = loss->y->rows, .k = k, .block = block_of(loss->y->rows, k)};
     chunks = r->block / CHUNK;
     TN_TRY(tnp_alloc_raw(ctx, r->block * k, sizeof *r->z, &r->z));
-    TN_TRY(tnp_alloc_raw(ctx, chunks * (2 * k + 1), sizeof *r->partial, &r->partial));
+    TN_TRY(tnp_alloc_raw(ctx, chunks * tnp_softmax_sum_capacity(k), sizeof *r->partial, &r->partial));
     TN_TRY(tnp_alloc_raw(ctx, chunks * k, sizeof *r->scratch, &r->scratch));
     if (keeps(r->rows, k))
         TN_TRY(tnp_alloc_raw(ctx, r->rows * k, sizeof *r->p, &r->p));
@@ -72,46 +78,19 @@ static float row_cost(const tnp_softmax *l, size_t row)
     return l->cost * (l->row_weight ? l->row_weight[row] : 1.0f);
 }
 
-/* sum: the loss first, then those of the columns. p (k) may be g. */
+/* sum: the loss, then slopes and weights of the columns. p (k) may be g. */
 static void slope_row(const float *s, size_t k, size_t y, float cost, float *p, float *g, double *sum)
 {
-    double *slope = sum + 1, *weight = slope + k;
-    sum[0] += (double)cost * (tnp_simd_get()->softmax(s, p, k) - (double)s[y]);
-    for (size_t j = 0; j < k; ++j) {
-        float q = p[j];
-        g[j] = cost * q;
-        weight[j] += (double)(g[j] * (1 - q));
-    }
+    tnp_slope_row row = {s, k, cost, p, g, sum + 1, sum + 1 + k};
+    sum[0] += (double)cost * (tnp_simd_get()->softmax_slope(&row) - (double)s[y]);
     g[y] -= cost;
-    for (size_t j = 0; j < k; ++j)
-        slope[j] += (double)g[j];
+    row.slope[y] -= (double)cost;
 }
 
-static void curve_row(const float *p, size_t k, float cost, float *z)
+static void line_row(const float *s, const float *z, float t, size_t k, size_t y, float cost, double *sum)
 {
     double sums[2];
-    tnp_simd_get()->moments(p, z, k, sums);
-    float mean = (float)sums[0];
-    for (size_t j = 0; j < k; ++j)
-        z[j] = cost * p[j] * (z[j] - mean);
-}
-
-static void curve_sums_row(const float *p, const float *z, size_t k, float cost, double *sum)
-{
-    double sums[2];
-    tnp_simd_get()->moments(p, z, k, sums);
-    float mean = (float)sums[0];
-    for (size_t j = 0; j < k; ++j)
-        sum[j] += (double)(cost * p[j] * (z[j] - mean));
-}
-
-static void line_row(const float *s, const float *z, float t, size_t k, size_t y, float cost, float *p, double *sum)
-{
-    double sums[2];
-    for (size_t j = 0; j < k; ++j)
-        p[j] = s[j] + t * z[j];
-    tnp_simd_get()->softmax(p, p, k);
-    tnp_simd_get()->moments(p, z, k, sums);
+    tnp_simd_get()->softmax_line(s, z, t, k, sums);
     sum[0] += (double)cost * (sums[0] - (double)z[y]);
     sum[1] += (double)cost * (sums[1] - sums[0] * sums[0]);
 }
@@ -125,16 +104,13 @@ static const float *probabilities(const tnp_softmax_rows *r, size_t row, const f
     return scratch;
 }
 
-static void row_chunk(void *arg, size_t chunk)
+/* Rows [from, end) of the range; p (k) is scratch. */
+static void visit(const row_job *job, size_t from, size_t end, float *p, double *sum)
 {
-    const row_job *job = arg;
     const tnp_softmax_rows *r = job->r;
     const tnp_targets *y = r->loss->y;
-    size_t k = r->k, end = tnp_min(job->range.count, (chunk + 1) * CHUNK);
-    double *sum = r->partial + chunk * job->sums;
-    float *p = r->scratch + chunk * k;
-    memset(sum, 0, job->sums * sizeof *sum);
-    for (size_t i = chunk * CHUNK; i < end; ++i) {
+    size_t k = r->k;
+    for (size_t i = from; i < end; ++i) {
         size_t row = job->range.start + i * job->range.stride, own = y->cls[y->first[row]];
         const float *s = job->s + row * k;
         float cost = row_cost(r->loss, row), *out = job->out ? job->out + i * k : NULL;
@@ -143,15 +119,25 @@ static void row_chunk(void *arg, size_t chunk)
             slope_row(s, k, own, cost, r->p ? r->p + row * k : out, out, sum);
             break;
         case CURVE:
-            curve_row(probabilities(r, row, s, p), k, cost, out);
+            tnp_simd_get()->softmax_curve(probabilities(r, row, s, p), cost, out, k);
             break;
         case CURVE_SUMS:
-            curve_sums_row(probabilities(r, row, s, p), job->z, k, cost, sum);
+            tnp_simd_get()->softmax_curve_sums(probabilities(r, row, s, p), cost, job->z, k, sum);
             break;
         case LINE:
-            line_row(s, job->z + i * k, job->t, k, own, cost, p, sum);
+            line_row(s, job->z + i * k, job->t, k, own, cost, sum);
         }
     }
+}
+
+static void row_chunk(void *arg, size_t chunk)
+{
+    const row_job *job = arg;
+    const tnp_softmax_rows *r = job->r;
+    size_t capacity = tnp_softmax_sum_capacity(r->k);
+    double *sum = r->partial + chunk * capacity;
+    memset(sum, 0, capacity * sizeof *sum);
+    visit(job, chunk * CHUNK, tnp_min(job->range.count, (chunk + 1) * CHUNK), r->scratch + chunk * r->k, sum);
 }
 
 /* Adds the sums of the chunks, in their order, to total (job->sums). */
@@ -163,7 +149,7 @@ static void on_rows(const row_job *job, double *total)
                  (void *)(uintptr_t)job);
     for (size_t c = 0; c < chunks; ++c)
         for (size_t j = 0; j < job->sums; ++j)
-            total[j] += r->partial[c * job->sums + j];
+            total[j] += r->partial[c * tnp_softmax_sum_capacity(r->k) + j];
 }
 
 void tnp_softmax_slope(const tnp_softmax_rows *r, tnp_softmax_range range, const float *s, float *g, double *sums)
@@ -186,6 +172,25 @@ void tnp_softmax_line(const tnp_softmax_rows *r, tnp_softmax_range range, const 
                       double *sums)
 {
     on_rows(&(row_job){.r = r, .work = LINE, .range = range, .s = s, .z = z, .t = (float)t, .sums = 2}, sums);
+}
+
+void tnp_softmax_slope_here(const tnp_softmax_rows *r, size_t start, size_t count, const float *s, float *g,
+                            double *sums)
+{
+    visit(&(row_job){.r = r, .work = SLOPE, .range = {start, 1, count}, .s = s, .out = g}, 0, count, NULL, sums);
+}
+
+void tnp_softmax_curve_here(const tnp_softmax_rows *r, size_t start, size_t count, const float *s, float *scratch,
+                            float *z)
+{
+    visit(&(row_job){.r = r, .work = CURVE, .range = {start, 1, count}, .s = s, .out = z}, 0, count, scratch, NULL);
+}
+
+void tnp_softmax_line_here(const tnp_softmax_rows *r, size_t start, size_t count, const float *s, const float *z,
+                           double t, double *sums)
+{
+    row_job job = {.r = r, .work = LINE, .range = {start, 1, count}, .s = s, .z = z, .t = (float)t};
+    visit(&job, 0, count, NULL, sums);
 }
 
 /* Newton's method on the derivative, which rises; where it leaves what is known to hold the root, half of that. It ends

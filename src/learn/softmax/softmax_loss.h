@@ -25,7 +25,7 @@ typedef struct tnp_softmax_rows {
     size_t block;    /* rows that one call may be given */
     float *z;        /* (block, k), for the caller */
     float *p;        /* (rows, k): probabilities by the last tnp_softmax_slope of each row; NULL where they are many */
-    double *partial; /* (chunks of a block, 1 + 2 k): sums, added in their order */
+    double *partial; /* (chunks of a block, sums of a chunk), added in their order */
     float *scratch;  /* (chunks of a block, k) */
 } tnp_softmax_rows;
 
@@ -33,6 +33,11 @@ typedef struct tnp_softmax_rows {
 typedef struct tnp_softmax_range {
     size_t start, stride, count;
 } tnp_softmax_range;
+
+/* Rows that a thread has at a time. */
+enum { TNP_SOFTMAX_CHUNK = 64 };
+/* Numbers of memory for the sums of tnp_softmax_slope_here: 0 is added to those behind the first 1 + 2 k. */
+size_t tnp_softmax_sum_capacity(size_t k);
 
 /* Destroy is legal after failure, and on zeros. */
 tn_status tnp_softmax_rows_init(tn_ctx *ctx, const tnp_softmax *loss, tnp_softmax_rows *out);
@@ -50,6 +55,15 @@ void tnp_softmax_curve_sums(const tnp_softmax_rows *rows, tnp_softmax_range rang
 /* sums (2) += first and second derivative of the loss of s + t z in t. */
 void tnp_softmax_line(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, const float *z, double t,
                       double *sums);
+
+/* The same of rows [start, start + count) in the calling thread. sums of a slope have tnp_softmax_sum_capacity(k) numbers;
+ * scratch (k) may be NULL where probabilities are kept. */
+void tnp_softmax_slope_here(const tnp_softmax_rows *rows, size_t start, size_t count, const float *s, float *g,
+                            double *sums);
+void tnp_softmax_curve_here(const tnp_softmax_rows *rows, size_t start, size_t count, const float *s, float *scratch,
+                            float *z);
+void tnp_softmax_line_here(const tnp_softmax_rows *rows, size_t start, size_t count, const float *s, const float *z,
+                           double t, double *sums);
 
 /* First and second derivative at t of a convex function of one variable. */
 typedef tn_status (*tnp_line)(void *arg, double t, double *first, double *second);

@@ -35,10 +35,12 @@
 
 enum { RENEW = 6, LATER_STEPS = 2, RETREATS = 20 };
 static const double LEFT = 0.02;      /* of the squared gradient, that the subspace may leave */
+static const double NEEDLESS = 0.25;  /* of the gap that is asked for, squared gradients that it need not go below */
 static const double ROUNDING = 1e-6;  /* of f */
 static const double ENOUGH = 0.3;     /* of the slope, that a step may leave */
 static const double STALE = 0.02;     /* of the scale: blocks of rows that are decided by now */
-static const double NEAR = 4;         /* times the tolerance: the next round may be the last */
+static const double NEAR = 4;         /* times the tolerance: the next round may be the last, */
+static const double NEAR_MEAN = 40;   /* and with the curvature at no weights */
 static const double UNSETTLED = 0.02; /* of the tolerance: slopes of intercepts, as a part of f */
 
 /* ---- all weights ---- */
@@ -96,7 +98,7 @@ tn_status tnp_rounds_forward(tnp_rounds *v, const float *a)
 static void slope_panel(void *arg, const tnp_panel *at)
 {
     const tnp_rounds *v = arg;
-    tnp_softmax_slope(&v->rows, (tnp_softmax_range){at->start, 1, at->count}, v->s, at->t, at->sums);
+    tnp_softmax_slope_here(&v->rows, at->start, at->count, v->s, at->t, at->sums);
 }
 
 /* g = R'X, and the sums. */
@@ -104,10 +106,12 @@ static tn_status backward(tnp_rounds *v)
 {
     tnp_pass pass = {.k = v->k,
                      .most = v->rows.block,
+                     .chunk = TNP_SOFTMAX_CHUNK,
+                     .work = 16 * (double)v->k,
                      .body = slope_panel,
                      .arg = v,
                      .back = v->g,
-                     .sum_count = 1 + 2 * v->k,
+                     .sum_count = tnp_softmax_sum_capacity(v->k),
                      .sums = v->sums};
     ++v->products;
     return tnp_rows_pass(v->ctx, v->x, &pass);
@@ -154,6 +158,8 @@ static void precondition(const tnp_rounds *v, const float *in, float *out)
 {
     if (v->heavy)
         tnp_blocks_apply(&v->blocks, in, out);
+    else if (v->mean.t)
+        tnp_mean_curve_apply(&v->mean, in, out);
     else if (in != out)
         memcpy(out, in, v->k * v->width * sizeof *out);
 }
@@ -252,8 +258,9 @@ static tn_status sampled_search(tnp_rounds *v, double *t)
     double slope = dot(v, v->g, v->d), first, second;
     TN_TRY(tnp_sgemm_nt(v->ctx, v->sample.count, v->k, v->x->dim, v->x_sample, v->x_stride, v->d, v->width, 0,
                         v->rows.z, v->k));
-    for (size_t i = 0; i < v->sample.count * v->k; ++i)
-        v->rows.z[i] += v->d[i % v->k * v->width + v->x->dim];
+    for (size_t i = 0; i < v->sample.count; ++i)
+        for (size_t j = 0; j < v->k; ++j)
+            v->rows.z[i * v->k + j] += v->d[j * v->width + v->x->dim];
     TN_TRY(sampled_line(&job, 0, &first, &second));
     job.aside = slope - first;
     job.stiff = penalty(v, v->d);
@@ -293,7 +300,7 @@ static tn_status move(tnp_rounds *v, double t)
     add(v, v->d, t - 1, v->d, v->d);
     add(v, v->w, 1, v->d, v->w);
     TN_TRY(tnp_rounds_forward(v, v->d));
-    TN_TRY(tnp_rounds_subspace(v, LATER_STEPS, LEFT * v->square));
+    TN_TRY(tnp_rounds_subspace(v, LATER_STEPS, fmax(LEFT * v->square, NEEDLESS * v->tolerance * v->f)));
     TN_TRY(tnp_rounds_look(v));
 done:
     return st;
@@ -347,7 +354,7 @@ tn_status tnp_rounds_along(tnp_rounds *v)
     tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 2.0 * (double)(v->x->rows * v->k)), v->x->rows, add_scores,
                  &(wide_job){.b = v->z, .to = v->s, .t = (float)t, .width = v->k});
     v->settled = false;
-    if (v->gap <= NEAR * v->tolerance * v->f)
+    if (v->gap <= (v->mean.t ? NEAR_MEAN : NEAR) * v->tolerance * v->f)
         TN_TRY(tnp_rounds_settle(v));
     TN_TRY(tnp_rounds_look(v));
 done:
@@ -375,7 +382,7 @@ tn_status tnp_rounds_take(tnp_rounds *v)
     }
     direction(v, scale);
     TN_TRY(begin_pair(v, at));
-    TN_TRY(v->heavy ? tnp_rounds_along(v) : light_step(v));
+    TN_TRY(v->z ? tnp_rounds_along(v) : light_step(v));
     keep_pair(v, at);
     ++v->age;
     ++v->taken;
@@ -428,17 +435,45 @@ size_t tnp_rounds_heavy_bytes(const tnp_rounds *v)
            (v->x_kept ? used * (4 * dim + 8) : 0);
 }
 
-/* The blocks are made of all rows where they are at hand, else of a copy of some. */
+/* All rows where they are at hand, else a copy of some. */
+static tn_status take_rows(tnp_rounds *v, tnp_block_rows *of)
+{
+    size_t rows = v->x->rows;
+    *of = (tnp_block_rows){.stride = (rows + heavy_rows(v) - 1) / heavy_rows(v)};
+    of->count = (rows + of->stride - 1) / of->stride;
+    tnp_free(v->b_kept);
+    v->b_kept = NULL;
+    return v->x->ops->sample(v->ctx, v->x->self, of->stride, &of->x, &of->ld, &v->b_kept);
+}
+
+tn_status tnp_rounds_begin_mean(tnp_rounds *v, bool *begun)
+{
+    tn_status st = TN_OK;
+    tnp_block_rows of;
+    *begun = false;
+    if (!tnp_mean_curve_pays(v->x->dim, v->k) ||
+        tnp_mean_curve_bytes(v->x->dim, v->k) + tnp_rounds_heavy_bytes(v) > tnp_budget_left(v->ctx))
+        return TN_OK;
+    TN_TRY(take_rows(v, &of));
+    TN_TRY(tnp_mean_curve_init(v->ctx, v->rows.loss, &of, v->x->dim, v->opt->bias, v->opt->bias_penalised, &v->mean));
+    *begun = v->mean.t;
+    if (*begun)
+        TN_TRY(tnp_alloc_raw(v->ctx, v->x->rows * v->k, sizeof *v->z, &v->z));
+done:
+    return st;
+}
+
 tn_status tnp_rounds_begin_heavy(tnp_rounds *v)
 {
     tn_status st = TN_OK;
-    size_t rows = v->x->rows;
-    tnp_block_rows of = {.stride = (rows + heavy_rows(v) - 1) / heavy_rows(v)};
-    of.count = (rows + of.stride - 1) / of.stride;
-    TN_TRY(v->x->ops->sample(v->ctx, v->x->self, of.stride, &of.x, &of.ld, &v->b_kept));
+    tnp_block_rows of;
+    tnp_mean_curve_destroy(&v->mean);
+    TN_TRY(take_rows(v, &of));
     TN_TRY(tnp_blocks_init(v->ctx, v->rows.loss, of, v->x->dim, v->opt->bias, v->opt->bias_penalised, &v->blocks));
-    TN_TRY(tnp_alloc_raw(v->ctx, rows * v->k, sizeof *v->z, &v->z));
+    if (!v->z)
+        TN_TRY(tnp_alloc_raw(v->ctx, v->x->rows * v->k, sizeof *v->z, &v->z));
     v->heavy = true;
+    v->age = 0;
 done:
     return st;
 }
@@ -469,7 +504,7 @@ tn_status tnp_rounds_init(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *los
     TN_TRY(tnp_alloc(ctx, weights, sizeof *v->g, &v->g));
     TN_TRY(tnp_alloc(ctx, weights, sizeof *v->d, &v->d));
     TN_TRY(tnp_alloc(ctx, v->k, sizeof *v->dot, &v->dot));
-    TN_TRY(tnp_alloc(ctx, 1 + 2 * v->k, sizeof *v->sums, &v->sums));
+    TN_TRY(tnp_alloc(ctx, tnp_softmax_sum_capacity(v->k), sizeof *v->sums, &v->sums));
     TN_TRY(choose_sample(v, loss));
     v->f = tnp_rounds_nothing(v);
 done:
@@ -482,6 +517,7 @@ void tnp_rounds_destroy(tnp_rounds *v)
     for (size_t i = 0; i < TNP_KEPT_PAIRS; ++i)
         tnp_free_all(v->ds[i], v->dg[i]);
     tnp_coarse_destroy(&v->coarse);
+    tnp_mean_curve_destroy(&v->mean);
     tnp_blocks_destroy(&v->blocks);
     tnp_softmax_rows_destroy(&v->rows);
 }

@@ -7,6 +7,7 @@
 #include "learn/linear/newton.h"
 #include "learn/softmax/softmax_blocks.h"
 #include "learn/softmax/softmax_coarse.h"
+#include "learn/softmax/softmax_mean.h"
 
 enum { TNP_KEPT_PAIRS = 8, TNP_STEP_SAMPLE = 1024 };
 
@@ -18,16 +19,17 @@ typedef struct tnp_rounds {
     tnp_softmax_rows rows;
     tnp_coarse coarse;
     tnp_blocks blocks;
-    bool heavy;                                     /* steps are by the blocks, and z is there */
+    tnp_mean_curve mean;                            /* of light steps without a subspace, while t is there */
+    bool heavy;                                     /* steps are by the blocks */
     size_t age;                                     /* rounds since the blocks were made */
     size_t k, width;                                /* width = dim + 1 */
-    float *s, *z;                                   /* (N, k): scores; those along d */
+    float *s, *z;                                   /* (N, k): scores; those along d, NULL with a subspace */
     float *w, *g, *d;                               /* (k, width): weights, the caller's; gradient; a direction */
     float *ds[TNP_KEPT_PAIRS], *dg[TNP_KEPT_PAIRS]; /* (k, width): changes of w and g, a ring */
     double curve[TNP_KEPT_PAIRS];                   /* ds'dg */
     size_t pairs, newest;                           /* how many are kept, and where the last one is */
     size_t slots;                                   /* of the ring that have memory */
-    double *dot, *sums;       /* k; 1 + 2 k: of the loss's derivatives, the intercepts' slopes first */
+    double *dot, *sums;       /* k; 1 + 2 k and more: of the loss's derivatives, the intercepts' slopes first */
     tnp_softmax_range sample; /* rows on which light steps are searched */
     const float *x_sample;    /* they, x_stride apart */
     size_t x_stride;
@@ -54,13 +56,15 @@ tn_status tnp_rounds_look(tnp_rounds *rounds);
 tn_status tnp_rounds_subspace(tnp_rounds *rounds, size_t steps, double enough);
 /* The best free intercepts for the weights, as far as the tolerance asks: there 1/2 |g|^2 is a bound. */
 tn_status tnp_rounds_settle(tnp_rounds *rounds);
+/* Light steps by the curvature at no weights, where that pays; false: they are by the subspace. */
+tn_status tnp_rounds_begin_mean(tnp_rounds *rounds, bool *begun);
 /* One round, and a look where it ends. */
 tn_status tnp_rounds_take(tnp_rounds *rounds);
 
 /* Bytes that are yet to be taken when steps are by the blocks, a certificate's included. From `begin` on they are. */
 size_t tnp_rounds_heavy_bytes(const tnp_rounds *rounds);
 tn_status tnp_rounds_begin_heavy(tnp_rounds *rounds);
-/* The rest needs heavy steps: w += t d with the best t, and a look there; and C becomes `cost`, with all that is known
+/* The rest needs heavy steps, or those by the mean: w += t d with the best t, and a look there; and C becomes `cost`, with all that is known
  * of f. */
 tn_status tnp_rounds_along(tnp_rounds *rounds);
 void tnp_rounds_raise(tnp_rounds *rounds, float cost);

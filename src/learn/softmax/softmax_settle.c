@@ -7,6 +7,7 @@
  * The scores are kept, so that a product costs N k exponentials and no pass over X. A bound of the minimum from the
  * softmax of the scores needs e = 0: what is left of e costs the bound in proportion, not in squares. */
 #include "learn/softmax/softmax_settle.h"
+#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -30,7 +31,7 @@ static void visit(const tnp_softmax_rows *r, const float *s, const float *z, dou
 typedef struct work {
     double *sums, *product; /* 1 + 2 k */
     double *d, *r, *p;      /* k */
-    float *narrow;          /* k: p as the products take it */
+    float *narrow;          /* k: p as the products take it, d as scores do */
 } work;
 
 /* Takes the mean off the classes that have a curvature. A constant added to all intercepts changes nothing, so that
@@ -84,14 +85,25 @@ static void direction(const tnp_softmax_rows *rows, const float *s, const work *
     }
 }
 
-static void move(const tnp_softmax_rows *rows, const double *d, float *s, float *intercept, size_t stride)
+typedef struct move_job {
+    const float *d;
+    float *s;
+    size_t k;
+} move_job;
+
+static void move_row(void *arg, size_t i)
+{
+    const move_job *job = arg;
+    tnp_simd_get()->add_scaled(1, job->d, job->s + i * job->k, job->k);
+}
+
+static void move(const tnp_softmax_rows *rows, const work *v, float *s, float *intercept, size_t stride)
 {
     size_t k = rows->k;
     for (size_t j = 0; j < k; ++j)
-        intercept[j * stride] += (float)d[j];
-    for (size_t i = 0; i < rows->rows; ++i)
-        for (size_t j = 0; j < k; ++j)
-            s[i * k + j] += (float)d[j];
+        intercept[j * stride] += v->narrow[j] = (float)v->d[j];
+    tnp_parallel(rows->ctx, tnp_threads_for(rows->ctx, 2.0 * (double)(rows->rows * k)), rows->rows, move_row,
+                 &(move_job){v->narrow, s, k});
 }
 
 tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, double enough, float *s, float *intercept, size_t stride)
@@ -120,7 +132,7 @@ tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, double enough, float 
             direction(rows, s, &v);
         else
             break;
-        move(rows, v.d, s, intercept, stride);
+        move(rows, &v, s, intercept, stride);
         if (v.sums[0] > last)
             break;
         last = v.sums[0];
