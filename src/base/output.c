@@ -90,7 +90,7 @@ static tn_status find_target(tn_ctx *ctx, const char *path, target *out)
         if (!realpath(path, out->path))
             return refuse_output(ctx, path, strerror(errno));
     } else {
-        if (lstat(path, &info) == 0)
+        if (lstat(path, &info) == 0 && S_ISLNK(info.st_mode)) /* a file may have come since */
             return refuse_output(ctx, path, "is a symbolic link to nothing");
         memcpy(out->path, path, length + 1);
     }
