@@ -168,12 +168,26 @@ def library_path() -> pathlib.Path:
     return pathlib.Path(wish) if wish else pathlib.Path(__file__).resolve().parent / "_lib" / "libtenon.so"
 
 
+def _open(path: pathlib.Path) -> ctypes.CDLL:
+    """The library, its BLAS with less patience. Threads of OpenBLAS that have nothing to do look for work for 2^26 cycles before
+    they sleep, on processors that the library's own threads want; 2^18, a tenth of a millisecond, takes a twentieth to a seventh off a
+    fit of a tenth of a second. The variable is read while a library is loaded: no other BLAS sees it, and one that is set stays."""
+    name = "OPENBLAS_THREAD_TIMEOUT"
+    if name in os.environ:
+        return ctypes.CDLL(str(path))
+    os.environ[name] = "18"
+    try:
+        return ctypes.CDLL(str(path))
+    finally:
+        del os.environ[name]
+
+
 def _load() -> Any:
     path = library_path()
     if not path.exists():
         raise ImportError(f"tenon: {path} is missing: install the package (pip install .), or name the library in "
                           "TENON_LIBRARY")
-    found = ctypes.CDLL(str(path))
+    found = _open(path)
     structs = {"V": View, "Rep": Rep, "HeadSource": HeadSource}
     for name, text in PROTOTYPES.items():
         parameters, _, result = text.partition(":")
