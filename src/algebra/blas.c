@@ -334,6 +334,21 @@ tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, d
     return leave(ctx);
 }
 
+tn_status tnp_invert(tn_ctx *ctx, size_t n, double *a, double *inverse)
+{
+    tn_status st = TN_OK;
+    double *root = NULL; /* R^-1, of which the inverse is the product with its transpose */
+    TN_TRY(tnp_alloc(ctx, n * n, sizeof *root, &root));
+    for (size_t i = 0; i < n; ++i)
+        root[i * n + i] = 1;
+    TN_TRY(tnp_cholesky(ctx, n, a));
+    TN_TRY(tnp_solve_right(ctx, n, n, a, root));
+    TN_TRY(tnp_dgemm_nt(ctx, n, n, n, root, n, root, n, 0, inverse, n));
+done:
+    tnp_free(root);
+    return st;
+}
+
 tn_status tnp_solve_factored_float(tn_ctx *ctx, size_t rows, size_t n, const float *r, float *b)
 {
     tn_status st = begin(ctx, rows, n, n);

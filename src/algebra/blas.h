@@ -58,6 +58,9 @@ tn_status tnp_cholesky(tn_ctx *ctx, size_t n, double *a);
 tn_status tnp_cholesky_float(tn_ctx *ctx, size_t n, float *a);
 /* b (rows,n) <- b R^-1, with R as tnp_cholesky left it. */
 tn_status tnp_solve_right(tn_ctx *ctx, size_t rows, size_t n, const double *r, double *b);
+/* inverse (n,n), both triangles, of a (n,n) symmetric positive definite, upper triangle given, which is used up.
+ * TN_ERR_NUMERIC when it is not positive definite. */
+tn_status tnp_invert(tn_ctx *ctx, size_t n, double *a, double *inverse);
 /* b (rows,n) <- b (R'R)^-1, with R as tnp_cholesky_float left it. */
 tn_status tnp_solve_factored_float(tn_ctx *ctx, size_t rows, size_t n, const float *r, float *b);
 /* Eigenvectors into the rows of a (n,n), eigenvalues ascending into values (n). Upper triangle given. */

@@ -81,6 +81,34 @@ static void cholesky_and_solve(void **state)
     ctx_done(ctx);
 }
 
+/* A A^-1 = I, from the upper triangle only. R^-1 is off by
+ * n u |R^-1| |R| |R^-1| and the product by n u more, so that A A^-1 is off by a few n u |A| |A^-1|. */
+static void inverse_of_definite(void **state)
+{
+    (void)state;
+    const size_t sizes[] = {1, 2, 5, 33, 100};
+    tn_ctx *ctx = ctx_of(2);
+    for (size_t z = 0; z < 5; ++z) {
+        size_t n = sizes[z];
+        double *a = definite(n, n + 3, 1, n), *upper = ref_alloc(n * n, 8), *inverse = ref_alloc(n * n, 8);
+        for (size_t i = 0; i < n * n; ++i)
+            upper[i] = i / n <= i % n ? a[i] : 1e30;
+        assert_fine(ctx, tnp_invert(ctx, n, upper, inverse));
+        double bound = 8 * (double)n * D * norm_of(a, n) * norm_of(inverse, n);
+        for (size_t i = 0; i < n; ++i)
+            for (size_t j = 0; j < n; ++j) {
+                ref_real sum = -(ref_real)(i == j);
+                for (size_t k = 0; k < n; ++k)
+                    sum += (ref_real)a[i * n + k] * (ref_real)inverse[k * n + j];
+                assert_true(fabsl(sum) <= bound);
+            }
+        free(a);
+        free(upper);
+        free(inverse);
+    }
+    ctx_done(ctx);
+}
+
 /* R'R = A in floats. An entry is a sum of at most n products, each rounded, of rows of R that are no longer than the
  * roots of the diagonal: (n + 2) u sqrt(a_ii a_jj), and as much for the rounding of A to floats. */
 static void cholesky_of_floats(void **state)
@@ -154,6 +182,7 @@ static void not_positive_definite(void **state)
     assert_fails(ctx, TN_ERR_NUMERIC, "not positive definite at column 2", tnp_cholesky_float(ctx, 3, narrow));
     assert_fails(ctx, TN_ERR_NUMERIC, "not positive definite at column 2", tnp_cholesky(ctx, 3, a));
     assert_fails(ctx, TN_ERR_NUMERIC, "not positive definite", tnp_cholesky(ctx, 2, zero));
+    assert_fails(ctx, TN_ERR_NUMERIC, "not positive definite", tnp_invert(ctx, 2, zero, a));
     ctx_done(ctx);
 }
 
@@ -351,11 +380,12 @@ static void allocation_failure(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(cholesky_and_solve), cmocka_unit_test(cholesky_of_floats),
-        cmocka_unit_test(solve_of_floats),    cmocka_unit_test(not_positive_definite),
-        cmocka_unit_test(eigenvectors),       cmocka_unit_test(transposed_product),
-        cmocka_unit_test(triangular_roots),   cmocka_unit_test(singular_values),
-        cmocka_unit_test(sizes_beyond_int),   cmocka_unit_test(allocation_failure),
+        cmocka_unit_test(inverse_of_definite),   cmocka_unit_test(cholesky_and_solve),
+        cmocka_unit_test(cholesky_of_floats),    cmocka_unit_test(solve_of_floats),
+        cmocka_unit_test(not_positive_definite), cmocka_unit_test(eigenvectors),
+        cmocka_unit_test(transposed_product),    cmocka_unit_test(triangular_roots),
+        cmocka_unit_test(singular_values),       cmocka_unit_test(sizes_beyond_int),
+        cmocka_unit_test(allocation_failure),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

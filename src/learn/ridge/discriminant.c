@@ -26,7 +26,6 @@
 #include "algebra/blas.h"
 
 #include <math.h>
-#include <string.h>
 
 void tnp_discriminant_free(tnp_discriminant *d)
 {
@@ -72,25 +71,6 @@ static void fill_matrix(const tnp_ridge *r, double lambda, double *q)
         }
 }
 
-/* inverse (k, k) = q^-1, both triangles; q is used up. */
-static tn_status invert(tn_ctx *ctx, size_t k, double *q, double *inverse)
-{
-    tn_status st = TN_OK;
-    double *root = NULL;
-    TN_TRY(tnp_alloc(ctx, k * k, sizeof *root, &root));
-    for (size_t i = 0; i < k; ++i)
-        root[i * k + i] = 1;
-    st = tnp_cholesky(ctx, k, q);
-    if (st == TN_ERR_NUMERIC)
-        st = tnp_fail(ctx, TN_ERR_UNSUPPORTED, "discriminants: rows of the same class cannot be told apart");
-    TN_TRY(st);
-    TN_TRY(tnp_solve_right(ctx, k, k, q, root));
-    TN_TRY(tnp_dgemm_nt(ctx, k, k, k, root, k, root, k, 0, inverse, k));
-done:
-    tnp_free(root);
-    return st;
-}
-
 /* map holds Q^-1: the scale, and the shifts. */
 static void finish(const tnp_ridge *r, tnp_discriminant *d)
 {
@@ -123,7 +103,10 @@ tn_status tnp_discriminant_new(tn_ctx *ctx, const tnp_ridge *r, double lambda, t
     TN_TRY(tnp_alloc_raw(ctx, k * k, sizeof *q, &q));
     TN_TRY(quadratic_forms(ctx, r->spectrum, lambda, q));
     fill_matrix(r, lambda, q);
-    TN_TRY(invert(ctx, k, q, d->map));
+    st = tnp_invert(ctx, k, q, d->map);
+    if (st == TN_ERR_NUMERIC)
+        st = tnp_fail(ctx, TN_ERR_UNSUPPORTED, "discriminants: rows of the same class cannot be told apart");
+    TN_TRY(st);
     finish(r, d);
     *out = d;
     d = NULL;
