@@ -49,6 +49,10 @@ void tnp_sgemm_nt_alone(size_t m, size_t n, size_t k, const float *a, size_t lda
                         float beta, float *c, size_t ldc);
 void tnp_sgemm_tn_alone(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb,
                         float beta, float *c, size_t ldc);
+void tnp_dgemm_nt_alone(size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b, size_t ldb,
+                        double beta, double *c, size_t ldc);
+void tnp_dgemm_tn_alone(size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b, size_t ldb,
+                        double beta, double *c, size_t ldc);
 void tnp_ssyrk_cols_alone(size_t rows, size_t n, const float *x, size_t ldx, float beta, float *g);
 void tnp_solve_factored_float_alone(size_t rows, size_t n, const float *r, float *b);
 

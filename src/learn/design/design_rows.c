@@ -40,27 +40,42 @@ size_t tnp_rows_gram_bytes(size_t dim)
     return sizeof(double) * MOST * (dim + 1);
 }
 
-#define DOT(name, left, right)                                                                                         \
-    double name(const left *a, const right *b, size_t n)                                                               \
-    {                                                                                                                  \
-        double part[8] = {0};                                                                                          \
-        size_t i = 0;                                                                                                  \
-        for (; i + 8 <= n; i += 8)                                                                                     \
-            for (size_t l = 0; l < 8; ++l)                                                                             \
-                part[l] += (double)a[i + l] * (double)b[i + l];                                                        \
-        for (; i < n; ++i)                                                                                             \
-            part[0] += (double)a[i] * (double)b[i];                                                                    \
-        return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]));              \
-    }
+void tnp_add_wide(const double *x, double *to, size_t n)
+{
+    for (size_t i = 0; i < n; ++i)
+        to[i] += x[i];
+}
 
-DOT(tnp_dot, float, float)
-DOT(tnp_dot_wide, double, double)
-static DOT(dot_mixed, float, double)
+/* The body of an inner product of n numbers of any two precisions. */
+#define DOT(a, b, n)                                                                                                   \
+    double part[8] = {0};                                                                                              \
+    size_t i = 0;                                                                                                      \
+    for (; i + 8 <= (n); i += 8)                                                                                       \
+        for (size_t l = 0; l < 8; ++l)                                                                                 \
+            part[l] += (double)(a)[i + l] * (double)(b)[i + l];                                                        \
+    for (; i < (n); ++i)                                                                                               \
+        part[0] += (double)(a)[i] * (double)(b)[i];                                                                    \
+    return ((part[0] + part[1]) + (part[2] + part[3])) + ((part[4] + part[5]) + (part[6] + part[7]))
 
-    /* Calls body for all rows in their order, at most `most` of a block at once: rows [start, start + n), which lie at
-     * x; x is NULL when they are not to be read. */
-    static tn_status walk(tn_ctx *ctx, tnp_design *d, bool read, size_t most,
-                          tn_status (*body)(void *arg, const float *x, size_t start, size_t n), void *arg)
+double tnp_dot(const float *a, const float *b, size_t n)
+{
+    DOT(a, b, n);
+}
+
+double tnp_dot_wide(const double *a, const double *b, size_t n)
+{
+    DOT(a, b, n);
+}
+
+static double dot_mixed(const float *a, const double *b, size_t n)
+{
+    DOT(a, b, n);
+}
+
+/* Calls body for all rows in their order, at most `most` of a block at once: rows [start, start + n), which lie at
+ * x; x is NULL when they are not to be read. */
+static tn_status walk(tn_ctx *ctx, tnp_design *d, bool read, size_t most,
+                      tn_status (*body)(void *arg, const float *x, size_t start, size_t n), void *arg)
 {
     for (size_t b = 0; b < d->blocks; ++b) {
         const float *x = NULL;
@@ -116,12 +131,6 @@ static const double *widen(tn_ctx *ctx, const float *x, size_t n, size_t dim, do
 #define ADD_WIDE(x, to, n) tnp_simd_get()->add_to_double(x, to, n)
 #include "learn/design/pass_loops.h"
 
-static void add_doubles(const double *x, double *to, size_t n)
-{
-    for (size_t i = 0; i < n; ++i)
-        to[i] += x[i];
-}
-
 #define REAL double
 #define PASS tnp_wide_pass
 #define PANEL tnp_wide_panel
@@ -130,8 +139,8 @@ static void add_doubles(const double *x, double *to, size_t n)
 #define NEEDS_ROWS(p) ((p)->w || (p)->back || (p)->longest)
 #define GEMM_NT tnp_dgemm_nt
 #define GEMM_TN tnp_dgemm_tn
-#define ADD add_doubles
-#define ADD_WIDE add_doubles
+#define ADD tnp_add_wide
+#define ADD_WIDE tnp_add_wide
 #include "learn/design/pass_loops.h"
 
 /* One column, whose rows are not widened: rows of a chunk forward, columns of a piece backward. */
@@ -199,6 +208,8 @@ static tn_status wide_pass(tn_ctx *ctx, void *self, const tnp_wide_pass *p)
     size_t most = tnp_min(d->block, column && !p->longest ? SIZE_MAX : panel_rows(d->dim));
     if (p->longest)
         *p->longest = 0;
+    if (d->resident && !column && (p->w || p->back) && tnp_tiles_suit_wide(ctx, d->rows, d->dim, p))
+        return tnp_tiles_wide_pass(ctx, &(tnp_tiled_rows){d->data, d->dim, d->rows, d->dim}, p);
     return wide_run(ctx, d, p, p->most ? tnp_min(p->most, most) : most, column ? 0 : d->dim,
                     column ? column_panel : wide_panel);
 }

@@ -154,5 +154,7 @@ tn_status tnp_spread(tn_ctx *ctx, const float *x, size_t ld, size_t n, size_t di
 /* Inner products in double, in lanes of fixed number. */
 double tnp_dot(const float *a, const float *b, size_t n);
 double tnp_dot_wide(const double *a, const double *b, size_t n);
+/* to += x */
+void tnp_add_wide(const double *x, double *to, size_t n);
 
 #endif

@@ -13,11 +13,14 @@ typedef struct tnp_tiled_rows {
     size_t ld, rows, dim;
 } tnp_tiled_rows;
 
-/* Whether a pass is worth it and may be made so: its body has a chunk and little scratch, and its parts of the sums are few numbers that
- * the budget has memory for. */
+/* Whether a pass is worth it and may be made so: its body has a chunk, and its parts of the sums are few numbers that the
+ * budget has memory for. */
 bool tnp_tiles_suit(const tn_ctx *ctx, size_t rows, size_t dim, const tnp_pass *pass);
-/* Bytes that a pass with a body takes. */
+bool tnp_tiles_suit_wide(const tn_ctx *ctx, size_t rows, size_t dim, const tnp_wide_pass *pass);
+/* Bytes that a pass with a body without scratch takes. */
 size_t tnp_tiles_bytes(size_t rows, size_t dim, size_t k, size_t chunk, size_t sum_count);
 tn_status tnp_tiles_pass(tn_ctx *ctx, const tnp_tiled_rows *x, const tnp_pass *pass);
+/* *longest is what it was, or larger. */
+tn_status tnp_tiles_wide_pass(tn_ctx *ctx, const tnp_tiled_rows *x, const tnp_wide_pass *pass);
 
 #endif
