@@ -138,8 +138,9 @@ void tnp_pool_free(struct tnp_pool *pool)
 
 size_t tnp_threads_for(const tn_ctx *ctx, double flops)
 {
-    /* Waking a thread costs about 20 microseconds: a thread gets at least ten times that. */
-    const double least = 4e5;
+    /* Some 50 microseconds of plain loops per thread, 10 of vectors. One that still looks for work is there at once; who
+     * sleeps and comes too late is not waited for, and costs the caller the 5 microseconds of the call. */
+    const double least = 1e5;
     return flops < 2 * least ? 1 : tnp_min(ctx->threads, (size_t)(flops / least));
 }
 
