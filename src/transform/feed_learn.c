@@ -118,7 +118,7 @@ enum {
     SAMPLE_ROWS = 256, /* the deviation within a tenth, which is enough to tell 128 of them */
     LEAST_ROWS = 16,
     SAMPLE_VALUES = 1 << 20, /* rows of very many columns, as maps make them, are fewer */
-    BLOCK_ROWS = 16
+    BLOCK_ROWS = 64
 };
 
 /* Differences from the first row of the sample, their sums and sums of squares (cols). The first row is of the sample,

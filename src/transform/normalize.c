@@ -103,17 +103,39 @@ void tnp_normalize_row(const tnp_simd *k, tn_normalize kind, const double *means
         k->scale(x, factor, y, n);
 }
 
-/* Norm of x / most, and most = max |x|: two factors, since their product may leave the range of double. */
-static double norm_wide(tn_normalize kind, const double *x, size_t n, double *most)
+enum { LANES = 8 };
+
+static double largest(const double *x, size_t n)
 {
-    double sum = 0, top = 0;
-    for (size_t j = 0; j < n; ++j)
-        top = fabs(x[j]) > top ? fabs(x[j]) : top;
-    *most = top > 0 ? top : 1;
-    for (size_t j = 0; j < n; ++j) {
-        double v = fabs(x[j] / *most);
+    double part[LANES] = {0}, most = 0;
+    for (size_t j = 0; j + LANES <= n; j += LANES)
+        for (size_t l = 0; l < LANES; ++l)
+            part[l] = fabs(x[j + l]) > part[l] ? fabs(x[j + l]) : part[l];
+    for (size_t j = n / LANES * LANES; j < n; ++j)
+        most = fabs(x[j]) > most ? fabs(x[j]) : most;
+    for (size_t l = 0; l < LANES; ++l)
+        most = part[l] > most ? part[l] : most;
+    return most;
+}
+
+/* Norm of unit x, and the unit: a power of two that brings the largest |x| to 1 or up to 2, so that squares stay in the
+ * range of double and products with it are exact. A row of numbers that have no more digits, below 2^-1022, has 2^1022. */
+static double norm_wide(tn_normalize kind, const double *x, size_t n, double *unit)
+{
+    double part[LANES] = {0}, sum = 0, most = largest(x, n);
+    int power = most > 0 ? -ilogb(most) : 0;
+    *unit = ldexp(1, power < 1022 ? power : 1022);
+    for (size_t j = 0; j < n / LANES * LANES; j += LANES)
+        for (size_t l = 0; l < LANES; ++l) {
+            double v = fabs(x[j + l] * *unit);
+            part[l] += kind == TN_NORM_L2 ? v * v : v;
+        }
+    for (size_t j = n / LANES * LANES; j < n; ++j) {
+        double v = fabs(x[j] * *unit);
         sum += kind == TN_NORM_L2 ? v * v : v;
     }
+    for (size_t l = 0; l < LANES; ++l)
+        sum += part[l];
     return kind == TN_NORM_L1 ? sum : sqrt(sum);
 }
 
@@ -130,9 +152,13 @@ void tnp_normalize_row_wide(tn_normalize kind, const double *means, const double
             memcpy(y, x, n * sizeof *y);
         return;
     }
-    double most = 1, norm = norm_wide(kind, x, n, &most);
-    for (size_t j = 0; j < n; ++j) {
-        double v = x[j] / most;
-        y[j] = norm > 0 ? (kind == TN_NORM_ROOT ? copysign(sqrt(fabs(v)), v) : v) / norm : 0;
-    }
+    double unit = 1, norm = norm_wide(kind, x, n, &unit);
+    if (!(norm > 0))
+        memset(y, 0, n * sizeof *y);
+    else if (kind == TN_NORM_ROOT)
+        for (size_t j = 0; j < n; ++j)
+            y[j] = copysign(sqrt(fabs(x[j] * unit)), x[j]) / norm;
+    else
+        for (size_t j = 0; j < n; ++j)
+            y[j] = x[j] * unit / norm;
 }
