@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { LINE = 64, HUGE_PAGE = 2 << 20, LARGE = 1 << 20 };
+enum { LINE = 64, HUGE_PAGE = 2 << 20, LARGE = 2 << 20 };
 
 typedef struct header {
     tnp_ledger *ledger;
