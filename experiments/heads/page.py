@@ -144,6 +144,7 @@ def render(doctor, cases, seconds, seeds):
              *common.machine_lines(doctor, f"Draws of rows {', '.join(map(str, seeds))}"),
              "- Data: float16 activations of small public networks, L2-normalised rows. Test scores are accuracy in percent, mean "
              "average precision for flickr8k. Seconds are processor time of one thread, reading and selection included.",
+             "- Draws 0 to 9 are those by which the rules of auto were sought, so that the page has others; the test rows are the same.",
              "- The best head is the largest test score of all heads below the first table: with so many tries on some hundred test "
              "rows it is luckier than any method can be. A standard error of the test is about "
              f"{statistics.fmean(error(found) for found in cases.values()):.1f} points.", "",
