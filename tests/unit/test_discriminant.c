@@ -8,57 +8,7 @@
  * double is 2^-52 times its condition, K (N / lambda) at most here, and stays below. */
 #include "ridge_of.h"
 #include "learn/ridge/discriminant.h"
-
-/* Scores (n, k) of all rows by the formula at the head of discriminant.c. */
-static void scores_by_loops(const setting *s, ref_real lambda, ref_real *out)
-{
-    size_t n = s->p.n, d = s->p.d, k = s->p.k, present = 0;
-    ref_real *mean = ref_alloc(k * d, sizeof *mean), *all = ref_alloc(d, sizeof *all), total = 0;
-    ref_real *scatter = ref_alloc(d * d, sizeof *scatter), *size = ref_alloc(k, sizeof *size);
-    ref_real *solved = ref_alloc(k * d, sizeof *solved);
-    for (size_t i = 0; i < n; ++i) {
-        size_t c = s->y.cls[s->y.first[i]];
-        ref_real weight = s->y.weight ? (ref_real)s->y.weight[i] : 1;
-        present += size[c] == 0;
-        size[c] += weight;
-        total += weight;
-        for (size_t j = 0; j < d; ++j) {
-            mean[c * d + j] += weight * (ref_real)s->p.x[i * d + j];
-            all[j] += weight * (ref_real)s->p.x[i * d + j];
-        }
-    }
-    for (size_t c = 0; c < k; ++c)
-        for (size_t j = 0; j < d; ++j)
-            mean[c * d + j] = size[c] > 0 ? mean[c * d + j] / size[c] - all[j] / total : 0;
-    for (size_t i = 0; i < n; ++i) {
-        const ref_real *m = mean + s->y.cls[s->y.first[i]] * d, weight = s->y.weight ? (ref_real)s->y.weight[i] : 1;
-        for (size_t a = 0; a < d; ++a)
-            for (size_t b = 0; b < d; ++b)
-                scatter[a * d + b] += weight * ((ref_real)s->p.x[i * d + a] - all[a] / total - m[a]) *
-                                      ((ref_real)s->p.x[i * d + b] - all[b] / total - m[b]);
-    }
-    for (size_t a = 0; a < d; ++a)
-        scatter[a * d + a] += lambda;
-    assert_true(ref_cholesky(scatter, d));
-    ref_real scale = (ref_real)(n - present) * total / (ref_real)n;
-    for (size_t c = 0; c < k; ++c) {
-        for (size_t j = 0; j < d; ++j)
-            solved[c * d + j] = mean[c * d + j];
-        ref_cholesky_solve(scatter, d, solved + c * d);
-    }
-    for (size_t i = 0; i < n; ++i)
-        for (size_t c = 0; c < k; ++c) {
-            out[i * k + c] = size[c] > 0 ? logl(size[c] / total) : 0;
-            for (size_t j = 0; j < d; ++j)
-                out[i * k + c] +=
-                    scale * solved[c * d + j] * ((ref_real)s->p.x[i * d + j] - all[j] / total - mean[c * d + j] / 2);
-        }
-    free(mean);
-    free(all);
-    free(scatter);
-    free(size);
-    free(solved);
-}
+#include "ref_lda.h"
 
 typedef enum how { PRIMAL, DUAL, ROOT } how;
 
@@ -95,7 +45,7 @@ static void check(const setting *s, how by, double lambda)
     assert_fine(test_ctx, tnp_discriminant_new(test_ctx, ridge, lambda, &map));
     assert_fine(test_ctx, tnp_discriminant_scores(test_ctx, map, n, scores));
     assert_fine(test_ctx, tnp_discriminant_weights(test_ctx, map, d, w, b));
-    scores_by_loops(s, lambda, want);
+    ref_lda(&s->p, s->y.weight, (ref_real)lambda, s->p.x, n, want, NULL);
     for (size_t i = 0; i < n; ++i)
         for (size_t c = 0; c < k; ++c) {
             double head = (double)b[c], most = 1 + fabs((double)b[c]);
@@ -159,7 +109,7 @@ static void weights_of_rows_are_counts(void **state)
     setting_free(&s);
 }
 
-/* A class that no row has keeps a score of 0, and changes nothing for the others. */
+/* A class that no row has gets the mean score of the others, less what half a row is worth, and changes nothing for them. */
 static void a_class_without_rows(void **state)
 {
     (void)state;
@@ -170,6 +120,31 @@ static void a_class_without_rows(void **state)
     setting_fill(&s, TN_TASK_MULTICLASS, AS_F64);
     check(&s, PRIMAL, 1);
     check(&s, ROOT, 1);
+    setting_free(&s);
+}
+
+/* Half way between two distant classes every score is far below 0, where a third class, which no row has, must be too. */
+static void a_class_without_rows_is_not_taken(void **state)
+{
+    (void)state;
+    setting s = {.p = ref_problem_of(REF_SIGNED, 40, 5, 3, 78)};
+    for (size_t i = 0; i < 40; ++i) {
+        s.p.x[i * 5] += i % 2 ? 30 : -30;
+        for (size_t c = 0; c < 3; ++c)
+            s.p.y[i * 3 + c] = c == i % 2;
+    }
+    setting_fill(&s, TN_TASK_MULTICLASS, AS_F64);
+    tnp_ridge *ridge = ridge_of(&s, false, true);
+    tnp_discriminant *d = NULL;
+    float scores[3];
+    for (size_t c = 0; c < 3; ++c) /* of the mean of all rows */
+        scores[c] = (float)ridge->ymean[c];
+    assert_fine(test_ctx, tnp_discriminant_new(test_ctx, ridge, 1, &d));
+    assert_fine(test_ctx, tnp_discriminant_scores(test_ctx, d, 1, scores));
+    assert_true(scores[0] < -20 && scores[1] < -20);
+    assert_true(scores[2] < scores[0] && scores[2] < scores[1]);
+    tnp_discriminant_free(d);
+    tnp_ridge_free(ridge);
     setting_free(&s);
 }
 
@@ -198,8 +173,11 @@ static void failing_allocations(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(discriminants_by_loops),     cmocka_unit_test(the_dual_where_columns_interpolate),
-        cmocka_unit_test(weights_of_rows_are_counts), cmocka_unit_test(a_class_without_rows),
+        cmocka_unit_test(discriminants_by_loops),
+        cmocka_unit_test(the_dual_where_columns_interpolate),
+        cmocka_unit_test(weights_of_rows_are_counts),
+        cmocka_unit_test(a_class_without_rows),
+        cmocka_unit_test(a_class_without_rows_is_not_taken),
         cmocka_unit_test(failing_allocations),
     };
     return cmocka_run_group_tests(tests, files_setup, files_teardown);

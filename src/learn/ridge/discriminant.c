@@ -19,9 +19,11 @@
  * every lambda. In the dual C = Y'Y - lambda h'u, and Q = n n'/N + lambda h'u is no difference: where columns can
  * interpolate the labels diag(n) - C has no digits left.
  *
- * Sums of weights take the place of counts. A class without rows keeps its score of 0.
+ * Sums of weights take the place of counts. A class without rows has a score too, the mean of the others' by their shares,
+ * which is the same for every row since sum_k n_k m_k = 0, and is never above the largest of them, less the log-odds of half
+ * a row against all. A score of 0 was refused: between distant classes all scores are far below it.
  *
- * Oracle: scatter, inverse and scores by loops, tests/unit/test_discriminant.c. */
+ * Oracle: scatter, inverse and scores by loops, tests/ref/ref_lda.c. */
 #include "learn/ridge/discriminant.h"
 #include "algebra/blas.h"
 
@@ -78,15 +80,21 @@ static void finish(const tnp_ridge *r, tnp_discriminant *d)
     for (size_t a = 0; a < k; ++a)
         present += r->ymean[a] > 0;
     double free_rows = r->rows > present ? (double)(r->rows - present) : 1,
-           scale = free_rows * r->weight / (double)r->rows;
+           scale = free_rows * r->weight / (double)r->rows, mean = 0;
     for (size_t a = 0; a < k; ++a) {
         double own = d->map[a * k + a] - 1 / (r->weight * r->ymean[a]), sum = 0;
         for (size_t b = 0; b < k; ++b) {
             d->map[a * k + b] *= scale;
             sum += d->map[a * k + b] * r->ymean[b];
         }
-        d->shift[a] = r->ymean[a] > 0 ? log(r->ymean[a]) - scale * own / 2 - sum : 0;
+        if (!(r->ymean[a] > 0))
+            continue;
+        d->shift[a] = log(r->ymean[a]) - scale * own / 2 - sum;
+        mean += r->ymean[a] * (d->shift[a] + sum);
     }
+    for (size_t a = 0; a < k; ++a)
+        if (!(r->ymean[a] > 0))
+            d->shift[a] = mean - log(2 * (double)r->rows + 1);
 }
 
 tn_status tnp_discriminant_new(tn_ctx *ctx, const tnp_ridge *r, double lambda, tnp_discriminant **out)
@@ -105,7 +113,10 @@ tn_status tnp_discriminant_new(tn_ctx *ctx, const tnp_ridge *r, double lambda, t
     fill_matrix(r, lambda, q);
     st = tnp_invert(ctx, k, q, d->map);
     if (st == TN_ERR_NUMERIC)
-        st = tnp_fail(ctx, TN_ERR_UNSUPPORTED, "discriminants: rows of the same class cannot be told apart");
+        st = tnp_fail(ctx, TN_ERR_UNSUPPORTED,
+                      "discriminants: at lambda %g rows of a class do not differ by more than rounding, expected a "
+                      "larger one",
+                      lambda);
     TN_TRY(st);
     finish(r, d);
     *out = d;
