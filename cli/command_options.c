@@ -123,7 +123,8 @@ static const tn_field fit_fields[] = {
     REPORT,
     FORCE,
     {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
-     "the same representations of other rows: methods that end in -cv choose by them, online ones the pass and, with "
+     "the same representations of other rows: lda and methods that end in -cv choose by them, online ones the pass "
+     "and, with "
      "--tune, C and eta; the others report how well they do on them"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head; classes that it does not know are added"},
@@ -145,7 +146,8 @@ static const tn_field cv_fields[] = {
     REPORT,
     FORCE,
     {"valid", TN_FIELD_WORDS, AT(valid), 0, 0, "REP...",
-     "the same representations of rows of no fold, by which methods that end in -cv choose, online ones the pass and, "
+     "the same representations of rows of no fold, by which lda and methods that end in -cv choose, online ones the "
+     "pass and, "
      "with --tune, C and eta"},
     {"valid-labels", TN_FIELD_TEXT, AT(valid_labels), 0, 0, "FILE", "the labels of --valid"},
     {"from", TN_FIELD_TEXT, AT(from), 0, 0, "HEAD", "go on from this head in every fold; it must not know these rows"},

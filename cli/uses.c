@@ -80,16 +80,21 @@ static bool without_named_map(const cli_app *app)
     return true;
 }
 
-/* Of a single C, which needs no choice. */
+/* Of a single C or lambda, which needs no choice. */
+static bool without_choice(const cli_app *app)
+{
+    return cli_is_one_of("svm|logistic", value_of(app, "method")) ||
+           (cli_has_value(app, "method", "lda") && !cli_has_value(app, "lambda", "auto"));
+}
+
 static bool without_calibration(const cli_app *app)
 {
-    return cli_is_one_of("svm|logistic", value_of(app, "method")) && !cli_has_value(app, "calibrate", "yes");
+    return without_choice(app) && !cli_has_value(app, "calibrate", "yes");
 }
 
 static bool chosen_by_rows(const cli_app *app)
 {
-    return !cli_is_one_of("svm|logistic", value_of(app, "method")) &&
-           (app->options.valid.count != 0 || !cli_has_value(app, "holdout", "0"));
+    return !without_choice(app) && (app->options.valid.count != 0 || !cli_has_value(app, "holdout", "0"));
 }
 
 static bool without_ratio(const cli_app *app)
@@ -105,7 +110,7 @@ static bool without_valid(const cli_app *app)
 static int check_conditions(const cli_app *app)
 {
 #define BY_EVIDENCE                                                                                                    \
-    "--method auto, evidence, ridge-cv, and for the choice among several candidates; here nothing is chosen by "       \
+    "--method auto, evidence, ridge-cv, lda, and for the choice among several candidates; here nothing is chosen by "  \
     "evidence"
     static const struct {
         const char *commands, *options;
@@ -116,7 +121,7 @@ static int check_conditions(const cli_app *app)
         {"fit|cv", "loo", without_loo, BY_EVIDENCE},
         {"fit|cv|rank|transfer", "signed", without_named_map, "--transform " TN_MAP_WORDS},
         {"fit", "folds", without_calibration,
-         "--method auto, ridge-cv, svm-cv, logistic-cv, with --calibrate yes also svm, logistic; here nothing is "
+         "--method auto, ridge-cv, lda, svm-cv, logistic-cv, with --calibrate yes also svm, logistic; here nothing is "
          "cross-validated"},
         {"fit", "folds", chosen_by_rows,
          "choices by cross-validation; here the rows of --holdout or --valid choose: leave out one of the two"},

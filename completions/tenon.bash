@@ -26,7 +26,7 @@ _tenon() {
     fit:--resample) words='auto bilinear bicubic' ;;
     fit:--channels) words='rgb bgr' ;;
     fit:--layout) words='auto nchw nhwc' ;;
-    fit:--method) words='auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
+    fit:--method) words='auto evidence ridge-cv lda svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     fit:--select) words='best greedy forward exhaustive all' ;;
     fit:--loss) words='squared-hinge hinge' ;;
     fit:--mean-cost) words='yes no' ;;
@@ -43,8 +43,8 @@ _tenon() {
     cv:--on-error) words='stop skip' ;;
     cv:--as) words='auto mean max token bag' ;;
     cv:--views) words='centre flip ten' ;;
-    cv:--against) words='none auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
-    cv:--method) words='auto evidence ridge-cv svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
+    cv:--against) words='none auto evidence ridge-cv lda svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
+    cv:--method) words='auto evidence ridge-cv lda svm svm-cv logistic logistic-cv perceptron sgd pa pa2 cw arow nherd scw scw2' ;;
     cv:--select) words='best greedy forward exhaustive all' ;;
     cv:--loss) words='squared-hinge hinge' ;;
     cv:--mean-cost) words='yes no' ;;

@@ -18,8 +18,8 @@ import sys
 import tempfile
 
 IGNORED = {"seconds", "model", "created_by", "path", "version", "kernel", "quantiser"}
-METHODS = ["evidence", "ridge-cv", "svm", "svm-cv", "logistic", "perceptron", "sgd", "pa", "pa2", "cw", "arow", "nherd",
-           "scw", "scw2"]
+METHODS = ["evidence", "ridge-cv", "lda", "svm", "svm-cv", "logistic", "perceptron", "sgd", "pa", "pa2", "cw", "arow",
+           "nherd", "scw", "scw2"]
 TRANSFERS = ["auto", "greedytl", "none", "average", "rls", "forward", "l1-logistic", "elastic-net", "multikt-l2",
              "multikt-l1", "dam"]
 

@@ -82,8 +82,9 @@ TN_API tn_status tn_tally_gather(tn_ctx *ctx, const tn_features *const *features
 /* As tn_rank and tn_fit of the rows behind it. Their options have two more:
  *   rows, labels   some of the rows that went in, by the names of the representations, and their labels
  *                  (tn_options_set_features, tn_options_set_labels): leave-one-out figures are theirs
- * What else takes rows is not there: leave-one-out figures without these, probabilities, class means in heads of few rows per class, other methods than evidence and ridge-cv (auto is evidence here), validation rows:
- * TN_ERR_ARG where an option asks for it. ridge-cv chooses by the R^2 of targets of held-out folds. TN_ERR_DATA: not more
+ * What else takes rows is not there: leave-one-out figures without these, probabilities that are calibrated, class means
+ * in heads of few rows per class, other methods than evidence, ridge-cv and lda with a lambda (auto is evidence here),
+ * validation rows: TN_ERR_ARG where an option asks for it. ridge-cv chooses by the R^2 of targets of held-out folds. TN_ERR_DATA: not more
  * rows than columns in a set, one class only. */
 TN_API tn_status tn_tally_rank(tn_ctx *ctx, const tn_tally *tally, const tn_options *options, tn_ranking **out);
 TN_API tn_status tn_tally_fit(tn_ctx *ctx, const tn_tally *tally, const tn_options *options, tn_fit_info **info,

@@ -134,8 +134,8 @@ typedef struct tn_fit_info {
     tn_fit_step *steps;
     tn_candidate *chosen;    /* figures of the chosen set, leave-one-out included */
     const char *method;      /* as on the command line */
-    double *lambda;          /* classes; NULL unless a ridge head */
-    const char *lambda_rule; /* word of the rule that was used; NULL unless a ridge head */
+    double *lambda;          /* classes; NULL unless a ridge head or discriminants */
+    const char *lambda_rule; /* word of the rule that was used; NULL where there is no lambda */
     double cost;             /* C of svm and logistic, else NaN */
     double objective, gap;   /* of their training: sum over classes, certified distance from the optimum; else NaN */
     size_t passes;           /* over the rows */

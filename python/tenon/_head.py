@@ -178,7 +178,7 @@ class Head:
 
     @property
     def lambda_(self) -> Optional[np.ndarray]:
-        """Regularisation of each class, of a ridge head; infinite: the class has no weights."""
+        """Regularisation of each class, of a ridge head or discriminants; infinite: the class has no weights."""
         return self._floats("tn_head_lambda", (len(self.class_names),), ctypes.c_double)
 
     @property

@@ -213,12 +213,12 @@ class Moments:
 
         Parameters
         ----------
-        method : {"evidence", "ridge-cv"}
-            ridge-cv needs moments per fold.
+        method : {"evidence", "ridge-cv", "lda"}
+            ridge-cv needs moments per fold, lda a number for lam.
         select : {"greedy", "best", "forward", "exhaustive", "all"}
             How the set of representations is found, by evidence.
         lam : "auto", "shared", "per-class", "gcv" or float
-            Of method evidence.
+            Of method evidence; of lda a number.
         grid : list of float, optional
             Of method ridge-cv: values of lambda.
         intercept : bool

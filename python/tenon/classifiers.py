@@ -43,7 +43,7 @@ class TenonClassifier(HeadClassifier):
     folds : int
         Of the race, and of methods that cross-validate.
     holdout : float
-        Share of the rows, of every class, that is kept from training first: methods that end in -cv choose by it in
+        Share of the rows, of every class, that is kept from training first: lda and methods that end in -cv choose by it in
         the place of folds, others are judged on it, `fit_info_["validation"]`. The head is of all rows. 0: none.
     budget : float
         Seconds after which the race of method auto ends; 0: no limit.

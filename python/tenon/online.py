@@ -155,7 +155,7 @@ class OnlineClassifier(HeadClassifier):
         return False
 
     def _option_values(self) -> dict[str, Any]:
-        if self.rule in ("evidence", "ridge-cv", "svm", "svm-cv", "logistic", "logistic-cv", "auto"):
+        if self.rule in ("evidence", "ridge-cv", "lda", "svm", "svm-cv", "logistic", "logistic-cv", "auto"):
             raise ArgumentError(f"parameter rule: got {self.rule!r}, which is no online method")
         values = super()._option_values()
         values["no-average"] = None if values.pop("average") else True

@@ -34,13 +34,11 @@ tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *fe
     return st;
 }
 
-/* Collects what tnp_ridge_cv scores, lambda by lambda, for the classes that have that lambda. */
+/* Who is told what tnp_ridge_cv scores, lambda by lambda. */
 typedef struct collected {
-    const double *lambda; /* classes */
     const tnp_cross *cross;
     const tnp_also *also;
     size_t also_count, classes;
-    double *out; /* (rows, classes) */
 } collected;
 
 /* Scores of the rows of a fold by the discriminants of its ridge problem. */
@@ -69,15 +67,10 @@ done:
 static tn_status collect(tn_ctx *ctx, void *arg, const size_t *rows, size_t count, const float *scores, double *value)
 {
     tn_status st = TN_OK;
-    collected *job = arg;
-    double lambda = job->cross->trying;
-    for (size_t i = 0; i < count; ++i)
-        for (size_t k = 0; k < job->classes; ++k)
-            if (job->lambda[k] == lambda)
-                job->out[rows[i] * job->classes + k] = (double)scores[i * job->classes + k];
+    const collected *job = arg;
     for (const tnp_also *a = job->also; a < job->also + job->also_count; ++a)
         for (size_t g = 0; g < a->count; ++g)
-            if (a->grid[g] == lambda)
+            if (a->grid[g] == job->cross->trying)
                 TN_TRY(a->discriminants ? take_discriminants(ctx, job, a, g, rows, count, scores)
                                         : a->take(ctx, a->arg, g, rows, count, scores));
     *value = NAN;
@@ -98,31 +91,68 @@ static size_t add_distinct(const double *lambda, size_t count, double *out, size
     return n;
 }
 
-/* out (rows, classes), zero on entry: what a class without a lambda keeps. */
+tn_status tnp_ridge_folds(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const *feeds, size_t count,
+                          const tnp_targets *y, const tnp_also *also, size_t also_count, const uint32_t *fold,
+                          size_t folds)
+{
+    tn_status st = TN_OK;
+    size_t values = 0;
+    double *grid = NULL;
+    tnp_cross *cross = NULL;
+    tnp_design *design = NULL;
+    for (size_t a = 0; a < also_count; ++a)
+        values += also[a].count;
+    TN_TRY(tnp_alloc(ctx, values, sizeof *grid, &grid));
+    values = 0;
+    for (size_t a = 0; a < also_count; ++a)
+        values = add_distinct(also[a].grid, also[a].count, grid, values);
+    TN_TRY(tnp_cross_new(ctx, grid, values, folds, &cross));
+    TN_TRY(tnp_design_new(ctx, feeds, count, 0, &design));
+    collected job = {cross, also, also_count, y->classes};
+    TN_TRY(tnp_ridge_cv_wide(ctx, design, y, ridge->intercept, ridge->wide ? ridge->mean : NULL, fold, collect, &job,
+                             cross));
+done:
+    tnp_free(grid);
+    tnp_cross_free(cross);
+    tnp_design_free(design);
+    return st;
+}
+
+/* Scores at one lambda per class. */
+typedef struct own_scores {
+    const double *lambda, *grid; /* classes; those of them that differ */
+    size_t classes;
+    double *out; /* (rows, classes), zero first: what a class without a lambda keeps */
+} own_scores;
+
+static tn_status take_own(tn_ctx *ctx, void *arg, size_t g, const size_t *rows, size_t count, const float *scores)
+{
+    const own_scores *own = arg;
+    (void)ctx;
+    for (size_t i = 0; i < count; ++i)
+        for (size_t k = 0; k < own->classes; ++k)
+            if (own->lambda[k] == own->grid[g])
+                own->out[rows[i] * own->classes + k] = (double)scores[i * own->classes + k];
+    return TN_OK;
+}
+
+/* out as of own_scores. */
 static tn_status ridge_by_folds(tn_ctx *ctx, const tnp_left_out *l, const tnp_also *also, size_t also_count,
                                 const uint32_t *fold, size_t folds, double *out)
 {
     tn_status st = TN_OK;
     const tnp_targets *y = &l->selection->task->y;
-    size_t more = 0;
     double *grid = NULL;
-    tnp_cross *cross = NULL;
-    tnp_design *design = NULL;
+    tnp_also *all = NULL;
+    TN_TRY(tnp_alloc(ctx, y->classes, sizeof *grid, &grid));
+    TN_TRY(tnp_alloc(ctx, also_count + 1, sizeof *all, &all));
+    own_scores own = {l->lambda, grid, y->classes, out};
+    all[0] = (tnp_also){grid, add_distinct(l->lambda, y->classes, grid, 0), false, take_own, &own};
     for (size_t a = 0; a < also_count; ++a)
-        more += also[a].count;
-    TN_TRY(tnp_alloc(ctx, y->classes + more, sizeof *grid, &grid));
-    size_t count = add_distinct(l->lambda, y->classes, grid, 0);
-    for (size_t a = 0; a < also_count; ++a)
-        count = add_distinct(also[a].grid, also[a].count, grid, count);
-    TN_TRY(tnp_cross_new(ctx, grid, count, folds, &cross));
-    TN_TRY(tnp_design_new(ctx, l->feeds, l->count, 0, &design));
-    collected job = {l->lambda, cross, also, also_count, y->classes, out};
-    TN_TRY(tnp_ridge_cv_wide(ctx, design, y, l->ridge->intercept, l->ridge->wide ? l->ridge->mean : NULL, fold, collect,
-                             &job, cross));
+        all[a + 1] = also[a];
+    TN_TRY(tnp_ridge_folds(ctx, l->ridge, l->feeds, l->count, y, all, also_count + 1, fold, folds));
 done:
-    tnp_free(grid);
-    tnp_cross_free(cross);
-    tnp_design_free(design);
+    tnp_free_all(grid, all);
     return st;
 }
 

@@ -2,7 +2,6 @@
  *
  * Training of support vector machines and logistic regression on a chosen set. */
 #include "pipeline/parts.h"
-#include "learn/head/calibrate.h"
 #include "learn/head/folds.h"
 
 #include <math.h>
@@ -182,15 +181,11 @@ done:
 static tn_status set_temperature(tn_ctx *ctx, const linear_job *job, tn_head *head)
 {
     tn_status st = TN_OK;
-    const tnp_task *task = job->valid ? job->valid : job->chosen->selection->task;
     if (!job->held_out) {
         head->temperature = job->linear.logistic ? 1 : 0; /* log-odds as they are; margins are none */
         return TN_OK;
     }
-    if (job->fold)
-        TN_TRY(tnp_folds_hide(ctx, &task->y, job->fold, job->chosen->info->folds, job->held_out));
-    TN_TRY(tnp_temperature_fit(ctx, &task->y, task->kind, head->threshold, NULL, task->y.rows, NULL, job->held_out,
-                               &head->temperature));
+    TN_TRY(tnp_held_out_temperature(ctx, job->chosen, job->valid, job->fold, job->held_out, head));
     TN_TRY(tnp_say_no_probabilities(ctx, job->chosen, head->temperature));
 done:
     return st;
@@ -203,7 +198,7 @@ static tn_status train(tn_ctx *ctx, linear_job *job)
     const tnp_learn_options *learn = &job->chosen->options->learn;
     tnp_training training = {0};
     tnp_share whole = tnp_progress_now(ctx);
-    bool choose = tnp_method_of(job->chosen->options->method)->cross_validates && (info->folds > 0 || job->valid);
+    bool choose = tnp_chooses(job->chosen->options) && (info->folds > 0 || job->valid);
     info->cost = learn->cost;
     TN_TRY(tnp_alloc(ctx, info->classes * job->width, sizeof *job->w, &job->w));
     (void)tnp_progress_part(ctx, whole, 0, 0.8);
@@ -238,7 +233,7 @@ static bool is_logistic(const tnp_chosen *c)
 static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
 {
     const tnp_learn_options *learn = &c->options->learn;
-    bool logistic = is_logistic(c), cv = tnp_method_of(c->options->method)->cross_validates;
+    bool logistic = is_logistic(c), cv = tnp_chooses(c->options);
     tnp_linear_method method =
         tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->selection->task->kind);
     size_t folds = c->info->folds, rows = c->selection->task->y.rows, k = c->info->classes;
@@ -260,7 +255,7 @@ tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *c, tn_head **out)
     tn_head *head = NULL;
     tnp_design *design = NULL;
     linear_job job = {.chosen = c};
-    bool gram = false, cv = tnp_method_of(c->options->method)->cross_validates;
+    bool gram = false, cv = tnp_chooses(c->options);
     size_t dim = 0;
     tnp_share whole = tnp_progress_now(ctx);
     for (size_t m = 0; m < c->count; ++m)

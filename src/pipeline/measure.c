@@ -6,6 +6,7 @@
  * that was the same in all its rows: such rows and labels are left out, and where nothing is left the figure does not
  * exist. Counting them as errors was refused: with one row per class every C and lambda would be 0 % right. */
 #include "pipeline/parts.h"
+#include "learn/head/calibrate.h"
 #include "learn/head/folds.h"
 #include "tenon/evaluate.h"
 
@@ -212,7 +213,7 @@ tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
 {
     const tnp_task *task = c->selection->task;
     tn_fit_info *info = c->info;
-    bool cv = tnp_method_of(c->options->method)->cross_validates;
+    bool cv = tnp_chooses(c->options);
     if (cv && c->options->learn.holdout > 0) {
         info->folds = 1;
         return TN_OK;
@@ -277,6 +278,19 @@ void tnp_keep_cross(const tnp_chosen *c, tnp_cross *cross, size_t rows)
                                    : "no fold holds a class that the rows outside it tell from others";
     cross->grid = cross->mean = cross->se = NULL; /* the info's now */
     cross->judged = NULL;
+}
+
+tn_status tnp_held_out_temperature(tn_ctx *ctx, const tnp_chosen *c, const tnp_task *valid, const uint32_t *fold,
+                                   float *scores, tn_head *head)
+{
+    tn_status st = TN_OK;
+    const tnp_task *task = valid ? valid : c->selection->task;
+    if (!valid)
+        TN_TRY(tnp_folds_hide(ctx, &task->y, fold, c->info->folds, scores));
+    TN_TRY(tnp_temperature_fit(ctx, &task->y, task->kind, head->threshold, NULL, task->y.rows, NULL, scores,
+                               &head->temperature));
+done:
+    return st;
 }
 
 tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *c, double temperature)

@@ -13,7 +13,7 @@ const tnp_use tnp_fit_uses[TNP_FIT_USE_COUNT] = {
     {TNP_USES_COST, "C", NULL},
     {TNP_USES_MARGIN, "loss|penalise-bias", NULL},
     {TNP_USES_SOLVER, "mean-cost|gap|max-passes", NULL},
-    {TNP_USES_FOLDS, "folds", "auto, ridge-cv, svm-cv, logistic-cv, with option calibrate yes also svm, logistic"},
+    {TNP_USES_FOLDS, "folds", "auto, ridge-cv, lda, svm-cv, logistic-cv, with option calibrate yes also svm, logistic"},
     {TNP_USES_GRID, "grid", NULL},
     {TNP_USES_CALIBRATE, "calibrate", NULL},
     {TNP_USES_HOLDOUT, "holdout", NULL},
@@ -30,6 +30,12 @@ const tnp_method *tnp_method_of(int name)
 const tnp_method_uses *tnp_method_at(size_t i)
 {
     return i < TNP_METHOD_COUNT ? &methods[i].uses : NULL;
+}
+
+bool tnp_chooses(const tnp_fit_options *options)
+{
+    const tnp_method *m = &methods[options->method];
+    return m->cross_validates && !(m->uses.uses & TNP_USES_LAMBDA && options->lambda.word == TNP_LAMBDA_FIXED);
 }
 
 bool tn_method_needs_evidence(const char *word)

@@ -25,6 +25,7 @@ enum {
 };
 #define TNP_USES_SVM (TNP_USES_MARGIN | TNP_USES_SOLVER | TNP_USES_FOLDS | TNP_USES_CALIBRATE | TNP_USES_HOLDOUT)
 #define TNP_USES_RIDGE (TNP_USES_CALIBRATE | TNP_USES_HOLDOUT | TNP_USES_THRESHOLD)
+#define TNP_USES_LDA (TNP_USES_FOLDS | TNP_USES_GRID | TNP_USES_CALIBRATE | TNP_USES_HOLDOUT)
 #define TNP_USES_RULE (TNP_USES_COST | TNP_USES_ONLINE)
 
 /* name, word, family, trained by, goes by the evidence, cross-validates, rule of the online ones, options it has a use
@@ -33,6 +34,7 @@ enum {
     X(AUTO, "auto", AUTO, auto, true, false, 0, TNP_USES_FOLDS | TNP_USES_RIDGE | TNP_USES_BUDGET)                     \
     X(EVIDENCE, "evidence", RIDGE, ridge, true, false, 0, TNP_USES_LAMBDA | TNP_USES_RIDGE)                            \
     X(RIDGE_CV, "ridge-cv", RIDGE, ridge, true, true, 0, TNP_USES_FOLDS | TNP_USES_GRID | TNP_USES_RIDGE)              \
+    X(LDA, "lda", RIDGE, lda, true, true, 0, TNP_USES_LAMBDA | TNP_USES_LDA)                                           \
     X(SVM, "svm", LINEAR, linear, false, false, 0, TNP_USES_SVM | TNP_USES_COST)                                       \
     X(SVM_CV, "svm-cv", LINEAR, linear, false, true, 0, TNP_USES_SVM | TNP_USES_GRID)                                  \
     X(LOGISTIC, "logistic", LINEAR, linear, false, false, 0, (TNP_USES_SVM & ~TNP_USES_MARGIN) | TNP_USES_COST)        \
@@ -61,8 +63,8 @@ typedef struct tnp_chosen tnp_chosen;
 typedef struct tnp_method {
     tnp_method_uses uses; /* word, family, options */
     tn_status (*train)(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
-    bool evidence; /* its head is made from the evidence: there is no training without */
-    bool cross_validates;
+    bool evidence;        /* its head is made from the evidence: there is no training without */
+    bool cross_validates; /* unless told not to: tnp_chooses of pipeline/options.h */
     tnp_online_rule rule; /* online methods only */
 } tnp_method;
 

@@ -65,7 +65,7 @@ typedef struct tnp_fit_options {
     tnp_rank_options rank;
     int method;                 /* tnp_method_name; auto: no head suits all features, and rows that are held out tell */
     int select;                 /* tnp_search_kind, by evidence; greedy: as good as exhaustive in the paper's Table 3 */
-    tnp_real_or_word lambda;    /* of method evidence: a tnp_lambda_rule, with FIXED the number; auto */
+    tnp_real_or_word lambda;    /* evidence: a tnp_lambda_rule, with FIXED the number; lda: FIXED or AUTO; auto */
     double budget;              /* of method auto, in seconds; 0: none, it ends when nothing is left to be gained */
     tnp_real_or_word threshold; /* multi-label: a tnp_threshold_rule, with FIXED the number; auto */
     tnp_learn_options learn;
@@ -77,6 +77,8 @@ typedef struct tnp_fit_options {
 } tnp_fit_options;
 
 void tnp_fit_options_default(tnp_fit_options *options);
+/* Whether the method is to find its lambda or C by rows that are held out: one that does, and none was given. */
+bool tnp_chooses(const tnp_fit_options *options);
 const tn_field *tnp_fit_fields(size_t *count);
 tn_status tnp_rank(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                    const tnp_rank_options *options, tn_ranking **out);

@@ -102,6 +102,11 @@ typedef struct tnp_left_out {
  * refits are some seconds at most; else 0. dim: columns. */
 tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few);
 
+/* Tells every one of `also` the scores of the rows of every fold by ridge heads without that fold. ridge: of all rows, which
+ * says how they are read and whether there is an intercept. */
+tn_status tnp_ridge_folds(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const *feeds, size_t count,
+                          const tnp_targets *y, const tnp_also *also, size_t also_count, const uint32_t *fold,
+                          size_t folds);
 /* Scores (rows, classes) of the rows of every fold by models without that fold; 0 of rows in none. also (also_count): not
  * asked where the head has no ridge in it. */
 tn_status tnp_left_out_folds(tn_ctx *ctx, const tnp_left_out *left_out, const tnp_also *also, size_t also_count,
@@ -161,7 +166,51 @@ tn_status tnp_train_ridge(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 tn_status tnp_lambda_by_rule(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_ridge *ridge,
                              const tn_evidence *evidence);
 void tnp_set_lambda(const tnp_chosen *chosen, double lambda);
+const char *tnp_lambda_word(tnp_lambda_rule rule);
 tn_status tnp_lambda_grid(tn_ctx *ctx, const tnp_fit_options *options, double **grid, size_t *count);
+/* cross: qualities of the rows of option valid, by the head of all rows at every lambda of its grid, and the best. */
+tn_status tnp_judge_by_valid(tn_ctx *ctx, const tnp_chosen *chosen, tnp_task *valid, tnp_cross *cross);
+
+/* Method lda: linear discriminants of the ridge problem, lambda as given or by rows that are held out. */
+tn_status tnp_train_lda(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
+/* Labels or options that it is not for: TN_ERR_ARG. */
+tn_status tnp_check_lda(tn_ctx *ctx, const tnp_fit_options *options, tn_task task);
+/* A head with the weights and intercepts of the ridge at one lambda gets those of its discriminants.
+ * TN_ERR_UNSUPPORTED: there are none. */
+tn_status tnp_discriminate(tn_ctx *ctx, const tnp_ridge *ridge, double lambda, tn_head *head);
+/* The temperature of discriminants without scores that were held out. */
+double tnp_plain_temperature(const tnp_ridge *ridge);
+
+/* ---- lambda_search.c: one lambda for all classes by rows that are held out ---- */
+
+/* Powers of 4 about the lambda that all classes share, which is method evidence's own where classes are many, and which may
+ * be too large as well as too small; without one about the largest eigenvalue. */
+enum { TNP_LAMBDA_COUNT = 11, TNP_LAMBDA_MIDDLE = 6 };
+double tnp_middle_lambda(const tnp_chosen *chosen);
+/* grid (TNP_LAMBDA_COUNT), ascending; every second of them is enough for discriminants. How many there are. */
+size_t tnp_lambdas_about(double middle, bool discriminants, double *grid);
+
+typedef struct tnp_lambda_search {
+    const tnp_task *task;
+    const uint32_t *fold; /* of its rows */
+    tnp_cross *cross;     /* the grid, and what was found of it */
+    bool discriminants;
+    size_t rows, *place; /* in some fold; (task rows): which of them a row is */
+    size_t *stored;      /* (grid): rows that have scores */
+    float *scores;       /* (grid, rows, classes) */
+} tnp_lambda_search;
+
+/* The first four members are the caller's; destroy is legal after failure. */
+tn_status tnp_lambda_search_init(tn_ctx *ctx, tnp_lambda_search *search);
+void tnp_lambda_search_destroy(tnp_lambda_search *search);
+/* What tnp_ridge_folds is to tell it. */
+tnp_also tnp_lambda_search_asks(tnp_lambda_search *search);
+/* When it was told: figures and the best value of cross, never one at which some row has no scores. */
+void tnp_lambda_search_end(tnp_lambda_search *search);
+/* Scores (task rows, classes) at value g, 0 of rows in no fold; *out is NULL where some row has none. The caller's, free
+ * with tnp_free. */
+tn_status tnp_lambda_search_scores(tn_ctx *ctx, const tnp_lambda_search *search, size_t g, float **out);
+
 /* Methods svm, svm-cv, logistic and logistic-cv. */
 tn_status tnp_train_linear(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 /* Methods perceptron to scw2. */
@@ -211,6 +260,10 @@ void tnp_keep_validation(tn_fit_info *info, const char *by, tn_task task, size_t
 
 /* A temperature of 0, where one was to be fitted: TN_ERR_DATA when the user insists, else a note. */
 tn_status tnp_say_no_probabilities(tn_ctx *ctx, const tnp_chosen *chosen, double temperature);
+/* The temperature that suits scores (rows, classes) that were held out: of the rows of valid, or by folds of the task's
+ * where that is NULL. Scores that models could not know become NaN. */
+tn_status tnp_held_out_temperature(tn_ctx *ctx, const tnp_chosen *chosen, const tnp_task *valid, const uint32_t *fold,
+                                   float *scores, tn_head *head);
 /* Moves the grid and its figures into the info. rows: those that judged, where they are no folds; else 0. */
 void tnp_keep_cross(const tnp_chosen *chosen, tnp_cross *cross, size_t rows);
 /* Options and the table that tells of them. */

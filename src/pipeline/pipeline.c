@@ -179,12 +179,12 @@ static bool is_ridge(const tnp_fit_options *options)
 /* Whether a method has nothing but C, or a grid of lambda, to meet rows of any size with. */
 static bool goes_by_length(int method)
 {
-    return method != TNP_METHOD_EVIDENCE && method != TNP_METHOD_AUTO;
+    return method != TNP_METHOD_EVIDENCE && method != TNP_METHOD_LDA && method != TNP_METHOD_AUTO;
 }
 
 /* Rows far from zero and brought to one length differ by next to nothing: a cost C or a grid of lambda that goes by
- * that length leaves no weights, and every row gets the most frequent class. The evidence finds its lambda at any size.
- * */
+ * that length leaves no weights, and every row gets the most frequent class. The evidence finds its lambda at any size,
+ * and discriminants theirs about that. */
 static void warn_of_constant_rows(tn_ctx *ctx, const tnp_fit_options *o, const tnp_candidates *candidates)
 {
     for (size_t c = 0; c < candidates->count && goes_by_length(o->method); ++c) {
@@ -349,6 +349,7 @@ tn_status tnp_fit_rows(tn_ctx *ctx, const tn_features *const *features, size_t c
     (void)tnp_progress_part(ctx, whole, 0, SURVEY);
     TN_TRY(prepare(ctx, features, count, labels, &options->rank, is_ridge(options) ? &options->learn : NULL,
                    options->from != NULL, &s));
+    TN_TRY(tnp_check_lda(ctx, options, s.task->kind));
     TN_TRY(survey(ctx, options, &s));
     warn_of_constant_rows(ctx, options, s.candidates);
     TN_TRY(check_outputs(ctx, s.task, labels));

@@ -76,7 +76,8 @@ const tn_field *tnp_fit_fields(size_t *count)
         {"select", TN_FIELD_CHOICE, offsetof(tnp_fit_options, select), 0, 0, TNP_SEARCH_WORDS,
          "how the set of representations is found, by evidence"},
         {"lambda", TN_FIELD_REAL_OR_WORD, offsetof(tnp_fit_options, lambda), DBL_TRUE_MIN, DBL_MAX, TNP_LAMBDA_WORDS,
-         "regularisation of an evidence head; auto is shared for multi-class, per-class otherwise"},
+         "regularisation; auto is shared for multi-class, per-class otherwise; lda takes a number, auto is by folds "
+         "there"},
         {"budget", TN_FIELD_REAL, offsetof(tnp_fit_options, budget), 0, 1e9, "SECONDS",
          "method auto ends its race after so long, and what it then takes depends on the time; 0: no limit"},
         {"threshold", TN_FIELD_REAL_OR_WORD, offsetof(tnp_fit_options, threshold), -1e30, 1e30, TNP_THRESHOLD_WORDS,
@@ -208,11 +209,27 @@ static tn_status check_online(tn_ctx *ctx, const tnp_fit_options *options)
     return TN_OK;
 }
 
+/* Discriminants have one lambda for all classes, and no rule of the ridge's is made for it. */
+static tn_status check_lambda(tn_ctx *ctx, const tnp_fit_options *options)
+{
+    int rule = options->lambda.word;
+    if (options->method != TNP_METHOD_LDA || rule == TNP_LAMBDA_AUTO)
+        return TN_OK;
+    if (rule != TNP_LAMBDA_FIXED)
+        return tnp_fail(ctx, TN_ERR_ARG, "option lambda %s is for option method evidence; lda takes auto or a number",
+                        tnp_lambda_word((tnp_lambda_rule)rule));
+    if (options->learn.grid.count > 0)
+        return tnp_fail(ctx, TN_ERR_ARG, "option lambda and option grid: got both, expected one of them");
+    return TN_OK;
+}
+
 tn_status tnp_check_fit(tn_ctx *ctx, const tnp_fit_options *options)
 {
     tn_status st = check_fields(ctx, options);
     if (st == TN_OK)
         st = check_online(ctx, options);
+    if (st == TN_OK)
+        st = check_lambda(ctx, options);
     if (st != TN_OK || options->rank.loo > 0)
         return st;
     bool by_loo = options->method == TNP_METHOD_EVIDENCE && options->lambda.word == TNP_LAMBDA_LOO;
@@ -220,7 +237,8 @@ tn_status tnp_check_fit(tn_ctx *ctx, const tnp_fit_options *options)
         return tnp_fail(ctx, TN_ERR_ARG, "option lambda loo needs leave-one-out rows, but option loo is 0");
     if (options->method != TNP_METHOD_AUTO && options->threshold.word == TNP_THRESHOLD_F1)
         return tnp_fail(ctx, TN_ERR_ARG, "option threshold f1 needs leave-one-out rows, but option loo is 0");
-    if (tnp_method_of(options->method)->evidence && options->learn.calibrate == TNP_CALIBRATE_YES)
+    bool by_folds = options->method == TNP_METHOD_LDA || !tnp_method_of(options->method)->evidence;
+    if (!by_folds && options->learn.calibrate == TNP_CALIBRATE_YES)
         return tnp_fail(ctx, TN_ERR_ARG, "option calibrate yes needs leave-one-out rows, but option loo is 0");
     return TN_OK;
 }

@@ -208,11 +208,16 @@ static double own_lambda(const tnp_task *task, const tn_evidence *e, size_t k)
     return isfinite(shared) && isfinite(e->lambda[k]) ? e->lambda[k] : shared;
 }
 
-tn_status tnp_lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
+const char *tnp_lambda_word(tnp_lambda_rule rule)
 {
     static const char *const words[] = {
         [TNP_LAMBDA_AUTO] = "auto", [TNP_LAMBDA_SHARED] = "shared", [TNP_LAMBDA_PER_CLASS] = "per-class",
         [TNP_LAMBDA_GCV] = "gcv",   [TNP_LAMBDA_LOO] = "loo",       [TNP_LAMBDA_FIXED] = "fixed"};
+    return words[rule];
+}
+
+tn_status tnp_lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, const tn_evidence *evidence)
+{
     const tnp_task *task = c->selection->task;
     double one = c->options->lambda.value;
     tnp_lambda_rule rule = (tnp_lambda_rule)c->options->lambda.word;
@@ -229,7 +234,7 @@ tn_status tnp_lambda_by_rule(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *
         c->info->lambda[k] = task->constant[k]              ? INFINITY
                              : rule == TNP_LAMBDA_PER_CLASS ? own_lambda(task, evidence, k)
                                                             : one;
-    c->info->lambda_rule = words[rule];
+    c->info->lambda_rule = tnp_lambda_word(rule);
     return st;
 }
 
@@ -257,21 +262,25 @@ done:
     return st;
 }
 
-/* By the rows of option valid: the head of all rows at every lambda. */
-static tn_status judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge *ridge, tnp_task *valid,
-                                tnp_cross *cross)
+tn_status tnp_judge_by_valid(tn_ctx *ctx, const tnp_chosen *c, tnp_task *valid, tnp_cross *cross)
 {
     tn_status st = TN_OK;
     tn_head *head = NULL;
     float *scores = NULL;
+    bool discriminants = c->options->method == TNP_METHOD_LDA;
     tnp_share whole = tnp_progress_now(ctx);
     TN_TRY(tnp_alloc_raw(ctx, valid->y.rows * valid->y.classes, sizeof *scores, &scores));
     for (size_t g = 0; g < cross->count; ++g) {
         TN_TRY(tnp_progress_step(ctx, whole, "validation", g, cross->count));
         tnp_set_lambda(c, cross->grid[g]);
         TN_TRY(tnp_begin_head(ctx, c, &head));
-        TN_TRY(tnp_fill_ridge(ctx, c, ridge, NULL, head));
-        TN_TRY(tnp_valid_judge(ctx, &c->options->valid, valid, head, scores, &cross->value[g]));
+        TN_TRY(tnp_fill_ridge(ctx, c, c->ridge, NULL, head));
+        st = discriminants ? tnp_discriminate(ctx, c->ridge, cross->grid[g], head) : TN_OK;
+        cross->value[g] = NAN;
+        if (st != TN_ERR_UNSUPPORTED) {
+            TN_TRY(st);
+            TN_TRY(tnp_valid_judge(ctx, &c->options->valid, valid, head, scores, &cross->value[g]));
+        }
         tn_head_free(head);
         head = NULL;
     }
@@ -302,7 +311,7 @@ static tn_status lambda_by_cv(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge 
     TN_TRY(tnp_cross_new(ctx, grid, count, tnp_max(c->info->folds, 1), &cross));
     if (c->options->valid.count > 0) {
         TN_TRY(tnp_valid_open(ctx, c, &valid));
-        TN_TRY(judge_by_valid(ctx, c, ridge, valid, cross));
+        TN_TRY(tnp_judge_by_valid(ctx, c, valid, cross));
     } else {
         TN_TRY(judge_by_folds(ctx, c, ridge, cross));
     }
@@ -324,7 +333,7 @@ static tn_status choose_lambda(tn_ctx *ctx, const tnp_chosen *c, const tnp_ridge
     tn_status st = TN_OK;
     bool found = false;
     TN_TRY(tnp_alloc(ctx, ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
-    if (tnp_method_of(c->options->method)->cross_validates) {
+    if (tnp_chooses(c->options)) {
         bool valid = c->options->valid.count > 0;
         if (!valid)
             TN_TRY(tnp_plan_folds(ctx, c));

@@ -2,7 +2,7 @@
  *
  * Honest figures of a fit: rows that the head has not seen, those of option valid or a part of the rows at hand.
  *
- *   method that chooses (svm-cv, logistic-cv, ridge-cv)   its grid is chosen on them, in linear.c and train.c
+ *   method that chooses (svm-cv, ridge-cv, lda, ...)      its grid is chosen on them, in linear.c and train.c
  *   any other                                             the same fit without them is judged by them: with everything
  *                                                         that goes by rows, the choice among representations too
  *
@@ -165,8 +165,7 @@ tn_status tnp_fit(tn_ctx *ctx, const tn_features *const *features, size_t count,
     tnp_share whole = tnp_progress_begin(ctx);
     TN_TRY(tnp_check_fit(ctx, options));
     TN_TRY(tnp_check_no_sample(ctx, &options->rank));
-    const tnp_method *method = tnp_method_of(options->method);
-    bool judged = !method->cross_validates && method->uses.family != TNP_FAMILY_ONLINE;
+    bool judged = !tnp_chooses(options) && tnp_method_of(options->method)->uses.family != TNP_FAMILY_ONLINE;
     (void)tnp_progress_part(ctx, whole, 0, 0.5);
     if (judged && options->learn.holdout > 0)
         TN_TRY(judge_holdout(ctx, &g, &value, &held));

@@ -369,7 +369,8 @@ static void add_trials(tnp_text *text, const tn_fit_info *info, bool color)
 static void add_loo(tnp_text *text, const tn_fit_info *info)
 {
     const tn_candidate *c = info->chosen;
-    const char *whose = info->lambda ? "" : " (of a ridge head)";
+    bool ridge = info->lambda && strcmp(info->method, "lda") != 0;
+    const char *whose = ridge ? "" : " (of a ridge head)";
     if (c->loo_mean_ap > 0)
         tnp_text_add(text, "LOO mean AP   %.3f%s\n", c->loo_mean_ap, whose);
     else if (!isnan(c->loo_accuracy))

@@ -121,8 +121,9 @@ enum { TENSORS = 10 }; /* at most, besides those of representations, which have 
 static size_t list_tensors(const tn_head *head, const float *plain, tnp_map_name *names, tnp_tensor *t)
 {
     size_t n = 0, k = head->classes, d = head->dim;
-    if (head->lambda) {
+    if (head->lambda)
         t[n++] = (tnp_tensor){"lambda", TN_F64, {k, 0}, 1, head->lambda};
+    if (head->alpha) {
         t[n++] = (tnp_tensor){"alpha", TN_F64, {k, 0}, 1, head->alpha};
         t[n++] = (tnp_tensor){"beta", TN_F64, {k, 0}, 1, head->beta};
     }
@@ -281,12 +282,16 @@ done:
     return st;
 }
 
-/* Lambda, infinite for a class without weights; alpha and beta are not used again: whatever they are for few rows. */
+/* Lambda, infinite for a class without weights; alpha and beta, which discriminants do not have, are not used again:
+ * whatever they are for few rows. */
 static tn_status load_ridge(tn_ctx *ctx, const tnp_safetensors *file, tn_head *head)
 {
     tn_status st = TN_OK;
-    TN_TRY(tnp_head_add_ridge(ctx, head));
+    bool alone = !tnp_safetensors_has(file, "alpha") && !tnp_safetensors_has(file, "beta");
+    TN_TRY(alone ? tnp_head_add_lambda(ctx, head) : tnp_head_add_ridge(ctx, head));
     TN_TRY(tnp_safetensors_values(ctx, file, "lambda", head->classes, 0, TNP_NOT_NAN, NULL, head->lambda));
+    if (alone)
+        return TN_OK;
     TN_TRY(tnp_safetensors_values(ctx, file, "alpha", head->classes, 0, TNP_ANY, NULL, head->alpha));
     TN_TRY(tnp_safetensors_values(ctx, file, "beta", head->classes, 0, TNP_ANY, NULL, head->beta));
 done:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from conftest import small_problem
 from sklearn.base import clone
+from sklearn.discriminant_analysis import LinearDiscriminantAnalysis
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -449,3 +450,39 @@ def test_summaries_of_heads(problem):
     assert "evidence" in repr(head) and "temperature" in head._repr_html_() and "lambda" in head._repr_html_()
     head = LinearSVMClassifier(C=2).fit(x, y).head_
     assert head.cost_ == 2 and "probabilities" in head._repr_html_() and head.options["C"] in (2, "2")
+
+
+# ---- discriminants ----
+
+@pytest.mark.parametrize("shrinkage", [0.003, 0.3, 0.9])
+def test_discriminants_are_those_of_scikit_learn(shrinkage):
+    """Its covariance is (1 - s) S/N + s t I, t the mean of the diagonal of S/N: ours at lambda = N t s/(1 - s), but for
+    the factor N/((1 - s)(N - K)) of all that is not a prior. What all classes have in common is left out."""
+    x, y = small_problem(240, 12, 4)
+    keep = (y > 0) | (np.arange(240) % 3 == 0)
+    x, y = x[keep], y[keep]
+    theirs = LinearDiscriminantAnalysis(solver="lsqr", shrinkage=shrinkage).fit(x, y)
+    trace = sum(((x[y == k] - x[y == k].mean(0)) ** 2).sum() for k in range(4))
+    ours = TenonClassifier("lda", normalize="none",
+                           options={"lambda": shrinkage / (1 - shrinkage) * trace / 12}).fit(x, y)
+    assert ours.classes_.tolist() == theirs.classes_.tolist()
+    prior = np.log(theirs.priors_)
+    want = prior + (1 - shrinkage) * (len(y) - 4) / len(y) * (theirs.decision_function(x) - prior)
+    got = ours.head_.scores(x).astype(float)
+    want -= want.mean(1, keepdims=True)
+    got -= got.mean(1, keepdims=True)
+    assert np.allclose(got, want, rtol=0, atol=1e-5 * np.abs(want).max())
+    assert (ours.predict(x) == theirs.classes_[want.argmax(1)]).all()
+    assert np.allclose(ours.predict_proba(x).sum(1), 1)
+
+
+def test_discriminants_by_folds_and_their_refusals():
+    x, y = small_problem(240, 12, 4)
+    model = TenonClassifier("lda", folds=3).fit(x, y)
+    assert model.head_.method == "lda" and model.head_.alpha_ is None
+    assert (model.head_.lambda_ == model.head_.lambda_[0]).all()
+    assert model.fit_info_["lambda_rule"] == "cv" and len(model.fit_info_["cross_validation"]["grid"]) == 6
+    with pytest.raises(tenon.ArgumentError, match="lda needs one class per row, but the task is multilabel"):
+        TenonClassifier("lda").fit(x, np.eye(4, dtype=int)[y])
+    with pytest.raises(tenon.ArgumentError, match="no online method"):
+        OnlineClassifier("lda").fit(x, y)

@@ -65,6 +65,16 @@ def test_classes_unite_and_keep_their_values(rows):
         b.subtract(a)
 
 
+def test_discriminants_of_sums(rows):
+    x, y = rows
+    head = tenon.Moments(normalize="none").update(x["a"], y).fit("lda", lam=0.5)
+    want = tenon.TenonClassifier("lda", normalize="none", options={"lambda": 0.5}).fit(x["a"], y).head_
+    assert head.method == "lda" and (head.lambda_ == 0.5).all() and head.alpha_ is None
+    assert np.allclose(head.coef_, want.coef_, rtol=0, atol=1e-5 * np.abs(want.coef_).max())
+    with pytest.raises(tenon.ArgumentError, match="lda chooses lambda by the accuracy of rows"):
+        tenon.Moments().update(x, y).fit("lda")
+
+
 def test_folds_choose_lambda(rows):
     x, y = rows
     whole = tenon.Moments(folds=3).update(x, y)

@@ -7,8 +7,9 @@
 #include "ref_ridge.h"
 #include "options_of.h"
 
-static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_SVM,  TNP_METHOD_SVM_CV,
-                              TNP_METHOD_LOGISTIC, TNP_METHOD_PA,       TNP_METHOD_AROW, TNP_METHOD_SCW};
+static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_LDA,
+                              TNP_METHOD_SVM,      TNP_METHOD_SVM_CV,   TNP_METHOD_LOGISTIC,
+                              TNP_METHOD_PA,       TNP_METHOD_AROW,     TNP_METHOD_SCW};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 typedef struct place {
@@ -57,7 +58,7 @@ static double same_decisions(const float *a, const float *b)
 static void check_one(const ref_problem *p, const tn_labels *labels, place at, tn_normalize kind, int method)
 {
     tnp_fit_options opt = digits_options(method, tn_normalize_name(kind)), plain = digits_options(method, "none");
-    bool ridge = method == TNP_METHOD_EVIDENCE || method == TNP_METHOD_RIDGE_CV;
+    bool ridge = method == TNP_METHOD_EVIDENCE || method == TNP_METHOD_RIDGE_CV || method == TNP_METHOD_LDA;
     tn_features *far = placed("far", p->x, at.offset, 1, at.as);
     double loo = NAN;
     tn_head *head = fitted(far, labels, &opt, &loo);
@@ -225,7 +226,7 @@ static void float_learners_refuse_squares_beyond_float(void **state)
         tnp_fit_options opt = digits_options(methods[m], "none");
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
-        if (methods[m] == TNP_METHOD_EVIDENCE) {
+        if (methods[m] == TNP_METHOD_EVIDENCE || methods[m] == TNP_METHOD_LDA) {
             head = fitted(features, labels, &opt, NULL);
             float *scores = scored(head, features);
             assert_true(right_rows(scores, p.y) > 0.7);
@@ -328,7 +329,7 @@ static void float_learners_without_intercept_refuse_far_columns(void **state)
     ref_problem p = units_of(9);
     tn_labels *labels = labels_of(p.y, ROWS, CLASSES, TN_TASK_MULTICLASS);
     tn_features *features = placed("x", p.x, 1e6, 1, AS_F32);
-    for (size_t m = 2; m < METHODS; ++m) {
+    for (size_t m = 3; m < METHODS; ++m) { /* but for the ridges */
         tnp_fit_options opt = digits_options(methods[m], "none");
         tn_fit_info *info = NULL;
         tn_head *head = NULL;
@@ -397,7 +398,7 @@ static void rows_that_a_normalisation_makes_alike_are_told_of(void **state)
                 tn_head_free(fitted(features, labels, &opt, NULL));
                 tn_ctx_set_warning(test_ctx, NULL, NULL);
                 bool alike = far && kind != TN_NORM_NONE && kind != TN_NORM_ZSCORE;
-                assert_int_equal(told, alike && methods[m] != TNP_METHOD_EVIDENCE);
+                assert_int_equal(told, alike && methods[m] != TNP_METHOD_EVIDENCE && methods[m] != TNP_METHOD_LDA);
                 tn_features_close(features);
             }
     labels_done(labels);

@@ -192,6 +192,7 @@ static void cross_validation_of_single_rows(void **state)
         assert_true(m == TNP_METHOD_SVM || f.info->grid_note);
         assert_true(m != TNP_METHOD_SVM_CV || f.info->cost == 3);
         assert_true(m != TNP_METHOD_RIDGE_CV || f.info->class_means == 1);
+        assert_true(m != TNP_METHOD_LDA || f.info->class_means == 0);
         assert_true(m == TNP_METHOD_SVM || strstr(f.json, "\"cross_validation\":null"));
         for (size_t i = 0; i < 8; ++i)
             assert_true(s.p.y[i * 8 + best_of(f.head, s.p.x + i * 12, &lead)] == 1);
@@ -430,7 +431,7 @@ static void single_rows_among_larger_classes(void **state)
     assert_non_null(strstr(f.json, "\"single_row_classes\":2"));
     assert_non_null(strstr(f.text, "2 of 5 classes have one row"));
     fitted_free(&f);
-    for (int m = TNP_METHOD_RIDGE_CV; m <= TNP_METHOD_SVM_CV; m += TNP_METHOD_SVM_CV - TNP_METHOD_RIDGE_CV) {
+    for (int m = TNP_METHOD_RIDGE_CV; m <= TNP_METHOD_SVM_CV; m += m == TNP_METHOD_LDA ? 2 : 1) {
         opt = options_of(m, "auto");
         f = fit(&s, &opt);
         assert_true(f.info->grid_count > 0 && f.info->grid_best < f.info->grid_count);
@@ -527,12 +528,14 @@ static void an_absent_class_distorted_temperatures(void **state)
     for (int task = TN_TASK_MULTICLASS; task <= TN_TASK_MULTILABEL; ++task)
         for (int m = TNP_METHOD_EVIDENCE; m <= TNP_METHOD_SVM_CV; ++m) {
             double temperature[2];
+            if (m == TNP_METHOD_LDA && task == TN_TASK_MULTILABEL)
+                continue;
             for (size_t absent = 0; absent < 2; ++absent) {
                 setting s = problem(cls, 48, 5, 3, 0.7, TN_TASK_MULTICLASS, 9);
                 relabel(&s, 3 + absent, (tn_task)task);
                 tnp_fit_options opt = options_of(m, "0.9");
                 opt.learn.calibrate = TNP_CALIBRATE_YES;
-                opt.learn.grid = grid_of("0.5");
+                opt.learn.grid = grid_of(m == TNP_METHOD_LDA ? "" : "0.5");
                 opt.learn.gap = 1e-6;
                 fitted f = fit(&s, &opt);
                 temperature[absent] = f.info->temperature;

@@ -68,6 +68,11 @@ static tn_status do_ridge_cv(visit *v)
     return do_fit(v, "ridge-cv");
 }
 
+static tn_status do_lda(visit *v)
+{
+    return do_fit(v, "lda");
+}
+
 static tn_status do_svm(visit *v)
 {
     return do_fit(v, "svm");
@@ -152,8 +157,9 @@ static tn_status do_speed(visit *v)
     return tn_machine_gemm_speed(v->ctx, 200, &speed);
 }
 
-static tn_status (*const calls[])(visit *) = {do_rank,    do_evidence, do_ridge_cv, do_svm, do_logistic,      do_online,
-                                              do_predict, do_transfer, do_quantise, do_map, do_save_and_load, do_speed};
+static tn_status (*const calls[])(visit *) = {do_rank,     do_evidence,      do_ridge_cv, do_lda,      do_svm,
+                                              do_logistic, do_online,        do_predict,  do_transfer, do_quantise,
+                                              do_map,      do_save_and_load, do_speed};
 enum { CALLS = sizeof calls / sizeof *calls };
 
 static visit visit_of(size_t threads)

@@ -262,7 +262,7 @@ static void words_stand_for_their_enumerators(void **state)
 /* ---- options and methods ---- */
 
 #define ONLINE "perceptron|sgd|pa|pa2|cw|arow|nherd|scw|scw2"
-#define ALL "auto|evidence|ridge-cv|svm|svm-cv|logistic|logistic-cv|" ONLINE
+#define ALL "auto|evidence|ridge-cv|lda|svm|svm-cv|logistic|logistic-cv|" ONLINE
 
 static void options_of_other_methods_are_told(void **state)
 {
@@ -270,23 +270,23 @@ static void options_of_other_methods_are_told(void **state)
     static const struct {
         const char *options, *methods, *text;
     } want[] = {
-        {"lambda", "evidence", "evidence"},
+        {"lambda", "evidence|lda", "evidence, lda"},
         {"C", "svm|logistic|" ONLINE, "svm, logistic, perceptron to scw2"},
         {"loss|penalise-bias", "svm|svm-cv", "svm, svm-cv"},
         {"mean-cost|gap|max-passes", "svm|svm-cv|logistic|logistic-cv", "svm, svm-cv, logistic, logistic-cv"},
-        {"folds", "auto|ridge-cv|svm|svm-cv|logistic|logistic-cv",
-         "auto, ridge-cv, svm-cv, logistic-cv, with option calibrate yes also svm, logistic"},
-        {"grid", "ridge-cv|svm-cv|logistic-cv", "ridge-cv, svm-cv, logistic-cv"},
-        {"calibrate|holdout", "auto|evidence|ridge-cv|svm|svm-cv|logistic|logistic-cv",
-         "auto, evidence, ridge-cv, svm, svm-cv, logistic, logistic-cv"},
+        {"folds", "auto|ridge-cv|lda|svm|svm-cv|logistic|logistic-cv",
+         "auto, ridge-cv, lda, svm-cv, logistic-cv, with option calibrate yes also svm, logistic"},
+        {"grid", "ridge-cv|lda|svm-cv|logistic-cv", "ridge-cv, lda, svm-cv, logistic-cv"},
+        {"calibrate|holdout", "auto|evidence|ridge-cv|lda|svm|svm-cv|logistic|logistic-cv",
+         "auto, evidence, ridge-cv, lda, svm, svm-cv, logistic, logistic-cv"},
         {"budget", "auto", "auto"},
         {"threshold", "auto|evidence|ridge-cv", "auto, evidence, ridge-cv"},
         {"from|multiclass|average|no-average|epochs|eta|shuffle|ratio|patience|tune|checkpoint", ONLINE,
          "perceptron to scw2"},
     };
-    static const char *const methods[] = {"auto",        "evidence",   "ridge-cv", "svm", "svm-cv", "logistic",
-                                          "logistic-cv", "perceptron", "sgd",      "pa",  "pa2",    "cw",
-                                          "arow",        "nherd",      "scw",      "scw2"};
+    static const char *const methods[] = {"auto",     "evidence",    "ridge-cv",   "lda", "svm", "svm-cv",
+                                          "logistic", "logistic-cv", "perceptron", "sgd", "pa",  "pa2",
+                                          "cw",       "arow",        "nherd",      "scw", "scw2"};
     tn_options *o = options_new("fit");
     for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         set(o, "method", methods[m]);

@@ -37,8 +37,8 @@ static void check(const char *what, const record *r, size_t least)
 static void shares_of_rank_and_fit_never_fall(void **state)
 {
     (void)state;
-    static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV,    TNP_METHOD_SVM, TNP_METHOD_SVM_CV,
-                                  TNP_METHOD_LOGISTIC, TNP_METHOD_LOGISTIC_CV, TNP_METHOD_AROW};
+    static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_LDA,         TNP_METHOD_SVM,
+                                  TNP_METHOD_SVM_CV,   TNP_METHOD_LOGISTIC, TNP_METHOD_LOGISTIC_CV, TNP_METHOD_AROW};
     scene s = scene_of(40, 6, 8, TN_TASK_MULTICLASS, AS_F32);
     tnp_fit_options opt;
     tn_ranking *ranking = NULL;

@@ -170,6 +170,33 @@ static void heads_are_those_of_rows(void **state)
         }
 }
 
+/* A lambda that is given takes no rows. */
+static void discriminants_are_those_of_rows(void **state)
+{
+    (void)state;
+    for (int turn = 0; turn < 3; ++turn) {
+        tally_scene s = tally_scene_of(TN_TASK_MULTICLASS, turn == 1, turn == 2 ? "none" : "l2");
+        tnp_fit_options o;
+        tn_fit_info *rows = NULL, *sums = NULL;
+        tn_head *a = NULL, *b = NULL;
+        tnp_fit_options_default(&o);
+        o.method = TNP_METHOD_LDA;
+        o.rank.normalize = s.options.rank.normalize;
+        o.select = TNP_SEARCH_ALL;
+        o.lambda = lambda_of("0.3");
+        tn_tally *t = tally_of_parts(&s);
+        assert_fine(test_ctx, tnp_fit(test_ctx, tally_features(&s), 2, s.labels, &o, &rows, &a));
+        assert_fine(test_ctx, tnp_tally_fit(test_ctx, t, &o, &sums, &b));
+        same_heads(&s, b, a);
+        assert_true(a->temperature == 1 && b->temperature == 1 && sums->temperature == 1 && !sums->temperature_note);
+        assert_string_equal(sums->lambda_rule, "fixed");
+        assert_null(b->alpha);
+        free_both(rows, sums, a, b);
+        tn_tally_free(t);
+        tally_scene_free(&s);
+    }
+}
+
 /* Columns a million deviations from zero, and targets as far: digits are kept by centres. */
 static void far_columns_and_targets(void **state)
 {
@@ -304,6 +331,9 @@ static void what_needs_rows_is_refused(void **state)
     with = o;
     with.method = TNP_METHOD_SVM;
     assert_fails(test_ctx, TN_ERR_ARG, "svm needs rows", tnp_tally_fit(test_ctx, t, &with, &info, &head));
+    with.method = TNP_METHOD_LDA;
+    assert_fails(test_ctx, TN_ERR_ARG, "lda chooses lambda by the accuracy of rows",
+                 tnp_tally_fit(test_ctx, t, &with, &info, &head));
     with.method = TNP_METHOD_RIDGE_CV;
     assert_fails(test_ctx, TN_ERR_ARG, "moments per fold", tnp_tally_fit(test_ctx, t, &with, &info, &head));
     with = o;
@@ -393,9 +423,13 @@ static void every_allocation_may_fail(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(rankings_are_those_of_rows), cmocka_unit_test(heads_are_those_of_rows),
-        cmocka_unit_test(far_columns_and_targets),    cmocka_unit_test(folds_are_judged_as_by_rows),
-        cmocka_unit_test(what_needs_rows_is_refused), cmocka_unit_test(constant_classes),
+        cmocka_unit_test(rankings_are_those_of_rows),
+        cmocka_unit_test(heads_are_those_of_rows),
+        cmocka_unit_test(discriminants_are_those_of_rows),
+        cmocka_unit_test(far_columns_and_targets),
+        cmocka_unit_test(folds_are_judged_as_by_rows),
+        cmocka_unit_test(what_needs_rows_is_refused),
+        cmocka_unit_test(constant_classes),
         cmocka_unit_test(every_allocation_may_fail),
     };
     return cmocka_run_group_tests(tests, setup, teardown);

@@ -42,7 +42,7 @@ static void an_allocation_that_fails_ends_all(void **state)
 {
     (void)state;
     data d = data_of(300, TN_TASK_MULTICLASS);
-    static const char *const methods[] = {"evidence", "ridge-cv", "svm", "pa"};
+    static const char *const methods[] = {"evidence", "ridge-cv", "lda", "svm", "pa"};
     for (size_t i = 0; i < sizeof methods / sizeof *methods; ++i) {
         call c = {.d = &d, .kind = "fit", .options = {"method", methods[i]}, .both = true};
         size_t failed = 0, went_well = 0;

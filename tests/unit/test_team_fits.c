@@ -45,7 +45,9 @@ static void ridge_heads_are_those_of_one_process(void **state)
     (void)state;
     static const char *const options[][8] = {{"method", "evidence", "normalize", "zscore,none"},
                                              {"method", "evidence", "lambda", "loo", "select", "best"},
-                                             {"method", "ridge-cv", "folds", "3"}};
+                                             {"method", "ridge-cv", "folds", "3"},
+                                             {"method", "lda", "folds", "3"},
+                                             {"method", "lda", "lambda", "0.1"}};
     for (size_t z = 0; z < sizeof sizes / sizeof *sizes; ++z)
         for (size_t i = 0; i < sizeof options / sizeof *options; ++i) {
             data d = data_of(sizes[z], i == 2 ? TN_TASK_MULTILABEL : TN_TASK_MULTICLASS);

@@ -82,8 +82,8 @@ static double *columns_of(const tn_head *head, const scene *s, bool split)
 static void scores_equal_the_formula(void **state)
 {
     (void)state;
-    static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_SVM,
-                                  TNP_METHOD_LOGISTIC, TNP_METHOD_PA,       TNP_METHOD_AROW};
+    static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_SVM, TNP_METHOD_LOGISTIC,
+                                  TNP_METHOD_PA,       TNP_METHOD_AROW,     TNP_METHOD_LDA};
     for (size_t z = 0; z < sizeof methods / sizeof *methods; ++z) {
         bool split = z % 2;
         scene s = scene_of(z < 2 ? 40 : 150, 6, 5, TN_TASK_MULTICLASS, z % 3 ? AS_F32 : AS_F64);

@@ -54,7 +54,7 @@ static tn_status run(const task *t, const tnp_fit_options *o, tn_fit_info **info
     return tnp_fit(test_ctx, &one, 1, t->labels, o, info, head);
 }
 
-static const int batch[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_SVM,
+static const int batch[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_LDA,        TNP_METHOD_SVM,
                             TNP_METHOD_SVM_CV,   TNP_METHOD_LOGISTIC, TNP_METHOD_LOGISTIC_CV};
 enum { BATCH = sizeof batch / sizeof *batch };
 
@@ -75,7 +75,8 @@ static double accuracy(const tn_head *head, const task *t)
 
 static bool chooses(int method)
 {
-    return method == TNP_METHOD_RIDGE_CV || method == TNP_METHOD_SVM_CV || method == TNP_METHOD_LOGISTIC_CV;
+    return method == TNP_METHOD_RIDGE_CV || method == TNP_METHOD_LDA || method == TNP_METHOD_SVM_CV ||
+           method == TNP_METHOD_LOGISTIC_CV;
 }
 
 /* Of 40 rows that are guessed 20 are right, with a deviation of 3.2: 32, which a grid of values would need luck to reach, is
@@ -308,11 +309,14 @@ static void faults(void **state)
     task t = task_of(7, false, "f"), v = task_of(8, false, "f");
     const tn_features *given = v.features;
     size_t blocks = tnp_live_blocks(test_ctx);
-    for (int form = 0; form < 4; ++form) {
+    for (int form = 0; form < 5; ++form) {
         tnp_fit_options o;
         tnp_fit_options_default(&o);
         o.rank.normalize = "none";
-        o.method = form < 2 ? TNP_METHOD_EVIDENCE : form == 2 ? TNP_METHOD_RIDGE_CV : TNP_METHOD_LOGISTIC_CV;
+        o.method = form < 2    ? TNP_METHOD_EVIDENCE
+                   : form == 2 ? TNP_METHOD_RIDGE_CV
+                   : form == 3 ? TNP_METHOD_LDA
+                               : TNP_METHOD_LOGISTIC_CV;
         o.learn.grid = (tnp_reals){(double[]){1}, 1};
         o.learn.holdout = form == 0 ? 0.3 : 0;
         if (form > 0)

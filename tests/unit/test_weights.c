@@ -219,7 +219,7 @@ static void same_head(const fitted *a, const fitted *b)
     assert_near(a->info->chosen->log_evidence, b->info->chosen->log_evidence, 1e-7);
 }
 
-static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV};
+static const int methods[] = {TNP_METHOD_EVIDENCE, TNP_METHOD_RIDGE_CV, TNP_METHOD_LDA};
 
 /* Balanced is N / (K n_class) for the rows of a class; one weight for all rows is none. */
 static void balanced_classes_are_the_weights_they_say(void **state)
@@ -234,7 +234,7 @@ static void balanced_classes_are_the_weights_they_say(void **state)
         weight[i] = 70.0 / (K * (double)sizes[s.labels->cls[i]]);
         same[i] = 3;
     }
-    for (size_t m = 0; m < 2; ++m) {
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         fitted a = fit_with(&s, methods[m], TNP_WEIGHT_BALANCED, NULL),
                b = fit_with(&s, methods[m], TNP_WEIGHT_NONE, weight);
         same_head(&a, &b);
@@ -260,7 +260,7 @@ static void rows_of_weight_zero_leave(void **state)
         weight[i] = i % 5 ? 1 + (double)(i % 3) : 0;
         t.labels->known[i] = weight[i] > 0;
     }
-    for (size_t m = 0; m < 2; ++m) {
+    for (size_t m = 0; m < sizeof methods / sizeof *methods; ++m) {
         fitted a = fit_with(&s, methods[m], TNP_WEIGHT_NONE, weight),
                b = fit_with(&t, methods[m], TNP_WEIGHT_NONE, weight);
         assert_int_equal(a.info->ranking->rows, 48);

@@ -36,10 +36,15 @@ done:
     return st;
 }
 
+tn_status tnp_head_add_lambda(tn_ctx *ctx, tn_head *h)
+{
+    return tnp_alloc(ctx, h->classes, sizeof *h->lambda, &h->lambda);
+}
+
 tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *h)
 {
     tn_status st = TN_OK;
-    TN_TRY(tnp_alloc(ctx, h->classes, sizeof(double), &h->lambda));
+    TN_TRY(tnp_head_add_lambda(ctx, h));
     TN_TRY(tnp_alloc(ctx, h->classes, sizeof(double), &h->alpha));
     TN_TRY(tnp_alloc(ctx, h->classes, sizeof(double), &h->beta));
 done:

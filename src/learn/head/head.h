@@ -34,7 +34,7 @@ struct tn_head {
     size_t source_count; /* columns of the weights behind those of the representations; 0 but for transfer */
     tnp_head_source *sources;
     float *weight, *bias;          /* (classes, dim), (classes): of columns as they are prepared, less their centre */
-    double *lambda, *alpha, *beta; /* classes; NULL unless a ridge head */
+    double *lambda, *alpha, *beta; /* classes; NULL unless a ridge head, of which discriminants have lambda alone */
     double *means, *scales;        /* (dim): z-scores, 0 and 1 in other columns; NULL when no representation has them */
     double *centre; /* (dim), finite: taken off prepared columns, 0 where a column has none; NULL when none has one */
     char *method, *options, *created_by;
@@ -65,7 +65,8 @@ tn_status tnp_rep_set_maker(tn_ctx *ctx, tnp_rep *rep, const void *bytes, size_t
 size_t tnp_rep_cols(const tnp_rep *rep);
 /* Room for sources: the last `count` columns of its dim. */
 tn_status tnp_head_add_sources(tn_ctx *ctx, tn_head *head, size_t count);
-/* Room for lambda, alpha, beta; for means and scales (0 and 1). */
+/* Room for lambda; for lambda, alpha, beta; for means and scales (0 and 1). */
+tn_status tnp_head_add_lambda(tn_ctx *ctx, tn_head *head);
 tn_status tnp_head_add_ridge(tn_ctx *ctx, tn_head *head);
 tn_status tnp_head_add_zscore(tn_ctx *ctx, tn_head *head);
 /* Room for thresholds (the head's one). */

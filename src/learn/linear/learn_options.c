@@ -31,9 +31,10 @@ const tn_field *tnp_learn_fields(size_t *count)
         {"max-passes", TN_FIELD_INT, offsetof(tnp_learn_options, max_passes), 1, 1e9, "N",
          "most passes over the rows, or steps of logistic"},
         {"folds", TN_FIELD_INT, offsetof(tnp_learn_options, folds), 2, 1e6, "N",
-         "folds of the methods that end in -cv"},
+         "folds of lda and the methods that end in -cv"},
         {"holdout", TN_FIELD_REAL, offsetof(tnp_learn_options, holdout), 0, 1, "F",
-         "keep this share of the rows, of every class, from training: methods that end in -cv choose by it instead of "
+         "keep this share of the rows, of every class, from training: lda and methods that end in -cv choose by it "
+         "instead of "
          "folds, others report how well they do on it; the head is then trained on all rows; 0: none"},
         {"grid", TN_FIELD_REALS, offsetof(tnp_learn_options, grid), 1e-30, 1e30, "X,X,...|LO:HI:COUNT",
          "values of C or lambda that are tried; LO:HI:COUNT is that many, each the same multiple of the one before"},

@@ -2,7 +2,8 @@
  *
  * A ridge head from a tally: the search, lambda and weights are those of rows; what is missing is what single rows give.
  *
- *   lambda     by evidence, generalised cross-validation or as given; ridge-cv: by R^2 of held-out folds (folds.c)
+ *   lambda     by evidence, generalised cross-validation or as given; ridge-cv: by R^2 of held-out folds (folds.c); lda: as
+ *              given, for what it chooses by is the accuracy of rows
  *   centre     columns whose mean is far from zero, about their deviation, as of rows (transform/feed.h); there the mean of
  *              256 rows, here that of all: the same scores
  *   refused    lambda by leave-one-out, temperature, thresholds of the largest F1, other methods
@@ -32,15 +33,23 @@ static tn_status check(tn_ctx *ctx, const tn_tally *tally, const tnp_fit_options
     if (st != TN_OK)
         return st;
     if (method->uses.family != TNP_FAMILY_RIDGE)
+        return tnp_fail(
+            ctx, TN_ERR_ARG,
+            "option method %s needs rows, of which moments have only sums; expected evidence, ridge-cv or lda",
+            method->uses.word);
+    st = tnp_check_lda(ctx, o, tally->like->task);
+    if (st != TN_OK)
+        return st;
+    if (o->method == TNP_METHOD_LDA && tnp_chooses(o))
         return tnp_fail(ctx, TN_ERR_ARG,
-                        "option method %s needs rows, of which moments have only sums; expected evidence or ridge-cv",
-                        method->uses.word);
+                        "option method lda chooses lambda by the accuracy of rows, of which moments have only sums; "
+                        "expected option lambda with a number");
     if (asked)
         return tnp_fail(ctx, TN_ERR_ARG, "option %s needs rows, of which moments have only sums", asked);
     if (o->threshold.word == TNP_THRESHOLD_FIXED && tally->like->task != TN_TASK_MULTILABEL)
         return tnp_fail(ctx, TN_ERR_ARG, "option threshold is for multi-label tasks, but the task is %s",
                         tn_task_name(tally->like->task));
-    if (method->cross_validates && tally->folds < 2)
+    if (tnp_chooses(o) && tally->folds < 2)
         return tnp_fail(ctx, TN_ERR_ARG,
                         "option method %s needs moments per fold, and these have none; gather them with option folds",
                         method->uses.word);
@@ -99,7 +108,7 @@ static tn_status choose_lambda(tn_ctx *ctx, const tnp_tallied *t, const tnp_chos
     tn_status st = TN_OK;
     bool found = false;
     TN_TRY(tnp_alloc(ctx, c->ridge->classes, sizeof *c->info->lambda, &c->info->lambda));
-    if (tnp_method_of(c->options->method)->cross_validates)
+    if (tnp_chooses(c->options))
         TN_TRY(lambda_by_folds(ctx, t, c, parts, &found));
     if (!found)
         TN_TRY(tnp_lambda_by_rule(ctx, c, c->ridge, c->evidence));
@@ -164,7 +173,6 @@ static tn_status begin_head(tn_ctx *ctx, const tnp_tallied *t, const tnp_chosen 
     }
     TN_TRY(tnp_options_json(ctx, c->options, &head->options));
     head->log_evidence = c->info->chosen->log_evidence;
-    TN_TRY(tnp_head_add_ridge(ctx, head));
     if (c->options->threshold.word == TNP_THRESHOLD_FIXED) {
         TN_TRY(tnp_head_add_thresholds(ctx, head));
         for (size_t k = 0; k < head->classes; ++k)
@@ -189,7 +197,14 @@ static tn_status train(tn_ctx *ctx, const tnp_tallied *t, const tnp_chosen *c, t
     TN_TRY(choose_lambda(ctx, t, c, parts));
     TN_TRY(begin_head(ctx, t, c, &head));
     TN_TRY(fill(ctx, t, c, parts, head));
-    TN_TRY(tnp_ridge_precisions(ctx, c->ridge, c->info->lambda, head->alpha, head->beta));
+    if (c->options->method == TNP_METHOD_LDA) {
+        TN_TRY(tnp_head_add_lambda(ctx, head));
+        TN_TRY(tnp_discriminate(ctx, c->ridge, c->options->lambda.value, head));
+        head->temperature = c->info->temperature = tnp_plain_temperature(c->ridge);
+    } else {
+        TN_TRY(tnp_head_add_ridge(ctx, head));
+        TN_TRY(tnp_ridge_precisions(ctx, c->ridge, c->info->lambda, head->alpha, head->beta));
+    }
     memcpy(head->lambda, c->info->lambda, head->classes * sizeof *head->lambda);
     TN_TRY(tnp_head_check(ctx, head));
     *out = head;
@@ -224,11 +239,12 @@ tn_status tnp_tally_fit(tn_ctx *ctx, const tn_tally *tally, const tnp_fit_option
     const tnp_chosen chosen = {&t.selection, NULL,     &used, search->members, search->count, NULL,
                                ridge,        evidence, info,  search,          begin};
     TN_TRY(train(ctx, &t, &chosen, &head));
-    TN_TRY(tnp_sampled_judge(ctx, &t, ridge, info->lambda, search->members, search->count, info->chosen));
+    if (used.method != TNP_METHOD_LDA) /* whose figures are the ridge's */
+        TN_TRY(tnp_sampled_judge(ctx, &t, ridge, info->lambda, search->members, search->count, info->chosen));
     TN_TRY(tnp_fit_info_steps(ctx, &t.candidates, search, info));
     tnp_ranking_sort(info->ranking);
     info->loo_note = t.sampled.task ? NULL : NO_ROWS;
-    info->temperature_note = t.task.kind == TN_TASK_REGRESSION ? NULL : NO_ROWS;
+    info->temperature_note = t.task.kind == TN_TASK_REGRESSION || info->temperature > 0 ? NULL : NO_ROWS;
     TN_TRY(tnp_progress_end(ctx));
     info->seconds = info->ranking->seconds = tnp_seconds() - begin;
     *info_out = info;

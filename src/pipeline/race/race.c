@@ -107,14 +107,13 @@ const tnp_contender tnp_incumbent = {.word = "evidence",
                                      .settle = settle_evidence};
 
 static const tnp_contender challengers[] = {
-    {"ridge-cv", TNP_METHOD_EVIDENCE, CLASSES | LABELS | VALUES, true, false, 0.5, tnp_hold_out_ridge, ridge_work,
+    {"ridge-cv", TNP_METHOD_EVIDENCE, CLASSES | LABELS | VALUES, true, 0.5, tnp_hold_out_ridge, ridge_work,
      settle_ridge},
-    {"lda", TNP_METHOD_EVIDENCE, CLASSES, true, true, 0, tnp_hold_out_lda, ridge_work, settle_ridge},
-    {"pa", TNP_METHOD_PA, CLASSES | LABELS, false, false, 0, tnp_hold_out_online, online_work, settle_online},
-    {"scw", TNP_METHOD_SCW, CLASSES | LABELS, false, false, 0, tnp_hold_out_online, online_work, settle_online},
-    {"logistic", TNP_METHOD_LOGISTIC, CLASSES | LABELS, true, false, 0, tnp_hold_out_logistic, logistic_work,
-     settle_cost},
-    {"svm", TNP_METHOD_SVM, CLASSES | LABELS, true, false, 0, tnp_hold_out_svm, svm_work, settle_cost},
+    {"lda", TNP_METHOD_LDA, CLASSES, true, 0, tnp_hold_out_lda, ridge_work, settle_ridge},
+    {"pa", TNP_METHOD_PA, CLASSES | LABELS, false, 0, tnp_hold_out_online, online_work, settle_online},
+    {"scw", TNP_METHOD_SCW, CLASSES | LABELS, false, 0, tnp_hold_out_online, online_work, settle_online},
+    {"logistic", TNP_METHOD_LOGISTIC, CLASSES | LABELS, true, 0, tnp_hold_out_logistic, logistic_work, settle_cost},
+    {"svm", TNP_METHOD_SVM, CLASSES | LABELS, true, 0, tnp_hold_out_svm, svm_work, settle_cost},
 };
 enum { CHALLENGERS = sizeof challengers / sizeof *challengers };
 
@@ -129,6 +128,11 @@ bool tnp_is_blend(const tnp_race *race, size_t entry)
 bool tnp_is_directions(const tnp_race *race, size_t entry)
 {
     return race->entries[entry].who == &directions;
+}
+
+bool tnp_is_ridge(const tnp_contender *who)
+{
+    return tnp_method_of(who->method)->uses.family == TNP_FAMILY_RIDGE;
 }
 
 tn_status tnp_name_entry(tn_ctx *ctx, const tnp_race *race, size_t entry, char **out)
@@ -148,7 +152,7 @@ static bool may_race(tnp_race *race, const tnp_contender *who)
     size_t rows = race->course->chosen->selection->task->y.rows;
     if (who == &tnp_incumbent)
         return true;
-    if (!(who->tasks & 1u << race->course->task->kind) || (who->discriminates && !race->course->lda.fold))
+    if (!(who->tasks & 1u << race->course->task->kind) || (who->method == TNP_METHOD_LDA && !race->course->lda.fold))
         return false;
     if (who->work(race->course, rows) > race->most_work) {
         race->too_long = true;
@@ -157,7 +161,7 @@ static bool may_race(tnp_race *race, const tnp_contender *who)
     for (size_t i = 0; race->like && i < race->like->count; ++i)
         if (race->like->entries[i].who == who && race->like->entries[i].note)
             return false;
-    return !race->ridge_only || who->method == TNP_METHOD_EVIDENCE;
+    return !race->ridge_only || tnp_is_ridge(who);
 }
 
 /* ---- rows and folds ---- */
@@ -409,8 +413,8 @@ static size_t blended_ridge(const tnp_race *race)
     size_t found = race->count;
     for (size_t i = race->count; i-- > 0;) {
         const tnp_entry *e = &race->entries[i];
-        bool fit = e->who->method == TNP_METHOD_EVIDENCE && !e->note && e->temperature > 0;
-        if (fit && (found == race->count || !race->entries[found].who->discriminates))
+        bool fit = tnp_is_ridge(e->who) && !e->note && e->temperature > 0;
+        if (fit && (found == race->count || race->entries[found].who->method != TNP_METHOD_LDA))
             found = i;
     }
     return found;
@@ -424,7 +428,7 @@ static tn_status enter_blend(tn_ctx *ctx, tnp_race *race)
     size_t ridge = blended_ridge(race);
     for (size_t i = 0; i < race->count; ++i) {
         const tnp_entry *e = &race->entries[i];
-        bool second = e->who->method == TNP_METHOD_EVIDENCE && i != ridge;
+        bool second = tnp_is_ridge(e->who) && i != ridge;
         if (e->who->blends && !e->note && e->temperature > 0 && !second)
             race->members[race->member_count++] = i;
     }

@@ -58,12 +58,11 @@ typedef struct tnp_entry {
 
 /* A method that may race. */
 struct tnp_contender {
-    const char *word;   /* in the table of what was tried */
-    int method;         /* tnp_method_name that trains the head */
-    unsigned tasks;     /* that it has a use for: bits 1 << tn_task */
-    bool blends;        /* is a member of the blend */
-    bool discriminates; /* its head is the ridge's, turned into discriminants */
-    double threshold;   /* of its scores, multi-label */
+    const char *word; /* in the table of what was tried */
+    int method;       /* tnp_method_name that trains the head */
+    unsigned tasks;   /* that it has a use for: bits 1 << tn_task */
+    bool blends;      /* is a member of the blend */
+    double threshold; /* of its scores, multi-label */
     /* Scores of the rows of these folds into entry->scores, others stay; where entry->value is NaN, it is found on them
      * first. */
     tn_status (*hold_out)(tn_ctx *ctx, tnp_course *course, const tnp_round *round, tnp_entry *entry);
@@ -118,6 +117,7 @@ tn_status tnp_race_run(tn_ctx *ctx, tnp_race *race);
 void tnp_race_unjudged(tnp_race *race);
 bool tnp_is_blend(const tnp_race *race, size_t entry);
 bool tnp_is_directions(const tnp_race *race, size_t entry); /* of the class means */
+bool tnp_is_ridge(const tnp_contender *who);                /* its head is that of the ridge problem, or behind it */
 /* Its steps. Whoever trails the leader by more than chance allows gets a note; the winner, best, is the blend, or without
  * one the incumbent, unless another is better by more than chance allows. */
 void tnp_race_drop(tnp_race *race);

@@ -10,7 +10,6 @@
 #include "learn/head/cross.h"
 #include "learn/head/folds.h"
 #include "learn/head/thresholds.h"
-#include "learn/ridge/discriminant.h"
 
 #include <math.h>
 #include <string.h>
@@ -39,41 +38,17 @@ static void score_absent(const tnp_task *task, tn_head *head)
         head->bias[k] = task->constant[k] ? tnp_constant_score(task, k) : head->bias[k];
 }
 
-/* The ridge's head at the entry's lambda, turned into discriminants. */
-static tn_status train_discriminants(tn_ctx *ctx, const tnp_chosen *c, const tnp_entry *entry, tn_head **out)
-{
-    tn_status st = TN_OK;
-    tn_head *head = NULL;
-    tnp_discriminant *d = NULL;
-    forget_training(c->info);
-    c->info->method = tnp_method_of(TNP_METHOD_AUTO)->uses.word;
-    TN_TRY(tnp_begin_head(ctx, c, &head));
-    TN_TRY(tnp_alloc(ctx, head->classes, sizeof *c->info->lambda, &c->info->lambda));
-    tnp_set_lambda(c, entry->value);
-    TN_TRY(tnp_fill_ridge(ctx, c, c->ridge, NULL, head));
-    TN_TRY(tnp_discriminant_new(ctx, c->ridge, entry->value, &d));
-    TN_TRY(tnp_discriminant_weights(ctx, d, head->dim, head->weight, head->bias));
-    score_absent(c->selection->task, head);
-    *out = head;
-    head = NULL;
-done:
-    forget_training(c->info);
-    tnp_discriminant_free(d);
-    tn_head_free(head);
-    return st;
-}
-
 tn_status tnp_train_entry(tn_ctx *ctx, const tnp_chosen *c, const tnp_course *course, const tnp_entry *entry,
                           tn_head **out)
 {
-    if (entry->who->discriminates)
-        return train_discriminants(ctx, c, entry, out);
     tnp_fit_options options = *c->options;
     tnp_chosen chosen = *c;
     chosen.options = &options;
     options.method = entry->who->method;
     options.threshold.word = TNP_THRESHOLD_NONE;
     options.learn.holdout = 0;
+    if (entry->who != &tnp_incumbent) /* the temperature of its head is that of the scores of the race */
+        options.learn.calibrate = TNP_CALIBRATE_NO;
     options.valid = (tnp_valid){NULL, 0, NULL}; /* judge the head when it is there */
     entry->who->settle(course, entry, &options);
     forget_training(c->info);
@@ -199,7 +174,7 @@ static tn_status tell_entry(tn_ctx *ctx, const tnp_chosen *c, const tnp_race *ra
     tn_fit_info *info = c->info;
     const tnp_entry *e = &race->entries[i];
     tn_tried *t = NULL;
-    bool ridge = e->who->method == TNP_METHOD_EVIDENCE;
+    bool ridge = tnp_is_ridge(e->who);
     TN_TRY(tnp_grow(ctx, &info->tried, info->tried_count, info->tried_count + 1, sizeof *info->tried));
     TN_TRY(tnp_alloc(ctx, 1, sizeof *t, &t));
     info->tried[info->tried_count++] = t;

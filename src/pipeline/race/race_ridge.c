@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Ridge heads in a race. A tridiagonal form per fold gives every lambda, so that all of them cost little more than one.
+ * Ridge heads in a race. They share a tridiagonal form per fold (pipeline/lambda_search.c).
  *
  *   evidence      the head of method evidence as it is: lambda of all rows, with the class means' share that it has
  *   ridge-cv      one lambda for all classes, the best of a grid about that of the evidence
@@ -11,9 +11,7 @@
  * rows but one, those of the others four fifths. */
 #include "pipeline/race/race.h"
 
-#include <float.h>
 #include <math.h>
-#include <string.h>
 
 void tnp_take_scores(const tnp_course *course, const tnp_round *round, const float *from, float *to)
 {
@@ -21,92 +19,6 @@ void tnp_take_scores(const tnp_course *course, const tnp_round *round, const flo
     for (size_t i = 0; i < course->task->y.rows; ++i)
         for (size_t c = 0; round->fold[i] < round->folds && c < k; ++c)
             to[i * k + c] = from[i * k + c];
-}
-
-/* ---- one lambda for all classes ---- */
-
-enum { COUNT = 11, MIDDLE = 6 }; /* that of the evidence may be too large as well as too small */
-
-/* Scores of the rows of a round at every lambda of a grid, in the order in which folds bring them. */
-typedef struct grid_search {
-    tnp_course *course;
-    size_t count;
-    double grid[COUNT], sum[COUNT];
-    size_t judged[COUNT], stored[COUNT]; /* folds that could judge; rows */
-    size_t rows, *order;                 /* of the round; (rows): which row was stored at a place */
-    float *scores;                       /* (count, rows, classes) */
-} grid_search;
-
-/* Powers of four about the lambda that all classes share, which is method evidence's own where classes are many; without
- * one about the largest eigenvalue. Every second of them is enough for discriminants. */
-static void fill_grid(const tnp_course *course, bool discriminants, grid_search *s)
-{
-    const tnp_chosen *c = course->chosen;
-    double shared = tnp_shared_or_null(c->evidence);
-    shared = isfinite(shared) ? shared : c->ridge->spectrum->largest;
-    shared = shared > 0 ? shared : 1; /* columns that never change: any lambda is as good */
-    for (int i = 0; i < COUNT; i += discriminants ? 2 : 1)
-        s->grid[s->count++] = ldexp(shared, 2 * (i - MIDDLE));
-}
-
-/* What its grid needs. */
-static tn_status search_init(tn_ctx *ctx, tnp_course *course, const tnp_round *round, grid_search *s)
-{
-    tn_status st = TN_OK;
-    s->course = course;
-    for (size_t i = 0; i < course->task->y.rows; ++i)
-        s->rows += round->fold[i] < round->folds;
-    TN_TRY(tnp_alloc(ctx, s->rows, sizeof *s->order, &s->order));
-    TN_TRY(tnp_alloc_raw(ctx, s->count * s->rows * course->task->y.classes, sizeof *s->scores, &s->scores));
-done:
-    return st;
-}
-
-static void search_destroy(grid_search *s)
-{
-    tnp_free_all(s->order, s->scores);
-}
-
-static tn_status take_fold(tn_ctx *ctx, void *arg, size_t g, const size_t *rows, size_t count, const float *scores)
-{
-    grid_search *s = arg;
-    const tnp_task *task = s->course->task;
-    size_t k = task->y.classes;
-    double value;
-    tn_status st = tnp_measure_rows(ctx, (void *)(uintptr_t)task, rows, count, scores, &value);
-    memcpy(s->scores + (g * s->rows + s->stored[g]) * k, scores, count * k * sizeof *scores);
-    memcpy(s->order + s->stored[g], rows, count * sizeof *rows);
-    s->stored[g] += count;
-    s->judged[g] += st == TN_OK && !isnan(value);
-    s->sum[g] += st == TN_OK && !isnan(value) ? value : 0;
-    return st;
-}
-
-/* The best of the grid, of equals the largest, which is the simplest; without a fold that could judge the middle. Of
- * lambdas at which no row, or not all, could be scored none. */
-static tn_status search_end(tn_ctx *ctx, const grid_search *s, const tnp_round *round, tnp_found *found)
-{
-    const tnp_task *task = s->course->task;
-    size_t best = s->count, k = task->y.classes;
-    double most = -INFINITY;
-    for (size_t g = 0; g < s->count; ++g) {
-        double mean = s->judged[g] > 0                 ? s->sum[g] / (double)s->judged[g]
-                      : g == MIDDLE * s->count / COUNT ? -DBL_MAX
-                                                       : -INFINITY;
-        if (s->stored[g] == s->rows && mean > -INFINITY && mean >= most) {
-            most = mean;
-            best = g;
-        }
-    }
-    if (best == s->count)
-        return TN_OK;
-    tn_status st = tnp_alloc(ctx, task->y.rows * k, sizeof *found->scores, &found->scores);
-    for (size_t i = 0; st == TN_OK && i < s->rows; ++i)
-        for (size_t c = 0; c < k; ++c)
-            found->scores[s->order[i] * k + c] = task->constant[c] ? 0 : s->scores[(best * s->rows + i) * k + c];
-    found->lambda = s->grid[best];
-    found->fold = st == TN_OK ? round->fold : NULL;
-    return st;
 }
 
 /* ---- scores of a round ---- */
@@ -123,7 +35,45 @@ static bool discriminates(const tnp_course *course, const tnp_round *round)
     double k = (double)course->task->y.classes, order = (double)tnp_min(rows - held, course->dim);
     double each = k * k * (3 * k + 2 * order + 2 * (double)held);
     return course->task->kind == TN_TASK_MULTICLASS && course->chosen->ridge->intercept &&
-           rows - held >= 2 * course->task->y.classes && each * (COUNT + 1) / 2 * (double)round->folds < most;
+           rows - held >= 2 * course->task->y.classes &&
+           each * (TNP_LAMBDA_COUNT + 1) / 2 * (double)round->folds < most;
+}
+
+/* A search over the rows of a round; lambda NULL: about the middle of the usual grid. */
+static tn_status search_begin(tn_ctx *ctx, const tnp_course *course, const tnp_round *round, bool discriminants,
+                              const double *lambda, tnp_lambda_search *s)
+{
+    tn_status st = TN_OK;
+    double grid[TNP_LAMBDA_COUNT];
+    size_t count = lambda ? 1 : tnp_lambdas_about(tnp_middle_lambda(course->chosen), discriminants, grid);
+    *s = (tnp_lambda_search){.task = course->task, .fold = round->fold, .discriminants = discriminants};
+    TN_TRY(tnp_cross_new(ctx, lambda ? lambda : grid, count, round->folds, &s->cross));
+    TN_TRY(tnp_lambda_search_init(ctx, s));
+done:
+    return st;
+}
+
+/* What it has found: the best lambda, without a fold that could judge the middle; nothing where that has not scored all
+ * rows. */
+static tn_status search_end(tn_ctx *ctx, const tnp_round *round, tnp_lambda_search *s, tnp_found *found)
+{
+    tn_status st = TN_OK;
+    size_t k = s->task->y.classes, count = s->cross->count, best;
+    tnp_lambda_search_end(s);
+    best = s->cross->best < count ? s->cross->best : TNP_LAMBDA_MIDDLE * count / TNP_LAMBDA_COUNT;
+    TN_TRY(tnp_lambda_search_scores(ctx, s, best, &found->scores));
+    for (size_t i = 0; found->scores && !s->discriminants && i < s->task->y.rows * k; ++i)
+        found->scores[i] = s->task->constant[i % k] ? 0 : found->scores[i];
+    found->lambda = s->cross->grid[best];
+    found->fold = found->scores ? round->fold : NULL;
+done:
+    return st;
+}
+
+static void search_free(tnp_lambda_search *s)
+{
+    tnp_lambda_search_destroy(s);
+    tnp_cross_free(s->cross);
 }
 
 static tn_status left_out(tn_ctx *ctx, const tnp_course *course, const tnp_round *round, const double *lambda,
@@ -144,25 +94,24 @@ static tn_status hold_out_at(tn_ctx *ctx, tnp_course *course, const tnp_round *r
     tn_status st = TN_OK;
     size_t k = course->task->y.classes, asked = 0;
     double *wide = NULL;
-    grid_search ridge = {.course = NULL}, lda = {.course = NULL};
-    fill_grid(course, false, &ridge);
-    fill_grid(course, true, &lda);
-    const tnp_also also[] = {{ridge.grid, ridge.count, false, take_fold, &ridge},
-                             {lda.grid, lda.count, true, take_fold, &lda}};
+    tnp_lambda_search searches[2] = {{.task = NULL}, {.task = NULL}}; /* ridge, lda */
+    tnp_also also[2];
     if (!course->ridge.fold && share < 1)
         asked = discriminates(course, round) ? 2 : 1;
     TN_TRY(tnp_alloc_raw(ctx, course->task->y.rows * k, sizeof *wide, &wide));
-    for (size_t i = 0; i < asked; ++i)
-        TN_TRY(search_init(ctx, course, round, also[i].arg));
+    for (size_t i = 0; i < asked; ++i) {
+        TN_TRY(search_begin(ctx, course, round, i == 1, NULL, &searches[i]));
+        also[i] = tnp_lambda_search_asks(&searches[i]);
+    }
     TN_TRY(left_out(ctx, course, round, lambda, share, also, asked, wide));
     for (size_t i = 0; i < asked; ++i)
-        TN_TRY(search_end(ctx, also[i].arg, round, i == 0 ? &course->ridge : &course->lda));
+        TN_TRY(search_end(ctx, round, &searches[i], i == 0 ? &course->ridge : &course->lda));
     for (size_t i = 0; i < course->task->y.rows; ++i)
         for (size_t j = 0; round->fold[i] < round->folds && j < k; ++j)
             scores[i * k + j] = (float)wide[i * k + j];
 done:
-    search_destroy(&ridge);
-    search_destroy(&lda);
+    search_free(&searches[0]);
+    search_free(&searches[1]);
     tnp_free(wide);
     return st;
 }
@@ -196,24 +145,19 @@ done:
 static tn_status discriminate_at(tn_ctx *ctx, tnp_course *course, const tnp_round *round, double lambda, float *scores)
 {
     tn_status st = TN_OK;
-    size_t k = course->task->y.classes;
-    double *none = NULL, *unused = NULL;
     tnp_found found = {.fold = NULL};
-    grid_search one = {.count = 1, .grid = {lambda}};
-    const tnp_also also = {one.grid, 1, true, take_fold, &one};
-    TN_TRY(tnp_alloc_raw(ctx, k, sizeof *none, &none));
-    TN_TRY(tnp_alloc_raw(ctx, course->task->y.rows * k, sizeof *unused, &unused));
-    for (size_t c = 0; c < k; ++c)
-        none[c] = INFINITY;
-    TN_TRY(search_init(ctx, course, round, &one));
-    TN_TRY(left_out(ctx, course, round, none, 0, &also, 1, unused));
-    TN_TRY(search_end(ctx, &one, round, &found));
+    tnp_lambda_search one = {.task = NULL};
+    TN_TRY(search_begin(ctx, course, round, true, &lambda, &one));
+    const tnp_also asks = tnp_lambda_search_asks(&one);
+    TN_TRY(tnp_ridge_folds(ctx, course->chosen->ridge, course->feeds, course->feed_count, &course->task->y, &asks, 1,
+                           round->fold, round->folds));
+    TN_TRY(search_end(ctx, round, &one, &found));
     if (!found.fold)
         TN_TRY(tnp_fail(ctx, TN_ERR_UNSUPPORTED, "no discriminants of some rows"));
     tnp_take_scores(course, round, found.scores, scores);
 done:
-    search_destroy(&one);
-    tnp_free_all(none, unused, found.scores);
+    search_free(&one);
+    tnp_free(found.scores);
     return st;
 }
 

@@ -76,8 +76,7 @@ static bool has_rivals(const tnp_chosen *c, const tnp_race *race)
     int how = c->options->select;
     bool searched = how == TNP_SEARCH_GREEDY || how == TNP_SEARCH_FORWARD || how == TNP_SEARCH_EXHAUSTIVE;
     return searched && c->selection->ensemble && race->folds > 0 && !race->note &&
-           (race->entries[race->best].who->method != TNP_METHOD_EVIDENCE ||
-            race->entries[race->best].who->discriminates);
+           race->entries[race->best].who->method != TNP_METHOD_EVIDENCE;
 }
 
 /* Whether the best of a race is better than that of another by more than a standard error. */

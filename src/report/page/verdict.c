@@ -63,6 +63,13 @@ static void say_rank(tnp_text *html, const json_t *root)
 
 /* ---- fit ---- */
 
+/* Leave-one-out figures are the ridge's, which beside another head speak for the representations. */
+static bool is_ridge(const json_t *root)
+{
+    const char *method = tnp_member_text(root, "method");
+    return json_is_array(json_object_get(root, "lambda")) && !(method && strcmp(method, "lda") == 0);
+}
+
 static void say_fit(tnp_text *html, const json_t *root)
 {
     const json_t *selected = tnp_member_list(root, "selected"), *valid = json_object_get(root, "validation");
@@ -73,7 +80,8 @@ static void say_fit(tnp_text *html, const json_t *root)
     }
     tnp_text_raw(html, ", trained by ");
     strong(html, tnp_member_text(root, "method"));
-    add_percent(html, ": leave-one-out accuracy ", tnp_member(root, "loo_accuracy"), tnp_member(root, "loo_se"));
+    add_percent(html, is_ridge(root) ? ": leave-one-out accuracy " : ": leave-one-out accuracy of a ridge head ",
+                tnp_member(root, "loo_accuracy"), tnp_member(root, "loo_se"));
     if (valid && !isnan(tnp_member(valid, "value"))) {
         tnp_text_raw(html, "; ");
         tnp_html_text(html, tnp_member_text(valid, "metric"));

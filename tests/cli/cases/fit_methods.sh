@@ -4,7 +4,7 @@
 # guessing among 20 classes; the certified gap below the --gap of 1e-4.
 . "$HERE/lib.sh"
 cp "$DEMO"/mobilenetv2.t*.npy "$DEMO"/labels.*.txt .
-for method in evidence ridge-cv svm "svm-cv --grid 0.1,1" logistic "logistic-cv --grid 1:10:2"; do
+for method in evidence ridge-cv lda "lda --lambda 0.5" svm "svm-cv --grid 0.1,1" logistic "logistic-cv --grid 1:10:2"; do
     echo "== $method"
     "$TENON" fit mobilenetv2.train.npy --labels labels.train.txt --method $method -o h.safetensors --json >f.json || exit
     for key in selected steps log_evidence lambda seconds model method C objective gap passes converged \

@@ -8,7 +8,7 @@ valid="--valid mobilenetv2.test.npy --valid-labels labels.test.txt"
 fit() { "$TENON" fit mobilenetv2.train.npy --labels labels.train.txt -o h.safetensors --json "$@" >f.json || exit; }
 tested() { "$TENON" eval h.safetensors mobilenetv2.test.npy --labels labels.test.txt --json | number accuracy; }
 figure() { grep -o '"validation":{.*' f.json | sed 's/}.*//' | number "$1"; }
-for method in evidence ridge-cv svm svm-cv logistic logistic-cv; do
+for method in evidence ridge-cv lda svm svm-cv logistic logistic-cv; do
     fit --method $method $valid
     [ "$(figure value)" = "$(tested)" ] && [ "$(figure rows)" = 405 ] && echo "$method: the head is as good as it says"
     fit --method $method --holdout 0.2
