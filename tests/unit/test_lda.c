@@ -238,6 +238,49 @@ static void other_rows_choose(void **state)
     setting_free(&v);
 }
 
+/* ---- method auto ---- */
+
+/* Many classes in few columns, which a ridge masks, of sizes that differ too much for a penalty: discriminants win alone, and
+ * the head is that of the method at their lambda. */
+static void a_race_that_they_win(void **state)
+{
+    (void)state;
+    enum { ROWS = 360, COLS = 6, CLASSES = 12 };
+    setting s = {.p = ref_problem_of(REF_SIGNED, ROWS, COLS, CLASSES, 2)};
+    double centre[CLASSES * COLS];
+    ref_rng rng = ref_rng_of(3);
+    for (size_t i = 0; i < CLASSES * COLS; ++i)
+        centre[i] = 3 * ref_normal(&rng);
+    for (size_t i = 0; i < ROWS * COLS; ++i)
+        s.p.x[i] = ldexp(centre[i / COLS % CLASSES * COLS + i % COLS] + ref_normal(&rng), -2 * (int)(i % COLS));
+    for (size_t i = 0; i < ROWS * CLASSES; ++i)
+        s.p.y[i] = i / CLASSES % CLASSES == i % CLASSES;
+    setting_fill(&s, TN_TASK_MULTICLASS, AS_F64);
+    tnp_fit_options o = options_of("auto", "");
+    tn_fit_info *won = NULL, *info = NULL;
+    tn_head *winner = NULL, *head = NULL;
+    const tn_tried *chosen = NULL;
+    o.method = TNP_METHOD_AUTO;
+    assert_fine(test_ctx, fit(&s, &o, &won, &winner));
+    for (size_t i = 0; i < won->tried_count; ++i)
+        chosen = won->tried[i]->chosen ? won->tried[i] : chosen;
+    assert_string_equal(chosen->method, "lda");
+    assert_string_equal(tn_head_method(winner), "lda");
+    assert_true(tn_head_lambda(winner)[0] == chosen->lambda && won->lambda[0] == chosen->lambda);
+    assert_true(won->temperature > 0 && chosen->mean > 0.9);
+    check_head(&s, winner);
+    o = options_of("1", "");
+    o.lambda.value = chosen->lambda;
+    assert_fine(test_ctx, fit(&s, &o, &info, &head));
+    assert_memory_equal(tn_head_weight(winner), tn_head_weight(head), CLASSES * COLS * sizeof(float));
+    assert_memory_equal(tn_head_bias(winner), tn_head_bias(head), CLASSES * sizeof(float));
+    tn_fit_info_free(won);
+    tn_fit_info_free(info);
+    tn_head_free(winner);
+    tn_head_free(head);
+    setting_free(&s);
+}
+
 /* ---- few rows ---- */
 
 /* One row of every class: the nearest class mean whatever lambda is, and nobody knows how sure it is. */
@@ -368,6 +411,7 @@ int main(void)
         cmocka_unit_test(the_usual_grid_is_about_the_evidence),
         cmocka_unit_test(a_lambda_that_is_given),
         cmocka_unit_test(other_rows_choose),
+        cmocka_unit_test(a_race_that_they_win),
         cmocka_unit_test(one_row_of_every_class),
         cmocka_unit_test(rows_that_repeat),
         cmocka_unit_test(refusals),
