@@ -4,9 +4,9 @@
  * these rows or by the discriminants of such heads (learn/ridge/discriminant.c), and how good they are. Method lda
  * chooses so, and method auto has ridge heads and discriminants race at what is found here.
  *
- * A tridiagonal form per fold gives every lambda, so that a grid costs little more than one. The scores of all of them
- * are kept, (grid, rows, classes): which is the best is known behind the last fold, and whoever asks for its scores then
- * would have to make all folds again.
+ * A tridiagonal form per fold gives every lambda, so that a grid costs little more than one. Whoever wants the scores of
+ * the best has those of all lambdas kept, (grid, rows, classes): which it is is known behind the last fold, and to make
+ * all folds again for it was refused.
  *
  * Oracle: discriminants by loops without every fold, tests/unit/test_lda.c. */
 #include "pipeline/parts.h"
@@ -38,7 +38,8 @@ tn_status tnp_lambda_search_init(tn_ctx *ctx, tnp_lambda_search *s)
     for (size_t i = 0; i < n; ++i)
         if (s->fold[i] < s->cross->folds)
             s->place[i] = s->rows++;
-    TN_TRY(tnp_alloc_raw(ctx, s->cross->count * s->rows * s->task->y.classes, sizeof *s->scores, &s->scores));
+    if (s->keep)
+        TN_TRY(tnp_alloc_raw(ctx, s->cross->count * s->rows * s->task->y.classes, sizeof *s->scores, &s->scores));
     for (size_t i = 0; i < values; ++i)
         s->cross->value[i] = NAN;
 done:
@@ -56,7 +57,7 @@ static tn_status take(tn_ctx *ctx, void *arg, size_t g, const size_t *rows, size
     size_t k = s->task->y.classes;
     if (count == 0)
         return TN_OK;
-    for (size_t i = 0; i < count; ++i)
+    for (size_t i = 0; s->keep && i < count; ++i)
         memcpy(s->scores + (g * s->rows + s->place[rows[i]]) * k, scores + i * k, k * sizeof *scores);
     s->stored[g] += count;
     return tnp_measure_rows(ctx, (void *)(uintptr_t)s->task, rows, count, scores,
@@ -87,7 +88,7 @@ tn_status tnp_lambda_search_scores(tn_ctx *ctx, const tnp_lambda_search *s, size
 {
     size_t n = s->task->y.rows, k = s->task->y.classes;
     *out = NULL;
-    if (!is_scored(s, g))
+    if (!s->keep || !is_scored(s, g))
         return TN_OK;
     tn_status st = tnp_alloc(ctx, n * k, sizeof **out, out);
     for (size_t i = 0; st == TN_OK && i < n; ++i)

@@ -65,14 +65,17 @@ static tn_status judge_by_folds(tn_ctx *ctx, lda_job *job, tnp_cross *cross)
 {
     tn_status st = TN_OK;
     const tnp_chosen *c = job->chosen;
-    tnp_lambda_search search = {.task = c->selection->task, .cross = cross, .discriminants = true};
+    tnp_lambda_search search = {.task = c->selection->task,
+                                .cross = cross,
+                                .discriminants = true,
+                                .keep = c->options->learn.calibrate != TNP_CALIBRATE_NO};
     TN_TRY(tnp_make_folds(ctx, c, &job->fold));
     search.fold = job->fold;
     TN_TRY(tnp_lambda_search_init(ctx, &search));
     const tnp_also asks = tnp_lambda_search_asks(&search);
     TN_TRY(tnp_ridge_folds(ctx, c->ridge, c->feeds, c->count, &search.task->y, &asks, 1, job->fold, cross->folds));
     tnp_lambda_search_end(&search);
-    if (cross->best < cross->count && c->options->learn.calibrate != TNP_CALIBRATE_NO)
+    if (cross->best < cross->count)
         TN_TRY(tnp_lambda_search_scores(ctx, &search, cross->best, &job->held_out));
 done:
     tnp_lambda_search_destroy(&search);

@@ -192,23 +192,23 @@ size_t tnp_lambdas_about(double middle, bool discriminants, double *grid);
 
 typedef struct tnp_lambda_search {
     const tnp_task *task;
-    const uint32_t *fold; /* of its rows */
-    tnp_cross *cross;     /* the grid, and what was found of it */
-    bool discriminants;
-    size_t rows, *place; /* in some fold; (task rows): which of them a row is */
-    size_t *stored;      /* (grid): rows that have scores */
-    float *scores;       /* (grid, rows, classes) */
+    const uint32_t *fold;     /* of its rows */
+    tnp_cross *cross;         /* the grid, and what was found of it */
+    bool discriminants, keep; /* keep: the scores will be asked for */
+    size_t rows, *place;      /* in some fold; (task rows): which of them a row is */
+    size_t *stored;           /* (grid): rows that have scores */
+    float *scores;            /* (grid, rows, classes), where they are kept */
 } tnp_lambda_search;
 
-/* The first four members are the caller's; destroy is legal after failure. */
+/* All members up to keep are the caller's; destroy is legal after failure. */
 tn_status tnp_lambda_search_init(tn_ctx *ctx, tnp_lambda_search *search);
 void tnp_lambda_search_destroy(tnp_lambda_search *search);
 /* What tnp_ridge_folds is to tell it. */
 tnp_also tnp_lambda_search_asks(tnp_lambda_search *search);
 /* When it was told: figures and the best value of cross, never one at which some row has no scores. */
 void tnp_lambda_search_end(tnp_lambda_search *search);
-/* Scores (task rows, classes) at value g, 0 of rows in no fold; *out is NULL where some row has none. The caller's, free
- * with tnp_free. */
+/* Scores (task rows, classes) at value g, 0 of rows in no fold; *out is NULL where some row has none, or they were not
+ * kept. The caller's, free with tnp_free. */
 tn_status tnp_lambda_search_scores(tn_ctx *ctx, const tnp_lambda_search *search, size_t g, float **out);
 
 /* Methods svm, svm-cv, logistic and logistic-cv. */

@@ -46,7 +46,7 @@ static tn_status search_begin(tn_ctx *ctx, const tnp_course *course, const tnp_r
     tn_status st = TN_OK;
     double grid[TNP_LAMBDA_COUNT];
     size_t count = lambda ? 1 : tnp_lambdas_about(tnp_middle_lambda(course->chosen), discriminants, grid);
-    *s = (tnp_lambda_search){.task = course->task, .fold = round->fold, .discriminants = discriminants};
+    *s = (tnp_lambda_search){.task = course->task, .fold = round->fold, .discriminants = discriminants, .keep = true};
     TN_TRY(tnp_cross_new(ctx, lambda ? lambda : grid, count, round->folds, &s->cross));
     TN_TRY(tnp_lambda_search_init(ctx, s));
 done:
