@@ -12,8 +12,17 @@ NEAR, FAR = 0.5, 1.5  # points below the best: on average, and at most
 HALVES = 20  # ways to cut the test rows in two
 
 
+def heads_of(found):
+    """Named heads that the task of the case has."""
+    return [head for head in NAMED if head in found]
+
+
 def best(found):
-    return max(found[head][0] for head in NAMED)
+    return max(found[head][0] for head in heads_of(found))
+
+
+def behind_best(cases, head):
+    return [found[head][0] - best(found) for found in cases.values() if head in found]
 
 
 def leads(cases, over):
@@ -43,7 +52,7 @@ def mean_of_draws(cases):
     found = {}
     for (name, network, rows, _), one in cases.items():
         found.setdefault((name, network, rows, 0), []).append(one)
-    return {case: {head: [statistics.fmean(one[head][0] for one in ones)] for head in (AUTO, *NAMED)}
+    return {case: {head: [statistics.fmean(one[head][0] for one in ones)] for head in (AUTO, *heads_of(ones[0]))}
             for case, ones in found.items()}
 
 
@@ -59,7 +68,7 @@ def ahead_of_picked(found):
         rng.shuffle(order)
         middle = len(order) // 2
         for pick, judge in ((order[:middle], order[middle:]), (order[middle:], order[:middle])):
-            first = max(NAMED, key=lambda head: percent_right(found, head, pick))
+            first = max(heads_of(found), key=lambda head: percent_right(found, head, pick))
             gains.append(percent_right(found, AUTO, judge) - percent_right(found, first, judge))
     return statistics.fmean(gains)
 
@@ -68,22 +77,31 @@ def signed(value):
     return f"{value:+.2f}"
 
 
+def luck(cases):
+    """How much of the best head's lead is luck, where rows are right or wrong."""
+    fair = [ahead_of_picked(found) for found in cases.values() if found[AUTO][2] is not None]
+    if not fair:
+        return []
+    mean = statistics.fmean(fair)
+    return [
+        f"- How much of that is the luck of the largest of {len(NAMED)} figures? Picked on one half of the test rows and measured on "
+        f"the other ({HALVES} cuts, both ways, {len(fair)} multi-class cases), the best of them is {abs(mean):.2f} points "
+        f"{'below' if mean > 0 else 'above'} `fit` without a method on average; at worst `fit` is {-min(fair):.2f} below it."]
+
+
 def answer(cases):
     behind, ahead = leads(cases, best), leads(cases, lambda found: found["evidence"][0])
-    single = {head: statistics.fmean(found[head][0] - best(found) for found in cases.values()) for head in NAMED}
+    single = {head: statistics.fmean(behind_best(cases, head)) for head in NAMED
+              if all(head in found for found in cases.values())}
     first = max(single, key=single.get)
     means = leads(mean_of_draws(cases), best)
-    fair = [ahead_of_picked(found) for found in cases.values() if found[AUTO][2] is not None]
     within = [lead >= -error(found) for lead, found in zip(ahead, cases.values())]
     return [
         f"- `fit` without a method is **{-statistics.fmean(behind):.2f} points** below the best of {len(NAMED)} heads that a "
         f"user could have named, each picked on the test rows themselves, on average of {len(cases)} cases "
         f"({-min(behind):.2f} at worst); the aim was {NEAR} and {FAR}. Of the means over the draws of a case, from which the best "
         f"head then is picked, {-statistics.fmean(means):.2f} ({-min(means):.2f} at worst).",
-        f"- How much of that is the luck of the largest of {len(NAMED)} figures? Picked on one half of the test rows and measured on the "
-        f"other ({HALVES} cuts, both ways, {len(fair)} multi-class cases), the best of them is "
-        f"{abs(statistics.fmean(fair)):.2f} points {'below' if statistics.fmean(fair) > 0 else 'above'} `fit` without a method on "
-        f"average; at worst `fit` is {-min(fair):.2f} below it.",
+        *luck(cases),
         f"- The best head that is named once for all cases, {first}, is {-single[first]:.2f} below it on average; "
         f"the evidence, the default before, {-single['evidence']:.2f}.",
         f"- Below the evidence by more than a standard error of the test: **{within.count(False)} of {len(cases)}** cases; "
@@ -96,12 +114,13 @@ def answer(cases):
 def group_rows(cases):
     rows = []
     for (name, count), part in groups(cases).items():
-        mean = {head: statistics.fmean(found[head][0] for found in part.values()) for head in (AUTO, *NAMED)}
+        mean = {head: statistics.fmean(found[head][0] for found in part.values())
+                for head in (AUTO, *heads_of(next(iter(part.values()))))}
         top = {method: max(mean[f"{method}, C = {cost}"] for cost in costs) for method, costs in COSTS.items()}
         behind, ahead = leads(part, best), leads(part, lambda found: found["evidence"][0])
         took = collections.Counter(found["took"] for found in part.values()).most_common(1)[0]
-        rows.append([name, rows_name(count), len(part), f"{mean[AUTO]:.1f}", f"{mean['evidence']:.1f}", f"{top['logistic']:.1f}",
-                     f"{top['svm']:.1f}", f"{mean['scw']:.1f}", f"{mean['pa']:.1f}", signed(statistics.fmean(behind)),
+        rows.append([name, rows_name(count), len(part), f"{mean[AUTO]:.1f}", f"{mean['evidence']:.1f}",
+                     f"{mean['lda']:.1f}" if "lda" in mean else "", f"{top['logistic']:.1f}", f"{top['svm']:.1f}", f"{mean['scw']:.1f}", f"{mean['pa']:.1f}", signed(statistics.fmean(behind)),
                      signed(min(behind)), signed(statistics.fmean(ahead)),
                      f"{statistics.fmean(found[AUTO][1] for found in part.values()):.2f}", f"{took[0]} ({took[1]})"])
     return rows
@@ -109,10 +128,10 @@ def group_rows(cases):
 
 def head_rows(cases):
     rows = []
-    for head in (AUTO, *NAMED):
-        behind = [found[head][0] - best(found) for found in cases.values()]
+    for head in (AUTO, *(head for head in NAMED if any(head in found for found in cases.values()))):
+        behind = behind_best(cases, head)
         rows.append([head, signed(statistics.fmean(behind)), signed(min(behind)),
-                     f"{statistics.fmean(found[head][1] for found in cases.values()):.2f}"])
+                     f"{statistics.fmean(found[head][1] for found in cases.values() if head in found):.2f}"])
     return sorted(rows, key=lambda row: -float(row[1]))
 
 
@@ -136,7 +155,7 @@ def points(cases, name, count, head):
 
 
 def render(doctor, cases, seconds, seeds):
-    head = ["set", "rows per class", "cases", "auto", "evidence", "logistic at its best C", "svm at its best C", "scw", "pa",
+    head = ["set", "rows per class", "cases", "auto", "evidence", "lda", "logistic at its best C", "svm at its best C", "scw", "pa",
             "auto less the best", "at worst", "auto less evidence", "seconds of auto", "mostly took"]
     lines = ["# Heads: which method, and does auto find it?", "", *answer(cases),
              "![points below the best head in the test, against the rows per class](heads.svg)", "",
