@@ -75,7 +75,10 @@ static void print_table(const tn_machine *m, const speeds *s, const tn_engine *e
             cli_kernels_chosen_by());
     if (*m->blas_advice)
         cli_say(stdout, "better ones   %s: set OPENBLAS_CORETYPE=%s\n", m->blas_advice, m->blas_advice);
-    cli_say(stdout, "sgemm speed   %.1f GFLOP/s with 1 thread, %.1f with %zu\n", s->one, s->all, s->threads);
+    cli_say(stdout, "sgemm speed   %.1f GFLOP/s with 1 thread", s->one);
+    if (s->threads > 1)
+        cli_say(stdout, ", %.1f with %zu", s->all, s->threads);
+    cli_say(stdout, "\n");
     if (*e->version)
         cli_say(stdout, "networks      ONNX Runtime %s, %s\n", e->version, e->path);
     else

@@ -45,6 +45,6 @@ awk -v chosen="$(value accuracy "$work/chosen.eval.json")" -v single="$(value ac
             print "demo.sh: a result is missing"
             exit 1
         }
-        printf "\nVerdict: the chosen ensemble classifies %.1f %% of the test pictures correctly, ", 100 * chosen
-        printf "the best single network (%s) %.1f %%.\n", best, 100 * single
+        printf "\nVerdict: the head that was chosen classifies %.1f %% of the test pictures correctly, ", 100 * chosen
+        printf "one on the network of the highest evidence alone (%s) %.1f %%.\n", best, 100 * single
     }'

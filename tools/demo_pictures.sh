@@ -34,5 +34,5 @@ say '4. Choose, train, save. (tenon fit)'
 say '5. How good is it on pictures not seen? (tenon eval)'
 "$tenon" eval "$work/head.safetensors" "$work/test" --encoder "$work/fisher.safetensors"
 "$tenon" eval "$work/head.safetensors" "$work/test" --encoder "$work/fisher.safetensors" --json >"$work/eval.json"
-accuracy=$(grep -o '"accuracy":[0-9.]*' "$work/eval.json" | head -n 1 | cut -d: -f2)
-say "Of the pictures not seen, a share of $accuracy is told right; one in six would be luck."
+accuracy=$(grep -o '"accuracy":[0-9.]*' "$work/eval.json" | head -n 1 | cut -d: -f2 | awk '{ printf "%.1f", 100 * $1 }')
+say "Of the pictures not seen $accuracy % are told right; one in six would be luck."

@@ -7,13 +7,14 @@
  * Looked for in this order: TENON_MPI (a file), beside the program or library that this code is in, in ../lib of it,
  * where the system's loader looks. The current folder is not looked at. A plug-in stays loaded: MPI leaves threads and
  * handlers behind. */
-#define _GNU_SOURCE /* dladdr, RTLD_NODELETE */
+#define _GNU_SOURCE /* dladdr, RTLD_NODELETE, readlink */
 #include "base/ctx.h"
 #include "base/team.h"
 
 #include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char PLUGIN[] = "libtenon_mpi.so";
 
@@ -66,19 +67,33 @@ static const tnp_team_engine *try_plugin(const char *name, char *path, size_t pa
     return engine && engine->version == TNP_TEAM_VERSION ? engine : NULL;
 }
 
-/* Beside the file that holds this function, or below the folder that its folder is in. */
-static const tnp_team_engine *try_beside(const char *below, char *path, size_t path_size)
+/* The file that holds this function; false: nobody knows. Of a program that was found by PATH the loader knows the word
+ * that was typed. */
+static bool own_file(char *file, size_t size)
 {
-    char name[600];
     Dl_info about;
     union {
         bool (*call)(size_t *, size_t *);
         void *object;
     } own = {.call = tn_team_started};
-    if (!dladdr(own.object, &about) || !about.dli_fname || !strchr(about.dli_fname, '/'))
+    if (dladdr(own.object, &about) && about.dli_fname && strchr(about.dli_fname, '/')) {
+        snprintf(file, size, "%s", about.dli_fname);
+        return true;
+    }
+    ssize_t length = readlink("/proc/self/exe", file, size - 1);
+    if (length < 0)
+        return false;
+    file[length] = '\0';
+    return strchr(file, '/') != NULL;
+}
+
+/* Beside that file, or below the folder that its folder is in. */
+static const tnp_team_engine *try_beside(const char *below, char *path, size_t path_size)
+{
+    char file[512], name[600];
+    if (!own_file(file, sizeof file))
         return NULL;
-    int length = (int)(strrchr(about.dli_fname, '/') - about.dli_fname);
-    snprintf(name, sizeof name, "%.*s/%s%s", length, about.dli_fname, below, PLUGIN);
+    snprintf(name, sizeof name, "%.*s/%s%s", (int)(strrchr(file, '/') - file), file, below, PLUGIN);
     return try_plugin(name, path, path_size);
 }
 

@@ -87,9 +87,9 @@ void tnp_race_table(tnp_text *text, const tn_fit_info *info, bool color)
     tnp_table_cell(&table, "log loss");
     tnp_table_cell(&table, "rows");
     tnp_table_cell(&table, "seconds");
-    if (sets)
-        tnp_table_cell(&table, "set");
     tnp_table_cell(&table, "taken");
+    if (sets) /* the longest comes last */
+        tnp_table_cell(&table, "set");
     for (size_t i = 0; i < info->tried_count; ++i) {
         const tn_tried *t = info->tried[i];
         tnp_table_cell(&table, "%s", t->method);
@@ -98,9 +98,9 @@ void tnp_race_table(tnp_text *text, const tn_fit_info *info, bool color)
         value_cell(&table, t->log_loss, "f");
         tnp_table_cell(&table, "%zu", t->rows);
         tnp_table_cell(&table, "%.2f", t->seconds);
+        tnp_table_cell(&table, "%s", t->chosen ? "yes" : t->note ? t->note : "no");
         if (sets)
             tnp_table_cell(&table, "%s", t->set);
-        tnp_table_cell(&table, "%s", t->chosen ? "yes" : t->note ? t->note : "no");
     }
     tnp_table_finish(&table, text, color);
     tnp_text_add(text, "\n");

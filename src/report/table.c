@@ -465,7 +465,11 @@ static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
     if (ranking->count == 0 || all_single(ranking))
         return;
     const tn_candidate *best = ranking->candidates[0];
-    if (info->selected_count > 1)
+    const tn_tried *raced = tnp_race_chosen(info); /* what the evidence chose races first */
+    if (raced && strcmp(raced->set, info->tried[0]->set) != 0)
+        tnp_text_add(text, "By evidence it would be %s; on rows that were held out %s does better.\n",
+                     info->tried[0]->set, raced->set);
+    else if (info->selected_count > 1)
         tnp_text_add(text, "Together they gain %.4f nats per label more than the best single one, %s.\n",
                      info->chosen->gain_per_label - best->gain_per_label, best->name);
     else if (info->step_count > 1)

@@ -75,6 +75,7 @@ static void the_cost_of_methods_that_have_one(void **state)
                  {"evidence", "{\"C\":\"1\"}", NAN},
                  {"perceptron", "{\"C\":\"1\"}", NAN},
                  {"svm", "{\"transform\":\"\\\"C\\\":\\\"7\"}", NAN}, /* what only looks like it, inside a string */
+                 {"auto", "{\"C\":\"1\"}", NAN},                      /* several that have theirs */
                  {"svm", "{\"C\":\"x\"}", NAN},
                  {"svm", "{}", NAN}};
     const float weight[10] = {0};

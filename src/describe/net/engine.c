@@ -235,7 +235,7 @@ tn_status tnp_engine_open(tn_ctx *ctx, tnp_engine **out)
     if (!base && named && *named)
         TN_TRY(tnp_fail(ctx, TN_ERR_UNSUPPORTED, "%s: TENON_ONNXRUNTIME names no ONNX Runtime; %s", named, WAYS));
     if (!base)
-        TN_TRY(tnp_fail(ctx, TN_ERR_UNSUPPORTED, "networks: no ONNX Runtime found; %s", WAYS));
+        TN_TRY(tnp_fail(ctx, TN_ERR_UNSUPPORTED, "no ONNX Runtime found; %s", WAYS));
     snprintf(e->version, sizeof e->version, "%s", base->version());
     if (strncmp(e->version, "1.", 2) == 0 && atoi(e->version + 2) >= TABLE_VERSION)
         e->table = base->get(TABLE_VERSION);

@@ -20,7 +20,7 @@ double tn_head_cost(const tn_head *head)
     static const char key[] = "\"C\":\"";
     const char *found = strstr(tn_head_options(head), key);
     double cost = NAN;
-    if (found && !is_one_of(head->method, "evidence|ridge-cv|lda|perceptron|cw")) {
+    if (found && !is_one_of(head->method, "auto|evidence|ridge-cv|lda|perceptron|cw")) {
         found += sizeof key - 1;
         (void)tnp_number((tnp_span){found, strcspn(found, "\"")}, &cost);
     }

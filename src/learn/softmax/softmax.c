@@ -146,7 +146,9 @@ static tn_status start(tnp_rounds *v)
     bool cold = is_cold(v);
     float cost = v->loss.cost;
     double above = 0;
-    if (cold && v->k >= MANY && tnp_rounds_heavy_bytes(v) <= tnp_budget_left(v->ctx))
+    /* the subspace comes first, and stays */
+    size_t climbing = tnp_rounds_heavy_bytes(v) + tnp_coarse_bytes(v->x->rows, v->x->dim, v->k);
+    if (cold && v->k >= MANY && climbing <= tnp_budget_left(v->ctx))
         TN_TRY(height(v, &above));
     bool climbs = above > 1 && above < HIGHEST;
     if (climbs)

@@ -196,8 +196,8 @@ tn_status tnp_section_tried(tnp_sheet *sheet, const tnp_result *r)
     tnp_grid_head(html, "method", false);
     for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
         tnp_grid_head(html, keys[k], true);
-    tnp_grid_head(html, "set", false);
     tnp_grid_head(html, "taken", false);
+    tnp_grid_head(html, "set", false);
     tnp_grid_body(html);
     for (size_t i = 0; i < json_array_size(list); ++i) {
         const json_t *item = json_array_get(list, i);
@@ -207,8 +207,8 @@ tn_status tnp_section_tried(tnp_sheet *sheet, const tnp_result *r)
         tnp_grid_name(html, tnp_member_text(item, "method"));
         for (size_t k = 0; k < sizeof keys / sizeof *keys; ++k)
             tnp_grid_number(html, tnp_member(item, keys[k]));
-        tnp_grid_text(html, tnp_member_text(item, "set"));
         tnp_grid_text(html, chosen ? "yes" : note ? note : "no");
+        tnp_grid_text(html, tnp_member_text(item, "set"));
     }
     tnp_grid_end(html);
     tnp_section_end(sheet);

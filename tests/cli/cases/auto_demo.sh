@@ -14,3 +14,5 @@ cmp <(grep -o '"mean":[^,]*' a.json) <(grep -o '"mean":[^,]*' b.json) && [ "$(ri
 echo "$(right a.safetensors) $(right e.safetensors)" | awk '{ print ($1 >= $2 - 0.02 ? "as good as the evidence" : "worse: " $0) }'
 grep -o '"chosen":true' a.json
 grep -o '"method":"[a-z+ -]*"' a.json | sort -u | grep -c .
+# where the rows prefer another set than the evidence, that is what is said
+"$TENON" fit "$DEMO"/{mobilenetv2,squeezenet}.train.npy --labels labels.train.txt -o s.safetensors | words | tail -n 2 | head -n 1

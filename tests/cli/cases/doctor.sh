@@ -12,3 +12,6 @@ done
 [ "$(number cores <d.json)" = "$(nproc)" ] || echo "cores: $(number cores <d.json), nproc says $(nproc)"
 "$TENON" doctor --threads 1 | cut -c1-14
 OPENBLAS_CORETYPE=Nehalem "$TENON" doctor --json --threads 1 | grep -o '"blas_kernels_chosen_by":"user"'
+# found by PATH it has the same plug-in beside it
+by_path=$(PATH=$(dirname "$TENON"):$PATH "$(basename "$TENON")" doctor --json --threads 1 | grep -o '"mpi_path":"[^"]*"')
+[ "$by_path" = "$(grep -o '"mpi_path":"[^"]*"' d.json)" ] || echo "by PATH $by_path"
