@@ -3,8 +3,7 @@
  * Items are handed out one by one. Results do not depend on who had which, so that they are the same for every number
  * of threads: within a context of one thread every product is made by one thread. */
 #include "base/crew.h"
-
-#include <stdatomic.h>
+#include "base/ctx.h"
 
 enum { WAVE = 32 }; /* items for each thread between two looks at progress and interrupts */
 
@@ -22,6 +21,8 @@ tn_status tnp_crew_new(tn_ctx *ctx, size_t each, tnp_crew *out)
         if (tn_ctx_new(&made) != TN_OK)
             TN_TRY(tnp_fail(ctx, TN_ERR_MEMORY, "memory: the system refused to give any"));
         tn_ctx_set_threads(made, 1);
+        made->caller = ctx;
+        made->deadline = ctx->team ? 0 : ctx->deadline; /* see tnp_cancelled */
         if (left != SIZE_MAX)
             tn_ctx_set_memory(made, tnp_max(1, left / (2 * count)));
         out->ctxs[out->count++] = made;

@@ -148,7 +148,7 @@ void tnp_warn(tn_ctx *ctx, const char *format, ...)
 
 bool tnp_was_cancelled(const tn_ctx *ctx)
 {
-    return atomic_load(&ctx->cancelled) != 0;
+    return atomic_load(&ctx->cancelled) != 0 || (ctx->caller && tnp_was_cancelled(ctx->caller));
 }
 
 void tnp_set_deadline(tn_ctx *ctx, double when)

@@ -30,7 +30,8 @@ struct tn_ctx {
     size_t budget;         /* bytes; 0: none */
     size_t fail_countdown; /* tests: 0 off, 1 fails the next allocation */
     atomic_int cancelled;
-    double deadline; /* of tnp_seconds; 0: none */
+    const struct tn_ctx *caller; /* of one of a crew: whose interrupts are its own; NULL: nobody's */
+    double deadline;             /* of tnp_seconds; 0: none */
     tn_progress_fn progress;
     void *progress_user;
     double share; /* of the whole that is done, see progress.c */

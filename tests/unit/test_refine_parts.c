@@ -309,6 +309,40 @@ static void a_crew_does_everything_once(void **state)
     tn_ctx_set_threads(ctx, 0);
 }
 
+typedef struct halting {
+    tn_ctx *caller;
+    bool late;
+} halting;
+
+static tn_status halt(tn_ctx *own, void *arg, size_t item)
+{
+    const halting *h = arg;
+    (void)item;
+    if (!h->late)
+        tn_ctx_cancel(h->caller);
+    while (tnp_cancelled(own) == TN_OK) /* for ever, if it did not know */
+        ;
+    return TN_ERR_INTERRUPTED;
+}
+
+/* Work of a crew ends as its caller's does: by an interrupt, and when the time is over. */
+static void a_crew_knows_its_callers_end(void **state)
+{
+    (void)state;
+    for (int late = 0; late < 2; ++late) {
+        tnp_crew crew = {0, NULL};
+        tn_ctx_set_threads(ctx, 2);
+        tnp_set_deadline(ctx, late ? tnp_seconds() + 0.01 : 0);
+        assert_fine(ctx, tnp_crew_new(ctx, 0, &crew));
+        assert_fails(ctx, TN_ERR_INTERRUPTED, late ? "out of time" : "interrupted",
+                     tnp_crew_run(ctx, &crew, NULL, 2, halt, &(halting){ctx, late}));
+        tn_ctx_reset(ctx);
+        tnp_set_deadline(ctx, 0);
+        tnp_crew_free(ctx, &crew);
+    }
+    tn_ctx_set_threads(ctx, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(directions_obey_the_secant_equation),
@@ -318,6 +352,7 @@ int main(void)
                                        cmocka_unit_test(the_gradient_is_that_of_the_objective),
                                        cmocka_unit_test(descriptors_keep_eleven_bits),
                                        cmocka_unit_test(descriptors_can_be_kept_unprojected),
-                                       cmocka_unit_test(a_crew_does_everything_once)};
+                                       cmocka_unit_test(a_crew_does_everything_once),
+                                       cmocka_unit_test(a_crew_knows_its_callers_end)};
     return cmocka_run_group_tests(tests, setup, teardown);
 }
