@@ -119,7 +119,7 @@ static tn_status choose_cost(tn_ctx *ctx, linear_job *job)
     size_t columns;
     tnp_learn_options loose = c->options->learn;
     if (!job->valid) { /* so much of the objective moves no accuracy that folds can tell apart */
-        loose.gap = fmax(loose.gap, job->linear.logistic ? 3e-3 : 5e-3);
+        loose.gap = fmax(loose.gap, 5e-3);
         TN_TRY(with_folds(ctx, job));
     }
     job->linear.options = &loose;
@@ -228,7 +228,7 @@ static bool is_logistic(const tnp_chosen *c)
 }
 
 /* What training will need beside the rows: its solver for as many models as it trains at once, and for folds also their
- * weights, four times for a path, multipliers and held-out scores. Decides whether the solver works by products of
+ * weights, five times for a path, multipliers and held-out scores. Decides whether the solver works by products of
  * rows. */
 static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
 {
@@ -238,7 +238,7 @@ static size_t reserve(tn_ctx *ctx, const tnp_chosen *c, size_t dim, bool *gram)
         tnp_linear_method_of(learn, logistic, c->options->rank.evidence.intercept, c->selection->task->kind);
     size_t folds = c->info->folds, rows = c->selection->task->y.rows, k = c->info->classes;
     size_t columns = k * tnp_max(folds, 1);
-    size_t path = cv ? 3 * columns * (dim + 1) + 8 * rows + (logistic ? 0 : rows * columns) : 0;
+    size_t path = cv ? 4 * columns * (dim + 1) + 8 * rows + (logistic ? 0 : rows * columns) : 0;
     size_t kept = folds || cv ? 4 * (3 * rows * k + columns * (dim + 1) + path) : 0;
     method = tnp_linear_method_for(ctx, learn, method, rows, dim, columns, kept);
     *gram = method == TNP_BY_GRAM;

@@ -456,6 +456,46 @@ static void values_without_hope_are_given_up(void **state)
     }
 }
 
+/* Folds of logistic regression that are trained side by side, though the one before them gives the value up, leave nothing
+ * behind: the same values, judged by as many folds, for every number of threads. */
+static void folds_side_by_side_change_no_choice(void **state)
+{
+    (void)state;
+    static const double grid[] = {0.005, 0.03, 0.05, 0.07, 0.09, 0.12, 0.14, 0.16};
+    enum { COUNT = sizeof grid / sizeof *grid };
+    scene *e = noisy(true);
+    looks *k = ref_alloc(1, sizeof *k);
+    tnp_cross *one = NULL;
+    size_t midway = 0;
+    *k = (looks){.e = e, .grid = grid};
+    e->options.gap = 1e-3;
+    for (size_t threads = 1; threads <= 4; ++threads) {
+        tnp_cross *c = NULL;
+        tn_ctx_set_threads(test_ctx, threads);
+        assert_fine(test_ctx, tnp_cross_new(test_ctx, grid, COUNT, PATH_FOLDS, &c));
+        e->cross = c;
+        assert_fine(test_ctx, tnp_linear_cv(test_ctx, &e->linear, look, k, c, e->w, e->scores));
+        one = one ? one : c;
+        assert_int_equal(c->count, one->count);
+        assert_int_equal(c->best, one->best);
+        for (size_t g = 0; g < c->count; ++g) {
+            assert_int_equal(c->judged[g], one->judged[g]);
+            midway += c->judged[g] == 2;
+            for (size_t f = 0; f < c->judged[g]; ++f)
+                assert_true(c->value[g * PATH_FOLDS + f] == one->value[g * PATH_FOLDS + f]);
+            for (size_t f = c->judged[g]; f < PATH_FOLDS; ++f)
+                assert_true(isnan(c->value[g * PATH_FOLDS + f]));
+        }
+        if (c != one)
+            tnp_cross_free(c);
+    }
+    assert_true(midway > 0);
+    tn_ctx_set_threads(test_ctx, 0);
+    tnp_cross_free(one);
+    free(k);
+    scene_free(e);
+}
+
 /* ---- one fold ---- */
 
 /* A hold-out has the standard error of its rows, right or wrong. */
@@ -518,6 +558,7 @@ int main(void)
         cmocka_unit_test(the_path_ends_where_it_has_clearly_fallen),
         cmocka_unit_test(a_found_grid_goes_on_past_its_ends),
         cmocka_unit_test(values_without_hope_are_given_up),
+        cmocka_unit_test(folds_side_by_side_change_no_choice),
         cmocka_unit_test(a_holdout_has_an_error),
         cmocka_unit_test(faults),
     };

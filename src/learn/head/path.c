@@ -18,7 +18,8 @@
  *
  * A value is given up, and the folds that are left are not trained, when it is HOPELESS standard errors below the best in
  * the rows of the folds before: it could win only with rows that are unlike all others. The first fold is trained
- * alone, of logistic regression each is. Models of all rows as starts of the folds' were refused: what stops at a loose
+ * alone, the others together; of logistic regression as many as there are threads to train them side by side, which are
+ * judged as if they had come one by one. Models of all rows as starts of the folds' were refused: what stops at a loose
  * gap would know the rows that it is to be judged by.
  *
  * Models are trained to the gap that the options ask for (of folds by what the solvers say of themselves: nothing is
@@ -30,10 +31,13 @@
  * go together, and the rule loses accuracy by design.
  *
  * Oracle: cold solutions by another library (tests/unit/test_path.c), curves made up for the rule. */
+#include "base/team.h"
 #include "learn/head/calibrate.h"
 #include "learn/head/folds.h"
 #include "learn/head/path.h"
+#include "learn/linear/train_softmax.h"
 #include "learn/ridge/ridge.h"
+#include "learn/softmax/softmax_coarse.h"
 
 #include <math.h>
 #include <string.h>
@@ -80,6 +84,8 @@ typedef struct walk {
     size_t level_low;                        /* place of the least C that was not clearly worse */
     uint32_t *part_fold;                     /* training rows: folds of a part; NULL: all folds are one part */
     size_t done;                             /* folds that this C has been judged by */
+    float *start;                            /* (columns, dim + 1), of logistic regression: where its folds began */
+    tnp_linear own;                          /* *l with what it keeps from one C to the next */
 } walk;
 
 /* Rows of fold f, or of part `part` of `parts` of it, into job->rows and their scores into job->part. */
@@ -193,11 +199,13 @@ static bool is_worse(const walk *job, const double *unit, double errors)
 /* ---- parts of the folds ---- */
 
 /* How many folds are trained together, from fold `first` on: all that are left, but where rows are told right or wrong
- * the first alone, and logistic regression each, for its folds share nothing. */
-static size_t part_size(const walk *job, size_t first)
+ * the first alone, and of logistic regression as many as threads train side by side. */
+static size_t part_size(const tn_ctx *ctx, const walk *job, size_t first)
 {
-    bool alone = job->part_fold && (first == 0 || job->l->logistic);
-    return alone ? 1 : job->folds - first;
+    size_t left = job->folds - first;
+    if (!job->part_fold)
+        return left;
+    return first == 0 ? 1 : job->l->logistic ? tnp_min(left, tnp_softmax_folds_at_once(ctx, job->l)) : left;
 }
 
 /* The training of folds [first, first + count) alone, whose multipliers lie together. */
@@ -212,6 +220,7 @@ static tnp_linear part_of(const walk *job, size_t first, size_t count)
     l.row_fold = job->part_fold;
     l.folds = count;
     l.alpha = l.alpha ? l.alpha + rows * first * classes : NULL;
+    l.kept = l.kept ? l.kept + first : NULL;
     return l;
 }
 
@@ -222,10 +231,13 @@ static tn_status try_part(tn_ctx *ctx, const walk *job, const tnp_learn_options 
     tn_status st = TN_OK;
     size_t classes = job->l->task->y.classes;
     bool part = count < job->folds;
+    size_t size = job->weights / job->folds;
     tnp_linear l = part ? part_of(job, first, count) : *job->l;
-    float *w = job->w + first * classes * (l.rows.dim + 1);
+    float *w = job->w + first * size;
     tnp_training training;
     l.options = options;
+    if (job->start)
+        memcpy(job->start + first * size, w, count * size * sizeof *w);
     TN_TRY(tnp_linear_train(ctx, &l, cost, w, &training));
     if (!part)
         return job->judges->score(ctx, job->judges->self, w, job->now);
@@ -233,6 +245,28 @@ static tn_status try_part(tn_ctx *ctx, const walk *job, const tnp_learn_options 
     for (size_t i = 0; i < job->judges->y->rows; ++i)
         if (l.row_fold[i] < count)
             memcpy(job->now + i * classes, job->part + i * classes, classes * sizeof *job->now);
+done:
+    return st;
+}
+
+/* Judges by the folds [job->done, end), which were trained together: those of logistic regression one by one, as if each
+ * had been trained when the one before did not give C up. What was trained beyond that is forgotten, so that all that
+ * follows is the same for every number of threads. */
+static tn_status judge_part(tn_ctx *ctx, walk *job, size_t g, size_t end)
+{
+    tn_status st = TN_OK;
+    size_t classes = job->l->task->y.classes, size = job->weights / job->folds;
+    do {
+        size_t from = job->done;
+        job->done = job->start ? from + 1 : end;
+        TN_TRY(judge(ctx, job, g, from));
+    } while (job->done < end && !is_worse(job, job->unit, HOPELESS));
+    if (job->done == end)
+        return TN_OK;
+    memcpy(job->w + job->done * size, job->start + job->done * size, (end - job->done) * size * sizeof *job->w);
+    for (size_t i = 0; i < job->size; ++i)
+        if (job->judges->row_fold[i / classes] >= job->done)
+            job->now[i] = NAN;
 done:
     return st;
 }
@@ -257,13 +291,12 @@ static tn_status try_cost(tn_ctx *ctx, walk *job, size_t g)
         job->now[i] = NAN;
     job->done = 0;
     do {
-        size_t first = job->done, count = part_size(job, first);
+        size_t first = job->done, count = part_size(ctx, job, first);
         if (first == 1 && !job->l->logistic && !isfinite(job->best))
             start_from_first(job);
         TN_TRY(try_part(ctx, job, &options, c->grid[g], first, count));
         put_constants(job);
-        job->done += count;
-        TN_TRY(judge(ctx, job, g, first));
+        TN_TRY(judge_part(ctx, job, g, first + count));
     } while (job->done < job->folds && !is_worse(job, job->unit, HOPELESS));
     if (c->log_loss)
         TN_TRY(judge_loss(ctx, job, g));
@@ -442,8 +475,10 @@ done:
 
 static void walk_free(walk *job)
 {
+    for (size_t f = 0; job->own.kept && f < job->folds; ++f)
+        tnp_coarse_destroy(&job->own.kept[f]);
     tnp_free_all(job->best_w, job->before, job->now, job->part, job->rows, job->unit, job->best_unit, job->first_unit,
-                 job->below, job->lowest_w, job->part_fold);
+                 job->below, job->lowest_w, job->part_fold, job->start, job->own.kept);
 }
 
 tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *judges, tnp_measure_fn measure, void *arg,
@@ -451,7 +486,8 @@ tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *ju
 {
     tn_status st = TN_OK;
     size_t classes = l->task->y.classes, rows = judges->y->rows;
-    walk job = {.l = l,
+    walk job = {.l = &job.own,
+                .own = *l,
                 .judges = judges,
                 .folds = cross->folds,
                 .measure = measure,
@@ -476,6 +512,11 @@ tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *ju
     TN_TRY(tnp_alloc(ctx, 2 * job.unit_count, sizeof *job.first_unit, &job.first_unit));
     if (l->row_fold && job.folds > 1 && l->task->kind == TN_TASK_MULTICLASS)
         TN_TRY(tnp_alloc(ctx, l->task->y.rows, sizeof *job.part_fold, &job.part_fold));
+    if (l->logistic && job.part_fold)
+        TN_TRY(tnp_alloc_raw(ctx, job.weights, sizeof *job.start, &job.start));
+    if (l->logistic && l->row_fold && l->task->kind == TN_TASK_MULTICLASS &&
+        !tnp_team_shares(ctx)) /* whose members might not have memory for the same ones */
+        TN_TRY(tnp_alloc(ctx, job.folds, sizeof *job.own.kept, &job.own.kept));
     TN_TRY(begin_above(ctx, &job));
     start_from_nothing(&job);
     TN_TRY(walk_up(ctx, &job, whole));

@@ -9,14 +9,18 @@
 
 static const size_t MOST = 1 << 29;
 
+size_t tnp_fold_rows_bytes(size_t rows, size_t dim)
+{
+    return rows * 4 * (dim + 8);
+}
+
 bool tnp_fold_rows_pay(const tn_ctx *ctx, const tnp_linear *l, const float *weight, size_t besides)
 {
-    size_t rows = l->task->y.rows, each = 4 * (l->rows.dim + 8), left = tnp_budget_left(ctx);
+    size_t rows = l->task->y.rows, bytes = tnp_fold_rows_bytes(rows, l->rows.dim), left = tnp_budget_left(ctx);
     bool any = false;
     for (size_t i = 0; i < rows && !any; ++i)
         any = weight[i] > 0;
-    return any && l->design && l->design->resident && rows <= MOST / each && besides <= left &&
-           rows * each <= left - besides;
+    return any && l->design && l->design->resident && bytes <= MOST && besides <= left && bytes <= left - besides;
 }
 
 static tn_status take_design(tn_ctx *ctx, const tnp_design *from, const float *weight, size_t count, tnp_design **out)

@@ -17,6 +17,8 @@ typedef struct tnp_fold_rows {
 /* Whether the training has its rows at hand, memory for a copy of them besides `besides`, and a row whose weight (task
  * rows) is above 0. */
 bool tnp_fold_rows_pay(const tn_ctx *ctx, const tnp_linear *linear, const float *weight, size_t besides);
+/* Bytes of a copy, at most. */
+size_t tnp_fold_rows_bytes(size_t rows, size_t dim);
 /* Copies the rows whose weight is above 0. All zero before, tnp_fold_rows_free after, also when
  * this fails. */
 tn_status tnp_fold_rows_take(tn_ctx *ctx, const tnp_linear *linear, const float *weight, tnp_fold_rows *out);

@@ -20,10 +20,10 @@
 #include "learn/linear/active.h"
 #include "learn/linear/certify.h"
 #include "learn/linear/exact.h"
-#include "learn/linear/fold_rows.h"
+#include "learn/linear/fold_cost.h"
 #include "learn/softmax/softmax.h"
-#include "learn/softmax/softmax_exact.h"
 #include "learn/linear/svm_dual.h"
+#include "learn/linear/train_softmax.h"
 
 #include <math.h>
 #include <string.h>
@@ -47,68 +47,6 @@ tn_status tnp_grid_new(tn_ctx *ctx, const tnp_reals *given, const double *standa
     return TN_OK;
 }
 
-/* ---- what a training without some fold counts ---- */
-
-/* Rows outside fold f of l, all without folds, and those of each class among them; sizes (classes). */
-static size_t count_training(const tnp_linear *l, size_t f, size_t *sizes)
-{
-    const tnp_targets *y = &l->task->y;
-    size_t n = 0;
-    memset(sizes, 0, y->classes * sizeof *sizes);
-    for (size_t i = 0; i < y->rows; ++i) {
-        if (l->row_fold && l->row_fold[i] == f)
-            continue;
-        ++n;
-        for (size_t p = y->first[i]; p < y->first[i + 1]; ++p)
-            ++sizes[y->cls[p]];
-    }
-    return n;
-}
-
-/* Weight of a class of `size` rows among `n` rows of `present` classes. */
-static double balanced_weight(size_t n, size_t present, size_t size)
-{
-    return (double)n / ((double)present * (double)size);
-}
-
-static size_t count_present(const size_t *sizes, size_t classes)
-{
-    size_t present = 0;
-    for (size_t k = 0; k < classes; ++k)
-        present += sizes[k] > 0;
-    return present;
-}
-
-/* Row weights balance the classes of all rows; weight (folds, classes) makes them those of the rows outside each fold.
- * sizes (2 classes) is scratch. */
-static void fold_weights(const tnp_linear *l, size_t *sizes, float *weight)
-{
-    size_t k = l->task->y.classes, *outside = sizes + k;
-    tnp_linear whole = *l;
-    whole.row_fold = NULL;
-    size_t n = count_training(&whole, 0, sizes), present = count_present(sizes, k);
-    for (size_t f = 0; f < l->folds; ++f) {
-        size_t left = count_training(l, f, outside), still = count_present(outside, k);
-        for (size_t c = 0; c < k; ++c)
-            weight[f * k + c] =
-                outside[c] == 0
-                    ? 1
-                    : (float)(balanced_weight(left, still, outside[c]) / balanced_weight(n, present, sizes[c]));
-    }
-}
-
-/* Whether folds change the weights of classes. */
-static bool balances_folds(const tnp_linear *l)
-{
-    return l->row_fold && l->options->class_weight == TNP_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTICLASS;
-}
-
-/* C of a training on n rows. */
-static double cost_of(const tnp_linear *l, double cost, size_t n)
-{
-    return l->options->mean_cost ? cost / (double)tnp_max(n, 1) : cost;
-}
-
 /* Arrays that a tnp_columns borrows. */
 typedef struct column_arrays {
     uint32_t *fold;
@@ -125,7 +63,7 @@ static void fold_costs(const tnp_linear *l, double cost, size_t f, size_t n, con
 {
     bool balance = l->options->class_weight == TNP_WEIGHT_BALANCED && l->task->kind == TN_TASK_MULTILABEL;
     size_t classes = l->task->y.classes;
-    double c = cost_of(l, cost, n);
+    double c = tnp_cost_of(l, cost, n);
     for (size_t k = 0; k < classes; ++k) {
         size_t j = f * classes + k;
         double share = balance && sizes[k] > 0 && sizes[k] < n ? (double)sizes[k] / (double)n : 0.5;
@@ -146,12 +84,12 @@ static tn_status make_columns(tn_ctx *ctx, const tnp_linear *l, double cost, col
     TN_TRY(tnp_alloc(ctx, count, sizeof *own->negative, &own->negative));
     TN_TRY(tnp_alloc(ctx, 2 * y->classes, sizeof *sizes, &sizes));
     for (size_t f = 0; f < l->folds; ++f) {
-        size_t n = count_training(l, f, sizes);
+        size_t n = tnp_count_training(l, f, sizes);
         fold_costs(l, cost, f, n, sizes, own);
     }
-    if (balances_folds(l)) {
+    if (tnp_balances_folds(l)) {
         TN_TRY(tnp_alloc(ctx, count, sizeof *own->fold_weight, &own->fold_weight));
-        fold_weights(l, sizes, own->fold_weight);
+        tnp_fold_weights(l, sizes, own->fold_weight);
     }
     *out = (tnp_columns){.y = y,
                          .count = count,
@@ -187,70 +125,6 @@ static tnp_newton_options newton_options(const tnp_linear *l)
 {
     return (tnp_newton_options){l->options->gap, tnp_min(l->options->max_passes, 200), l->bias,
                                 l->options->penalise_bias && !l->logistic, l->seed};
-}
-
-static tn_status by_softmax(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
-{
-    tn_status st = TN_OK;
-    tnp_softmax loss = {&l->task->y, (float)cost, l->row_weight};
-    tnp_newton_options options = newton_options(l);
-    tnp_newton_info info = {0};
-    TN_TRY(tnp_softmax_solve(ctx, &l->rows, &loss, &options, w, &out->objective, &out->gap, &info));
-    out->passes = info.products;
-    if (out->gap > l->options->gap * out->objective && info.iterations < l->options->max_passes)
-        TN_TRY(tnp_softmax_exact(ctx, &l->rows, &loss, l->bias, l->options->gap,
-                                 out->passes + l->options->max_passes - info.iterations, w, &out->objective, &out->gap,
-                                 &out->passes));
-    out->converged = out->gap <= l->options->gap * out->objective;
-    tell(ctx, l, out, out->objective > 0 ? out->gap / out->objective : 0, false);
-done:
-    return st;
-}
-
-/* The training l without the rows whose weight is 0, of a copy where that pays. */
-static tn_status by_softmax_without(tn_ctx *ctx, const tnp_linear *l, const float *weight, double cost, float *w,
-                                    tnp_training *out)
-{
-    tn_status st = TN_OK;
-    size_t rows = l->task->y.rows, k = l->task->y.classes, dim = l->rows.dim;
-    tnp_linear one = *l;
-    tnp_fold_rows others = {0};
-    one.row_weight = weight;
-    if (tnp_fold_rows_pay(ctx, l, weight, tnp_softmax_bytes(rows, dim, k) + tnp_softmax_more_bytes(rows, dim, k))) {
-        TN_TRY(tnp_fold_rows_take(ctx, l, weight, &others));
-        one.rows = tnp_design_rows(others.design);
-        one.task = &others.task;
-        one.row_weight = others.weight;
-    }
-    TN_TRY(by_softmax(ctx, &one, cost, w, out));
-done:
-    tnp_fold_rows_free(&others);
-    return st;
-}
-
-/* The softmax couples its columns, so its folds cannot stand side by side: one after the other, rows of the fold at
- * weight 0. What is said is said of the last. */
-static tn_status by_softmax_folds(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
-{
-    tn_status st = TN_OK;
-    float *weight = NULL, *of_class = NULL;
-    size_t *sizes = NULL, k = l->task->y.classes, width = l->rows.dim + 1;
-    TN_TRY(tnp_alloc(ctx, l->task->y.rows, sizeof *weight, &weight));
-    TN_TRY(tnp_alloc(ctx, l->folds * k, sizeof *of_class, &of_class));
-    TN_TRY(tnp_alloc(ctx, 2 * k, sizeof *sizes, &sizes));
-    if (balances_folds(l))
-        fold_weights(l, sizes, of_class);
-    for (size_t f = 0; f < l->folds; ++f) {
-        for (size_t i = 0; i < l->task->y.rows; ++i) {
-            float by = balances_folds(l) ? of_class[f * k + l->task->y.cls[l->task->y.first[i]]] : 1;
-            weight[i] = l->row_fold[i] == f ? 0 : by * (l->row_weight ? l->row_weight[i] : 1);
-        }
-        size_t n = count_training(l, f, sizes);
-        TN_TRY(by_softmax_without(ctx, l, weight, cost_of(l, cost, n), w + f * k * width, out));
-    }
-done:
-    tnp_free_all(weight, of_class, sizes);
-    return st;
 }
 
 /* What the columns of a training are solved with, and where their results go. */
@@ -528,9 +402,11 @@ tn_status tnp_linear_train(tn_ctx *ctx, const tnp_linear *l, double cost, float 
     if (!l->logistic && method == TNP_BY_NEWTON && l->options->loss == TNP_SVM_HINGE)
         return tnp_fail(ctx, TN_ERR_ARG, "option loss hinge needs option penalise-bias yes (or option intercept no)");
     TN_TRY(check_costs(ctx, l, cost));
-    if (method == TNP_BY_SOFTMAX)
-        return l->row_fold ? by_softmax_folds(ctx, l, cost, w, out)
-                           : by_softmax(ctx, l, cost_of(l, cost, l->task->y.rows), w, out);
+    if (method == TNP_BY_SOFTMAX) {
+        TN_TRY(tnp_train_softmax(ctx, l, cost, w, out));
+        tell(ctx, l, out, out->objective > 0 ? out->gap / out->objective : 0, false);
+        return TN_OK;
+    }
     TN_TRY(make_columns(ctx, l, cost, &own, &columns));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.objective, &job.objective));
     TN_TRY(tnp_alloc(ctx, columns.count, sizeof *job.gap, &job.gap));

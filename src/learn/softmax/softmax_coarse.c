@@ -121,6 +121,7 @@ tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool 
     tn_ctx *ctx = rows->ctx;
     *c = (tnp_coarse){
         .ctx = ctx, .rows = rows, .dim = x->dim, .k = rows->k, .bias = bias, .bias_penalised = bias && penalised};
+    c->count = rows->rows;
     TN_TRY(tnp_class_space(ctx, x, rows->loss->y, rows->loss->row_weight, MOST_RANK, &c->u, &c->rank));
     c->q = c->rank + 1;
     float **wide[] = {&c->now, &c->moved, &c->g, &c->d, &c->r, &c->p, &c->hp, &c->m};
@@ -138,6 +139,18 @@ done:
 void tnp_coarse_destroy(tnp_coarse *c)
 {
     tnp_free_all(c->u, c->xu, c->square, c->mean, c->now, c->moved, c->g, c->d, c->r, c->p, c->hp, c->m, c->sums);
+}
+
+void tnp_coarse_take(const tnp_softmax_rows *rows, tnp_coarse *from, tnp_coarse *to)
+{
+    if (rows && from->count != rows->rows) {
+        tnp_coarse_destroy(from);
+        *from = (tnp_coarse){0};
+    }
+    *to = *from;
+    *from = (tnp_coarse){0};
+    to->rows = rows;
+    to->ctx = rows && to->count ? rows->ctx : NULL;
 }
 
 /* Is coordinate i of (k, q) penalised? */

@@ -12,6 +12,7 @@ typedef struct tnp_coarse {
     tn_ctx *ctx;
     const tnp_softmax_rows *rows;
     size_t dim, k, rank, q; /* q = rank + 1 */
+    size_t count;           /* of rows */
     bool bias, bias_penalised;
     float *u;                                    /* (rank, dim), orthonormal rows */
     float *xu;                                   /* (rows, q): X u', then the constant, 0 without intercept */
@@ -23,6 +24,9 @@ typedef struct tnp_coarse {
 /* Borrows rows. Destroy is legal after failure, and on zeros. */
 tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *out);
 void tnp_coarse_destroy(tnp_coarse *coarse);
+/* Takes what `from` holds, which becomes zeros, for these rows. One of another number of rows is destroyed. NULL: of no
+ * rows, until it is taken again. */
+void tnp_coarse_take(const tnp_softmax_rows *rows, tnp_coarse *from, tnp_coarse *to);
 size_t tnp_coarse_bytes(size_t rows, size_t dim, size_t k);
 /* The most that q may be. */
 size_t tnp_coarse_most(size_t dim);

@@ -41,6 +41,7 @@ static const double ENOUGH = 0.3;     /* of the slope, that a step may leave */
 static const double STALE = 0.02;     /* of the scale: blocks of rows that are decided by now */
 static const double NEAR = 4;         /* times the tolerance: the next round may be the last, */
 static const double NEAR_MEAN = 40;   /* and with the curvature at no weights */
+static const double OTHER = 0.02;     /* of the weights: a start that is off by more is that of another C */
 static const double UNSETTLED = 0.02; /* of the tolerance: slopes of intercepts, as a part of f */
 
 /* ---- all weights ---- */
@@ -314,6 +315,43 @@ static tn_status light_step(tnp_rounds *v)
     TN_TRY(move(v, t));
     for (int back = 0; v->f > limit && back < RETREATS; ++back)
         TN_TRY(move(v, back ? 0.5 : -0.5));
+done:
+    return st;
+}
+
+/* The line of multiples of the weights, w + by t w, on the sample, whose scores are rows.z. */
+typedef struct multiple_job {
+    const tnp_rounds *v;
+    double square, by; /* |w|^2 without free intercepts; 1 or -1 */
+} multiple_job;
+
+static tn_status multiple_line(void *arg, double t, double *first, double *second)
+{
+    const multiple_job *job = arg;
+    const tnp_rounds *v = job->v;
+    double sums[2] = {0};
+    tnp_softmax_line(&v->rows, v->sample, v->s, v->rows.z, job->by * t, sums);
+    *first = job->by * (v->sample_scale * sums[0] + (1 + job->by * t) * job->square);
+    *second = v->sample_scale * sums[1] + job->square;
+    return TN_OK;
+}
+
+tn_status tnp_rounds_stretch(tnp_rounds *v)
+{
+    tn_status st = TN_OK;
+    multiple_job job = {.v = v, .by = 1};
+    double slope, second, t;
+    memcpy(v->d, v->w, v->k * v->width * sizeof *v->d);
+    job.square = penalty(v, v->w);
+    for (size_t i = 0; i < v->sample.count; ++i)
+        memcpy(v->rows.z + i * v->k, v->s + i * v->sample.stride * v->k, v->k * sizeof *v->s);
+    TN_TRY(multiple_line(&job, 0, &slope, &second));
+    job.by = slope > 0 ? -1 : 1;
+    TN_TRY(tnp_line_search(multiple_line, &job, -fabs(slope), ENOUGH, &t));
+    t *= job.by;
+    v->stretched = fabs(t) > OTHER;
+    add(v, v->w, t, v->w, v->w);
+    tnp_simd_get()->add_scaled((float)t, v->s, v->s, v->x->rows * v->k);
 done:
     return st;
 }

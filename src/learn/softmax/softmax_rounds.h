@@ -38,6 +38,7 @@ typedef struct tnp_rounds {
     double f, square, gap;  /* objective, |g|^2, estimated distance */
     double tolerance;       /* of f: the distance that rounds are to reach */
     bool settled;           /* intercepts are the best for the weights */
+    bool stretched;         /* the start is a multiple of weights that were trained at another C */
     size_t taken, products; /* rounds; products with X */
 } tnp_rounds;
 
@@ -50,6 +51,8 @@ double tnp_rounds_nothing(const tnp_rounds *rounds);
 
 /* s += X a', intercepts included. */
 tn_status tnp_rounds_forward(tnp_rounds *rounds, const float *a);
+/* Of weights that may have been trained at another C, with their scores: their best multiple, by the sample. */
+tn_status tnp_rounds_stretch(tnp_rounds *rounds);
 /* f, g, the intercepts' slopes and the estimate at the present scores. */
 tn_status tnp_rounds_look(tnp_rounds *rounds);
 /* The problem in its subspace, which is found when it is first needed, and the best intercepts for what comes out. */
