@@ -273,7 +273,7 @@ static tn_status climb(solver *v)
     double rungs = ceil(log(most * (v->longest + 1) / FIRST) / log(RUNG));
     memcpy(v->whole, v->a, v->n * sizeof *v->a);
     memset(v->w, 0, (v->dim + 1) * sizeof *v->w);
-    for (; rungs > 0; --rungs) {
+    for (; rungs > 0 && v->passes < v->opt->max_passes; --rungs) {
         for (size_t i = 0; i < v->n; ++i)
             v->a[i] = (float)((double)v->whole[i] * pow(RUNG, -rungs));
         TN_TRY(begin(v, LOOSE));
