@@ -294,6 +294,57 @@ static void a_winner_that_trails_by_chance_is_not_dropped(void **state)
     assert_true(!entries[0].note && race.best == 0);
 }
 
+/* Scores that are right about a row's class by as much as they are noise, another noise for every seed. */
+static void make_scores(const tnp_race *race, tnp_entry *e, uint64_t seed)
+{
+    const tnp_task *task = race->course->task;
+    size_t k = task->y.classes;
+    ref_rng rng = ref_rng_of(seed);
+    for (size_t i = 0; i < task->y.rows * k; ++i)
+        e->scores[i] = (float)(ref_normal(&rng) + (task->y.cls[task->y.first[i / k]] == i % k) + e->who->threshold);
+    assert_fine(test_ctx, tnp_judge_entry(test_ctx, task, &(tnp_round){race->fold, race->folds}, e));
+}
+
+/* Of five that err about other rows, two of which are said to trail, all help each other: the blend has room for them, and
+ * is their mean log-odds. */
+static void a_blend_has_room_for_all_that_may_join(void **state)
+{
+    (void)state;
+    enum { BLENDERS = 5 };
+    data s = data_of(12, 8, 20, 0.5, TN_TASK_MULTICLASS, 77);
+    ready r;
+    tnp_race race;
+    size_t who[BLENDERS], found = 0;
+    ready_of(&s, &r);
+    assert_fine(test_ctx, tnp_race_init(test_ctx, &r.chosen, &race));
+    assert_fine(test_ctx, tnp_race_run(test_ctx, &race));
+    if (tnp_is_blend(&race, race.count - 1)) {
+        tnp_free_all(race.entries[race.count - 1].scores, race.entries[race.count - 1].unit);
+        --race.count;
+    }
+    race.member_count = 0;
+    for (size_t i = 0; i < race.count; ++i)
+        if (race.entries[i].who->blends && found < BLENDERS) {
+            make_scores(&race, &race.entries[i], 100 + i);
+            race.entries[i].note = found < 2 ? "trails" : NULL;
+            who[found++] = i;
+        }
+    assert_int_equal(found, BLENDERS);
+    assert_fine(test_ctx, tnp_race_blend(test_ctx, &race));
+    assert_int_equal(race.member_count, BLENDERS);
+    for (size_t j = 0; j < race.course->task->y.rows * s.k; ++j) {
+        double mean = 0;
+        for (size_t m = 0; m < BLENDERS; ++m) {
+            const tnp_entry *e = &race.entries[who[m]];
+            mean += ((double)e->scores[j] - e->who->threshold) / e->temperature / BLENDERS;
+        }
+        assert_true(fabs((double)race.entries[race.count - 1].scores[j] - mean) < 1e-5 * (1 + fabs(mean)));
+    }
+    tnp_race_destroy(&race);
+    ready_free(&r);
+    data_free(&s);
+}
+
 /* 2000 races of two that are as good as each other in truth: the one that is dropped after a look is hardly ever the one
  * that has the better figure on ten times as many rows by a standard error. */
 static void dropping_early_costs_next_to_nothing(void **state)
@@ -571,6 +622,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(held_out_scores_are_those_of_a_refit),
         cmocka_unit_test(a_winner_that_trails_by_chance_is_not_dropped),
+        cmocka_unit_test(a_blend_has_room_for_all_that_may_join),
         cmocka_unit_test(dropping_early_costs_next_to_nothing),
         cmocka_unit_test(the_same_seed_gives_the_same_head),
         cmocka_unit_test(auto_is_not_below_the_evidence_by_more_than_a_standard_error),

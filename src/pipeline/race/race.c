@@ -225,6 +225,7 @@ tn_status tnp_race_init(tn_ctx *ctx, const tnp_chosen *c, tnp_race *race)
     TN_TRY(tnp_few_rows(ctx, task, race->course->dim, &few));
     TN_TRY(tnp_folds_for(ctx, &task->y, task->kind, few > 0 ? few : c->options->learn.folds, &race->folds));
     TN_TRY(tnp_alloc(ctx, CHALLENGERS + 2, sizeof *race->entries, &race->entries));
+    TN_TRY(tnp_alloc(ctx, CHALLENGERS + 1, sizeof *race->members, &race->members));
     if (race->folds == 0)
         return TN_OK;
     TN_TRY(tnp_folds_new(ctx, &task->y, task->kind, race->folds, c->options->rank.seed, &race->fold));
@@ -239,7 +240,7 @@ void tnp_race_destroy(tnp_race *race)
 {
     for (size_t i = 0; race->entries && i < race->count; ++i)
         tnp_free_all(race->entries[i].scores, race->entries[i].unit);
-    tnp_free_all(race->entries, race->fold, race->look, race->rest);
+    tnp_free_all(race->entries, race->members, race->fold, race->look, race->rest);
     tnp_course_free(race->course);
 }
 
@@ -420,8 +421,7 @@ static size_t blended_ridge(const tnp_race *race)
     return found;
 }
 
-/* The blend of those that are still in the race as one more entry, where it has two members or more. */
-static tn_status enter_blend(tn_ctx *ctx, tnp_race *race)
+tn_status tnp_race_blend(tn_ctx *ctx, tnp_race *race)
 {
     tn_status st = TN_OK;
     tnp_entry *b = NULL;
@@ -473,7 +473,7 @@ tn_status tnp_race_run(tn_ctx *ctx, tnp_race *race)
     part = tnp_progress_part(ctx, whole, 0.6, 1);
     if (race->look && race->entries[0].judged < ENOUGH)
         TN_TRY(look_again(ctx, race, part));
-    TN_TRY(enter_blend(ctx, race));
+    TN_TRY(tnp_race_blend(ctx, race));
     tnp_race_decide(race);
 done:
     if (race->titled)

@@ -89,22 +89,20 @@ void tnp_take_scores(const tnp_course *course, const tnp_round *round, const flo
 
 /* ---- race.c ---- */
 
-enum { TNP_MEMBERS = 4 }; /* of a blend, at most */
-
 typedef struct tnp_race {
     tnp_course *course;
     uint32_t *fold, *look, *rest; /* (rows): all folds; the first alone; all but the first */
     size_t folds, units;
     tnp_entry *entries;
-    size_t count, best;                        /* best: of the entries, so far */
-    size_t members[TNP_MEMBERS], member_count; /* entries in the blend, which is the last entry; 0: there is none */
-    double most_work;                          /* flops that the training of a head may take */
-    const char *note;                          /* why it ended before its time, or NULL */
-    const struct tnp_race *like;               /* whoever left that race stays out of this one; or NULL */
-    bool cancelled;                            /* by the user */
-    bool titled;                               /* by the race, which names who runs on the line of progress */
-    bool ridge_only;                           /* others cannot hold these numbers */
-    bool too_long;                             /* somebody's head would take more than most_work */
+    size_t count, best;            /* best: of the entries, so far */
+    size_t *members, member_count; /* entries in the blend, which is the last entry; 0: there is none */
+    double most_work;              /* flops that the training of a head may take */
+    const char *note;              /* why it ended before its time, or NULL */
+    const struct tnp_race *like;   /* whoever left that race stays out of this one; or NULL */
+    bool cancelled;                /* by the user */
+    bool titled;                   /* by the race, which names who runs on the line of progress */
+    bool ridge_only;               /* others cannot hold these numbers */
+    bool too_long;                 /* somebody's head would take more than most_work */
 } tnp_race;
 
 /* Rows and folds for a race over the chosen set; folds is 0 where no row can be judged. Destroy is legal after failure. */
@@ -118,9 +116,11 @@ void tnp_race_unjudged(tnp_race *race);
 bool tnp_is_blend(const tnp_race *race, size_t entry);
 bool tnp_is_directions(const tnp_race *race, size_t entry); /* of the class means */
 bool tnp_is_ridge(const tnp_contender *who);                /* its head is that of the ridge problem, or behind it */
-/* Its steps. Whoever trails the leader by more than chance allows gets a note; the winner, best, is the blend, or without
- * one the incumbent, unless another is better by more than chance allows. */
+/* Its steps. Whoever trails the leader by more than chance allows gets a note; the blend of those that are left becomes one
+ * more entry, where it has two members or more; the winner, best, is the blend, or without one the incumbent, unless
+ * another is better by more than chance allows. */
 void tnp_race_drop(tnp_race *race);
+tn_status tnp_race_blend(tn_ctx *ctx, tnp_race *race);
 void tnp_race_decide(tnp_race *race);
 /* Ends it for the deadline or the user, with a note: both are spent then. */
 void tnp_race_stop(tn_ctx *ctx, tnp_race *race);
