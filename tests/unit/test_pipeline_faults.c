@@ -155,13 +155,38 @@ static void data_without_sense(void **state)
     scene_free(&s);
 }
 
-/* The same choices and, to 1e-10, the same numbers with any number of threads. */
+/* The same choices, and the same numbers to `tolerance`. */
+static void expect_the_same(const tn_fit_info *a, const tn_fit_info *b, double tolerance)
+{
+    assert_int_equal(a->selected_count, b->selected_count);
+    for (size_t m = 0; m < a->selected_count; ++m)
+        assert_string_equal(a->selected[m], b->selected[m]);
+    assert_int_equal(a->step_count, b->step_count);
+    for (size_t i = 0; i < a->step_count; ++i) {
+        assert_string_equal(a->steps[i].candidate, b->steps[i].candidate);
+        assert_int_equal(a->steps[i].accepted, b->steps[i].accepted);
+        assert_near_at(i, a->steps[i].log_evidence, b->steps[i].log_evidence, tolerance);
+    }
+    for (size_t i = 0; i < a->ranking->count; ++i) {
+        const tn_candidate *m = a->ranking->candidates[i], *n = b->ranking->candidates[i];
+        assert_string_equal(m->name, n->name);
+        assert_near_at(i, m->log_evidence, n->log_evidence, tolerance);
+        assert_near_at(i, m->log_evidence_shared, n->log_evidence_shared, tolerance);
+        assert_near_at(i, m->loo_accuracy, n->loo_accuracy, 1e-10);
+        assert_int_equal(m->iterations_max, n->iterations_max);
+    }
+}
+
+/* Any number of threads: the same to 1e-10 from double features. Products of float ones round as the BLAS cuts them,
+ * which some of its kernels do by threads: the same to 1e-6, by which they are promised to be right (docs/math.md 1.4). */
 static void threads_change_nothing(void **state)
 {
     (void)state;
     const size_t threads[] = {1, 2, 3, 7}, shapes[][3] = {{1200, 40, 70}, {60, 200, 30}};
-    for (size_t z = 0; z < 2; ++z) {
-        scene s = scene_of(shapes[z][0], shapes[z][1], shapes[z][2], TN_TASK_MULTICLASS, AS_F32);
+    for (size_t z = 0; z < 4; ++z) {
+        bool wide = z % 2 == 1;
+        const size_t *shape = shapes[z / 2];
+        scene s = scene_of(shape[0], shape[1], shape[2], TN_TASK_MULTICLASS, wide ? AS_F64 : AS_F32);
         tn_fit_info *first = NULL;
         tn_head *head_first = NULL;
         for (size_t t = 0; t < 4; ++t) {
@@ -179,23 +204,7 @@ static void threads_change_nothing(void **state)
                 head_first = head;
                 continue;
             }
-            assert_int_equal(info->selected_count, first->selected_count);
-            for (size_t m = 0; m < info->selected_count; ++m)
-                assert_string_equal(info->selected[m], first->selected[m]);
-            assert_int_equal(info->step_count, first->step_count);
-            for (size_t i = 0; i < info->step_count; ++i) {
-                assert_string_equal(info->steps[i].candidate, first->steps[i].candidate);
-                assert_int_equal(info->steps[i].accepted, first->steps[i].accepted);
-                assert_near_at(i, info->steps[i].log_evidence, first->steps[i].log_evidence, 1e-10);
-            }
-            for (size_t i = 0; i < info->ranking->count; ++i) {
-                const tn_candidate *a = info->ranking->candidates[i], *b = first->ranking->candidates[i];
-                assert_string_equal(a->name, b->name);
-                assert_near_at(i, a->log_evidence, b->log_evidence, 1e-10);
-                assert_near_at(i, a->log_evidence_shared, b->log_evidence_shared, 1e-10);
-                assert_near_at(i, a->loo_accuracy, b->loo_accuracy, 1e-10);
-                assert_int_equal(a->iterations_max, b->iterations_max);
-            }
+            expect_the_same(info, first, wide ? 1e-10 : 1e-6);
             for (size_t i = 0; i < K * tn_head_dim(head); ++i)
                 assert_near_at(i, tn_head_weight(head)[i], tn_head_weight(head_first)[i], 1e-6);
             tn_fit_info_free(info);
