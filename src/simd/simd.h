@@ -171,6 +171,29 @@ typedef struct tnp_probe_row {
     double *turned;          /* (k, TNP_LANES) */
 } tnp_probe_row;
 
+/* Rows that coordinate descent visits one after the other in some columns (learn/linear/svm_dual.c). */
+typedef struct tnp_visits {
+    size_t n, k, apart; /* rows; columns, of which rows of cost, s and delta hold `apart` */
+    const size_t *rows; /* n: which */
+    const float *gram;  /* (n, n): products of the rows without the constant's; of it the upper triangle */
+    float bias;         /* the constant's product: 1, or 0 without one */
+    bool squared;       /* the hinge */
+    const float *cost;  /* (n, apart): signed as y is */
+    float *alpha;       /* multipliers of row i at alpha + i stride */
+    size_t stride;
+    float *s, *delta; /* (n, apart): scores, which are used up; by what y alpha changes */
+} tnp_visits;
+
+typedef struct tnp_visit_loops {
+    /* out[i, j] = x_i'y_j of n rows x and m rows y, `ldx`, `ldy` and `ldo` apart: summed in lanes of float. */
+    void (*row_products)(size_t n, const float *x, size_t ldx, size_t m, const float *y, size_t ldy, size_t dim,
+                         float *out, size_t ldo);
+    /* w (k, dim) += delta'x, delta (n, k), x (n, dim). */
+    void (*add_products)(size_t n, size_t k, const float *delta, const float *x, size_t ldx, size_t dim, float *w,
+                         size_t ldw);
+    void (*visits)(const tnp_visits *visits);
+} tnp_visit_loops;
+
 typedef struct tnp_simd {
     const char *name;
     /* IEEE half precision to single, n values. */
@@ -260,6 +283,7 @@ typedef struct tnp_simd {
     const tnp_patch_loops *patches;
     const tnp_mixture_loops *mixtures;
     const tnp_band_loops *bands;
+    const tnp_visit_loops *visits;
 } tnp_simd;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

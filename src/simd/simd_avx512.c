@@ -15,6 +15,7 @@
 #include "simd/simd_probe.h"
 #include "simd/simd_softmax.h"
 #include "simd/simd_table.h"
+#include "simd/simd_visits.h"
 
 static void half_to_float(const uint16_t *in, float *out, size_t n)
 {

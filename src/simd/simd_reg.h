@@ -73,6 +73,12 @@ static inline wide times_power_wide(wide e, wide k)
     return _mm512_scalef_pd(e, k);
 }
 
+/* yes where x > y, else no. */
+static inline reg where_above(reg x, reg y, reg yes, reg no)
+{
+    return _mm512_mask_blend_ps(_mm512_cmp_ps_mask(x, y, _CMP_GT_OQ), no, yes);
+}
+
 /* The comparison is false for NaN. */
 static inline bool all_at_most(reg x, float most)
 {
@@ -151,6 +157,11 @@ static inline wide times_power_wide(wide e, wide k)
 {
     __m256i power = _mm256_cvtepi32_epi64(_mm256_cvtpd_epi32(k));
     return e * _mm256_castsi256_pd(_mm256_slli_epi64(_mm256_add_epi64(power, _mm256_set1_epi64x(1023)), 52));
+}
+
+static inline reg where_above(reg x, reg y, reg yes, reg no)
+{
+    return _mm256_blendv_ps(no, yes, _mm256_cmp_ps(x, y, _CMP_GT_OQ));
 }
 
 static inline bool all_at_most(reg x, float most)

@@ -322,6 +322,54 @@ static void outer_add(const float *a, const uint16_t *place, size_t n, size_t ra
     }
 }
 
+static void row_products(size_t n, const float *x, size_t ldx, size_t m, const float *y, size_t ldy, size_t dim,
+                         float *out, size_t ldo)
+{
+    for (size_t i = 0; i < n; ++i)
+        for (size_t j = 0; j < m; ++j) {
+            float sum = 0;
+            for (size_t l = 0; l < dim; ++l)
+                sum += x[i * ldx + l] * y[j * ldy + l];
+            out[i * ldo + j] = sum;
+        }
+}
+
+static void add_products(size_t n, size_t k, const float *delta, const float *x, size_t ldx, size_t dim, float *w,
+                         size_t ldw)
+{
+    for (size_t t = 0; t < n; ++t)
+        for (size_t j = 0; j < k; ++j)
+            for (size_t l = 0; l < dim; ++l)
+                w[j * ldw + l] += delta[t * k + j] * x[t * ldx + l];
+}
+
+/* A cost of 0 keeps its multiplier at 0. A hinge without curvature has a row of zeros: no w can help it, and its
+ * multiplier is full. */
+static void visit(const tnp_visits *v, size_t t, size_t j)
+{
+    float a = v->cost[t * v->apart + j], c = fabsf(a), y = a < 0 ? -1.0f : 1.0f,
+          soft = v->squared && c > 0 ? 0.5f / c : 0;
+    float curve = v->gram[t * v->n + t] + v->bias + soft, *alpha = v->alpha + v->rows[t] * v->stride + j;
+    float next = *alpha - (y * v->s[t * v->apart + j] - 1 + *alpha * soft) / curve;
+    next = next > 0 ? next : 0;
+    next = !v->squared && next > c ? c : next;
+    next = curve > 0 ? next : c;
+    next = c > 0 ? next : 0;
+    v->delta[t * v->apart + j] = y * (next - *alpha);
+    *alpha = next;
+    for (size_t u = t + 1; u < v->n; ++u)
+        v->s[u * v->apart + j] += (v->gram[t * v->n + u] + v->bias) * v->delta[t * v->apart + j];
+}
+
+static void visits(const tnp_visits *v)
+{
+    for (size_t t = 0; t < v->n; ++t)
+        for (size_t j = 0; j < v->k; ++j)
+            visit(v, t, j);
+}
+
+static const tnp_visit_loops visit_loops = {row_products, add_products, visits};
+
 const tnp_simd *tnp_simd_scalar(void)
 {
     static const tnp_simd table = TNP_SIMD_TABLE("scalar", pair_products);

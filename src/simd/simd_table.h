@@ -19,7 +19,7 @@
         .tile_products = tile_products, .centred_products = centred_products, .greedy_gains = greedy_gains,            \
         .descend = descend, .largest_size = largest_size, .round_steps = round_steps, .highest_floor = highest_floor,  \
         .may_reach = may_reach, .add_listed = add_listed, .patches = &patch_loops, .mixtures = &mixture_loops,         \
-        .bands = &band_loops,                                                                                          \
+        .bands = &band_loops, .visits = &visit_loops,                                                                  \
     }
 
 #endif

@@ -31,7 +31,7 @@
 static const double NOTHING = 1e-3; /* of the mean objective of a column */
 static const double MOST_COST = 1e30;
 static const double FAR = 1.0 / 85; /* of tnp_active_reach, per column of the rows: C = 3 with 512 and a length of 1 */
-enum { NARROW = 256 };
+enum { SLIM = 128, NARROW = 256 };  /* columns: of rows that begin with no weights, and with those of others */
 
 tn_status tnp_grid_new(tn_ctx *ctx, const tnp_reals *given, const double *standard, size_t standard_count, double **out,
                        size_t *count)
@@ -324,13 +324,12 @@ static bool is_warm(const training_job *job)
 
 /* Where active.c begins: where it is the faster way, and for a team, which has no other by single rows. From no weights
  * its first steps have thousands of active rows, and cost the more the wider rows are; coordinate descent leaves some
- * hundred after a dozen passes, and hands over what is slow then (active_pays in svm_dual.c). Processor seconds of one
- * thread to a gap of 1e-3, active and dual first, at C = 1, 10, 100, 1000 with rows of length 1: (5994 x 128, 200
- * columns) 0.36, 0.45, 0.66, 0.95 and 0.48, 0.77, 0.91, 1.17; (5994 x 512, 200) 1.5, 1.9, 2.5, 3.2 and 0.8, 1.6, 1.9,
- * 2.1; (5011 x 1024, 20) 0.52, 0.56, 0.78, 0.75 and 0.21, 0.41, 0.54, 0.59; (6049 x 2048, 51) 2.7, 3.0, 3.4, 3.8 and
- * 1.0, 1.9, 2.4, 2.7. From weights that others left it is the other way round: svm-cv at (3030 x 1280, 101), with
- * products of rows, took 4.4 s, and 7.1 s by coordinate descent; but a fold of (5994 x 512, 200) took 0.8 s at C = 1, and
- * 0.4 s by coordinate descent, at C = 3 0.2 s and 0.5 s. */
+ * hundred after a dozen passes, and hands over what is slow then (active_pays in svm_dual.c). Milliseconds of two threads
+ * to a gap of 1e-3, active and dual first, at C = 1, 10, 100 with rows of length 1: (5994 x 32, 200 columns) 137, 167,
+ * 213 and 86, 214, 331; (5994 x 96, 200) 111, 147, 199 and 103, 179, 220; (5994 x 128, 200) 148, 205, 292 and 99, 171,
+ * 228. From weights that others left it is the other way round: svm-cv at (3030 x 1280, 101), with products of rows, took
+ * 4.4 s, and 7.1 s by coordinate descent; but a fold of (5994 x 512, 200) took 0.8 s at C = 1, and 0.4 s by coordinate
+ * descent, at C = 3 0.2 s and 0.5 s. */
 static tn_status active_begins(tn_ctx *ctx, const training_job *job, tnp_linear_method method, bool *begins)
 {
     const tnp_linear *l = job->l;
@@ -339,7 +338,7 @@ static tn_status active_begins(tn_ctx *ctx, const training_job *job, tnp_linear_
     bool warm = is_warm(job), narrow = l->gram || l->rows.dim < NARROW;
     double from = !warm ? FAR : narrow ? FAR / 4 : FAR / 2;
     bool far = st == TN_OK && reach > from * (double)l->rows.dim;
-    far &= warm || (!l->gram && l->rows.dim < NARROW);
+    far &= warm || (!l->gram && l->rows.dim < SLIM);
     *begins = !l->design || method == TNP_BY_NEWTON || far;
     return st;
 }

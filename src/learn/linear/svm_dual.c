@@ -24,6 +24,7 @@
 #include "learn/linear/active.h"
 #include "learn/linear/certify.h"
 #include "learn/linear/exact.h"
+#include "simd/simd.h"
 
 #include <math.h>
 #include <string.h>
@@ -43,35 +44,21 @@ enum { USUAL_PASSES = 20 }; /* for progress: half of the columns have left by th
 
 /* ---- one block ---- */
 
-/* In `lanes` columns of a visit, from `first` on. */
-static void visit_lanes(const tnp_dual *v, const tnp_visit *at, size_t first, size_t lanes)
+/* In the columns [first, first + count) of a visit. */
+static void visit_columns(const tnp_dual *v, const tnp_visit *at, size_t first, size_t count)
 {
-    bool squared = v->opt->squared;
-    float bias = v->opt->bias ? 1.0f : 0.0f;
-    size_t k = at->k, n = at->n;
-    for (size_t t = 0; t < n; ++t) {
-        const float *a = at->cost + t * k + first, *s = at->s + t * k + first;
-        float *alpha = v->alpha + at->rows[t] * v->columns->count + at->from + first;
-        float *delta = at->delta + t * k + first;
-        float square = at->gram[t * n + t] + bias, moved = 0;
-        for (size_t l = 0; l < lanes; ++l) {
-            float c = fabsf(a[l]), y = a[l] < 0 ? -1.0f : 1.0f, soft = squared && c > 0 ? 0.5f / c : 0;
-            float curve = square + soft, before = alpha[l];
-            float next = before - (y * s[l] - 1 + before * soft) / curve;
-            next = next > 0 ? next : 0;
-            next = !squared && next > c ? c : next;
-            next = curve > 0 ? next : c; /* the hinge of a row of zeros: no w can help it, its multiplier is full */
-            next = c > 0 ? next : 0;
-            alpha[l] = next;
-            delta[l] = y * (next - before);
-            moved += fabsf(delta[l]);
-        }
-        for (size_t u = t + 1; moved > 0 && u < n; ++u) {
-            float *later = at->s + u * k + first, g = at->gram[t * n + u] + bias;
-            for (size_t l = 0; l < lanes; ++l)
-                later[l] += g * delta[l];
-        }
-    }
+    tnp_simd_get()->visits->visits(&(tnp_visits){.n = at->n,
+                                                 .k = count,
+                                                 .apart = at->k,
+                                                 .rows = at->rows,
+                                                 .gram = at->gram,
+                                                 .bias = v->opt->bias ? 1.0f : 0.0f,
+                                                 .squared = v->opt->squared,
+                                                 .cost = at->cost + first,
+                                                 .alpha = v->alpha + at->from + first,
+                                                 .stride = v->columns->count,
+                                                 .s = at->s + first,
+                                                 .delta = at->delta + first});
 }
 
 static void take_costs(const tnp_dual *v, const tnp_visit *at)
@@ -83,8 +70,7 @@ static void take_costs(const tnp_dual *v, const tnp_visit *at)
 void tnp_dual_visit(const tnp_dual *v, const tnp_visit *at)
 {
     take_costs(v, at);
-    for (size_t from = 0; from < at->k; from += LANES)
-        visit_lanes(v, at, from, tnp_min(LANES, at->k - from));
+    visit_columns(v, at, 0, at->k);
 }
 
 typedef struct visit_job {
@@ -95,7 +81,7 @@ typedef struct visit_job {
 static void visit_chunk(void *arg, size_t chunk)
 {
     const visit_job *job = arg;
-    visit_lanes(job->v, &job->at, chunk * LANES, tnp_min(LANES, job->at.k - chunk * LANES));
+    visit_columns(job->v, &job->at, chunk * LANES, tnp_min(LANES, job->at.k - chunk * LANES));
 }
 
 void tnp_dual_visit_all(tnp_dual *v, const float *gram)
@@ -259,10 +245,11 @@ static bool exact_pays(const tnp_dual *v, size_t j, double passes)
            tnp_exact_flops(rows, dim, active_rows(v, j), v->opt->squared ? TNP_SQUARED_HINGE : TNP_HINGE);
 }
 
-/* The same for learn/active.c, by what a pass was measured to cost (see tnp_dual_wants_gram). */
+/* The same for learn/active.c; what passes cost beside its steps is by what was measured: with 6.5 N D the slowest
+ * columns of (3030 x 1280, 101) and (720 x 1280, 12) stayed a tenth longer, with 20 others left too soon. */
 static bool active_pays(const tnp_dual *v, size_t j, double passes)
 {
-    double n = (double)v->x->rows, d = (double)v->x->dim, pass = v->opt->gram ? 1.3 * n * n : 6.5 * n * d;
+    double n = (double)v->x->rows, d = (double)v->x->dim, pass = v->opt->gram ? 1.3 * n * n : 10 * n * d;
     return passes * pass > tnp_active_flops(v->x->rows, v->x->dim, active_rows(v, j));
 }
 
@@ -324,16 +311,15 @@ size_t tnp_dual_bytes(size_t rows, size_t dim, size_t columns, bool gram)
     return 4 * (rows * columns + 3 * most * columns) + 8 * most + 96 * columns + own + tnp_certify_bytes(dim, columns);
 }
 
-/* Either way in flops of a large product, by what was measured: P passes of (6.5 k + 40) N D by rows (4 k of them are
- * products with w, 32 those of a block), or 1.6 N^2 D once and P passes of N (1.3 N k + 5e4) by the Gram: half of the
- * changes, and what a row looks up. P is typical of a gap of 1e-3; with fewer rows than columns it is that of a larger C
- * too, where no other route is faster (see active_begins in linear.c). Processor seconds of one thread, squared hinge,
- * C = 1, rows and Gram: (1500 x 512, 15 columns) 0.039, 0.054; (720 x 1280, 12) 0.033, 0.032, at C = 10 0.073, 0.048;
- * (3030 x 1280, 101) 0.44, 0.39; (5011 x 1024, 20) 0.15, 0.46. */
+/* Either way in flops of a large product, by what was measured: P passes of (3 k + 85) N D by rows, or 1.6 N^2 D once and
+ * P passes of N (1.3 N k + 1e5) by the Gram: half of the changes, and what a row looks up. P is typical of a gap of 1e-3
+ * at a C between 1 and 100. Milliseconds of two threads, squared hinge, C = 1, 100, rows and Gram: (720 x 1280, 12
+ * columns) 9, 18 and 14, 31; (3030 x 1280, 101) 107, 236 and 189, 350; (1500 x 4096, 50) 74, 156 and 110, 145; (2000 x
+ * 8192, 100) 474, 895 and 321, 429; (500 x 16384, 20) 104, 193 and 66, 68. */
 bool tnp_dual_wants_gram(size_t rows, size_t dim, size_t columns, bool squared)
 {
-    double passes = !squared ? 35 : rows < dim ? 40 : 15, n = (double)rows, d = (double)dim, k = (double)columns;
-    return 1.6 * n * d + passes * (1.3 * n * k + 5e4) < passes * (6.5 * k + 40) * d;
+    double passes = squared ? 12 : 28, n = (double)rows, d = (double)dim, k = (double)columns;
+    return 1.6 * n * d + passes * (1.3 * n * k + 1e5) < passes * (3 * k + 85) * d;
 }
 
 static tn_status dual_alloc(tnp_dual *v, float *alpha)

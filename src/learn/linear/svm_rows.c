@@ -7,8 +7,9 @@
  *   S = X_B W'   visits   W += delta' X_B         by threads that take columns, through all blocks of the panel
  *
  * Products of a few rows keep one thread busy at most. Columns do not meet, so that threads wait for each other twice
- * per panel, not in every block. syrk was refused for the Gram: of 32 rows it spends more time on packing than on the
- * half that it saves.
+ * per panel, not in every block. A BLAS was refused for all three: it packs what it multiplies, and products of so few
+ * rows are over before that pays. To a gap of 1e-3, C = 1, it took 22 ms instead of 10 for (1500 x 512, 15 columns), 266
+ * instead of 140 for (5994 x 512, 200).
  *
  * Rows come in a new random order each pass. Streamed designs shuffle runs of a few rows, put blocks together from them
  * and shuffle the rows of a block. Blocks of neighbours were refused: what one direction common to all rows (the
@@ -19,10 +20,11 @@
 #include "learn/linear/svm_route.h"
 #include "algebra/blas.h"
 #include "base/crew.h"
+#include "simd/simd.h"
 
 #include <string.h>
 
-enum { FEW = 16, MANY = 64, LEAST_COLUMNS = 6, STRIP = 16, SMALL = 1000000, CHUNK = 64, PANEL_BYTES = 2 << 20 };
+enum { FEW = 16, MANY = 64, LEAST_COLUMNS = 6, STRIP = 4, CHUNK = 64, PANEL_BYTES = 2 << 20 };
 
 typedef struct by_rows {
     size_t width;  /* tnp_row_stride(dim + 1) */
@@ -94,17 +96,13 @@ typedef struct panel_job {
     size_t ranges;               /* of columns */
 } panel_job;
 
-/* gram (n, n), its upper triangle by blocks of STRIP rows: x x'. Products of less than a million terms are made without
- * packing. */
-static tn_status find_gram(tn_ctx *ctx, size_t n, size_t dim, const float *x, float *gram)
+/* gram (n, n), its upper triangle by strips: x x'. */
+static void find_gram(size_t n, size_t dim, const float *x, float *gram)
 {
-    tn_status st = TN_OK;
-    size_t piece = SMALL / (STRIP * n);
+    const tnp_simd *simd = tnp_simd_get();
     for (size_t t = 0; t < n; t += STRIP)
-        for (size_t j = 0; st == TN_OK && j < dim; j += piece)
-            st = tnp_sgemm_nt(ctx, tnp_min(STRIP, n - t), n - t, tnp_min(piece, dim - j), x + t * dim + j, dim,
-                              x + t * dim + j, dim, j > 0, gram + t * n + t, n);
-    return st;
+        simd->visits->row_products(tnp_min(STRIP, n - t), x + t * dim, dim, n - t, x + t * dim, dim, dim,
+                                   gram + t * n + t, n);
 }
 
 /* Rows and Gram of one block. */
@@ -119,26 +117,26 @@ static tn_status take_block(tn_ctx *ctx, void *arg, size_t item)
         r->rows[first + t] = job->place ? job->place[at] : at;
         memcpy(x + t * dim, job->from + at * dim, dim * sizeof *x);
     }
-    return find_gram(ctx, n, dim, x, r->grams + first * r->block);
+    find_gram(n, dim, x, r->grams + first * r->block);
+    return tnp_cancelled(ctx);
 }
 
 /* One block in the columns of a visit. */
-static tn_status visit_block(tn_ctx *ctx, const tnp_dual *v, const float *x, const tnp_visit *at)
+static void visit_block(const tnp_dual *v, const float *x, const tnp_visit *at)
 {
     const by_rows *r = v->own;
+    const tnp_visit_loops *loops = tnp_simd_get()->visits;
     size_t dim = v->x->dim, k = at->k;
     float *w = r->w + at->from * r->width, bias = v->opt->bias ? 1.0f : 0.0f;
+    loops->row_products(at->n, x, dim, k, w, r->width, dim, at->s, k);
     for (size_t t = 0; t < at->n; ++t)
         for (size_t j = 0; j < k; ++j)
-            at->s[t * k + j] = bias * w[j * r->width + dim];
-    tn_status st = tnp_sgemm_nt(ctx, at->n, k, dim, x, dim, w, r->width, 1, at->s, k);
-    if (st != TN_OK)
-        return st;
+            at->s[t * k + j] += bias * w[j * r->width + dim];
     tnp_dual_visit(v, at);
     for (size_t t = 0; t < at->n; ++t)
         for (size_t j = 0; j < k; ++j)
             w[j * r->width + dim] += bias * at->delta[t * k + j];
-    return tnp_sgemm_tn(ctx, k, dim, at->n, at->delta, k, x, dim, 1, w, r->width);
+    loops->add_products(at->n, k, at->delta, x, dim, dim, w, r->width);
 }
 
 /* A range of columns goes through the panel. What is cancelled here the caller says. */
@@ -149,17 +147,17 @@ static tn_status visit_range(tn_ctx *ctx, void *arg, size_t item)
     const by_rows *r = v->own;
     size_t from = v->k * item / job->ranges, part = TNP_DUAL_MOST * from;
     tnp_visit at = {.from = from, .k = v->k * (item + 1) / job->ranges - from};
-    tn_status st = TN_OK;
-    for (size_t first = 0; st == TN_OK && first < r->count && !tnp_was_cancelled(v->ctx); first += r->block) {
+    (void)ctx;
+    for (size_t first = 0; first < r->count && !tnp_was_cancelled(v->ctx); first += r->block) {
         at.n = tnp_min(r->block, r->count - first);
         at.rows = r->rows + first;
         at.gram = r->grams + first * r->block;
         at.s = v->s + part;
         at.delta = v->delta + part;
         at.cost = v->cost + part;
-        st = visit_block(ctx, v, r->x + first * v->x->dim, &at);
+        visit_block(v, r->x + first * v->x->dim, &at);
     }
-    return st;
+    return TN_OK;
 }
 
 /* Rows per block: their products cost up to 2 n D flops per row where those with w cost 4 D k, so that few columns want

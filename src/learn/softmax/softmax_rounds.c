@@ -252,16 +252,33 @@ static tn_status sampled_line(void *arg, double t, double *first, double *second
     return TN_OK;
 }
 
+/* Whether the sample is all rows, whose scores along d then serve the step as well. */
+static bool samples_all(const tnp_rounds *v)
+{
+    return v->sample.stride == 1 && !tnp_team_shares(v->ctx);
+}
+
+/* Scores of the sample along d. */
+static tn_status sample_scores(tnp_rounds *v)
+{
+    if (samples_all(v)) {
+        ++v->products;
+        return tnp_rows_pass(v->ctx, v->x, &(tnp_pass){.k = v->k, .w = v->d, .s = v->rows.z});
+    }
+    tn_status st = tnp_sgemm_nt(v->ctx, v->sample.count, v->k, v->x->dim, v->x_sample, v->x_stride, v->d, v->width, 0,
+                                v->rows.z, v->k);
+    for (size_t i = 0; i < v->sample.count; ++i)
+        for (size_t j = 0; j < v->k; ++j)
+            v->rows.z[i * v->k + j] += v->d[j * v->width + v->x->dim];
+    return st;
+}
+
 static tn_status sampled_search(tnp_rounds *v, double *t)
 {
     tn_status st = TN_OK;
     line_job job = {.v = v};
     double slope = dot(v, v->g, v->d), first, second;
-    TN_TRY(tnp_sgemm_nt(v->ctx, v->sample.count, v->k, v->x->dim, v->x_sample, v->x_stride, v->d, v->width, 0,
-                        v->rows.z, v->k));
-    for (size_t i = 0; i < v->sample.count; ++i)
-        for (size_t j = 0; j < v->k; ++j)
-            v->rows.z[i * v->k + j] += v->d[j * v->width + v->x->dim];
+    TN_TRY(sample_scores(v));
     TN_TRY(sampled_line(&job, 0, &first, &second));
     job.aside = slope - first;
     job.stiff = penalty(v, v->d);
@@ -294,13 +311,35 @@ done:
     return st;
 }
 
-/* w += t d, then the subspace, and what is there; d becomes t d. */
-static tn_status move(tnp_rounds *v, double t)
+/* s += t z. */
+typedef struct scores_job {
+    const float *z;
+    float *s, t;
+    size_t k;
+} scores_job;
+
+static void add_scores(void *arg, size_t row)
+{
+    const scores_job *job = arg;
+    tnp_simd_get()->add_scaled(job->t, job->z + row * job->k, job->s + row * job->k, job->k);
+}
+
+static void move_scores(const tnp_rounds *v, const float *z, double t)
+{
+    tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 2.0 * (double)(v->x->rows * v->k)), v->x->rows, add_scores,
+                 &(scores_job){z, v->s, (float)t, v->k});
+}
+
+/* w += t d, then the subspace, and what is there; d becomes t d. z: the scores along d, NULL where they are not known. */
+static tn_status move(tnp_rounds *v, double t, const float *z)
 {
     tn_status st = TN_OK;
     add(v, v->d, t - 1, v->d, v->d);
     add(v, v->w, 1, v->d, v->w);
-    TN_TRY(tnp_rounds_forward(v, v->d));
+    if (z)
+        move_scores(v, z, t);
+    else
+        TN_TRY(tnp_rounds_forward(v, v->d));
     TN_TRY(tnp_rounds_subspace(v, LATER_STEPS, fmax(LEFT * v->square, NEEDLESS * v->tolerance * v->f)));
     TN_TRY(tnp_rounds_look(v));
 done:
@@ -312,9 +351,9 @@ static tn_status light_step(tnp_rounds *v)
     tn_status st = TN_OK;
     double t = 0, limit = v->f + ROUNDING * fabs(v->f);
     TN_TRY(sampled_search(v, &t));
-    TN_TRY(move(v, t));
+    TN_TRY(move(v, t, samples_all(v) ? v->rows.z : NULL));
     for (int back = 0; v->f > limit && back < RETREATS; ++back)
-        TN_TRY(move(v, back ? 0.5 : -0.5));
+        TN_TRY(move(v, back ? 0.5 : -0.5, NULL));
 done:
     return st;
 }
@@ -373,12 +412,6 @@ static tn_status whole_line(void *arg, double t, double *first, double *second)
     return TN_OK;
 }
 
-static void add_scores(void *arg, size_t row)
-{
-    const wide_job *job = arg;
-    tnp_simd_get()->add_scaled(job->t, job->b + row * job->width, job->to + row * job->width, job->width);
-}
-
 /* Where the last look was near the end the intercepts are settled before the next, which may be the last then. */
 tn_status tnp_rounds_along(tnp_rounds *v)
 {
@@ -389,8 +422,7 @@ tn_status tnp_rounds_along(tnp_rounds *v)
     TN_TRY(tnp_rows_pass(v->ctx, v->x, &(tnp_pass){.k = v->k, .w = v->d, .s = v->z}));
     TN_TRY(tnp_line_search(whole_line, &job, dot(v, v->g, v->d), ENOUGH, &t));
     add(v, v->w, t, v->d, v->w);
-    tnp_parallel(v->ctx, tnp_threads_for(v->ctx, 2.0 * (double)(v->x->rows * v->k)), v->x->rows, add_scores,
-                 &(wide_job){.b = v->z, .to = v->s, .t = (float)t, .width = v->k});
+    move_scores(v, v->z, t);
     v->settled = false;
     if (v->gap <= (v->mean.t ? NEAR_MEAN : NEAR) * v->tolerance * v->f)
         TN_TRY(tnp_rounds_settle(v));
