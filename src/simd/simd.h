@@ -184,15 +184,16 @@ typedef struct tnp_visits {
     float *s, *delta; /* (n, apart): scores, which are used up; by what y alpha changes */
 } tnp_visits;
 
-typedef struct tnp_visit_loops {
-    /* out[i, j] = x_i'y_j of n rows x and m rows y, `ldx`, `ldy` and `ldo` apart: summed in lanes of float. */
+/* Products by one thread (simd_products.h). */
+typedef struct tnp_product_loops {
+    bool wide; /* whether they are made in registers */
+    /* out[i, j] (+)= x_i'y_j of n rows x and m rows y, `ldx`, `ldy` and `ldo` apart: summed in lanes of float. */
     void (*row_products)(size_t n, const float *x, size_t ldx, size_t m, const float *y, size_t ldy, size_t dim,
-                         float *out, size_t ldo);
-    /* w (k, dim) += delta'x, delta (n, k), x (n, dim). */
-    void (*add_products)(size_t n, size_t k, const float *delta, const float *x, size_t ldx, size_t dim, float *w,
-                         size_t ldw);
-    void (*visits)(const tnp_visits *visits);
-} tnp_visit_loops;
+                         bool add, float *out, size_t ldo);
+    /* w (k, dim) += delta'x, delta (n, k), x (n, dim), rows `ldw`, `ldd` and `ldx` apart. */
+    void (*add_products)(size_t n, size_t k, const float *delta, size_t ldd, const float *x, size_t ldx, size_t dim,
+                         float *w, size_t ldw);
+} tnp_product_loops;
 
 typedef struct tnp_simd {
     const char *name;
@@ -283,7 +284,8 @@ typedef struct tnp_simd {
     const tnp_patch_loops *patches;
     const tnp_mixture_loops *mixtures;
     const tnp_band_loops *bands;
-    const tnp_visit_loops *visits;
+    const tnp_product_loops *products;
+    void (*visits)(const tnp_visits *visits);
 } tnp_simd;
 
 /* The best table for this processor, or the one that TN_SIMD=scalar|avx2|avx512 names. */

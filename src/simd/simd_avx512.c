@@ -13,6 +13,7 @@
 #include "simd/simd_mixture.h"
 #include "simd/simd_pairs.h"
 #include "simd/simd_probe.h"
+#include "simd/simd_products.h"
 #include "simd/simd_softmax.h"
 #include "simd/simd_table.h"
 #include "simd/simd_visits.h"

@@ -323,24 +323,24 @@ static void outer_add(const float *a, const uint16_t *place, size_t n, size_t ra
 }
 
 static void row_products(size_t n, const float *x, size_t ldx, size_t m, const float *y, size_t ldy, size_t dim,
-                         float *out, size_t ldo)
+                         bool add, float *out, size_t ldo)
 {
     for (size_t i = 0; i < n; ++i)
         for (size_t j = 0; j < m; ++j) {
-            float sum = 0;
+            float sum = add ? out[i * ldo + j] : 0;
             for (size_t l = 0; l < dim; ++l)
                 sum += x[i * ldx + l] * y[j * ldy + l];
             out[i * ldo + j] = sum;
         }
 }
 
-static void add_products(size_t n, size_t k, const float *delta, const float *x, size_t ldx, size_t dim, float *w,
-                         size_t ldw)
+static void add_products(size_t n, size_t k, const float *delta, size_t ldd, const float *x, size_t ldx, size_t dim,
+                         float *w, size_t ldw)
 {
     for (size_t t = 0; t < n; ++t)
         for (size_t j = 0; j < k; ++j)
             for (size_t l = 0; l < dim; ++l)
-                w[j * ldw + l] += delta[t * k + j] * x[t * ldx + l];
+                w[j * ldw + l] += delta[t * ldd + j] * x[t * ldx + l];
 }
 
 /* A cost of 0 keeps its multiplier at 0. A hinge without curvature has a row of zeros: no w can help it, and its
@@ -368,7 +368,7 @@ static void visits(const tnp_visits *v)
             visit(v, t, j);
 }
 
-static const tnp_visit_loops visit_loops = {row_products, add_products, visits};
+static const tnp_product_loops product_loops = {false, row_products, add_products};
 
 const tnp_simd *tnp_simd_scalar(void)
 {

@@ -7,9 +7,9 @@
 
 #include "simd/simd.h"
 
-#define TNP_SIMD_TABLE(title, products)                                                                                \
+#define TNP_SIMD_TABLE(title, pairs)                                                                                   \
     {                                                                                                                  \
-        .name = title, .pair_products = products, .half_to_float = half_to_float, .sum_squares = sum_squares,          \
+        .name = title, .pair_products = pairs, .half_to_float = half_to_float, .sum_squares = sum_squares,             \
         .sum_abs = sum_abs, .add_to_double = add_to_double, .shift_scale = shift_scale, .scale = scale,                \
         .scale_root = scale_root, .roots = roots, .dot = dot, .weighted_squares = weighted_squares,                    \
         .add_scaled = add_scaled, .confident_move = confident_move, .all_within = all_within, .softmax = softmax,      \
@@ -19,7 +19,7 @@
         .tile_products = tile_products, .centred_products = centred_products, .greedy_gains = greedy_gains,            \
         .descend = descend, .largest_size = largest_size, .round_steps = round_steps, .highest_floor = highest_floor,  \
         .may_reach = may_reach, .add_listed = add_listed, .patches = &patch_loops, .mixtures = &mixture_loops,         \
-        .bands = &band_loops, .visits = &visit_loops,                                                                  \
+        .bands = &band_loops, .products = &product_loops, .visits = visits,                                            \
     }
 
 #endif

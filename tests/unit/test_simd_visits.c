@@ -22,7 +22,7 @@ static void fill_whole(ref_rng *rng, float *x, size_t n)
         x[i] = whole(rng);
 }
 
-static void check_row_products(const tnp_simd *table, size_t n, size_t m, size_t dim)
+static void check_row_products(const tnp_simd *table, size_t n, size_t m, size_t dim, bool add)
 {
     ref_rng rng = ref_rng_of(n + 10 * m + 100 * dim);
     float x[MOST * APART], y[MOST * APART], out[MOST * (MOST + GAP)];
@@ -30,11 +30,11 @@ static void check_row_products(const tnp_simd *table, size_t n, size_t m, size_t
     fill_whole(&rng, y, MOST * APART);
     for (size_t i = 0; i < MOST * (MOST + GAP); ++i)
         out[i] = UNTOUCHED;
-    table->visits->row_products(n, x, APART, m, y, APART, dim, out, MOST + GAP);
+    table->products->row_products(n, x, APART, m, y, APART, dim, add, out, MOST + GAP);
     for (size_t i = 0; i < MOST; ++i)
         for (size_t j = 0; j < MOST + GAP; ++j) {
             double want = (double)UNTOUCHED, got = (double)out[i * (MOST + GAP) + j];
-            if (i < n && j < m)
+            if (i < n && j < m && !add)
                 want = 0;
             for (size_t l = 0; i < n && j < m && l < dim; ++l)
                 want += (double)x[i * APART + l] * (double)y[j * APART + l];
@@ -49,30 +49,30 @@ static void test_row_products(void **state)
     for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 1; n <= MOST; ++n)
             for (size_t m = 1; m <= MOST; ++m)
-                for (size_t w = 0; w < WIDTHS; ++w)
-                    check_row_products(tables[t], n, m, widths[w]);
+                for (size_t w = 0; w < 2 * WIDTHS; ++w)
+                    check_row_products(tables[t], n, m, widths[w / 2], w % 2);
 }
 
 /* Every third row has moved in no column, so that it may be left out. */
 static void check_add_products(const tnp_simd *table, size_t n, size_t k, size_t dim)
 {
     ref_rng rng = ref_rng_of(n + 100 * k + 10000 * dim);
-    float *x = malloc(n * APART * sizeof *x), *delta = malloc(n * k * sizeof *delta),
+    float *x = malloc(n * APART * sizeof *x), *delta = malloc(n * (k + GAP) * sizeof *delta),
           *w = malloc(k * APART * sizeof *w);
     double *want = malloc(k * APART * sizeof *want);
     assert_true(x && delta && w && want);
     fill_whole(&rng, x, n * APART);
-    fill_whole(&rng, delta, n * k);
+    fill_whole(&rng, delta, n * (k + GAP));
     fill_whole(&rng, w, k * APART);
     for (size_t t = 0; t < n; t += 3)
-        memset(delta + t * k, 0, k * sizeof *delta);
+        memset(delta + t * (k + GAP), 0, k * sizeof *delta);
     for (size_t i = 0; i < k * APART; ++i)
         want[i] = (double)w[i];
     for (size_t t = 0; t < n; ++t)
         for (size_t j = 0; j < k; ++j)
             for (size_t l = 0; l < dim; ++l)
-                want[j * APART + l] += (double)delta[t * k + j] * (double)x[t * APART + l];
-    table->visits->add_products(n, k, delta, x, APART, dim, w, APART);
+                want[j * APART + l] += (double)delta[t * (k + GAP) + j] * (double)x[t * APART + l];
+    table->products->add_products(n, k, delta, k + GAP, x, APART, dim, w, APART);
     for (size_t i = 0; i < k * APART; ++i)
         if ((double)w[i] != want[i])
             fail_msg("%s: %zu rows, %zu columns of %zu: %g at %zu, expected %g", table->name, n, k, dim, (double)w[i],
@@ -153,18 +153,18 @@ static void check_visits(const tnp_simd *table, size_t k, bool bias, bool square
     double alpha[COLUMNS][ROWS], delta[COLUMNS][ROWS];
     fill_places(&rng, &before, k);
     p = before;
-    table->visits->visits(&(tnp_visits){.n = ROWS,
-                                        .k = k,
-                                        .apart = STRIDE,
-                                        .rows = rows_of,
-                                        .gram = p.gram,
-                                        .bias = bias ? 1 : 0,
-                                        .squared = squared,
-                                        .cost = p.cost,
-                                        .alpha = p.alpha,
-                                        .stride = STRIDE,
-                                        .s = p.s,
-                                        .delta = p.delta});
+    table->visits(&(tnp_visits){.n = ROWS,
+                                .k = k,
+                                .apart = STRIDE,
+                                .rows = rows_of,
+                                .gram = p.gram,
+                                .bias = bias ? 1 : 0,
+                                .squared = squared,
+                                .cost = p.cost,
+                                .alpha = p.alpha,
+                                .stride = STRIDE,
+                                .s = p.s,
+                                .delta = p.delta});
     for (size_t j = 0; j < k; ++j) {
         visit_literally(&before, j, bias ? 1 : 0, squared, alpha[j], delta[j]);
         for (size_t t = 0; t < ROWS; ++t) {

@@ -52,7 +52,7 @@ static void NAME(forward)(const JOB *job, const REAL *x, size_t ld, size_t n, RE
     size_t k = p->k, dim = job->x->dim;
     for (size_t i = 0; !p->add && i < n; ++i)
         memcpy(s + i * k, job->last, k * sizeof *s);
-    GEMM_NT(n, k, dim, x, ld, p->w, dim + 1, 1, s, k);
+    GEMM_NT(n, k, dim, x, ld, p->w, dim + 1, true, s, k);
     for (size_t i = 0; p->add && i < n; ++i)
         ADD(job->last, s + i * k, k);
 }
@@ -88,7 +88,7 @@ static void NAME(run_group)(void *arg, size_t group)
             const REAL *t = p->t ? p->t + start * k : p->body ? own : s;
             for (size_t i = 0; i < n; ++i)
                 ADD_WIDE(t + i * k, job->sum + group * k, k);
-            GEMM_TN(k, dim, n, t, k, x, ld, start > group * each ? 1 : 0, part, dim);
+            GEMM_TN(k, dim, n, t, k, x, ld, start > group * each, part, dim);
         }
     }
 }

@@ -47,18 +47,18 @@ enum { USUAL_PASSES = 20 }; /* for progress: half of the columns have left by th
 /* In the columns [first, first + count) of a visit. */
 static void visit_columns(const tnp_dual *v, const tnp_visit *at, size_t first, size_t count)
 {
-    tnp_simd_get()->visits->visits(&(tnp_visits){.n = at->n,
-                                                 .k = count,
-                                                 .apart = at->k,
-                                                 .rows = at->rows,
-                                                 .gram = at->gram,
-                                                 .bias = v->opt->bias ? 1.0f : 0.0f,
-                                                 .squared = v->opt->squared,
-                                                 .cost = at->cost + first,
-                                                 .alpha = v->alpha + at->from + first,
-                                                 .stride = v->columns->count,
-                                                 .s = at->s + first,
-                                                 .delta = at->delta + first});
+    tnp_simd_get()->visits(&(tnp_visits){.n = at->n,
+                                         .k = count,
+                                         .apart = at->k,
+                                         .rows = at->rows,
+                                         .gram = at->gram,
+                                         .bias = v->opt->bias ? 1.0f : 0.0f,
+                                         .squared = v->opt->squared,
+                                         .cost = at->cost + first,
+                                         .alpha = v->alpha + at->from + first,
+                                         .stride = v->columns->count,
+                                         .s = at->s + first,
+                                         .delta = at->delta + first});
 }
 
 static void take_costs(const tnp_dual *v, const tnp_visit *at)

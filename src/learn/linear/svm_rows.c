@@ -20,7 +20,6 @@
 #include "learn/linear/svm_route.h"
 #include "algebra/blas.h"
 #include "base/crew.h"
-#include "simd/simd.h"
 
 #include <string.h>
 
@@ -99,10 +98,9 @@ typedef struct panel_job {
 /* gram (n, n), its upper triangle by strips: x x'. */
 static void find_gram(size_t n, size_t dim, const float *x, float *gram)
 {
-    const tnp_simd *simd = tnp_simd_get();
     for (size_t t = 0; t < n; t += STRIP)
-        simd->visits->row_products(tnp_min(STRIP, n - t), x + t * dim, dim, n - t, x + t * dim, dim, dim,
-                                   gram + t * n + t, n);
+        tnp_sgemm_nt_alone(tnp_min(STRIP, n - t), n - t, dim, x + t * dim, dim, x + t * dim, dim, false,
+                           gram + t * n + t, n);
 }
 
 /* Rows and Gram of one block. */
@@ -125,10 +123,9 @@ static tn_status take_block(tn_ctx *ctx, void *arg, size_t item)
 static void visit_block(const tnp_dual *v, const float *x, const tnp_visit *at)
 {
     const by_rows *r = v->own;
-    const tnp_visit_loops *loops = tnp_simd_get()->visits;
     size_t dim = v->x->dim, k = at->k;
     float *w = r->w + at->from * r->width, bias = v->opt->bias ? 1.0f : 0.0f;
-    loops->row_products(at->n, x, dim, k, w, r->width, dim, at->s, k);
+    tnp_sgemm_nt_alone(at->n, k, dim, x, dim, w, r->width, false, at->s, k);
     for (size_t t = 0; t < at->n; ++t)
         for (size_t j = 0; j < k; ++j)
             at->s[t * k + j] += bias * w[j * r->width + dim];
@@ -136,7 +133,7 @@ static void visit_block(const tnp_dual *v, const float *x, const tnp_visit *at)
     for (size_t t = 0; t < at->n; ++t)
         for (size_t j = 0; j < k; ++j)
             w[j * r->width + dim] += bias * at->delta[t * k + j];
-    loops->add_products(at->n, k, at->delta, x, dim, dim, w, r->width);
+    tnp_sgemm_tn_alone(k, dim, at->n, at->delta, k, x, dim, true, w, r->width);
 }
 
 /* A range of columns goes through the panel. What is cancelled here the caller says. */
