@@ -164,6 +164,40 @@ size_t tnp_row_stride(size_t values)
     return stride % 256 < 32 ? stride + 32 : stride;
 }
 
+/* ---- products by one thread ----
+ *
+ * The BLAS packs what it multiplies, loops of our own (simd_products.h) read it where it lies. GFLOP/s of a Zen 5, 256 rows
+ * of 128 and 512 columns with 12, 49 and 200 others, a b': own loops for AVX-512 133 and 220, 135 and 193, 136 and 201,
+ * for AVX2 113, 106 and 109 at 128; OpenBLAS with kernels for AVX-512 89, 183 and 227, for AVX2 79, 113 and 129 at both;
+ * a'b is alike. Of rows shorter than LEAST_WIDTH the sums of lanes are most of the work. */
+enum { LEAST_WIDTH = 128, FEW_COLUMNS = 64, FEW_COLUMNS_256 = 32 };
+static size_t own_columns; /* up to so many */
+
+static bool among(const char *word, const char *const *list)
+{
+    for (; *list; ++list)
+        if (strcmp(word, *list) == 0)
+            return true;
+    return false;
+}
+
+static const char *const wide512[] = {"SkylakeX", "Cooperlake", "SapphireRapids", "Sapphirerapids", NULL};
+static const char *const wide256[] = {"Haswell", "Zen", "Excavator", NULL};
+
+static void compare_products(void)
+{
+    bool own512 = strncmp(tnp_simd_get()->name, "avx512", 6) == 0;
+    if (tnp_simd_get()->products->wide)
+        own_columns = !own512 ? FEW_COLUMNS_256 : among(openblas_get_corename(), wide512) ? FEW_COLUMNS : SIZE_MAX;
+}
+
+static bool own_pays(size_t columns, size_t width)
+{
+    static pthread_once_t compared = PTHREAD_ONCE_INIT;
+    pthread_once(&compared, compare_products);
+    return columns <= own_columns && width >= LEAST_WIDTH;
+}
+
 /* g (n,n), upper triangle = x'x or, with CblasNoTrans, x x', plus beta g. k: the other side of x. */
 static tn_status ssyrk(tn_ctx *ctx, CBLAS_TRANSPOSE side, size_t n, size_t k, const float *x, size_t ldx, float beta,
                        float *g)
@@ -195,9 +229,16 @@ tn_status tnp_dsyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const double *x, si
     return dsyrk(ctx, CblasTrans, n, rows, x, ldx, beta, g);
 }
 
+/* By one thread in strips of own products, of which a few lie below the diagonal. */
 tn_status tnp_ssyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const float *x, size_t ldx, float beta, float *g)
 {
-    return ssyrk(ctx, CblasNoTrans, n, cols, x, ldx, beta, g);
+    enum { STRIP = 4 };
+    if (ctx->threads > 1 || beta != 0 || !own_pays(n, cols))
+        return ssyrk(ctx, CblasNoTrans, n, cols, x, ldx, beta, g);
+    for (size_t t = 0; t < n; t += STRIP)
+        tnp_simd_get()->products->row_products(tnp_min(STRIP, n - t), x + t * ldx, ldx, n - t, x + t * ldx, ldx, cols,
+                                               false, g + t * n + t, n);
+    return TN_OK;
 }
 
 tn_status tnp_dsyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const double *x, size_t ldx, double beta, double *g)
@@ -269,40 +310,6 @@ void tnp_blas_begin_alone(void)
 void tnp_blas_end_alone(void)
 {
     leave_gate();
-}
-
-/* ---- products by one thread ----
- *
- * The BLAS packs what it multiplies, loops of our own (simd_products.h) read it where it lies. GFLOP/s of a Zen 5, 256 rows
- * of 128 and 512 columns with 12, 49 and 200 others, a b': own loops for AVX-512 133 and 220, 135 and 193, 136 and 201,
- * for AVX2 113, 106 and 109 at 128; OpenBLAS with kernels for AVX-512 89, 183 and 227, for AVX2 79, 113 and 129 at both;
- * a'b is alike. Of rows shorter than LEAST_WIDTH the sums of lanes are most of the work. */
-enum { LEAST_WIDTH = 128, FEW_COLUMNS = 64, FEW_COLUMNS_256 = 32 };
-static size_t own_columns; /* up to so many */
-
-static bool among(const char *word, const char *const *list)
-{
-    for (; *list; ++list)
-        if (strcmp(word, *list) == 0)
-            return true;
-    return false;
-}
-
-static const char *const wide512[] = {"SkylakeX", "Cooperlake", "SapphireRapids", "Sapphirerapids", NULL};
-static const char *const wide256[] = {"Haswell", "Zen", "Excavator", NULL};
-
-static void compare_products(void)
-{
-    bool own512 = strncmp(tnp_simd_get()->name, "avx512", 6) == 0;
-    if (tnp_simd_get()->products->wide)
-        own_columns = !own512 ? FEW_COLUMNS_256 : among(openblas_get_corename(), wide512) ? FEW_COLUMNS : SIZE_MAX;
-}
-
-static bool own_pays(size_t columns, size_t width)
-{
-    static pthread_once_t compared = PTHREAD_ONCE_INIT;
-    pthread_once(&compared, compare_products);
-    return columns <= own_columns && width >= LEAST_WIDTH;
 }
 
 void tnp_sgemm_nt_alone(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb, bool add,

@@ -23,7 +23,7 @@
 
 #include <string.h>
 
-enum { FEW = 16, MANY = 64, LEAST_COLUMNS = 6, STRIP = 4, CHUNK = 64, PANEL_BYTES = 2 << 20 };
+enum { FEW = 16, MANY = 64, LEAST_COLUMNS = 6, CHUNK = 64, PANEL_BYTES = 2 << 20 };
 
 typedef struct by_rows {
     size_t width;  /* tnp_row_stride(dim + 1) */
@@ -95,14 +95,6 @@ typedef struct panel_job {
     size_t ranges;               /* of columns */
 } panel_job;
 
-/* gram (n, n), its upper triangle by strips: x x'. */
-static void find_gram(size_t n, size_t dim, const float *x, float *gram)
-{
-    for (size_t t = 0; t < n; t += STRIP)
-        tnp_sgemm_nt_alone(tnp_min(STRIP, n - t), n - t, dim, x + t * dim, dim, x + t * dim, dim, false,
-                           gram + t * n + t, n);
-}
-
 /* Rows and Gram of one block. */
 static tn_status take_block(tn_ctx *ctx, void *arg, size_t item)
 {
@@ -115,8 +107,7 @@ static tn_status take_block(tn_ctx *ctx, void *arg, size_t item)
         r->rows[first + t] = job->place ? job->place[at] : at;
         memcpy(x + t * dim, job->from + at * dim, dim * sizeof *x);
     }
-    find_gram(n, dim, x, r->grams + first * r->block);
-    return tnp_cancelled(ctx);
+    return tnp_ssyrk_rows(ctx, n, dim, x, dim, 0, r->grams + first * r->block);
 }
 
 /* One block in the columns of a visit. */
