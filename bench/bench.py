@@ -72,6 +72,9 @@ def known(word):
 def parse(arguments):
     """(program, sections, size, folder to write to or None, program to compare with or None)"""
     words, size = [word for word in arguments if word not in SMALLER], "full"
+    if {"-h", "--help"} & set(words):
+        print(USAGE)
+        sys.exit()
     for word in arguments:
         size = SMALLER.get(word, size)
     root, old = take(words, "--into"), take(words, "--against")

@@ -28,8 +28,9 @@ SHAPES = {"full": [(5994, 128, 200), (5994, 512, 200), (19850, 4096, 397)], "qui
 REAL = [("caltech101", "darknet"), ("caltech101", "mobilenetv2"), ("scene15", "squeezenet"), ("flowers12", "mobilenetv2")]
 OFFSET, NOISE = "0", "2.2"  # half of the entries are 0; about half of new rows are told right
 GAP, REFERENCE_GAP, LIMIT, PEER_LIMIT, PEER_SECONDS = "1e-3", "1e-5", 120, 60, 4
-# From so many columns on: two values of C, peers at one of them, what has GAP is the best known, and no paths.
-LARGE, LARGE_COSTS, LARGE_PEER_COSTS = 4096, ["1", "100"], {"100"}
+# From so many columns on: what has GAP is the best known, lbfgs is given up after so many fits of tenon, and no probe: one of
+# scikit-learn takes hours.
+LARGE, LARGE_FITS, LARGE_LIMIT = 4096, 6, 600
 GRID = "0.1,0.3,1,3,10,30,100,300"
 PEERS = ("liblinear-s1", "liblinear-s2", "linearsvc")
 LOOSE_GAPS, CLOSE, LBFGS_SECONDS = ["1e-2", "3e-3", "1e-3"], 1e-3, 60
@@ -43,17 +44,16 @@ class Contest:
     def __init__(self, program, name, paths, shape, size, environment, directory):
         self.program, self.name, self.paths, self.shape, self.size = program, name, paths, shape, size
         self.environment, self.directory, self.large = environment, directory, shape[1] >= LARGE
-        self.costs = [cost for cost in COSTS[size] if not self.large or cost in LARGE_COSTS]
-        self.peer_costs = LARGE_PEER_COSTS if self.large else PEER_COSTS
+        self.costs = [cost for cost in COSTS[size] if not self.large or cost in PEER_COSTS]
 
     def head(self, name):
         return self.directory / f"{name}.safetensors"
 
-    def fit(self, head, *options):
+    def fit(self, head, *options, limit=LIMIT):
         """(seconds of the whole process, what tenon says) of a fit; None when it was stopped."""
         command = [self.program, "fit", f"a={self.paths[0]}", "--labels", self.paths[1], "--select", "all", "--loo", "0", "-o",
                    self.head(head), "--json", "--quiet", *options]
-        seconds, _, output = measure(command, None, self.directory, LIMIT, False)
+        seconds, _, output = measure(command, None, self.directory, limit, False)
         return (seconds, output) if output else (None, None)
 
     def alone(self, whole, method, **options):
@@ -86,7 +86,7 @@ def time_cost(contest, cost):
     words, reference = ("--method", "svm", "--C", cost, "--gap"), "head"
     whole, output = contest.fit("head", *words, GAP)
     entry = {"cost": cost, "whole": whole, "seconds": contest.alone(whole, "svm", C=float(cost), gap=float(GAP)),
-             "wanted": cost in contest.peer_costs, "peers": {}}
+             "wanted": cost in PEER_COSTS, "peers": {}}
     if output:
         entry |= {"objective": output["objective"], "gap": output["gap"], "converged": output["converged"]}
     if entry["wanted"] and not contest.large:
@@ -99,9 +99,11 @@ def time_cost(contest, cost):
 
 
 def time_lbfgs(contest, best, cost, seconds):
-    limit = min(LBFGS_SECONDS, beyond(seconds))
-    output = contest.ask("linear_peers.py", PEER_LIMIT + LBFGS_SECONDS, "lbfgs", *contest.paths, str(best), str(limit), cost)
-    if output and output["excess"] > report.CLOSE and limit < LBFGS_SECONDS:
+    """lbfgs until it is close. One that is given up for taking too many fits of tenon is known to take as long."""
+    enough = max(LBFGS_SECONDS, LARGE_FITS * (seconds or LIMIT)) if contest.large else LBFGS_SECONDS
+    limit = enough if contest.large else min(LBFGS_SECONDS, beyond(seconds))
+    output = contest.ask("linear_peers.py", PEER_LIMIT + enough, "lbfgs", *contest.paths, str(best), str(limit), cost)
+    if output and output["excess"] > report.CLOSE and (contest.large or limit < LBFGS_SECONDS):
         output |= {"seconds": limit, "beyond": True}
     return {"lbfgs": output or {"seconds": None, "note": "stopped"}}
 
@@ -110,7 +112,7 @@ def time_logistic(contest, cost):
     """As time_cost, at the loosest gap that is close to the best known."""
     words = ("--method", "logistic", "--C", cost, "--gap")
     best = None if contest.large else contest.fit("head", *words, REFERENCE_GAP)[1]
-    entry = {"cost": cost, "whole": None, "seconds": None, "wanted": cost in contest.peer_costs, "peers": {}}
+    entry = {"cost": cost, "whole": None, "seconds": None, "wanted": cost in PEER_COSTS, "peers": {}}
     for gap in [GAP] if contest.large else LOOSE_GAPS if best else ():
         whole, output = contest.fit("head", *words, gap)
         best = best or output
@@ -140,7 +142,7 @@ def time_probe(contest):
 
 def time_cv(contest, method):
     """METHOD-cv over eight values and five folds, beside one fit at the C that it chose, both as they are by default."""
-    seconds, output = contest.fit("cv", "--method", method + "-cv", "--grid", GRID)
+    seconds, output = contest.fit("cv", "--method", method + "-cv", "--grid", GRID, limit=LARGE_LIMIT if contest.large else LIMIT)
     one = contest.fit("cv", "--method", method, "--C", str(output["C"]))[0] if output else None
     return {"seconds": seconds, "fit": one, "cost": output["C"] if output else None}
 
@@ -151,10 +153,10 @@ def bench_set(contest):
     print("  logistic", flush=True)
     logistic = [time_logistic(contest, cost) for cost in contest.costs]
     result = {"name": contest.name, "shape": contest.shape, "entries": entries, "logistic": logistic, "cv": {}, "probe": None}
+    result["cv"] = {method: time_cv(contest, method) for method in ("svm", "logistic")}
     if not contest.large:
-        result["cv"] = {method: time_cv(contest, method) for method in ("svm", "logistic")}
         result["probe"] = time_probe(contest)
-        report.print_cv(result)
+    report.print_cv(result)
     return result
 
 
@@ -183,4 +185,5 @@ def run(program, environment, directory, size, part=None):
             cached(path)
         results.append(bench_set(Contest(program, name, paths, shape, size, environment, directory)))
     return {"results": results, "seed": SEED, "gap": GAP, "grid": GRID, "limits": (PEER_SECONDS, PEER_LIMIT), "limit": LIMIT,
-            "loose": LOOSE_GAPS, "lbfgs": LBFGS_SECONDS, "probe": PROBE_SECONDS, "beyond": (BEYOND, LEAST_SECONDS, LONG)}
+            "loose": LOOSE_GAPS, "lbfgs": LBFGS_SECONDS, "probe": PROBE_SECONDS, "beyond": (BEYOND, LEAST_SECONDS, LONG),
+            "large": (LARGE, LARGE_FITS)}

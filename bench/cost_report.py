@@ -140,7 +140,9 @@ def head_lines(facts, found):
             f"{', '.join(found['loose'])} that ends within 0.1 % of the best known; lbfgs until it is there, when it is stopped "
             f"from outside, at most {times} fits of tenon or {found['lbfgs']} s, then extrapolated. The probe is a path of tenon, "
             "which ends where the held-out fifth has clearly fallen, beside all fits of scikit-learn, at most "
-            f"{found['probe']} s or {times} times as long: what is not of all values is too short.", ""]
+            f"{found['probe']} s or {times} times as long: what is not of all values is too short.",
+            "- From {} columns on the head of gap {} is the best known, lbfgs ends after {} fits of tenon: >, and there is no "
+            "probe.".format(found["large"][0], found["gap"], found["large"][1]), ""]
 
 
 def method_rows(entries, names):
