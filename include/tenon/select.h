@@ -157,8 +157,8 @@ typedef struct tn_fit_info {
     size_t folds; /* of the cross-validation or calibration; 0 without one */
     /* Why a figure that was asked for does not exist or is another; NULL where nothing is to be said. Static text. */
     const char *loo_note, *grid_note, *temperature_note;
-    /* Path along C: values of the grid that were not tried, for it had clearly become worse; values beyond the ends of a
-     * grid that was found from the rows, for the best was there. */
+    /* Path along C: values of the grid that were not tried, for it had clearly become worse or nothing was wrong; values
+     * beyond the ends of a grid that was found from the rows, for the best was there. */
     size_t grid_skipped, grid_added;
     bool grid_found; /* the grid was found from the rows, not given */
     /* Rows that judged the method, or by which it chose, and that are no folds: "holdout", "valid", or NULL. The metric

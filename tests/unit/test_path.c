@@ -289,6 +289,8 @@ static void the_path_ends_where_it_has_clearly_fallen(void **state)
         /* C s^2 from 0.001 on: the walk begins at 0.105, the fifth value */
         {"a rise from where it begins on", 3.2, 0.1, {0.1, 0.1, 0.2, 0.4, 0.6, 0.7, 0.8, 0.9}, 0.01, 8, 4, 3},
         {"nothing below is better", 3.2, 0.1, {0.2, 0.3, 0.4, 0.7, 0.6, 0.5, 0.4, 0.3}, 0.01, 8, 6, 2},
+        {"nothing was wrong", 3.2, 100, {0.5, 1, 1, 1, 1}, 0, 5, 2, 1},
+        {"nothing was wrong, nor is it below", 3.2, 0.1, {0.9, 0.95, 1, 1, 1, 1, 1, 1}, 0, 8, 5, 2},
         {"the best is below", 3.2, 0.1, {0.6, 0.7, 0.9, 0.7, 0.6, 0.5, 0.4, 0.3}, 0.01, 8, 7, 2},
     };
     for (size_t z = 0; z < sizeof cases / sizeof *cases; ++z) {

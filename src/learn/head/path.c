@@ -13,7 +13,8 @@
  * last two values or more, and all between a tenth of C (on the way down: ten times C) and it, are clearly worse than
  * the best: paired with it, unit by unit, by more than a standard error. Units are the rows of a multi-class task, right
  * or wrong; for labels the folds, or PARTS of the rows where there is one fold. On the way up it never ends below
- * C s^2 = 1: a model that is yet to learn says little about the one that has. Where the best is the last value the path
+ * C s^2 = 1: a model that is yet to learn says little about the one that has. It also ends where nothing was wrong: a
+ * larger C is not better, and of equals the smaller one is taken. Where the best is the last value the path
  * goes on to C s^2 = 10^6, where it is the first it goes on below, to 10^-6.
  *
  * A value is given up, and the folds that are left are not trained, when it is HOPELESS standard errors below the best in
@@ -47,6 +48,7 @@ static const double BEGIN_SVM = 0.3, BEGIN_LOGISTIC = 3; /* of C s^2: a third of
 static const double LEARNED = 1;                         /* of C s^2: what falls from here on has fallen */
 static const double APART = 10;                          /* factor of C over which all must be clearly worse */
 static const double HOPELESS = 2;                        /* standard errors: no more folds are tried */
+static const double FLAWLESS = 1;                        /* of accuracy and mean AP none is larger */
 static const double LEAST_GAP = 1e-7;
 
 tn_status tnp_cross_want_loss(tn_ctx *ctx, tnp_cross *c)
@@ -324,7 +326,8 @@ static void account(walk *job, size_t g, bool *over)
         job->level = cost;
         job->level_at = g;
     }
-    *over = cost * c->scale >= LEARNED && cost >= APART * job->level * (1 - 1e-9) && g >= job->level_at + 2;
+    *over = job->best == FLAWLESS;
+    *over |= cost * c->scale >= LEARNED && cost >= APART * job->level * (1 - 1e-9) && g >= job->level_at + 2;
 }
 
 static tn_status tell(tn_ctx *ctx, const walk *job, tnp_share whole, size_t g)
