@@ -73,7 +73,13 @@ typedef struct calibration {
     const double *most; /* count: the largest score of each row, multi-class; NULL: not known */
     double wrong;       /* margin of the decision that is added; 0: none */
     double wrong_weight;
+    tn_ctx *ctx; /* whose threads share the rows, PART at a time; NULL: by one loop */
+    sums *part;
+    double t;
 } calibration;
+
+enum { PART = 128 };
+static const double WORK = 16; /* of an exponential and what goes with it, in flops */
 
 static size_t row_of(const calibration *c, size_t i)
 {
@@ -135,10 +141,30 @@ static size_t add_row(const calibration *c, size_t i, double t, sums *out)
     return n;
 }
 
-static sums at(const calibration *c, double t)
+static void add_part(void *arg, size_t part)
+{
+    const calibration *c = arg;
+    sums out = {0, 0, 0};
+    for (size_t i = part * PART; i < tnp_min(c->count, (part + 1) * PART); ++i)
+        (void)add_row(c, i, c->t, &out);
+    c->part[part] = out;
+}
+
+/* Sums of the parts, in their order. */
+static sums at(calibration *c, double t)
 {
     sums out = {0, 0, 0};
-    for (size_t i = 0; i < c->count; ++i)
+    size_t parts = c->ctx ? (c->count + PART - 1) / PART : 0;
+    c->t = t;
+    if (c->ctx)
+        tnp_parallel(c->ctx, tnp_threads_for(c->ctx, WORK * (double)c->count * (double)c->y->classes), parts, add_part,
+                     c);
+    for (size_t p = 0; p < parts; ++p) {
+        out.value += c->part[p].value;
+        out.slope += c->part[p].slope;
+        out.curve += c->part[p].curve;
+    }
+    for (size_t i = 0; !c->ctx && i < c->count; ++i)
         (void)add_row(c, i, t, &out);
     if (c->wrong > 0)
         add_logistic(-c->wrong, t, c->wrong_weight, &out);
@@ -186,7 +212,7 @@ static size_t survey(const calibration *c, double *mean, double *weight, bool *r
 }
 
 /* The t in [1e-6, 1e6] / scale with the least loss. */
-static double minimise(const calibration *c, double scale)
+static double minimise(calibration *c, double scale)
 {
     double low = 1e-6 / scale, high = 1e6 / scale, t = 1 / scale, width = INFINITY;
     for (int i = 0; i < 200 && high - low > 1e-9 * high; ++i) {
@@ -206,11 +232,30 @@ static double minimise(const calibration *c, double scale)
     return t;
 }
 
+/* Where scores have a spread and decisions. */
+static tn_status fit(tn_ctx *ctx, calibration *c, double scale, double *temperature)
+{
+    tn_status st = TN_OK;
+    double *most = NULL;
+    TN_TRY(tnp_alloc(ctx, (c->count + PART - 1) / PART, sizeof *c->part, &c->part));
+    if (c->task == TN_TASK_MULTICLASS)
+        TN_TRY(tnp_alloc_raw(ctx, c->count, sizeof *most, &most));
+    for (size_t i = 0; most && i < c->count; ++i)
+        most[i] = most_of(c, i);
+    c->most = most;
+    c->ctx = ctx;
+    *temperature = 1 / minimise(c, scale);
+done:
+    tnp_free_all(most, c->part);
+    return st;
+}
+
 tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, double threshold, const size_t *rows,
                               size_t count, const double *weight, const float *scores, double *temperature)
 {
-    calibration c = {y, task, threshold, rows, count, weight, scores, NULL, 0, 0};
-    double scale = spread(&c), mean, typical, *most = NULL;
+    calibration c = {
+        .y = y, .task = task, .threshold = threshold, .rows = rows, .count = count, .weight = weight, .scores = scores};
+    double scale = spread(&c), mean, typical;
     bool right;
     if (task == TN_TASK_REGRESSION)
         return tnp_fail(ctx, TN_ERR_ARG, "calibration: a regression has no probabilities");
@@ -226,20 +271,13 @@ tn_status tnp_temperature_fit(tn_ctx *ctx, const tnp_targets *y, tn_task task, d
         c.wrong = mean;
         c.wrong_weight = typical;
     }
-    tn_status st = task == TN_TASK_MULTICLASS ? tnp_alloc_raw(ctx, count, sizeof *most, &most) : TN_OK;
-    for (size_t i = 0; most && i < count; ++i)
-        most[i] = most_of(&c, i);
-    c.most = most;
-    if (st == TN_OK)
-        *temperature = 1 / minimise(&c, scale);
-    tnp_free(most);
-    return st;
+    return fit(ctx, &c, scale, temperature);
 }
 
 void tnp_temperature_losses(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,
                             const float *scores, double temperature, double *loss)
 {
-    calibration c = {y, task, threshold, rows, count, NULL, scores, NULL, 0, 0};
+    calibration c = {.y = y, .task = task, .threshold = threshold, .rows = rows, .count = count, .scores = scores};
     for (size_t i = 0; i < count; ++i) {
         sums row = {0, 0, 0};
         size_t n = add_row(&c, i, 1 / temperature, &row);
@@ -250,7 +288,8 @@ void tnp_temperature_losses(const tnp_targets *y, tn_task task, double threshold
 double tnp_log_loss(const tnp_targets *y, tn_task task, double threshold, const size_t *rows, size_t count,
                     const double *weight, const float *scores, double temperature)
 {
-    const calibration c = {y, task, threshold, rows, count, weight, scores, NULL, 0, 0};
+    calibration c = {
+        .y = y, .task = task, .threshold = threshold, .rows = rows, .count = count, .weight = weight, .scores = scores};
     double mean, typical;
     bool right;
     size_t n = survey(&c, &mean, &typical, &right);

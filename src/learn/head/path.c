@@ -13,9 +13,10 @@
  * last two values or more, and all between a tenth of C (on the way down: ten times C) and it, are clearly worse than
  * the best: paired with it, unit by unit, by more than a standard error. Units are the rows of a multi-class task, right
  * or wrong; for labels the folds, or PARTS of the rows where there is one fold. On the way up it never ends below
- * C s^2 = 1: a model that is yet to learn says little about the one that has. It also ends where nothing was wrong: a
- * larger C is not better, and of equals the smaller one is taken. Where the best is the last value the path
- * goes on to C s^2 = 10^6, where it is the first it goes on below, to 10^-6.
+ * C s^2 = 1: a model that is yet to learn says little about the one that has. It also ends where no larger C can be
+ * better, for nothing was wrong and of equals the smaller one is taken, or is not worth its time: of ENOUGH rows one was
+ * wrong. Where the best is the last value the path goes on to C s^2 = 10^6, where it is the first it goes on below, to
+ * 10^-6.
  *
  * A value is given up, and the folds that are left are not trained, when it is HOPELESS standard errors below the best in
  * the rows of the folds before: it could win only with rows that are unlike all others. The first fold is trained
@@ -43,7 +44,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { PARTS = 5 };
+enum { PARTS = 5, ENOUGH = 1000 };
 static const double BEGIN_SVM = 0.3, BEGIN_LOGISTIC = 3; /* of C s^2: a third of where the best is, often */
 static const double LEARNED = 1;                         /* of C s^2: what falls from here on has fallen */
 static const double APART = 10;                          /* factor of C over which all must be clearly worse */
@@ -308,6 +309,17 @@ done:
 
 /* ---- the walk ---- */
 
+/* Whether no other value can be better, or by a row of many at most. */
+static bool is_settled(const walk *job)
+{
+    size_t judged = 0, wrong = 0;
+    for (size_t i = 0; job->l->task->kind == TN_TASK_MULTICLASS && i < job->unit_count; ++i) {
+        judged += isnan(job->best_unit[i]) ? 0 : 1;
+        wrong += job->best_unit[i] == 0 ? 1 : 0;
+    }
+    return job->best == FLAWLESS || (judged >= ENOUGH && wrong <= 1);
+}
+
 /* Takes value g into account, of equals the smallest as in tnp_cross_finish; *over: nothing is to be expected of a larger
  * C. */
 static void account(walk *job, size_t g, bool *over)
@@ -326,7 +338,7 @@ static void account(walk *job, size_t g, bool *over)
         job->level = cost;
         job->level_at = g;
     }
-    *over = job->best == FLAWLESS;
+    *over = is_settled(job);
     *over |= cost * c->scale >= LEARNED && cost >= APART * job->level * (1 - 1e-9) && g >= job->level_at + 2;
 }
 
