@@ -31,7 +31,7 @@
 static const double NOTHING = 1e-3; /* of the mean objective of a column */
 static const double MOST_COST = 1e30;
 static const double FAR = 1.0 / 85; /* of tnp_active_reach, per column of the rows: C = 3 with 512 and a length of 1 */
-enum { SLIM = 128, NARROW = 256 };  /* columns: of rows that begin with no weights, and with those of others */
+enum { SLIM = 160, NARROW = 256 };  /* columns: of rows that begin with no weights, and with those of others */
 
 tn_status tnp_grid_new(tn_ctx *ctx, const tnp_reals *given, const double *standard, size_t standard_count, double **out,
                        size_t *count)
@@ -325,9 +325,9 @@ static bool is_warm(const training_job *job)
 /* Where active.c begins: where it is the faster way, and for a team, which has no other by single rows. From no weights
  * its first steps have thousands of active rows, and cost the more the wider rows are; coordinate descent leaves some
  * hundred after a dozen passes, and hands over what is slow then (active_pays in svm_dual.c). Milliseconds of two threads
- * to a gap of 1e-3, active and dual first, at C = 1, 10, 100 with rows of length 1: (5994 x 32, 200 columns) 137, 167,
- * 213 and 86, 214, 331; (5994 x 96, 200) 111, 147, 199 and 103, 179, 220; (5994 x 128, 200) 148, 205, 292 and 99, 171,
- * 228. From weights that others left it is the other way round: svm-cv at (3030 x 1280, 101), with products of rows, took
+ * to a gap of 1e-3, active and dual first, at C = 1, 10, 100 with rows of length 1 and 5994 x 64, 128, 160 and 192, 200
+ * columns: 89, 117, 163 and 95, 182, 232; 135, 157, 219 and 102, 170, 257; 134, 193, 286 and 103, 179, 233; 103, 220, 321
+ * and 103, 175, 236. From weights that others left it is the other way round: svm-cv at (3030 x 1280, 101), with products of rows, took
  * 4.4 s, and 7.1 s by coordinate descent; but a fold of (5994 x 512, 200) took 0.8 s at C = 1, and 0.4 s by coordinate
  * descent, at C = 3 0.2 s and 0.5 s. */
 static tn_status active_begins(tn_ctx *ctx, const training_job *job, tnp_linear_method method, bool *begins)
