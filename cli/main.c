@@ -128,6 +128,7 @@ int main(int argc, char **argv)
     if (!app.command)
         return cli_no_such_command(&app, argv[1]);
     cli_use_best_kernels(argv);
+    tn_machine_calm_blas();
     int code = EXIT_FAILED;
     char *line = join_words(argc, argv);
     app.line = line;

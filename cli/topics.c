@@ -30,6 +30,8 @@ const cli_topic cli_topics[] = {
      "  NO_COLOR -- when set and not empty: no colours\n"
      "  OPENBLAS_CORETYPE -- the kernels OpenBLAS is to use; when it is not set and OpenBLAS picked slow ones, "
      "tenon sets it and starts itself again, see tenon doctor\n"
+     "  OPENBLAS_THREAD_TIMEOUT -- log2 of the cycles that idle threads of OpenBLAS stay awake; when it is not set, "
+     "tenon makes it 18\n"
      "  TENON_MPI -- no: processes that mpirun started do not share their work; a file: the plug-in to use, "
      "libtenon_mpi.so\n"
      "  TN_SIMD -- scalar, avx2 or avx512: the library's own kernels"},

@@ -9,6 +9,7 @@
  * OpenBLAS releases that are older than the processor may pick kernels of a far older one: 0.3.21 runs its SSE3
  * "Prescott" kernels on some AVX-512 machines, at a fifth of the speed. The choice is made when the library
  * loads, so here it can only be noticed; the program re-executes itself with OPENBLAS_CORETYPE set. */
+#define _POSIX_C_SOURCE 200809L
 #include "algebra/blas.h"
 #include "base/ctx.h"
 #include "simd/simd.h"
@@ -16,9 +17,13 @@
 #include <cblas.h>
 #include <limits.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
 
 char *openblas_get_corename(void);
+/* Of its own making, and not of every OpenBLAS. */
+__attribute__((weak)) void openblas_read_env(void);
+__attribute__((weak)) int blas_thread_shutdown_(void);
 char *openblas_get_config(void);
 void dsytrd_(const char *uplo, const int *n, double *a, const int *lda, double *d, double *e, double *tau, double *work,
              const int *lwork, int *info);
@@ -111,6 +116,22 @@ static void leave_gate(void)
     if (--gate.running == 0 && gate.given != gate.host && openblas_get_num_threads() == gate.given)
         openblas_set_num_threads(gate.host);
     unlock_gate();
+}
+
+/* Its patience is a variable that it reads when it is loaded, before a program can set one. Here it reads it again, and
+ * ends the threads it has, as before a fork; the next product makes others, which have the new one. A program that sets
+ * the variable and starts itself again was refused: that is a quarter of the time of a small fit. */
+void tn_machine_calm_blas(void)
+{
+    static const char NAME[] = "OPENBLAS_THREAD_TIMEOUT", PATIENCE[] = "18"; /* log2 of cycles */
+    if (getenv(NAME) || !openblas_read_env || !blas_thread_shutdown_ || setenv(NAME, PATIENCE, 0) != 0)
+        return;
+    pthread_mutex_lock(&gate.lock);
+    await_turn(0);
+    openblas_read_env();
+    (void)blas_thread_shutdown_();
+    unlock_gate();
+    (void)unsetenv(NAME);
 }
 
 static void enter(const tn_ctx *ctx)

@@ -19,6 +19,7 @@
 /* The host's own BLAS, the same that the library uses. */
 int openblas_get_num_threads(void);
 void openblas_set_num_threads(int threads);
+__attribute__((weak)) int openblas_thread_timeout(void); /* 0: the usual one */
 
 static char folder[] = "/tmp/tenon-guest-XXXXXX";
 
@@ -462,6 +463,33 @@ static void test_process_is_left_as_it_was(void **state)
     visit_end(&v);
 }
 
+/* A matrix product of threads that were begun anew is what it was. */
+static void test_calm_blas(void **state)
+{
+    (void)state;
+    static const char NAME[] = "OPENBLAS_THREAD_TIMEOUT";
+    int given = openblas_thread_timeout ? openblas_thread_timeout() : 0;
+    visit v = visit_of(2);
+    tn_ranking *before = NULL, *after = NULL;
+    assert_int_equal(tn_rank(v.ctx, demo_features(&v.data), DEMO_REPS, v.data.labels, NULL, &before), TN_OK);
+    assert_int_equal(setenv(NAME, "20", 1), 0);
+    tn_machine_calm_blas();
+    assert_string_equal(getenv(NAME), "20");
+    assert_true(!openblas_thread_timeout || openblas_thread_timeout() == given);
+    assert_int_equal(unsetenv(NAME), 0);
+    for (int round = 0; round < 3; ++round) {
+        tn_machine_calm_blas();
+        assert_null(getenv(NAME));
+        assert_true(!openblas_thread_timeout || openblas_thread_timeout() == 18);
+        assert_int_equal(tn_rank(v.ctx, demo_features(&v.data), DEMO_REPS, v.data.labels, NULL, &after), TN_OK);
+        for (size_t c = 0; c < DEMO_REPS; ++c)
+            assert_true(after->candidates[c]->log_evidence == before->candidates[c]->log_evidence);
+        tn_ranking_free(after);
+    }
+    tn_ranking_free(before);
+    visit_end(&v);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -473,6 +501,7 @@ int main(void)
         cmocka_unit_test(test_objects_are_freed_by_any_thread),
         cmocka_unit_test(test_memory_is_counted_by_the_context_that_took_it),
         cmocka_unit_test(test_process_is_left_as_it_was),
+        cmocka_unit_test(test_calm_blas),
     };
     return cmocka_run_group_tests(tests, make_folder, remove_folder);
 }
