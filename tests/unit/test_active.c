@@ -18,7 +18,7 @@ static tn_status solve_in(tn_ctx *ctx, tnp_design *x, const side_by_side *c, boo
                           size_t *passes)
 {
     tnp_rows rows = tnp_design_rows(x);
-    tnp_active_options options = {bias, penalised, GAP, 1000};
+    tnp_active_options options = {bias, penalised, GAP, 1000, false};
     size_t *cols = ref_alloc(c->columns.count, sizeof *cols);
     double *objective = ref_alloc(2 * c->columns.count, sizeof *objective);
     for (size_t j = 0; j < c->columns.count; ++j)

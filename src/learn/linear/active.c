@@ -410,8 +410,8 @@ static void enter(solver *v, tnp_lane *l, size_t column, const float *w)
 /* Whether it is close enough, or gets no further. */
 static bool is_done(const solver *v, const tnp_lane *l)
 {
-    bool close = l->ease == 1 && l->f - l->lower <= NEAR * v->at.opt->tolerance * l->f,
-         stands = l->steps > 1 && !(l->f < l->before);
+    double near = (v->at.opt->rough ? 1 : NEAR) * v->at.opt->tolerance;
+    bool close = l->ease == 1 && l->f - l->lower <= near * l->f, stands = l->steps > 1 && !(l->f < l->before);
     return close || stands || l->lost || l->steps >= tnp_min(STEPS, v->at.opt->max_passes);
 }
 

@@ -12,6 +12,7 @@ typedef struct tnp_active_options {
     bool bias, penalised; /* whether there is an intercept, and whether it is a weight like any other */
     double tolerance;     /* a column is left when it is this close to its optimum, beside its objective */
     size_t max_passes;    /* over the rows, for each column */
+    bool rough;           /* nobody certifies it: `tolerance` is by floats */
 } tnp_active_options;
 
 /* Solves the columns cols[0..count). w (columns->count, dim + 1), intercept last: where to start (zeros, or the result

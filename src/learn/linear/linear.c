@@ -31,7 +31,9 @@
 static const double NOTHING = 1e-3; /* of the mean objective of a column */
 static const double MOST_COST = 1e30;
 static const double FAR = 1.0 / 85; /* of tnp_active_reach, per column of the rows: C = 3 with 512 and a length of 1 */
-enum { SLIM = 160, NARROW = 256 };  /* columns: of rows that begin with no weights, and with those of others */
+static const double FAR_WARM =
+    3.5; /* of it from WIDE columns on, with the weights of others: C = 1.8 with a length of 1 */
+enum { SLIM = 160, WIDE = 512 }; /* columns: of rows that begin with no weights, and with those of others */
 
 tn_status tnp_grid_new(tn_ctx *ctx, const tnp_reals *given, const double *standard, size_t standard_count, double **out,
                        size_t *count)
@@ -301,7 +303,8 @@ static tn_status by_active(tn_ctx *ctx, const training_job *job, size_t count, s
     const tnp_linear *l = job->l;
     if (count == 0 || *passes >= l->options->max_passes)
         return TN_OK;
-    tnp_active_options options = {l->bias, penalised(l), l->options->gap, l->options->max_passes - *passes};
+    tnp_active_options options = {l->bias, penalised(l), l->options->gap, l->options->max_passes - *passes,
+                                  is_rough(l)};
     TN_TRY(tnp_active_solve(ctx, &l->rows, job->columns, job->cols, count, &options, job->w, job->objective, job->gap,
                             passes));
     job->out->passes = *passes;
@@ -327,17 +330,21 @@ static bool is_warm(const training_job *job)
  * hundred after a dozen passes, and hands over what is slow then (active_pays in svm_dual.c). Milliseconds of two threads
  * to a gap of 1e-3, active and dual first, at C = 1, 10, 100 with rows of length 1 and 5994 x 64, 128, 160 and 192, 200
  * columns: 89, 117, 163 and 95, 182, 232; 135, 157, 219 and 102, 170, 257; 134, 193, 286 and 103, 179, 233; 103, 220, 321
- * and 103, 175, 236. From weights that others left it is the other way round: svm-cv at (3030 x 1280, 101), with products of rows, took
- * 4.4 s, and 7.1 s by coordinate descent; but a fold of (5994 x 512, 200) took 0.8 s at C = 1, and 0.4 s by coordinate
- * descent, at C = 3 0.2 s and 0.5 s. */
+ * and 103, 175, 236.
+ * Weights that others left are near, whatever the width: a step or two where coordinate descent has to find all
+ * multipliers again. Narrow rows have cheap steps at any C. Seconds of svm-cv where active begins at a reach of 0.35, 1,
+ * 3.5, 10 and never: (5994 x 64, 100 classes) 0.27, 0.31, 0.46, 0.65, 0.71; (5994 x 128, 200) 0.63, 0.73, 0.89, 0.95, 1.11;
+ * (3030 x 256, 101) 0.34, 0.33, 0.34, 0.45, 0.53; (5994 x 512, 200) 1.65, 1.09, 1.00, 1.06, 1.06; (3030 x 1280, 101) 1.48,
+ * 1.12, 0.96, 1.17, 1.53; (5000 x 2048, 50) 2.5, 1.9, 1.3, 1.4, 1.4; by products of rows (1000 x 8192, 50) 2.8, 1.8, 0.75,
+ * 0.41, 0.40. */
 static tn_status active_begins(tn_ctx *ctx, const training_job *job, tnp_linear_method method, bool *begins)
 {
     const tnp_linear *l = job->l;
     double reach;
     tn_status st = tnp_active_reach(ctx, &l->rows, job->columns, l->bias, &reach);
-    bool warm = is_warm(job), narrow = l->gram || l->rows.dim < NARROW;
-    double from = !warm ? FAR : narrow ? FAR / 4 : FAR / 2;
-    bool far = st == TN_OK && reach > from * (double)l->rows.dim;
+    bool warm = is_warm(job);
+    double dim = (double)l->rows.dim, from = l->gram ? FAR / 4 * dim : FAR_WARM * fmin(pow(dim / WIDE, 1.5), 1);
+    bool far = st == TN_OK && reach > (warm ? from : FAR * dim);
     far &= warm || (!l->gram && l->rows.dim < SLIM);
     *begins = !l->design || method == TNP_BY_NEWTON || far;
     return st;

@@ -13,6 +13,7 @@
 #include "learn/linear/margin_loss.h"
 
 #include <math.h>
+#include <string.h>
 
 /* First of the ascending cols[0..k) that is at least `column`. */
 static size_t find(const size_t *cols, size_t k, size_t column)
@@ -40,11 +41,11 @@ void tnp_signed_costs(const tnp_columns *c, size_t row, const size_t *cols, size
             if (j < k && cols[j] == column)
                 a[j] = weight * c->positive_cost[column];
         }
-    for (size_t j = 0; c->fold && j < k; ++j) {
-        size_t f = c->fold[cols[j]];
-        a[j] *= c->fold_weight ? c->fold_weight[f * classes + c->y->cls[c->y->first[row]]] : 1.0f;
-        if (f == c->row_fold[row])
-            a[j] = 0;
+    for (size_t j = 0; c->fold && c->fold_weight && j < k; ++j)
+        a[j] *= c->fold_weight[c->fold[cols[j]] * classes + c->y->cls[c->y->first[row]]];
+    if (c->fold && c->row_fold[row] < folds) { /* whose columns stand together */
+        size_t own = c->row_fold[row] * classes, from = find(cols, k, own);
+        memset(a + from, 0, (find(cols, k, own + classes) - from) * sizeof *a);
     }
 }
 

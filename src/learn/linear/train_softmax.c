@@ -5,7 +5,7 @@
  *
  * Folds share nothing, so threads may have one each. Products of small problems are too short to be shared well: all of
  * logistic-cv by two threads took, one by one and side by side, (720 x 1280, 12 classes) 0.18 and 0.13 s, (3030 x 128,
- * 101) 0.59 and 0.44 s, (3030 x 1280, 101) 1.8 and 1.5 s, but (5994 x 512, 200) 2.1 s both: what is larger than SMALL
+ * 101) 0.59 and 0.44 s, (3030 x 1280, 101) 1.8 and 1.5 s, (5994 x 512, 200) 0.82 and 0.80 s: what is larger than SMALL
  * keeps all threads busy as it is, and would only take the memory of several folds.
  *
  * Models of folds only choose: what the solver says of them is enough, and a certificate would cost a quarter of their
@@ -19,7 +19,7 @@
 #include "learn/softmax/softmax_exact.h"
 
 enum { MOST_ITERATIONS = 200 };
-static const double SMALL = 4e8; /* rows times columns times classes */
+static const double SMALL = 1e9; /* rows times columns times classes */
 
 static tn_status solve(tn_ctx *ctx, const tnp_linear *l, double cost, tnp_coarse *kept, float *w, tnp_training *out)
 {

@@ -289,8 +289,8 @@ static tn_status solve_hinge(tn_ctx *ctx, tnp_machines *m, double tolerance, sol
     size_t passes = 0;
     if (v->count)
         TN_TRY(tnp_active_solve(ctx, &v->x, &v->columns, v->cols, v->count,
-                                &(tnp_active_options){m->bias, true, tolerance, PASSES}, m->w, v->objective, v->gap,
-                                &passes));
+                                &(tnp_active_options){m->bias, true, tolerance, PASSES, false}, m->w, v->objective,
+                                v->gap, &passes));
     TN_TRY(keep_unsolved(ctx, m, tolerance, v));
     if (v->count)
         TN_TRY(tnp_exact_solve(ctx, &v->x, &v->columns, v->cols, v->count,
