@@ -33,10 +33,10 @@ static const double BEHIND = 2; /* standard errors */
 enum { LOOK_ROWS = 2500, ENOUGH = 1000 };
 /* Rows that are raced at most, and of each class. */
 enum { MOST_ROWS = 10000, MOST_OF_CLASS = 20 };
-static const double FREE_WORK = 1e12; /* flops, some seconds: a head that takes no more is always worth it */
-/* What the passes of an online learner may take, by the time of the evidence: of three times in all, a third is left to
- * the race. */
-static const double ONLINE_SHARE = 1.6;
+static const double FREE_WORK = 2e12; /* flops, some ten seconds: a head that takes no more is always worth it */
+/* What the passes of an online learner may take, by the time of the evidence, or of ONLINE_WORK flops where that is less:
+ * of three times in all, a third is left to the race. */
+static const double ONLINE_SHARE = 1.6, ONLINE_WORK = 1e12;
 
 /* ---- the contenders ---- */
 
@@ -187,8 +187,9 @@ static void plan_work(const tnp_chosen *c, tnp_race *race)
 {
     tnp_course *course = race->course;
     size_t rows = c->selection->task->y.rows;
-    race->most_work = fmax(FREE_WORK, ridge_work(course, rows));
-    double passes = ONLINE_SHARE * race->most_work / passes_work(course, rows, 1);
+    double ridge = ridge_work(course, rows);
+    race->most_work = fmax(FREE_WORK, ridge);
+    double passes = ONLINE_SHARE * fmax(ONLINE_WORK, ridge) / passes_work(course, rows, 1);
     course->epochs = (size_t)fmax(1, fmin((double)c->options->online.epochs, floor(passes)));
 }
 
