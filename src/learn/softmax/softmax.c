@@ -27,6 +27,7 @@
 
 enum { LIGHT = 4, FIRST_STEPS = 8, FEW_STEPS = 3, PATIENCE = 16, ATTEMPTS = 3, USUAL_ITERATIONS = 16, CHEAP = 5 };
 enum { MANY = 32, MOST_ROUNDS = 8 }; /* classes that climb, and start as they are; rounds at a C on the way */
+enum { AHEAD = 4 };                  /* rounds that may still come by the curvature at no weights */
 static const double FALLING = 0.98;  /* of f in PATIENCE rounds: the way is long, but it is one */
 static const double EASY = 0.2;      /* of f: the estimate that promises few light rounds */
 static const double NEEDED = 0.2;    /* of the gap that is asked for, that the subspace may leave of a warm start */
@@ -170,10 +171,12 @@ done:
 }
 
 /* Whether light rounds, the last of which began with the estimate `before`, promise to be few. With the curvature at no
- * weights the first is the best there is, and the blocks are worth it where the next does not promise to be the last. */
+ * weights they lead as far as those with blocks and cost half, while each takes as large a part of the gap as the last
+ * and AHEAD of them will do. Milliseconds where one had to do, and with four: (3030 x 128, 101 classes) to 1e-2 at C = 1
+ * 11.3 and 9.8, at C = 3 21.0 and 13.8; (5994 x 512, 200) at C = 3 59 and 46, at C = 10 81 and 68; as many with ten. */
 static bool promises(const tnp_rounds *v, double before)
 {
-    return v->mean.t ? v->gap * v->gap / before <= v->tolerance * v->f : light(v);
+    return v->mean.t ? v->gap * pow(v->gap / before, AHEAD) <= v->tolerance * v->f : light(v);
 }
 
 /* A multiple of other weights decides as they do. Where C is small that may be within the gap, and yet far from what is
