@@ -190,9 +190,12 @@ size_t tnp_row_stride(size_t values)
  * The BLAS packs what it multiplies, loops of our own (simd_products.h) read it where it lies. GFLOP/s of a Zen 5, 256 rows
  * of 128 and 512 columns with 12, 49 and 200 others, a b': own loops for AVX-512 133 and 220, 135 and 193, 136 and 201,
  * for AVX2 113, 106 and 109 at 128; OpenBLAS with kernels for AVX-512 89, 183 and 227, for AVX2 79, 113 and 129 at both;
- * a'b is alike. Of rows shorter than LEAST_WIDTH the sums of lanes are most of the work. */
-enum { LEAST_WIDTH = 128, FEW_COLUMNS = 64, FEW_COLUMNS_256 = 32 };
-static size_t own_columns; /* up to so many */
+ * a'b is alike. Of rows shorter than LEAST_WIDTH the sums of lanes are most of the work. Kernels for AVX-512 do not pack
+ * small products, and are beaten by long rows only: a b' of 64 rows of 128, 256 and 512 columns with 101 others, own 134,
+ * 167 and 203, theirs 160, 164 and 161. Alone they are ahead in a'b of so few rows (own 193, theirs 208), within the visits
+ * of coordinate descent behind: 0.44 instead of 0.33 s at (5994 x 512, 200 classes). */
+enum { LEAST_WIDTH = 128, LONG_WIDTH = 256, FEW_COLUMNS = 64, FEW_COLUMNS_256 = 32, FEW_ROWS = 64 };
+static enum { THEIRS, OURS_FOR_FEW, OURS_FOR_LONG, OURS } better; /* THEIRS: there are no others */
 
 static bool among(const char *word, const char *const *list)
 {
@@ -209,14 +212,19 @@ static void compare_products(void)
 {
     bool own512 = strncmp(tnp_simd_get()->name, "avx512", 6) == 0;
     if (tnp_simd_get()->products->wide)
-        own_columns = !own512 ? FEW_COLUMNS_256 : among(openblas_get_corename(), wide512) ? FEW_COLUMNS : SIZE_MAX;
+        better = !own512 ? OURS_FOR_FEW : among(openblas_get_corename(), wide512) ? OURS_FOR_LONG : OURS;
 }
 
-static bool own_pays(size_t columns, size_t width)
+/* Products of rows of this width: sums over it, one for each of the columns, or sums of `rows` of them. */
+static bool own_pays(size_t rows, size_t columns, size_t width)
 {
     static pthread_once_t compared = PTHREAD_ONCE_INIT;
     pthread_once(&compared, compare_products);
-    return columns <= own_columns && width >= LEAST_WIDTH;
+    if (width < LEAST_WIDTH || better == THEIRS)
+        return false;
+    if (better == OURS_FOR_LONG)
+        return width >= LONG_WIDTH && (columns <= FEW_COLUMNS || rows <= FEW_ROWS);
+    return better == OURS || columns <= FEW_COLUMNS_256;
 }
 
 /* g (n,n), upper triangle = x'x or, with CblasNoTrans, x x', plus beta g. k: the other side of x. */
@@ -254,7 +262,7 @@ tn_status tnp_dsyrk_cols(tn_ctx *ctx, size_t rows, size_t n, const double *x, si
 tn_status tnp_ssyrk_rows(tn_ctx *ctx, size_t n, size_t cols, const float *x, size_t ldx, float beta, float *g)
 {
     enum { STRIP = 4 };
-    if (ctx->threads > 1 || beta != 0 || !own_pays(n, cols))
+    if (ctx->threads > 1 || beta != 0 || !own_pays(n, n, cols))
         return ssyrk(ctx, CblasNoTrans, n, cols, x, ldx, beta, g);
     for (size_t t = 0; t < n; t += STRIP)
         tnp_simd_get()->products->row_products(tnp_min(STRIP, n - t), x + t * ldx, ldx, n - t, x + t * ldx, ldx, cols,
@@ -336,7 +344,7 @@ void tnp_blas_end_alone(void)
 void tnp_sgemm_nt_alone(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb, bool add,
                         float *c, size_t ldc)
 {
-    if (own_pays(n, k))
+    if (own_pays(m, n, k))
         tnp_simd_get()->products->row_products(m, a, lda, n, b, ldb, k, add, c, ldc);
     else
         cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb,
@@ -346,7 +354,7 @@ void tnp_sgemm_nt_alone(size_t m, size_t n, size_t k, const float *a, size_t lda
 void tnp_sgemm_tn_alone(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb, bool add,
                         float *c, size_t ldc)
 {
-    if (!own_pays(m, n)) {
+    if (!own_pays(k, m, n)) {
         cblas_sgemm(CblasRowMajor, CblasTrans, CblasNoTrans, (int)m, (int)n, (int)k, 1, a, (int)lda, b, (int)ldb,
                     add ? 1 : 0, c, (int)ldc);
         return;
