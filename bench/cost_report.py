@@ -119,9 +119,20 @@ def targets(result):
     return [list(row) for row in rows]
 
 
+def versions(facts, found):
+    """A line for the page: who is compared, and on which kernels."""
+    peers = [entry["peers"]["lbfgs"] for result in found["results"] for entry in result["logistic"] if "lbfgs" in entry["peers"]]
+    told = next((peer for peer in peers if "kernels" in peer), {})
+    words = [f"tenon {facts['version']}"] + [f"{name} {told[name]}" for name in ("python", "numpy", "scipy", "sklearn") if name in told]
+    return (f"- Versions: {', '.join(words)}. Seed {found['seed']}. BLAS of tenon, process: {facts['blas']}, kernels "
+            f"{facts['blas_kernels']} (chosen by {facts['chosen_by']}), whose choice tenon's package shares; of scikit-learn: "
+            f"{told.get('kernels', 'unknown')}.")
+
+
 def head_lines(facts, found):
     (seconds, limit), (times, least, long) = found["limits"], found["beyond"]
-    return [*page_head("seconds against C", facts, f"{facts['threads']} threads, but the peers have only one"),
+    return [*page_head("seconds against C", facts, f"{facts['threads']} threads, but LIBLINEAR has only one"),
+            versions(facts, found),
             f"- tenon, process: wall time of the whole, `tenon fit a=x.npy --labels y.npy --method svm --C C --gap {found['gap']} "
             "--select all --loo 0`, with start, reading and writing. tenon, fit: the same fit of arrays in memory by the Python "
             "package, from rows as they are, which it brings to length 1 itself, to the certified head; the first call of a "
