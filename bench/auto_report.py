@@ -40,7 +40,7 @@ def write(csv, page, facts, found):
                    [[shape_text(e["shape"]), f"{e['auto']:.2f}", f"{e['evidence']:.2f}", f"{e['anon_mb']:.0f}",
                      ", ".join(f"{method} {seconds:.2f}" for method, seconds in e["tried"])] for e in found["entries"]])
     lines += ["## Targets", ""]
-    lines += table(["target", "figure", "wanted", "verdict"], [target(e) for e in found["entries"]])
+    lines += table(["target", "figure", "wanted", "verdict"], [target(e) for e in found["entries"] if e["seconds"] or e["fits"]])
     write_page(page, lines)
 
 
