@@ -15,7 +15,7 @@ import time
 import numpy as np
 import tenon
 
-MOST, ENOUGH = 5, 2.0
+MOST, ENOUGH = 25, 2.0
 ESTIMATORS = {"svm": tenon.LinearSVMClassifier, "logistic": tenon.LogisticClassifier}
 
 

@@ -32,6 +32,7 @@ from peers import surroundings
 
 EPSILONS = [1, 0.3, 0.1, 0.03, 0.01, 0.001]
 CLOSE, SEARCH_CLASSES, TRIAL_EVALUATIONS, COST = 1e-3, 2, 3, 1.0
+MOST_FITS, ENOUGH_SECONDS = 25, 2.0  # of short fits the median counts
 NODE = np.dtype([("index", "<i4"), ("value", "<f8")], align=True)
 
 
@@ -197,10 +198,14 @@ def lbfgs(paths, target, budget):
     dtype, goal = faster_type(x, labels), target * (1 + CLOSE)
     del x
     start = time.perf_counter()
-    x = np.load(paths[0]).astype(dtype, copy=False)
+    x = np.load(paths[0])
+    load = time.perf_counter() - start
+    x = x.astype(dtype, copy=False)
     x /= np.maximum(np.linalg.norm(x, axis=1, keepdims=True), np.finfo(dtype).tiny)
-    ready = time.perf_counter() - start
-    trace = watched_fit(x, labels, lambda trace: trace[-1][1] <= goal or trace[-1][0] > budget)
+    ready, traces = time.perf_counter() - start, []
+    while len(traces) < MOST_FITS and sum(trace[-1][0] for trace in traces) < ENOUGH_SECONDS:
+        traces.append(watched_fit(x, labels, lambda trace: trace[-1][1] <= goal or trace[-1][0] > budget))
+    trace = sorted(traces, key=lambda trace: trace[-1][0])[len(traces) // 2]
     seconds, loss = trace[-1]
     note = f"{np.dtype(dtype).name}, {len(trace)} evaluations"
     if loss > goal:
@@ -211,7 +216,7 @@ def lbfgs(paths, target, budget):
             note += f", extrapolated by {left:.0f} evaluations"
         else:
             note += ", at least"
-    return {"seconds": ready + seconds, "note": note, "excess": float(loss / target - 1)}
+    return {"seconds": ready + seconds, "load": load, "note": note, "excess": float(loss / target - 1)}
 
 
 def probe(paths, grid, budget):
