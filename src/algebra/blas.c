@@ -21,7 +21,7 @@
 #include <string.h>
 
 char *openblas_get_corename(void);
-/* Of its own making, and not of every OpenBLAS. */
+/* Names of OpenBLAS that are in none of its headers: weak, for a release or another BLAS may be without them. */
 __attribute__((weak)) void openblas_read_env(void);
 __attribute__((weak)) int blas_thread_shutdown_(void);
 char *openblas_get_config(void);
