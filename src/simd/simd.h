@@ -149,15 +149,21 @@ typedef struct tnp_band_loops {
 /* A row of the certificate of a softmax (learn/softmax/softmax_probe.c): k scores s, the row's class and cost. Arrays
  * of k numbers have memory for `stride`, k up to a multiple of TNP_PROBE_PAD; what stands behind k is of no use. */
 enum { TNP_PROBES = 4, TNP_PROBE_PAD = 16 };
-/* A row of the softmax's gradient (learn/softmax/softmax_loss.c). slope and weight have memory for k up to a multiple of
- * TNP_PROBE_PAD, where 0 is added to numbers; p may be g. */
-typedef struct tnp_slope_row {
-    const float *s;
-    size_t k;
-    float cost;
+/* Some rows of the softmax's gradient (learn/softmax/softmax_loss.c), one after the other: s, p and g (rows, k). sums of
+ * k numbers have memory for k up to a multiple of TNP_PROBE_PAD, where 0 is added to numbers; p may be g. */
+enum { TNP_SLOPE_ROWS = 16 };
+typedef struct tnp_slope_rows {
+    size_t rows, k; /* rows: at most TNP_SLOPE_ROWS */
+    const float *s, *cost;
     float *p, *g;
-    double *slope, *weight;
-} tnp_slope_row;
+    double *slope, *weight, *whole; /* whole: rows */
+} tnp_slope_rows;
+/* The same of its second derivative, from p, times one z (k). */
+typedef struct tnp_curve_rows {
+    size_t rows, k;
+    const float *p, *cost, *z;
+    double *sum;
+} tnp_curve_rows;
 
 typedef struct tnp_probe_row {
     const float *s;
@@ -223,14 +229,15 @@ typedef struct tnp_simd {
     /* p = softmax(s), in place allowed, n > 0; returns log sum exp s. exp is within 4 units in the last place; below
      * exp(-87) of the largest it stays there instead of falling to 0. */
     double (*softmax)(const float *s, float *p, size_t n);
-    /* p = softmax(s), g = cost p, slope += g, weight += g (1 - p), sums in double; returns log sum exp s. */
-    double (*softmax_slope)(const tnp_slope_row *row);
+    /* Of each row p = softmax(s), g = cost p, whole = log sum exp s; slope += g, weight += g (1 - p), sums in double.
+     * Many rows at a time, so that sums stay in registers: with a row at a time half of it was their way to memory. */
+    void (*softmax_slope)(const tnp_slope_rows *a);
     /* With p = softmax(s + t z): out[0] = sum p z, out[1] = sum p z^2, summed in double. */
     void (*softmax_line)(const float *s, const float *z, float t, size_t n, double *out);
     /* z <- cost p (z - sum p z). */
     void (*softmax_curve)(const float *p, float cost, float *z, size_t n);
-    /* sum += what softmax_curve makes of z, in double; sum has memory as tnp_slope_row's. */
-    void (*softmax_curve_sums)(const float *p, float cost, const float *z, size_t n, double *sum);
+    /* sum += what softmax_curve makes of z, of each row, in double. */
+    void (*softmax_curve_sums)(const tnp_curve_rows *a);
     /* With p = softmax(s) in double, exp within 4 units in the last place:
      *   loss += cost (log sum exp s - s_own)      mass += cost p      disorder += cost p (log sum exp s - s)
      *   turned += cost (p - e_own) probed'        off += sum_l (by_class_l's - probed[TNP_LANES + l])^2 */

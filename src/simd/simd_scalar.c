@@ -134,16 +134,17 @@ static double softmax(const float *s, float *p, size_t n)
     return (double)most + log(sum);
 }
 
-static double softmax_slope(const tnp_slope_row *a)
+static void softmax_slope(const tnp_slope_rows *a)
 {
-    double whole = softmax(a->s, a->p, a->k);
-    for (size_t j = 0; j < a->k; ++j) {
-        float p = a->p[j], g = a->cost * p;
-        a->g[j] = g;
-        a->slope[j] += (double)g;
-        a->weight[j] += (double)(g * (1 - p));
+    for (size_t r = 0, at = 0; r < a->rows; ++r, at += a->k) {
+        a->whole[r] = softmax(a->s + at, a->p + at, a->k);
+        for (size_t j = 0; j < a->k; ++j) {
+            float p = a->p[at + j], g = a->cost[r] * p;
+            a->g[at + j] = g;
+            a->slope[j] += (double)g;
+            a->weight[j] += (double)(g * (1 - p));
+        }
     }
-    return whole;
 }
 
 static void softmax_line(const float *s, const float *z, float t, size_t n, double *out)
@@ -170,11 +171,14 @@ static void softmax_curve(const float *p, float cost, float *z, size_t n)
         z[i] = cost * p[i] * (z[i] - mean);
 }
 
-static void softmax_curve_sums(const float *p, float cost, const float *z, size_t n, double *sum)
+static void softmax_curve_sums(const tnp_curve_rows *a)
 {
-    float mean = (float)dot(p, z, n);
-    for (size_t i = 0; i < n; ++i)
-        sum[i] += (double)(cost * p[i] * (z[i] - mean));
+    for (size_t r = 0; r < a->rows; ++r) {
+        const float *p = a->p + r * a->k;
+        float mean = (float)dot(p, a->z, a->k);
+        for (size_t j = 0; j < a->k; ++j)
+            a->sum[j] += (double)(a->cost[r] * p[j] * (a->z[j] - mean));
+    }
 }
 
 static void probe_row(const tnp_probe_row *a)

@@ -7,18 +7,23 @@
 
 #include "simd/simd_loops.h"
 
+/* Behind the last value minus infinity, of which exp_below makes e^-87: nothing beside a sum that is 1 or more. */
+static inline reg load_or_nothing(const float *x, size_t left)
+{
+    return left >= REG ? load(x) : load_over(all_lanes(-INFINITY), x, left);
+}
+
 /* p = exp(s - *shift), *shift the largest s; returns their sum. */
 static inline double exp_row_below(const float *s, float *p, size_t n, float *shift)
 {
-    reg most = all_lanes(s[0]);
+    reg most = all_lanes(-INFINITY);
     wide a = all_wide(0), b = all_wide(0);
-    for (size_t i = 0; i < n; i += REG)
-        most = larger(most, load_over(most, s + i, n - i));
+    IN_PARTS(n, { most = larger(most, load_or_nothing(s + i, left)); });
     *shift = largest_lane(most);
     const reg largest = all_lanes(*shift);
     IN_PARTS(n, {
-        store_some(p + i, left, exp_below(load_some(s + i, left) - largest));
-        reg e = load_some(p + i, left);
+        reg e = exp_below(load_or_nothing(s + i, left) - largest);
+        store_some(p + i, left, e);
         a += low_half(e);
         b += high_half(e);
     });
@@ -33,25 +38,36 @@ static double softmax(const float *s, float *p, size_t n)
     return (double)shift + log(sum);
 }
 
-static inline void add_wide(double *to, reg x)
+static inline void add_wide(double *to, wide low, wide high)
 {
-    store_wide(to, load_wide(to) + low_half(x));
-    store_wide(to + WIDE, load_wide(to + WIDE) + high_half(x));
+    store_wide(to, load_wide(to) + low);
+    store_wide(to + WIDE, load_wide(to + WIDE) + high);
 }
 
-static double softmax_slope(const tnp_slope_row *row)
+static void softmax_slope(const tnp_slope_rows *a)
 {
-    float shift;
-    double sum = exp_row_below(row->s, row->p, row->k, &shift);
-    const reg by = all_lanes((float)(1 / sum)), cost = all_lanes(row->cost);
-    IN_PARTS(row->k, {
-        reg p = load_some(row->p + i, left) * by, g = p * cost;
-        store_some(row->p + i, left, p);
-        store_some(row->g + i, left, g);
-        add_wide(row->slope + i, g);
-        add_wide(row->weight + i, less_product(g, p, g));
+    float by[TNP_SLOPE_ROWS];
+    for (size_t r = 0; r < a->rows; ++r) {
+        float shift;
+        double sum = exp_row_below(a->s + r * a->k, a->p + r * a->k, a->k, &shift);
+        by[r] = (float)(1 / sum);
+        a->whole[r] = (double)shift + log(sum);
+    }
+    IN_PARTS(a->k, {
+        wide low = all_wide(0), high = low, weight_low = low, weight_high = low;
+        for (size_t at = i, r = 0; r < a->rows; ++r, at += a->k) {
+            reg p = load_some(a->p + at, left) * all_lanes(by[r]), g = p * all_lanes(a->cost[r]);
+            reg bend = less_product(g, p, g);
+            store_some(a->p + at, left, p);
+            store_some(a->g + at, left, g);
+            low += low_half(g);
+            high += high_half(g);
+            weight_low += low_half(bend);
+            weight_high += high_half(bend);
+        }
+        add_wide(a->slope + i, low, high);
+        add_wide(a->weight + i, weight_low, weight_high);
     });
-    return (double)shift + log(sum);
 }
 
 static void softmax_line(const float *s, const float *z, float t, size_t n, double *out)
@@ -62,9 +78,9 @@ static void softmax_line(const float *s, const float *z, float t, size_t n, doub
     for (size_t i = 0; i < n; i += REG)
         most = larger(most, fused(step, load_some(z + i, n - i), load_over(most, s + i, n - i)));
     const float shift = largest_lane(most);
-    const reg largest = all_lanes(shift), nothing = all_lanes(-INFINITY); /* e^-87 */
+    const reg largest = all_lanes(shift);
     IN_PARTS(n, {
-        reg x = load_some(z + i, left), own = load_over(nothing, s + i, left);
+        reg x = load_some(z + i, left), own = load_or_nothing(s + i, left);
         reg e = exp_below(fused(step, x, own) - largest);
         wide low = low_half(e) * low_half(x), high = high_half(e) * high_half(x);
         sum += low_half(e) + high_half(e);
@@ -89,10 +105,21 @@ static void softmax_curve(const float *p, float cost, float *z, size_t n)
     IN_PARTS(n, { store_some(z + i, left, by * load_some(p + i, left) * (load_some(z + i, left) - mean)); });
 }
 
-static void softmax_curve_sums(const float *p, float cost, const float *z, size_t n, double *sum)
+static void softmax_curve_sums(const tnp_curve_rows *a)
 {
-    const reg mean = mean_of(p, z, n), by = all_lanes(cost);
-    IN_PARTS(n, { add_wide(sum + i, by * load_some(p + i, left) * (load_some(z + i, left) - mean)); });
+    reg mean[TNP_SLOPE_ROWS];
+    for (size_t r = 0; r < a->rows; ++r)
+        mean[r] = mean_of(a->p + r * a->k, a->z, a->k);
+    IN_PARTS(a->k, {
+        const reg z = load_some(a->z + i, left);
+        wide low = all_wide(0), high = low;
+        for (size_t at = i, r = 0; r < a->rows; ++r, at += a->k) {
+            reg bend = all_lanes(a->cost[r]) * load_some(a->p + at, left) * (z - mean[r]);
+            low += low_half(bend);
+            high += high_half(bend);
+        }
+        add_wide(a->sum + i, low, high);
+    });
 }
 
 #endif

@@ -67,39 +67,53 @@ static void test_softmax(void **state)
 }
 
 /* The probabilities of test_softmax; one product more for g; what is added to the sums is g itself, and g (1 - p) with two
- * roundings. */
+ * roundings. Rows of other costs beside each other, from one to as many as there may be. */
 static void test_slope(void **state)
 {
     (void)state;
-    const float cost = 3.7f;
-    float s[ROOM], p[ROOM], g[ROOM];
-    double slope[ROOM], weight[ROOM];
-    ref_real want[ROOM];
+    static float s[TNP_SLOPE_ROWS * ROOM], p[TNP_SLOPE_ROWS * ROOM], g[TNP_SLOPE_ROWS * ROOM];
     for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 1; n <= MOST; ++n)
-            for (int scale = 0; scale < SCALES; ++scale) {
-                fill(s, scales[scale], n);
-                for (size_t i = 0; i < ROOM; ++i) {
+            for (size_t rows = 1; rows <= TNP_SLOPE_ROWS; rows += n % 2 ? 5 : TNP_SLOPE_ROWS - 1) {
+                float cost[TNP_SLOPE_ROWS];
+                double slope[ROOM], weight[ROOM], sum[ROOM], bend[ROOM], slack[ROOM] = {0}, whole[TNP_SLOPE_ROWS];
+                for (size_t i = 0; i < TNP_SLOPE_ROWS * ROOM; ++i)
                     p[i] = g[i] = -7;
-                    slope[i] = weight[i] = 2;
+                for (size_t i = 0; i < ROOM; ++i)
+                    slope[i] = weight[i] = sum[i] = bend[i] = 2;
+                for (size_t r = rows; r-- > 0;) { /* what is written behind one row is what the next begins with */
+                    fill(s + r * n, scales[r % SCALES], 100 * n + r);
+                    cost[r] = 3.7f + (float)r;
                 }
-                ref_real whole = exact(s, 0, s, n, want), most = -INFINITY;
-                for (size_t i = 0; i < n; ++i)
-                    most = fmaxl(most, (ref_real)s[i]);
-                double got = tables[t]->softmax_slope(&(tnp_slope_row){s, n, cost, p, g, slope, weight});
-                assert_true(fabsl((ref_real)got - whole) <= 16 * u * (1 + fabsl(whole - most)));
+                tnp_slope_rows job = {rows, n, s, cost, p, g, slope, weight, whole};
+                tables[t]->softmax_slope(&job);
+                for (size_t r = 0; r < rows; ++r) {
+                    const float *own_p = p + r * n, *own_g = g + r * n, *own_s = s + r * n;
+                    ref_real want[ROOM], all = exact(own_s, 0, own_s, n, want), most = -INFINITY;
+                    for (size_t i = 0; i < n; ++i)
+                        most = fmaxl(most, (ref_real)own_s[i]);
+                    assert_true(fabsl((ref_real)whole[r] - all) <= 16 * u * (1 + fabsl(all - most)));
+                    for (size_t i = 0; i < n; ++i) {
+                        ref_real by = (ref_real)cost[r],
+                                 off = (10 + 2 * (most - (ref_real)own_s[i])) * u * want[i] + expl(-86.9L);
+                        assert_true(fabsl((ref_real)own_p[i] - want[i]) <= off);
+                        assert_true(fabsl((ref_real)own_g[i] - by * want[i]) <= by * off);
+                        sum[i] += (double)own_g[i];
+                        bend[i] += (double)own_g[i] * (1 - (double)own_p[i]);
+                        slack[i] += 2 * u * (double)own_g[i];
+                    }
+                }
                 for (size_t i = 0; i < n; ++i) {
-                    ref_real slack = (10 + 2 * (most - (ref_real)s[i])) * u * want[i] + expl(-86.9L);
-                    assert_true(fabsl((ref_real)p[i] - want[i]) <= slack);
-                    assert_true(fabsl((ref_real)g[i] - (ref_real)cost * want[i]) <= (ref_real)cost * slack);
-                    assert_true(slope[i] == 2 + (double)g[i]);
-                    assert_true(fabs(weight[i] - 2 - (double)g[i] * (1 - (double)p[i])) <=
-                                2 * u * (double)g[i] + 4e-16);
+                    assert_true(fabs(slope[i] - sum[i]) <= (double)(rows + 2) * DBL_EPSILON * sum[i]);
+                    assert_true(fabs(weight[i] - bend[i]) <= slack[i] + (double)(rows + 2) * DBL_EPSILON * sum[i]);
                 }
                 for (size_t i = n; i < ROOM; ++i)
-                    assert_true(p[i] == -7 && g[i] == -7 && slope[i] == 2 && weight[i] == 2);
-                tables[t]->softmax_slope(&(tnp_slope_row){s, n, cost, s, s, slope, weight});
-                assert_memory_equal(s, g, n * sizeof *s);
+                    assert_true(slope[i] == 2 && weight[i] == 2);
+                for (size_t i = rows * n; i < TNP_SLOPE_ROWS * ROOM; ++i)
+                    assert_true(p[i] == -7 && g[i] == -7);
+                job.p = job.g = s;
+                tables[t]->softmax_slope(&job);
+                assert_memory_equal(s, g, rows * n * sizeof *s);
             }
 }
 
@@ -143,7 +157,6 @@ static void test_curve(void **state)
     (void)state;
     const float cost = 3.7f;
     float s[ROOM], p[ROOM], z[ROOM], was[ROOM];
-    double sum[ROOM];
     for (size_t t = 0; t < table_count; ++t)
         for (size_t n = 1; n <= MOST; ++n)
             for (int scale = 0; scale < SCALES; ++scale) {
@@ -156,25 +169,59 @@ static void test_curve(void **state)
                     mean += (ref_real)p[i] * (ref_real)z[i];
                     size += fabsl((ref_real)p[i] * (ref_real)z[i]);
                 }
-                for (size_t i = 0; i < ROOM; ++i)
-                    sum[i] = 2;
-                tables[t]->softmax_curve_sums(p, cost, z, n, sum);
                 tables[t]->softmax_curve(p, cost, z, n);
                 for (size_t i = 0; i < n; ++i) {
                     ref_real apart = (ref_real)was[i] - mean, by = (ref_real)cost * (ref_real)p[i];
                     ref_real slack = ((ref_real)(n + 3) * size + 4 * fabsl(apart)) * u;
                     assert_true(fabsl((ref_real)z[i] - by * apart) <= 1.01L * by * slack + 1e-37L);
-                    assert_true(sum[i] == 2 + (double)z[i]);
                 }
+                assert_memory_equal(z + n, was + n, (ROOM - n) * sizeof *z);
+            }
+}
+
+/* As test_curve, of rows beside each other, whose results are summed. */
+static void test_curve_sums(void **state)
+{
+    (void)state;
+    static float s[TNP_SLOPE_ROWS * ROOM], p[TNP_SLOPE_ROWS * ROOM];
+    for (size_t t = 0; t < table_count; ++t)
+        for (size_t n = 1; n <= MOST; ++n)
+            for (size_t rows = 1; rows <= TNP_SLOPE_ROWS; rows += n % 2 ? 5 : TNP_SLOPE_ROWS - 1) {
+                float z[ROOM], cost[TNP_SLOPE_ROWS];
+                double sum[ROOM];
+                ref_real want[ROOM] = {0}, slack[ROOM] = {0};
+                fill(z, 2, n + 100);
+                for (size_t i = 0; i < ROOM; ++i)
+                    sum[i] = 2;
+                for (size_t r = rows; r-- > 0;) {
+                    ref_real mean = 0, size = 0;
+                    float *own = p + r * n;
+                    fill(s + r * n, scales[r % SCALES], 100 * n + r);
+                    tables[t]->softmax(s + r * n, own, n);
+                    cost[r] = 3.7f + (float)r;
+                    for (size_t i = 0; i < n; ++i) {
+                        mean += (ref_real)own[i] * (ref_real)z[i];
+                        size += fabsl((ref_real)own[i] * (ref_real)z[i]);
+                    }
+                    for (size_t i = 0; i < n; ++i) {
+                        ref_real apart = (ref_real)z[i] - mean, by = (ref_real)cost[r] * (ref_real)own[i];
+                        want[i] += by * apart;
+                        slack[i] += 1.01L * by * ((ref_real)(n + 3) * size + 4 * fabsl(apart)) * u + 1e-37L;
+                    }
+                }
+                tables[t]->softmax_curve_sums(&(tnp_curve_rows){rows, n, p, cost, z, sum});
+                for (size_t i = 0; i < n; ++i)
+                    assert_true(fabsl((ref_real)sum[i] - 2 - want[i]) <=
+                                slack[i] + (ref_real)(rows + 2) * (ref_real)DBL_EPSILON * (2 + fabsl(want[i])));
                 for (size_t i = n; i < ROOM; ++i)
                     assert_true(sum[i] == 2);
-                assert_memory_equal(z + n, was + n, (ROOM - n) * sizeof *z);
             }
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_softmax), cmocka_unit_test(test_slope),
-                                       cmocka_unit_test(test_line), cmocka_unit_test(test_curve)};
+                                       cmocka_unit_test(test_line), cmocka_unit_test(test_curve),
+                                       cmocka_unit_test(test_curve_sums)};
     return cmocka_run_group_tests(tests, find_tables, NULL);
 }

@@ -78,13 +78,31 @@ static float row_cost(const tnp_softmax *l, size_t row)
     return l->cost * (l->row_weight ? l->row_weight[row] : 1.0f);
 }
 
-/* sum: the loss, then slopes and weights of the columns. p (k) may be g. */
-static void slope_row(const float *s, size_t k, size_t y, float cost, float *p, float *g, double *sum)
+/* n rows from number i of the range on. sum: the loss, then slopes and weights of the columns. */
+static void slope_rows(const row_job *job, size_t i, size_t n, double *sum)
 {
-    tnp_slope_row row = {s, k, cost, p, g, sum + 1, sum + 1 + k};
-    sum[0] += (double)cost * (tnp_simd_get()->softmax_slope(&row) - (double)s[y]);
-    g[y] -= cost;
-    row.slope[y] -= (double)cost;
+    const tnp_softmax_rows *r = job->r;
+    const tnp_targets *y = r->loss->y;
+    size_t k = r->k, first = job->range.start + i * job->range.stride;
+    float cost[TNP_SLOPE_ROWS], *g = job->out + i * k;
+    double whole[TNP_SLOPE_ROWS];
+    for (size_t j = 0; j < n; ++j)
+        cost[j] = row_cost(r->loss, first + j);
+    tnp_simd_get()->softmax_slope(&(tnp_slope_rows){.rows = n,
+                                                    .k = k,
+                                                    .s = job->s + first * k,
+                                                    .cost = cost,
+                                                    .p = r->p ? r->p + first * k : g,
+                                                    .g = g,
+                                                    .slope = sum + 1,
+                                                    .weight = sum + 1 + k,
+                                                    .whole = whole});
+    for (size_t j = 0; j < n; ++j) {
+        size_t own = y->cls[y->first[first + j]];
+        sum[0] += (double)cost[j] * (whole[j] - (double)job->s[(first + j) * k + own]);
+        sum[1 + own] -= (double)cost[j];
+        g[j * k + own] -= cost[j];
+    }
 }
 
 static void line_row(const float *s, const float *z, float t, size_t k, size_t y, float cost, double *sum)
@@ -104,29 +122,44 @@ static const float *probabilities(const tnp_softmax_rows *r, size_t row, const f
     return scratch;
 }
 
-/* Rows [from, end) of the range; p (k) is scratch. */
-static void visit(const row_job *job, size_t from, size_t end, float *p, double *sum)
+/* As slope_rows; one row where probabilities are made. */
+static void curve_sums_rows(const row_job *job, size_t i, size_t n, float *scratch, double *sum)
+{
+    const tnp_softmax_rows *r = job->r;
+    size_t first = job->range.start + i * job->range.stride;
+    float cost[TNP_SLOPE_ROWS];
+    for (size_t j = 0; j < n; ++j)
+        cost[j] = row_cost(r->loss, first + j);
+    const float *p = probabilities(r, first, job->s + first * r->k, scratch);
+    tnp_simd_get()->softmax_curve_sums(&(tnp_curve_rows){n, r->k, p, cost, job->z, sum});
+}
+
+static void visit_row(const row_job *job, size_t i, float *scratch, double *sum)
 {
     const tnp_softmax_rows *r = job->r;
     const tnp_targets *y = r->loss->y;
-    size_t k = r->k;
-    for (size_t i = from; i < end; ++i) {
-        size_t row = job->range.start + i * job->range.stride, own = y->cls[y->first[row]];
-        const float *s = job->s + row * k;
-        float cost = row_cost(r->loss, row), *out = job->out ? job->out + i * k : NULL;
-        switch (job->work) {
-        case SLOPE:
-            slope_row(s, k, own, cost, r->p ? r->p + row * k : out, out, sum);
-            break;
-        case CURVE:
-            tnp_simd_get()->softmax_curve(probabilities(r, row, s, p), cost, out, k);
-            break;
-        case CURVE_SUMS:
-            tnp_simd_get()->softmax_curve_sums(probabilities(r, row, s, p), cost, job->z, k, sum);
-            break;
-        case LINE:
-            line_row(s, job->z + i * k, job->t, k, own, cost, sum);
-        }
+    size_t k = r->k, row = job->range.start + i * job->range.stride;
+    const float *s = job->s + row * k;
+    float cost = row_cost(r->loss, row);
+    if (job->work == CURVE)
+        tnp_simd_get()->softmax_curve(probabilities(r, row, s, scratch), cost, job->out + i * k, k);
+    else
+        line_row(s, job->z + i * k, job->t, k, y->cls[y->first[row]], cost, sum);
+}
+
+/* Rows [from, end) of the range; scratch (k). */
+static void visit(const row_job *job, size_t from, size_t end, float *scratch, double *sum)
+{
+    bool neighbours = job->range.stride == 1;
+    size_t most = neighbours && (job->work == SLOPE || (job->work == CURVE_SUMS && job->r->p)) ? TNP_SLOPE_ROWS : 1;
+    for (size_t i = from, n; i < end; i += n) {
+        n = tnp_min(most, end - i);
+        if (job->work == SLOPE)
+            slope_rows(job, i, n, sum);
+        else if (job->work == CURVE_SUMS)
+            curve_sums_rows(job, i, n, scratch, sum);
+        else
+            visit_row(job, i, scratch, sum);
     }
 }
 

@@ -13,8 +13,12 @@
  *   loss(S) <= loss(S_float) + <Theta, S - S_float> + c_max d^2 / 4,
  *   <Theta, S - S_float> = <A, W> + e'b - <Theta, S_float>
  *
- * where e are the slopes in b; A_float in the place of A is off by at most a |W|, and |A| <= |A_float| + a. So d counts
- * in squares and few vectors do. 12 columns of one product in double, instead of 2 k columns of two. */
+ * where e are the slopes in b; A_float in the place of A is off by at most a |W|. The sums theta' of the bound, whose
+ * slopes are 0, are those of A moved by at most |e_k| max |x_i| for class k, so that their length is at most
+ *
+ *   a + sqrt(sum_k (|A_float,k| + |e_k| max |x_i|)^2).
+ *
+ * So d counts in squares and few vectors do. 12 columns of one product in double, instead of 2 k columns of two. */
 #include "learn/softmax/softmax_probe.h"
 #include "algebra/blas.h"
 #include "learn/linear/certify.h"
@@ -99,19 +103,25 @@ typedef struct bound {
     double *sums; /* sums_of(k) of all rows, then k: sums of c by class */
     double longest;
     size_t dim, k;
-    double off, square, weights,
-        at_weights; /* of sums of rows: what is off, squared; |A_float|^2, |W|^2, <A_float, W> */
+    double off, square, weights, at_weights; /* of sums of rows: what is off, squared; the sum over k of the bound,
+                                                |W|^2, <A_float, W> */
 } bound;
+
+/* Slope of class j in a free intercept. */
+static double slope_of(const bound *b, size_t j)
+{
+    return b->claim->bias ? b->sums[SINGLES + j] - b->sums[sums_of(b->k) + j] : 0;
+}
 
 static void compare_sums(bound *b)
 {
     size_t width = b->dim + 1;
-    const double *turned = b->sums + SINGLES + 2 * stride_of(b->k);
+    const double *turned = b->sums + SINGLES + 2 * stride_of(b->k), reach = sqrt(b->longest);
     for (size_t j = 0; j < b->k; ++j) {
-        double along[TNP_LANES] = {0};
+        double along[TNP_LANES] = {0}, square = 0;
         for (size_t i = 0; i < b->dim; ++i) {
             double w = (double)b->claim->w[j * width + i], sum = (double)b->probe->g[j * width + i] - w;
-            b->square += sum * sum;
+            square += sum * sum;
             b->weights += w * w;
             b->at_weights += sum * w;
             for (size_t l = 0; l < TNP_LANES; ++l)
@@ -119,29 +129,27 @@ static void compare_sums(bound *b)
         }
         for (size_t l = 0; l < TNP_LANES; ++l)
             b->off += pow(along[l] - turned[j * TNP_LANES + l], 2);
+        b->square += pow(sqrt(square) + fabs(slope_of(b, j)) * reach, 2);
     }
 }
 
 static void conclude(bound *b, const tnp_softmax *l, double *objective, double *gap)
 {
     const double *mass = b->sums + SINGLES, *disorder = mass + stride_of(b->k);
-    double dual = 0, slopes = 0, most = 0, moved = -b->sums[LOSS], *own = b->sums + sums_of(b->k);
-    compare_sums(b);
-    double a = sqrt(MARGIN_SUMS / TNP_LANES * b->off), square_d = MARGIN_SCORES / TNP_PROBES * b->sums[OFF];
+    double dual = 0, most = 0, moved = -b->sums[LOSS], *own = b->sums + sums_of(b->k);
     for (size_t i = 0; i < l->y->rows; ++i) {
         double c = tnp_softmax_cost(l, i);
         own[l->y->cls[l->y->first[i]]] += c;
         most = fmax(most, c);
     }
-    for (size_t j = 0; b->claim->bias && j < b->k; ++j)
-        moved += (mass[j] - own[j]) * (double)b->claim->w[j * (b->dim + 1) + b->dim];
+    compare_sums(b);
+    double a = sqrt(MARGIN_SUMS / TNP_LANES * b->off), square_d = MARGIN_SCORES / TNP_PROBES * b->sums[OFF];
     for (size_t j = 0; j < b->k; ++j) { /* see tnp_softmax_bound */
-        double off = b->claim->bias ? mass[j] - own[j] : 0, share = off > 0 ? off / mass[j] : 0;
+        double off = slope_of(b, j), share = off > 0 ? off / mass[j] : 0;
         dual += (1 - share) * disorder[j] - fmax(0, off);
-        moved += disorder[j];
-        slopes += off * off;
+        moved += disorder[j] + off * (double)b->claim->w[j * (b->dim + 1) + b->dim];
     }
-    dual -= pow(sqrt(b->square) + a + sqrt(slopes * b->longest), 2) / 2;
+    dual -= pow(sqrt(b->square) + a, 2) / 2;
     moved += b->at_weights;
     *objective = b->sums[LOSS] + moved + b->weights / 2;
     *gap = fmax(0, *objective + a * sqrt(b->weights) + most * square_d / 4 - fmax(0, dual)) +
