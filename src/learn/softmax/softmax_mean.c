@@ -7,8 +7,9 @@
  *
  * m the mean of the rows with their costs. So one factor makes the first step Newton's own for all classes, and the next
  * ones nearly so while C is small. It costs dim / 2k of a product with the weights of all classes: where dim is at most
- * MANY times the classes, LEAST of them or more: of few each has more of the rows, and other curvature soon. (5994 x 128, 200 classes) at C = 1 is within 2e-4 after two rounds, where the subspace of the
- * class means took as long as eight.
+ * MANY times the classes, LEAST of them or more: of few each has more of the rows, and other curvature soon. (5994 x
+ * 128, 200 classes) at C = 1 is within 2e-4 after two rounds, where the subspace of the class means took as long as
+ * eight.
  *
  * Groups of rows are summed side by side, and added in their order. Oracle: ref_logistic, by the heads that come of it. */
 #include "learn/softmax/softmax_mean.h"

@@ -12,8 +12,11 @@
 #include <math.h>
 #include <string.h>
 
-enum { STEPS = 4, CG_MOST = 12 };
-static const double SMALL = 1e-7, FORCING = 0.01; /* of the mass of all rows; of the residual */
+enum { CG_MOST = 12 };
+static const double SMALL = 1e-7;                             /* of the mass of all rows: rounding of slopes, */
+static const double NOTHING = 1e-12;                          /* and of their mean, which no curvature may be below */
+static const double MOST_FORCING = 0.1, LEAST_FORCING = 0.01; /* of the residual */
+static const double WHOLE = 0.5;                              /* of max |d| */
 
 /* sums (1 + 2 k) as tnp_softmax_slope has them; with z: its first k become the product with z instead. */
 static void visit(const tnp_softmax_rows *r, const float *s, const float *z, double *sums)
@@ -31,6 +34,7 @@ static void visit(const tnp_softmax_rows *r, const float *s, const float *z, dou
 typedef struct work {
     double *sums, *product; /* 1 + 2 k */
     double *d, *r, *p;      /* k */
+    double *own;            /* k: costs of the class's rows */
     float *narrow;          /* k: p as the products take it, d as scores do */
 } work;
 
@@ -47,8 +51,8 @@ static void centre(const double *weight, size_t k, double *a)
         a[j] = weight[j] > 0 ? a[j] - sum / count : 0;
 }
 
-/* d ~ -H^-1 e. A class that no row is near has no curvature, and stays. */
-static void direction(const tnp_softmax_rows *rows, const float *s, const work *v)
+/* d ~ -H^-1 e, `forcing` of the residual left. A class without curvature stays. */
+static void direction(const tnp_softmax_rows *rows, const float *s, double forcing, const work *v)
 {
     size_t k = rows->k;
     const double *slope = v->sums + 1, *weight = slope + k;
@@ -62,7 +66,7 @@ static void direction(const tnp_softmax_rows *rows, const float *s, const work *
         v->p[j] = weight[j] > 0 ? v->r[j] / weight[j] : 0;
         rz += v->r[j] * v->p[j];
     }
-    target = FORCING * FORCING * rz;
+    target = forcing * forcing * rz;
     for (int round = 0; round < CG_MOST && rz > target; ++round) {
         double bent = 0, next = 0;
         centre(weight, k, v->p);
@@ -106,38 +110,74 @@ static void move(const tnp_softmax_rows *rows, const work *v, float *s, float *i
                  &(move_job){v->narrow, s, k});
 }
 
-tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, double enough, float *s, float *intercept, size_t stride)
+/* d becomes the step that is taken, d'H d = -e'd by conjugate gradients. With m = max |d| the second derivative along it
+ * changes by a factor of at most exp(2 m t), so that f falls by
+ *
+ *   d'H d (t - (exp(2 m t) - 2 m t - 1) / 4 m^2) or more:   a quarter of d'H d at t = 1 and m <= WHOLE,
+ *
+ * beyond that most at t = log(1 + 2 m) / 2 m: nothing is to be searched. A class without rows goes down by 1 and more for
+ * ever; f falls with it however far it goes, and m is that of the others. Returns m. */
+static double shorten(const work *v, size_t k)
+{
+    double most = 0;
+    for (size_t j = 0; j < k; ++j)
+        most = v->own[j] > 0 || v->d[j] > 0 ? fmax(most, fabs(v->d[j])) : most;
+    for (size_t j = 0; most > WHOLE && j < k; ++j)
+        v->d[j] *= v->own[j] > 0 || v->d[j] > 0 ? log1p(2 * most) / (2 * most) : 1;
+    return most;
+}
+
+/* Sum of the slopes' sizes at the scores; a class that no row is near has no curvature. */
+static double look(const tnp_softmax_rows *rows, const float *s, double mass, const work *v)
+{
+    double off = 0, *weight = v->sums + 1 + rows->k;
+    visit(rows, s, NULL, v->sums);
+    for (size_t j = 0; j < rows->k; ++j) {
+        off += fabs(v->sums[1 + j]);
+        weight[j] = weight[j] > NOTHING * mass ? weight[j] : 0;
+    }
+    return off;
+}
+
+static void take_steps(const tnp_softmax_rows *rows, size_t most, double enough, float *s, float *intercept,
+                       size_t stride, const work *v)
+{
+    const tnp_targets *y = rows->loss->y;
+    double mass = 0;
+    for (size_t i = 0; i < rows->rows; ++i) {
+        double c = tnp_softmax_cost(rows->loss, i);
+        v->own[y->cls[y->first[i]]] += c;
+        mass += c;
+    }
+    enough = fmax(enough, SMALL * mass);
+    for (size_t step = 0; step < most; ++step) {
+        double off = look(rows, s, mass, v);
+        if (off <= enough)
+            return;
+        double forcing = fmin(fmax(enough / off / 2, LEAST_FORCING), MOST_FORCING);
+        direction(rows, s, forcing, v);
+        double length = shorten(v, rows->k);
+        move(rows, v, s, intercept, stride);
+        if (off * (2 * length + forcing) <= enough) /* about what is left: no visit that would only see it */
+            return;
+    }
+}
+
+tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, size_t steps, double enough, float *s, float *intercept,
+                             size_t stride)
 {
     tn_status st = TN_OK;
     size_t k = rows->k;
-    double last = INFINITY;
     work v = {0};
     TN_TRY(tnp_alloc(rows->ctx, 1 + 2 * k, sizeof *v.sums, &v.sums));
     TN_TRY(tnp_alloc(rows->ctx, 1 + 2 * k, sizeof *v.product, &v.product));
     TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.d, &v.d));
     TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.r, &v.r));
     TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.p, &v.p));
+    TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.own, &v.own));
     TN_TRY(tnp_alloc(rows->ctx, k, sizeof *v.narrow, &v.narrow));
-    for (int step = 0; step < STEPS; ++step) {
-        double off = 0, mass = 0;
-        visit(rows, s, NULL, v.sums);
-        for (size_t j = 0; j < k; ++j)
-            off += fabs(v.sums[1 + j]);
-        for (size_t i = 0; i < rows->rows; ++i)
-            mass += tnp_softmax_cost(rows->loss, i);
-        if (v.sums[0] > last) /* the last step went too far: back, and no further */
-            for (size_t j = 0; j < k; ++j)
-                v.d[j] = -v.d[j];
-        else if (off > fmax(SMALL * mass, enough))
-            direction(rows, s, &v);
-        else
-            break;
-        move(rows, &v, s, intercept, stride);
-        if (v.sums[0] > last)
-            break;
-        last = v.sums[0];
-    }
+    take_steps(rows, steps, enough, s, intercept, stride, &v);
 done:
-    tnp_free_all(v.sums, v.product, v.d, v.r, v.p, v.narrow);
+    tnp_free_all(v.sums, v.product, v.d, v.r, v.p, v.own, v.narrow);
     return st;
 }

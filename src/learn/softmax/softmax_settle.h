@@ -6,8 +6,10 @@
 
 #include "learn/softmax/softmax_loss.h"
 
-/* Moves free intercepts, every stride-th number from `intercept` on, and the scores s (rows, k) with them, until the
- * sizes of the slopes in them sum to `enough`, or are rounding. No product with the rows. */
-tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, double enough, float *s, float *intercept, size_t stride);
+/* Moves free intercepts, every stride-th number from `intercept` on, and the scores s (rows, k) with them, by at most
+ * `steps` of Newton's, until the sizes of the slopes in them sum to about `enough`, or are rounding. The objective does
+ * not rise. No product with the rows. */
+tn_status tnp_softmax_settle(const tnp_softmax_rows *rows, size_t steps, double enough, float *s, float *intercept,
+                             size_t stride);
 
 #endif
