@@ -427,7 +427,7 @@ static tn_status change(solver *v, float *w, double *objective, double *gap)
         for (size_t i = 0; i < v->at.width; ++i)
             w[l->column * v->at.width + i] = (float)l->w[i];
         objective[l->column] = l->f;
-        gap[l->column] = l->ease == 1 ? l->f - l->lower : INFINITY;
+        gap[l->column] = l->ease == 1 ? fmax(0, l->f - l->lower) : INFINITY;
         v->passes = tnp_max(v->passes, l->steps);
         v->lanes[j] = v->lanes[--v->k];
         v->lanes[v->k] = l;
