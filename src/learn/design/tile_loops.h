@@ -11,13 +11,15 @@ typedef struct JOB {
     const tnp_tiled_rows *x;
     const PASS *p;
     size_t groups, tile, chunks; /* chunks of all rows; one group's begin where a tile does */
-    REAL *rows;                  /* (groups, tile, dim), where they are copied */
+    size_t lanes;                /* threads; each takes the next group that none has */
+    atomic_size_t next;          /* group */
+    REAL *rows;                  /* (lanes, tile, dim), where they are copied */
     REAL *last;                  /* k: intercepts */
-    REAL *s, *t;                 /* (groups, tile, k), where the pass has no own */
+    REAL *s, *t;                 /* (lanes, tile, k), where the pass has no own */
     REAL *part;                  /* (groups, k, dim) */
     double *sum;                 /* (groups, k): of t */
     double *partial;             /* (chunks, sum_count) */
-    REAL *scratch;               /* (groups, p->scratch) */
+    REAL *scratch;               /* (lanes, p->scratch) */
     double longest[GROUPS];
 } JOB;
 
@@ -32,6 +34,7 @@ static size_t NAME(tile_of)(size_t rows, size_t dim, size_t chunk)
     return tnp_min(tile_rows(dim, WIDENED) / chunk * chunk, group_rows(rows, chunk));
 }
 
+/* At most: with a lane for every group. */
 static size_t NAME(bytes)(size_t rows, size_t dim, size_t k, size_t chunk, size_t scratch, size_t sum_count)
 {
     size_t groups = group_count(rows), tile = NAME(tile_of)(rows, dim, chunk);
@@ -57,33 +60,32 @@ static void NAME(forward)(const JOB *job, const REAL *x, size_t ld, size_t n, RE
         ADD(job->last, s + i * k, k);
 }
 
-static void NAME(run_body)(const JOB *job, size_t group, size_t start, size_t n, const REAL *s, REAL *t)
+static void NAME(run_body)(const JOB *job, size_t lane, size_t start, size_t n, const REAL *s, REAL *t)
 {
     const PASS *p = job->p;
     for (size_t from = 0; from < n; from += p->chunk) {
         double *sums = job->partial + (start + from) / p->chunk * p->sum_count;
         memset(sums, 0, p->sum_count * sizeof *sums);
         p->body(p->arg, &(PANEL){start + from, tnp_min(p->chunk, n - from), s ? s + from * p->k : NULL, t + from * p->k,
-                                 sums, job->scratch + group * p->scratch});
+                                 sums, job->scratch + lane * p->scratch});
     }
 }
 
-static void NAME(run_group)(void *arg, size_t group)
+static void NAME(run_group)(JOB *job, size_t lane, size_t group)
 {
-    JOB *job = arg;
     const PASS *p = job->p;
     size_t k = p->k, dim = job->x->dim, ld = WIDENED ? dim : job->x->ld;
     size_t each = group_rows(job->x->rows, NAME(chunk_of)(p)), end = tnp_min(job->x->rows, (group + 1) * each);
     REAL *part = job->part + group * k * dim;
     for (size_t start = group * each, n; start < end; start += n) {
         n = tnp_min(job->tile, end - start);
-        const REAL *x = ROWS(job, group, job->x->x + start * job->x->ld, n);
-        REAL *s = p->s ? p->s + start * k : job->s ? job->s + group * job->tile * k : NULL;
-        REAL *own = job->t ? job->t + group * job->tile * k : NULL;
+        const REAL *x = ROWS(job, lane, group, job->x->x + start * job->x->ld, n);
+        REAL *s = p->s ? p->s + start * k : job->s ? job->s + lane * job->tile * k : NULL;
+        REAL *own = job->t ? job->t + lane * job->tile * k : NULL;
         if (p->w)
             NAME(forward)(job, x, ld, n, s);
         if (p->body)
-            NAME(run_body)(job, group, start, n, s, own);
+            NAME(run_body)(job, lane, start, n, s, own);
         if (p->back) {
             const REAL *t = p->t ? p->t + start * k : p->body ? own : s;
             for (size_t i = 0; i < n; ++i)
@@ -91,6 +93,13 @@ static void NAME(run_group)(void *arg, size_t group)
             GEMM_TN(k, dim, n, t, k, x, ld, start > group * each, part, dim);
         }
     }
+}
+
+static void NAME(run_lane)(void *arg, size_t lane)
+{
+    JOB *job = arg;
+    for (size_t group; (group = atomic_fetch_add(&job->next, 1)) < job->groups;)
+        NAME(run_group)(job, lane, group);
 }
 
 /* Row j of back, in the order of the groups; those without rows have no part. */
@@ -112,20 +121,20 @@ static tn_status NAME(take_memory)(tn_ctx *ctx, JOB *job)
 {
     tn_status st = TN_OK;
     const PASS *p = job->p;
-    size_t lanes = job->groups * job->tile * p->k;
+    size_t numbers = job->lanes * job->tile * p->k;
     if (WIDENED)
-        TN_TRY(tnp_alloc_raw(ctx, job->groups * job->tile * job->x->dim, sizeof *job->rows, &job->rows));
+        TN_TRY(tnp_alloc_raw(ctx, job->lanes * job->tile * job->x->dim, sizeof *job->rows, &job->rows));
     if (p->w) {
         TN_TRY(tnp_alloc_raw(ctx, p->k, sizeof *job->last, &job->last));
         for (size_t j = 0; j < p->k; ++j)
             job->last[j] = p->w[j * (job->x->dim + 1) + job->x->dim];
     }
     if (p->w && !p->s)
-        TN_TRY(tnp_alloc_raw(ctx, lanes, sizeof *job->s, &job->s));
+        TN_TRY(tnp_alloc_raw(ctx, numbers, sizeof *job->s, &job->s));
     if (p->body) {
-        TN_TRY(tnp_alloc_raw(ctx, lanes, sizeof *job->t, &job->t));
+        TN_TRY(tnp_alloc_raw(ctx, numbers, sizeof *job->t, &job->t));
         TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, job->chunks * p->sum_count), sizeof *job->partial, &job->partial));
-        TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, job->groups * p->scratch), sizeof *job->scratch, &job->scratch));
+        TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, job->lanes * p->scratch), sizeof *job->scratch, &job->scratch));
     }
     if (p->back) {
         TN_TRY(tnp_alloc_raw(ctx, job->groups * p->k * job->x->dim, sizeof *job->part, &job->part));
@@ -142,10 +151,11 @@ static tn_status NAME(pass)(tn_ctx *ctx, const tnp_tiled_rows *x, const PASS *p)
     double flops = (double)x->rows * ((double)p->k * (double)x->dim * 2 * ((p->w != 0) + (p->back != 0)) + p->work);
     JOB job = {.x = x, .p = p, .groups = group_count(x->rows), .chunks = (x->rows + chunk - 1) / chunk};
     job.tile = NAME(tile_of)(x->rows, x->dim, chunk);
+    job.lanes = tnp_min(job.groups, tnp_threads_for(ctx, flops / 8));
     TN_TRY(tnp_cancelled(ctx));
     TN_TRY(NAME(take_memory)(ctx, &job));
     tnp_blas_begin_alone();
-    tnp_parallel(ctx, tnp_threads_for(ctx, flops / 8), job.groups, NAME(run_group), &job);
+    tnp_parallel(ctx, job.lanes, job.lanes, NAME(run_lane), &job);
     tnp_blas_end_alone();
     for (size_t i = 0; i < p->sum_count; ++i)
         p->sums[i] = 0;
