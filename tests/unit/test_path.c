@@ -463,7 +463,7 @@ static void values_without_hope_are_given_up(void **state)
 static void folds_side_by_side_change_no_choice(void **state)
 {
     (void)state;
-    static const double grid[] = {0.005, 0.03, 0.05, 0.07, 0.09, 0.12, 0.14, 0.16};
+    static const double grid[] = {0.005, 0.02, 0.035, 0.045, 0.055, 0.065, 0.075, 0.085, 0.1};
     enum { COUNT = sizeof grid / sizeof *grid };
     scene *e = noisy(true);
     looks *k = ref_alloc(1, sizeof *k);

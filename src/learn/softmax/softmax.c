@@ -28,6 +28,7 @@
 enum { LIGHT = 4, FIRST_STEPS = 8, FEW_STEPS = 3, PATIENCE = 16, ATTEMPTS = 3, USUAL_ITERATIONS = 16, CHEAP = 5 };
 enum { MANY = 32, MOST_ROUNDS = 8 }; /* classes that climb, and start as they are; rounds at a C on the way */
 enum { AHEAD = 4 };                  /* rounds that may still come by the curvature at no weights */
+enum { SOME_ROWS = 64 };             /* that tell whether C is small */
 static const double FALLING = 0.98;  /* of f in PATIENCE rounds: the way is long, but it is one */
 static const double EASY = 0.2;      /* of f: the estimate that promises few light rounds */
 static const double NEEDED = 0.2;    /* of the gap that is asked for, that the subspace may leave of a warm start */
@@ -113,11 +114,13 @@ done:
     return st;
 }
 
-/* By how much C is above the one that a climb begins with. */
-static tn_status height(const tnp_rounds *v, double *out)
+/* By how much C is above the one that a climb begins with, by at least `rows` rows of the sample or all. */
+static tn_status height(const tnp_rounds *v, size_t rows, double *out)
 {
     double mean_cost = tnp_rounds_nothing(v) / (log((double)v->k) * (double)v->x->rows), spread = 0;
-    tn_status st = tnp_spread(v->ctx, v->x_sample, v->x_stride, v->sample.count, v->x->dim, v->opt->bias, &spread);
+    size_t every = tnp_max(1, v->sample.count / rows);
+    tn_status st =
+        tnp_spread(v->ctx, v->x_sample, every * v->x_stride, v->sample.count / every, v->x->dim, v->opt->bias, &spread);
     *out = mean_cost * spread / LOWEST;
     return st;
 }
@@ -129,7 +132,7 @@ static tn_status climb(tnp_rounds *v, float cost, double above)
     float *before = NULL; /* weights at the last C, none at first: the line is then that of longer weights */
     double rungs = ceil(log(above) / log(RUNG)), by = pow(above, 1 / rungs), tolerance = v->tolerance;
     TN_TRY(tnp_alloc(v->ctx, v->k * v->width, sizeof *before, &before));
-    v->tolerance = 0; /* nothing is to be settled on the way */
+    v->tolerance = 0; /* no end is near on the way */
     for (size_t rung = (size_t)rungs; rung > 0; --rung) {
         size_t most = tnp_min(v->taken + MOST_ROUNDS, v->opt->max_iterations);
         TN_TRY(tnp_progress(v->ctx, "training", v->taken, v->taken + USUAL_ITERATIONS));
@@ -151,14 +154,15 @@ done:
 static tn_status start(tnp_rounds *v)
 {
     tn_status st = TN_OK;
-    bool cold = is_cold(v);
+    bool cold = v->cold = is_cold(v);
     float cost = v->loss.cost;
     double above = 0;
     /* the subspace comes first, and stays */
     size_t climbing = tnp_rounds_heavy_bytes(v) + tnp_coarse_bytes(v->x->rows, v->x->dim, v->k);
-    if (cold && v->k >= MANY && climbing <= tnp_budget_left(v->ctx))
-        TN_TRY(height(v, &above));
-    bool climbs = above > 1 && above < HIGHEST;
+    if (v->k < MANY || (cold && climbing <= tnp_budget_left(v->ctx)))
+        TN_TRY(height(v, v->k < MANY ? SOME_ROWS : v->sample.count, &above));
+    bool climbs = v->k >= MANY && above > 1 && above < HIGHEST;
+    v->directions = v->k < MANY && above <= 1 ? TNP_COARSE_FEW : TNP_COARSE_RANK;
     if (climbs)
         v->loss.cost = (float)((double)cost / above);
     TN_TRY(begin(v, cold, climbs));

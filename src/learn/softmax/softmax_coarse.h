@@ -21,8 +21,12 @@ typedef struct tnp_coarse {
     double *sums;                                /* 1 + 2 k and more: of the last gradient */
 } tnp_coarse;
 
-/* Borrows rows. Destroy is legal after failure, and on zeros. */
-tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, bool bias, bool penalised, tnp_coarse *out);
+/* Directions: those that pay at any C, and those that do of few classes while C is small. */
+enum { TNP_COARSE_RANK = 48, TNP_COARSE_FEW = 32 };
+
+/* Of at most `most` directions. Borrows rows. Destroy is legal after failure, and on zeros. */
+tn_status tnp_coarse_init(const tnp_rows *x, const tnp_softmax_rows *rows, size_t most, bool bias, bool penalised,
+                          tnp_coarse *out);
 void tnp_coarse_destroy(tnp_coarse *coarse);
 /* Takes what `from` holds, which becomes zeros, for these rows. One of another number of rows is destroyed. NULL: of no
  * rows, until it is taken again. */

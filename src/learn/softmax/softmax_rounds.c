@@ -304,7 +304,7 @@ tn_status tnp_rounds_subspace(tnp_rounds *v, size_t steps, double enough)
 {
     tn_status st = TN_OK;
     if (!v->coarse.ctx)
-        TN_TRY(tnp_coarse_init(v->x, &v->rows, v->opt->bias, v->opt->bias_penalised, &v->coarse));
+        TN_TRY(tnp_coarse_init(v->x, &v->rows, v->directions, v->opt->bias, v->opt->bias_penalised, &v->coarse));
     TN_TRY(tnp_coarse_solve(&v->coarse, steps, enough, v->w, v->s));
     TN_TRY(tnp_rounds_settle(v));
 done:
@@ -414,9 +414,9 @@ static tn_status whole_line(void *arg, double t, double *first, double *second)
 
 /* Intercepts are settled before the look: their curvature couples the classes, which neither M nor the blocks know, and
  * through the mean of the rows it spoils the estimate. Milliseconds to 1e-3, settled near the end only, and always:
- * (3030 x 128, 101 classes) C = 3 18.7 and 13.6; (6000 x 128, 200) C = 10 43 and 32; (6000 x 512, 200) C = 10 80 and 74,
- * C = 1000 242 and 200. Roughly while the end is far, as far as the certificate asks where it may be near; on the way to
- * a larger C only where products cost more than that. */
+ * (3030 x 128, 101 classes) C = 3 18.7 and 13.6; (6000 x 128, 200) C = 10 43 and 32; (6000 x 512, 200) C = 1000 242 and
+ * 200. Roughly while the end is far, on the way to a larger C only where products cost more. Not from the weights of
+ * others, which have it behind them: logistic-cv of the last took 720 and takes 570. */
 tn_status tnp_rounds_along(tnp_rounds *v)
 {
     tn_status st = TN_OK;
@@ -430,7 +430,7 @@ tn_status tnp_rounds_along(tnp_rounds *v)
     v->settled = false;
     if (v->gap <= (v->mean.t ? NEAR_MEAN : NEAR) * v->tolerance * v->f)
         TN_TRY(tnp_rounds_settle(v));
-    else if (free_intercepts(v) && (v->tolerance > 0 || v->x->dim >= WIDE))
+    else if (v->cold && free_intercepts(v) && (v->tolerance > 0 || v->x->dim >= WIDE))
         TN_TRY(tnp_softmax_settle(&v->rows, STEPS, ROUGHLY * v->gap, v->s, v->w + v->x->dim, v->width));
     TN_TRY(tnp_rounds_look(v));
 done:

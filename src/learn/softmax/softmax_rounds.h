@@ -37,6 +37,8 @@ typedef struct tnp_rounds {
     double sample_scale;    /* cost of all rows / cost of these */
     double f, square, gap;  /* objective, |g|^2, estimated distance */
     double tolerance;       /* of f: the distance that rounds are to reach */
+    size_t directions;      /* of the subspace, at most; set before it is solved */
+    bool cold;              /* it began with no weights; set before rounds are taken */
     bool settled;           /* intercepts are the best for the weights */
     bool stretched;         /* the start is a multiple of weights that were trained at another C */
     size_t taken, products; /* rounds; products with X */
@@ -67,8 +69,8 @@ tn_status tnp_rounds_take(tnp_rounds *rounds);
 /* Bytes that are yet to be taken when steps are by the blocks, a certificate's included. From `begin` on they are. */
 size_t tnp_rounds_heavy_bytes(const tnp_rounds *rounds);
 tn_status tnp_rounds_begin_heavy(tnp_rounds *rounds);
-/* The rest needs heavy steps, or those by the mean: w += t d with the best t, and a look there; and C becomes `cost`, with all that is known
- * of f. */
+/* The rest needs heavy steps, or those by the mean: w += t d with the best t, and a look there; and C becomes `cost`,
+ * with all that is known of f. */
 tn_status tnp_rounds_along(tnp_rounds *rounds);
 void tnp_rounds_raise(tnp_rounds *rounds, float cost);
 

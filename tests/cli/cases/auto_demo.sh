@@ -24,5 +24,13 @@ cmp <(grep -o '"mean":[^,]*' a.json) <(grep -o '"mean":[^,]*' b.json) && [ "$(ri
 echo "$(right a.safetensors) $(right e.safetensors)" | awk '{ print ($1 >= $2 - 0.02 ? "as good as the evidence" : "worse: " $0) }'
 grep -o '"chosen":true' a.json
 grep -o '"method":"[a-z+ -]*"' a.json | sort -u | grep -c .
-# where the rows prefer another set than the evidence, that is what is said
-"$TENON" fit "$DEMO"/{mobilenetv2,squeezenet}.train.npy --labels labels.train.txt -o s.safetensors | words | tail -n 2 | head -n 1
+# of which representations: the evidence's set stays unless the rows prefer another, and what is said is what was taken
+"$TENON" fit "$DEMO"/{mobilenetv2,squeezenet}.train.npy --labels labels.train.txt -o s.safetensors >sets.txt
+set_of() { grep -m 1 -E "$1" sets.txt | sed -E 's/.*[0-9]  (yes|no|trails) +//'; }
+first=$(set_of '^evidence ') taken=$(set_of '[0-9]  yes  ')
+[ "$(sed -nE 's/^selected +(.*) \([0-9]+ columns\)$/\1/p' sets.txt)" = "$taken" ] && echo "the set that was taken is selected"
+if [ "$first" = "$taken" ]; then
+    grep -q '^Together they gain' sets.txt && ! grep -q '^By evidence it would be' sets.txt
+else
+    grep -qF "By evidence it would be $first; on rows that were held out $taken does better." sets.txt
+fi && echo "and the sentence says why"
