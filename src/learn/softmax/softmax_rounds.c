@@ -33,13 +33,13 @@
 #include <string.h>
 
 enum { RENEW = 6, LATER_STEPS = 2, RETREATS = 20, STEPS = 4, WIDE = 256 };
-static const double LEFT = 0.02;       /* of the squared gradient, that the subspace may leave */
-static const double NEEDLESS = 0.25;   /* of the gap that is asked for, squared gradients that it need not go below */
-static const double ROUNDING = 1e-6;   /* of f */
-static const double ENOUGH = 0.3;      /* of the slope, that a step may leave */
-static const double STALE = 0.02;      /* of the scale: blocks of rows that are decided by now */
-static const double NEAR = 10;         /* times the tolerance: the next round may be the last, */
-static const double NEAR_MEAN = 40;    /* and with the curvature at no weights */
+static const double LEFT = 0.02;     /* of the squared gradient, that the subspace may leave */
+static const double NEEDLESS = 0.25; /* of the gap that is asked for, squared gradients that it need not go below */
+static const double ROUNDING = 1e-6; /* of f */
+static const double ENOUGH = 0.3;    /* of the slope, that a step may leave */
+static const double STALE = 0.02;    /* of the scale: blocks of rows that are decided by now */
+static const double NEAR = 10;       /* times the tolerance: the next round may be the last */
+static const double NEAR_MEAN = 40, NEAR_WARM = 4; /* with the curvature at no weights; from the weights of others */
 static const double OTHER = 0.02;      /* of the weights: a start that is off by more is that of another C */
 static const double UNSETTLED = 0.005; /* of the tolerance: slopes of intercepts, as a part of f, */
 static const double ROUGHLY = 0.002;   /* and of the estimate where the end is far */
@@ -428,7 +428,7 @@ tn_status tnp_rounds_along(tnp_rounds *v)
     add(v, v->w, t, v->d, v->w);
     move_scores(v, v->z, t);
     v->settled = false;
-    if (v->gap <= (v->mean.t ? NEAR_MEAN : NEAR) * v->tolerance * v->f)
+    if (v->gap <= (v->mean.t ? NEAR_MEAN : v->cold ? NEAR : NEAR_WARM) * v->tolerance * v->f)
         TN_TRY(tnp_rounds_settle(v));
     else if (v->cold && free_intercepts(v) && (v->tolerance > 0 || v->x->dim >= WIDE))
         TN_TRY(tnp_softmax_settle(&v->rows, STEPS, ROUGHLY * v->gap, v->s, v->w + v->x->dim, v->width));
