@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A ranking of rows that nobody stored: each is made when it is asked for, from its number, so that the size of a run is bounded by
- * labels and sums alone. Value j of row i is noise in [-1, 1] from a hash of (i, j), and 0.1 more where j is of the row's class,
- * i mod K = j mod K. Evidence, seconds, and the largest memory of a rank, as JSON.
+ * A ranking of rows that nobody stored: each is made when it is asked for, from its number, so that the size of a run
+ * is bounded by labels and sums alone. Value j of row i is noise in [-1, 1] from a hash of (i, j), and 0.1 more where j
+ * is of the row's class, i mod K = j mod K. Evidence, seconds, and the largest memory of a rank, as JSON.
  *
  *   usage: [mpirun -n P] generated_rows ROWS COLUMNS CLASSES [THREADS]
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rows through explicit maps, one loop for everybody: for every row of X the mapped row is written to the same place, which
- * stays in the cache. What a row is made of:
+ * Rows through explicit maps, one loop for everybody: for every row of X the mapped row is written to the same place,
+ * which stays in the cache. What a row is made of:
  *
  *   zeros   memset of the 7 values an entry: what writing alone costs
  *   chi2    tenon, from the row as it is: L1 norm, scale, look-up
@@ -11,8 +11,9 @@
  * It is made of the program's own objects and sees their headers. With several threads each has a part of the rows.
  *
  * Usage: kernel_map X KERNEL RUNS THREADS      files as the program reads them
- * Prints one JSON object: best seconds of RUNS over all rows and values written, a member each, and "difference": the largest
- * between chi2 and vlfeat, relative to the largest value, of entries above VLFEAT_LEAST; VLFeat maps smaller ones to 0. */
+ * Prints one JSON object: best seconds of RUNS over all rows and values written, a member each, and "difference": the
+ * largest between chi2 and vlfeat, relative to the largest value, of entries above VLFEAT_LEAST; VLFeat maps smaller
+ * ones to 0. */
 #include "tenon/store.h"
 #include "transform/map.h"
 

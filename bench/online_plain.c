@@ -9,8 +9,8 @@
  *   x (D) is read from the mapped file and brought to length 1; W (K, D); C = 1; rows in file order.
  *
  * Usage: online_plain X D K Y ROWS      X: .npy of float32 (., D), Y: .npy of int64, both C order, version 1.
- * Prints one JSON object: seconds of the loop, mistakes and updates, so that one can see that the same was learned. BLAS is
- * declared by hand: its headers are for src/algebra/blas.c alone. */
+ * Prints one JSON object: seconds of the loop, mistakes and updates, so that one can see that the same was learned.
+ * BLAS is declared by hand: its headers are for src/algebra/blas.c alone. */
 #define _POSIX_C_SOURCE 200809L
 #include <fcntl.h>
 #include <math.h>

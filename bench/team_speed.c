@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the messages of a team cost under mpirun: seconds of the least of several tries, of a sum (to rank 0 and back) and of a
- * gathering, of `bytes` each, and the speed of this rank's sgemm while all others run theirs. Prints JSON on rank 0.
+ * What the messages of a team cost under mpirun: seconds of the least of several tries, of a sum (to rank 0 and back)
+ * and of a gathering, of `bytes` each, and the speed of this rank's sgemm while all others run theirs. Prints JSON on
+ * rank 0.
  *
  *   usage: mpirun -n P team_speed PLUGIN BYTES... */
 #define _GNU_SOURCE

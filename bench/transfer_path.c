@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The greedy path of `tenon transfer` by itself: standardisation of a matrix that is in memory as floats, and K picks with
- * lambda = 1 and no lower bound of the gain. It is made of the program's own objects and sees their headers, for what is
- * timed lies inside one call of the library. One thread.
+ * The greedy path of `tenon transfer` by itself: standardisation of a matrix that is in memory as floats, and K picks
+ * with lambda = 1 and no lower bound of the gain. It is made of the program's own objects and sees their headers, for
+ * what is timed lies inside one call of the library. One thread.
  *
  * Usage: transfer_path TARGET SOURCE LABELS K RUNS      files as `tenon transfer` reads them, two classes.
- * Prints one JSON object: best seconds of both parts together, of the standardisation alone in that run, and the picks. */
+ * Prints one JSON object: best seconds of both parts together, of the standardisation alone in that run, and the
+ * picks. */
 #include "transfer/greedy.h"
 #include "read/labels/labels.h"
 #include "tenon/transform.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * tenon info: what is in a file. A container that calls itself tenon-head is a head, tenon-pq a quantiser, tenon-kernel
- * a kernel, tenon-moments moments, text is labels, everything else a representation; a .npy of one column of integers is labels too. All files
- * are looked at before anything is printed, so that a failure leaves no half object on standard output. */
+ * a kernel, tenon-moments moments, text is labels, everything else a representation; a .npy of one column of integers
+ * is labels too. All files are looked at before anything is printed, so that a failure leaves no half object on
+ * standard output. */
 #define _POSIX_C_SOURCE 200809L
 #include "info.h"
 #include "nets.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * --report FILE.html: the page of a result, which then, as its JSON, also tells where it comes from: the command line, every
- * file that it names with its size and SHA-256, options, seed, version and machine. Files above HASHED are named without
- * a hash: reading them again could take longer than the work. */
+ * --report FILE.html: the page of a result, which then, as its JSON, also tells where it comes from: the command line,
+ * every file that it names with its size and SHA-256, options, seed, version and machine. Files above HASHED are named
+ * without a hash: reading them again could take longer than the work. */
 #define _XOPEN_SOURCE 700
 #include "cli.h"
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Which representation suits the task? Opens every representation of the demo, ranks them by evidence, prints the
- * table; NULL stands for default options. Introduces tn_ctx_new, tn_features_open, tn_labels_open, tn_rank and tn_ranking_table.
+ * table; NULL stands for default options. Introduces tn_ctx_new, tn_features_open, tn_labels_open, tn_rank and
+ * tn_ranking_table.
  *
  *   01_rank data/demo */
 #include <tenon/tenon.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Bags of descriptors to vectors: patch tokens, sound frames, anything of which a sample has many. Trains a VLAD encoder on
- * bags in memory, saves it, loads it again and encodes one bag. Introduces tn_bags_new, tn_options_set,
+ * Bags of descriptors to vectors: patch tokens, sound frames, anything of which a sample has many. Trains a VLAD
+ * encoder on bags in memory, saves it, loads it again and encodes one bag. Introduces tn_bags_new, tn_options_set,
  * tn_encoder_train_bags, tn_encoder_save, tn_encoder_load and tn_encoder_encode. With pictures it is tn_pictures_open,
  * tn_encoder_train and tn_extract.
  *

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For the library of the Python package, which carries OpenBLAS, jansson and libpng in itself: what their archives need besides
- * the C library, and the kernels of OpenBLAS.
+ * For the library of the Python package, which carries OpenBLAS, jansson and libpng in itself: what their archives need
+ * besides the C library, and the kernels of OpenBLAS.
  *
  * The kernels that OpenBLAS should use are
  * chosen here, when the library is loaded and before OpenBLAS chooses. The program starts itself again with

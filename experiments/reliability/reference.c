@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the evidence of a ridge model needs of its data, in long double and without a Gram matrix: the non-zero squared singular
- * values s of X (N, D), z = U'y for each column of Y (N, K), and the part of y outside U.
+ * What the evidence of a ridge model needs of its data, in long double and without a Gram matrix: the non-zero squared
+ * singular values s of X (N, D), z = U'y for each column of Y (N, K), and the part of y outside U.
  *
  *   N >= D:  X = Q R by Householder with column pivots, y <- Q'y;    N < D:  X' = Q R, and R' stands for X
  *   then one-sided Jacobi on the n x n factor, n = min(N, D):  B V = U S, columns b_i = s_i u_i,  z_i = b_i'y / |b_i|
  *
- * A singular value counts above 4 max(N, D) eps of the largest one, eps that of long double. The rest of y is what subtracting
- * its projections, twice, leaves: no difference of squares. Slow on purpose; nothing of it is in the library. */
+ * A singular value counts above 4 max(N, D) eps of the largest one, eps that of long double. The rest of y is what
+ * subtracting its projections, twice, leaves: no difference of squares. Slow on purpose; nothing of it is in the
+ * library. */
 #include <float.h>
 #include <math.h>
 #include <stdbool.h>
@@ -47,8 +48,8 @@ static void mirror(const real *v, real f, real *a, size_t n)
         a[i] -= t * v[i];
 }
 
-/* The longest of the columns from j on, below row j, comes to place j; returns its length. For N < D columns are rows of X, and
- * y changes its order with them. */
+/* The longest of the columns from j on, below row j, comes to place j; returns its length. For N < D columns are rows
+ * of X, and y changes its order with them. */
 static real pivot(work *w, size_t j)
 {
     size_t best = j;
@@ -157,8 +158,8 @@ static int collect(work *w, real *s, real *z, real *outside)
     return rank;
 }
 
-/* x (N, D) and y (N, K) by rows, centred where there is an intercept. s (min(N, D)); z (K, min(N, D)); outside (K): |rest of y|^2.
- * Returns how many singular values count, or -1 without memory. */
+/* x (N, D) and y (N, K) by rows, centred where there is an intercept. s (min(N, D)); z (K, min(N, D)); outside (K):
+ * |rest of y|^2. Returns how many singular values count, or -1 without memory. */
 int reference_spectrum(size_t N, size_t D, size_t K, const real *x, const real *y, real *s, real *z, real *outside)
 {
     size_t rows = N >= D ? N : D, n = N >= D ? D : N;

@@ -229,10 +229,10 @@ typedef struct tn_machine {
 
 /* Looks at the machine; never fails, unknown entries are empty or 0. */
 TN_API void tn_machine_look(tn_machine *out);
-/* Threads of an OpenBLAS that have nothing to do look for work for 2^26 cycles, some 25 milliseconds, before they sleep, on
- * processors that the library's own threads want: a tenth to a fifth of the time of a fit of a second. From here on it is
- * 2^18, in the whole process. For a program to call at its start, while it has one thread: the environment is changed
- * meanwhile. Does nothing where OPENBLAS_THREAD_TIMEOUT is set, or the BLAS is another. */
+/* Threads of an OpenBLAS that have nothing to do look for work for 2^26 cycles, some 25 milliseconds, before they
+ * sleep, on processors that the library's own threads want: a tenth to a fifth of the time of a fit of a second. From
+ * here on it is 2^18, in the whole process. For a program to call at its start, while it has one thread: the
+ * environment is changed meanwhile. Does nothing where OPENBLAS_THREAD_TIMEOUT is set, or the BLAS is another. */
 TN_API void tn_machine_calm_blas(void);
 /* Is TN_SIMD, where it is set, one of scalar, avx2 and avx512? Without asking, another word is as none. A level that
  * the processor lacks is a warning: the next lower one is used. TN_ERR_ARG. */

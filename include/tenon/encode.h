@@ -87,9 +87,9 @@ TN_API tn_status tn_encoder_train(tn_ctx *ctx, const tn_pictures *pictures, cons
                                   tn_encoder_info *info, tn_encoder **out);
 TN_API tn_status tn_encoder_train_bags(tn_ctx *ctx, const tn_bags *bags, const tn_options *options,
                                        tn_encoder_info *info, tn_encoder **out);
-/* The same on what a network that makes bags, its option `as` being bag, makes of pictures: maps of a convolution, tokens.
- * The encoder remembers the network, and borrows it: tn_encoder_set_network. A broken picture stops it. TN_ERR_ARG too: a
- * network of vectors, or a pyramid over tokens, which have no places. */
+/* The same on what a network that makes bags, its option `as` being bag, makes of pictures: maps of a convolution,
+ * tokens. The encoder remembers the network, and borrows it: tn_encoder_set_network. A broken picture stops it.
+ * TN_ERR_ARG too: a network of vectors, or a pyramid over tokens, which have no places. */
 TN_API tn_status tn_encoder_train_network(tn_ctx *ctx, const tn_pictures *pictures, const tn_network *network,
                                           const tn_options *options, tn_encoder_info *info, tn_encoder **out);
 TN_API void tn_encoder_free(tn_encoder *encoder);

@@ -49,8 +49,8 @@ TN_API const float *tn_head_bias(const tn_head *head);   /* classes: of columns 
 /* (dim): what is taken off the prepared columns, in double, before they become float: columns whose mean is far above
  * their deviation have one, others 0. NULL when no column has one. A score is weight . (x - centre) + bias. */
 TN_API const double *tn_head_centre(const tn_head *head);
-/* Ridge heads: classes values each, else NULL. Infinite lambda: the null model, no weights. Heads of method lda have lambda
- * alone. */
+/* Ridge heads: classes values each, else NULL. Infinite lambda: the null model, no weights. Heads of method lda have
+ * lambda alone. */
 TN_API const double *tn_head_lambda(const tn_head *head);
 TN_API const double *tn_head_alpha(const tn_head *head);
 TN_API const double *tn_head_beta(const tn_head *head);

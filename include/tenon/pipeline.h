@@ -15,8 +15,9 @@ extern "C" {
 #endif
 
 /* Options of a call, with its defaults: "rank", "fit", "cv", "moments" (tn_tally_gather), "transfer", "kernel"
- * (tn_map_learn), "pq" (tn_pq_fit) or "evidence" (tn_moments_evidence); which ones they are is told by tn_options_field, and by the help of the command of
- * that name. Owned by the caller, free with tn_options_free before the context. */
+ * (tn_map_learn), "pq" (tn_pq_fit) or "evidence" (tn_moments_evidence); which ones they are is told by
+ * tn_options_field, and by the help of the command of that name. Owned by the caller, free with tn_options_free before
+ * the context. */
 TN_API tn_status tn_options_new(tn_ctx *ctx, const char *call, tn_options **out);
 
 /* Objects as options of "fit" and "cv". They are borrowed until the call returns; NULL takes back what was set.
@@ -74,9 +75,9 @@ TN_API tn_status tn_cv(tn_ctx *ctx, const tn_features *const *features, size_t c
  *   rows    "FROM:TO", rows of the files that take part, from 0, TO not among them; "": all. Of features in memory: the
  *           numbers that their rows have, for the folds
  *   folds   moments per fold, for method ridge-cv; the fold of a row is a hash of its input, its number and the seed
- * Weights of the labels (tn_labels_set_weights) count. Rows without a label are left out; no row at all is no fault. Owned
- * by the caller, free with tn_tally_free. O(N D^2), memory O(folds D^2), whatever N. TN_ERR_ARG, TN_ERR_SHAPE, TN_ERR_DATA
- * (NaN, values out of range), TN_ERR_BUDGET. */
+ * Weights of the labels (tn_labels_set_weights) count. Rows without a label are left out; no row at all is no fault.
+ * Owned by the caller, free with tn_tally_free. O(N D^2), memory O(folds D^2), whatever N. TN_ERR_ARG, TN_ERR_SHAPE,
+ * TN_ERR_DATA (NaN, values out of range), TN_ERR_BUDGET. */
 TN_API tn_status tn_tally_gather(tn_ctx *ctx, const tn_features *const *features, size_t count, const tn_labels *labels,
                                  const tn_options *options, tn_tally **out);
 /* As tn_rank and tn_fit of the rows behind it. Their options have two more:
@@ -84,8 +85,8 @@ TN_API tn_status tn_tally_gather(tn_ctx *ctx, const tn_features *const *features
  *                  (tn_options_set_features, tn_options_set_labels): leave-one-out figures are theirs
  * What else takes rows is not there: leave-one-out figures without these, probabilities that are calibrated, class means
  * in heads of few rows per class, other methods than evidence, ridge-cv and lda with a lambda (auto is evidence here),
- * validation rows: TN_ERR_ARG where an option asks for it. ridge-cv chooses by the R^2 of targets of held-out folds. TN_ERR_DATA: not more
- * rows than columns in a set, one class only. */
+ * validation rows: TN_ERR_ARG where an option asks for it. ridge-cv chooses by the R^2 of targets of held-out folds.
+ * TN_ERR_DATA: not more rows than columns in a set, one class only. */
 TN_API tn_status tn_tally_rank(tn_ctx *ctx, const tn_tally *tally, const tn_options *options, tn_ranking **out);
 TN_API tn_status tn_tally_fit(tn_ctx *ctx, const tn_tally *tally, const tn_options *options, tn_fit_info **info,
                               tn_head **head);
@@ -180,8 +181,8 @@ typedef struct tn_refine_info {
 } tn_refine_info;
 
 /* Learns the mixture of a Fisher encoder anew, from where it is, together with support vector machines on its vectors:
- * weights, means and deviations, or by option learn the projection before it, by the gradient of their objective. The result
- * is an encoder like any other. options: of
+ * weights, means and deviations, or by option learn the projection before it, by the gradient of their objective. The
+ * result is an encoder like any other. options: of
  * "encoder", its group Refining, and seed. valid NULL: a part of the training data, by option holdout. Everything is
  * borrowed until return; info may be NULL. Owned by the caller, free with tn_encoder_free and tn_refine_info_free.
  * TN_ERR_ARG: another kind of encoder, no such class; TN_ERR_SHAPE: labels of another number of rows; TN_ERR_DATA; as

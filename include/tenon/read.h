@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Stage 1, read: features, pictures, labels. Features are rows of numbers, one row per sample, under a name. They come from
+ * Stage 1, read: features, pictures, labels. Features are rows of numbers, one row per sample, under a name. They come
+ * from
  *
  *   a file      or folder, opened by a REP text [NAME=]PATH, where PATH is .npy, file.npz:key, file.safetensors:key,
  *               the codes of a product quantiser (.safetensors, decoded as they are read), .fvecs, .svm/.libsvm, .csv,
@@ -237,8 +238,8 @@ TN_API tn_status tn_labels_from_features(tn_ctx *ctx, const tn_features *feature
 /* Identifiers of the rows (rows, copied; NULL: none), which tn_rows_agree compares. */
 TN_API tn_status tn_labels_set_ids(tn_ctx *ctx, tn_labels *labels, const char *const *ids);
 /* How much each row counts in tn_fit and tn_rank: numbers from 0 up for the rows that take part, of which others need
- * none. A row of weight 0 is left out, as if it had no label. From memory, copied (NULL: no weights), or from a representation of one column. TN_ERR_SHAPE when they are not
- * one per row. */
+ * none. A row of weight 0 is left out, as if it had no label. From memory, copied (NULL: no weights), or from a
+ * representation of one column. TN_ERR_SHAPE when they are not one per row. */
 TN_API tn_status tn_labels_set_weights(tn_ctx *ctx, tn_labels *labels, const double *weights, size_t count);
 TN_API tn_status tn_labels_open_weights(tn_ctx *ctx, tn_labels *labels, const char *rep);
 /* Makes a row unlabelled. */

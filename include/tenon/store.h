@@ -72,8 +72,8 @@ TN_API tn_status tn_encoder_from_bytes(tn_ctx *ctx, const void *bytes, size_t si
 /* Kind, hash, sizes and network of an encoder as a JSON object, which heads remember; free with tn_text_free. */
 TN_API tn_status tn_encoder_about(tn_ctx *ctx, const tn_encoder *encoder, char **out);
 /* The encoder that made the rows of representation i of a head, from pictures, or from bags of a network that is still to
- * be set (tn_encoder_set_network). Owned by the caller, free with tn_encoder_free. TN_ERR_ARG: none did, or it was trained
- * by a version that did not keep it; failures as of its file. */
+ * be set (tn_encoder_set_network). Owned by the caller, free with tn_encoder_free. TN_ERR_ARG: none did, or it was
+ * trained by a version that did not keep it; failures as of its file. */
 TN_API tn_status tn_head_encoder(tn_ctx *ctx, const tn_head *head, size_t i, tn_encoder **out);
 
 /* Pictures to vectors in one pass: paths[e] becomes the float32 .npy of encoders[e], rows in the order of the pictures,
@@ -91,25 +91,26 @@ TN_API tn_status tn_extract_rows(tn_ctx *ctx, const tn_pictures *pictures, const
                                  const tn_encoder *const *encoders, size_t count, const char *const *paths,
                                  const char *command, const tn_options *options);
 /* Vectors of pictures as features, without a file: all of them in memory, since learners read rows many times; or, with a
- * cache (NULL: none), a folder where rows are kept as those of networks are, read from there. A pass for all encoders that
- * want pictures of one size, one for every encoder of a network. They remember their encoders: heads keep them. count
- * features, each owned by the caller, free with tn_features_close. TN_ERR_OUTPUT, and as tn_extract_rows fails. */
+ * cache (NULL: none), a folder where rows are kept as those of networks are, read from there. A pass for all encoders
+ * that want pictures of one size, one for every encoder of a network. They remember their encoders: heads keep them.
+ * count features, each owned by the caller, free with tn_features_close. TN_ERR_OUTPUT, and as tn_extract_rows
+ * fails. */
 TN_API tn_status tn_features_from_encoders(tn_ctx *ctx, const char *const *names, const tn_pictures *pictures,
                                            const tn_encoder *const *encoders, size_t count, const char *cache,
                                            tn_features **out);
 /* The same by one encoder, in memory. */
 TN_API tn_status tn_features_from_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
                                            const tn_encoder *encoder, tn_features **out);
-/* The same without the memory for them: a row is encoded whenever it is asked for. Pictures and encoder are borrowed until
- * tn_features_close. */
+/* The same without the memory for them: a row is encoded whenever it is asked for. Pictures and encoder are borrowed
+ * until tn_features_close. */
 TN_API tn_status tn_features_stream_pictures(tn_ctx *ctx, const char *name, const tn_pictures *pictures,
                                              const tn_encoder *encoder, tn_features **out);
 
-/* Rows of networks in one pass over the pictures: paths[k] becomes the float32 .npy of networks[k], of shape (rows, cols),
- * or (rows, descriptors, cols) of one that makes bags, with a .json beside it. cache, unless NULL, is a folder where rows
- * are kept, in blocks, under the hash of the pictures (paths, sizes, times), the network and its options: blocks that are
- * there are not computed again, whoever left them, also after a kill; several programs may share it. A broken picture
- * stops it. TN_ERR_OUTPUT, and as networks and pictures fail. */
+/* Rows of networks in one pass over the pictures: paths[k] becomes the float32 .npy of networks[k], of shape (rows,
+ * cols), or (rows, descriptors, cols) of one that makes bags, with a .json beside it. cache, unless NULL, is a folder
+ * where rows are kept, in blocks, under the hash of the pictures (paths, sizes, times), the network and its options:
+ * blocks that are there are not computed again, whoever left them, also after a kill; several programs may share it. A
+ * broken picture stops it. TN_ERR_OUTPUT, and as networks and pictures fail. */
 TN_API tn_status tn_extract_networks(tn_ctx *ctx, const tn_pictures *pictures, const tn_network *const *networks,
                                      size_t count, const char *const *paths, const char *cache, const char *command);
 /* The same as features (count of them, each the caller's), which remember their network: in memory, or, with a cache,

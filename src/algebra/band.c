@@ -12,9 +12,9 @@
  * and took a tenth longer. Panels go back into the rows.
  *
  * Tiles are dealt out as runs, a number that depends on n alone; each run has sums A V of its own, added in order: the
- * result does not depend on the threads. A run goes through HIGH rows of tiles at a time, column by column, so that V, X and
- * the sums of a column serve twice, and has sums for fewer rows than along a single row of tiles: three hundredths of the
- * time. symm and syr2k of the BLAS were refused: on panels this narrow they pack more
+ * result does not depend on the threads. A run goes through HIGH rows of tiles at a time, column by column, so that V,
+ * X and the sums of a column serve twice, and has sums for fewer rows than along a single row of tiles: three
+ * hundredths of the time. symm and syr2k of the BLAS were refused: on panels this narrow they pack more
  * than they multiply.
  *
  * Oracle: Q1 B Q1' against A, and the eigenvalues, tests/unit/test_band.c. */

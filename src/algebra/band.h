@@ -27,8 +27,8 @@ tn_status tnp_band_apply(tn_ctx *ctx, size_t n, const double *a, const double *f
                          double *c);
 tn_status tnp_chase_apply(tn_ctx *ctx, size_t n, const double *a, bool transpose, size_t count, double *c);
 
-/* A Cholesky factor of B + lambda I, for a B (n, TNP_BAND + 1) that is borrowed: (i, j) is band[j (TNP_BAND + 1) + i - j].
- * TN_ERR_NUMERIC when it is not positive definite. */
+/* A Cholesky factor of B + lambda I, for a B (n, TNP_BAND + 1) that is borrowed: (i, j) is band[j (TNP_BAND + 1) + i -
+ * j]. TN_ERR_NUMERIC when it is not positive definite. */
 typedef struct tnp_band_factor tnp_band_factor;
 tn_status tnp_band_factor_new(tn_ctx *ctx, size_t n, const double *band, tnp_band_factor **out);
 void tnp_band_factor_free(tnp_band_factor *factor);
@@ -38,8 +38,8 @@ void tnp_band_forms(tn_ctx *ctx, const tnp_band_factor *factor, const double *ti
 /* L^-1 z of such vectors for B + lambda I = L L', as the columns of out (n, count). */
 void tnp_band_half(tn_ctx *ctx, const tnp_band_factor *factor, const double *tiles, size_t count, double *out);
 
-/* Both: as tnp_tridiagonalise of blas.h and tnp_apply_q of reflect.h, with factors (n, TNP_BAND) in the place of tau; kept (n,
- * TNP_BAND + 1) is B as tnp_band_factor_new takes it. */
+/* Both: as tnp_tridiagonalise of blas.h and tnp_apply_q of reflect.h, with factors (n, TNP_BAND) in the place of tau;
+ * kept (n, TNP_BAND + 1) is B as tnp_band_factor_new takes it. */
 tn_status tnp_two_stage(tn_ctx *ctx, size_t n, double *a, double *diag, double *off, double *factors, double *kept);
 tn_status tnp_two_stage_apply(tn_ctx *ctx, size_t n, const double *a, const double *factors, bool transpose,
                               size_t count, double *c);

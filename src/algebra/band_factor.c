@@ -5,8 +5,9 @@
  *
  *   G_i = E_i L_(i-1)^-T     L_i L_i' = D_i + lambda I - G_i G_i'     x_i = L_i^-1 (z_i - G_i x_(i-1))     form = |x|^2
  *
- * and with x itself, L^-1 z, products z'(B + lambda I)^-1 z of different vectors. Each block's factor is kept as its inverse, so that both steps are products of blocks for 32 vectors at once: twice the
- * flops of a substitution entry by entry at four times its speed. The way back is not needed.
+ * and with x itself, L^-1 z, products z'(B + lambda I)^-1 z of different vectors. Each block's factor is kept as its
+ * inverse, so that both steps are products of blocks for 32 vectors at once: twice the flops of a substitution entry by
+ * entry at four times its speed. The way back is not needed.
  *
  * Oracle: dense Cholesky, tests/unit/test_band.c. */
 #include "algebra/band.h"

@@ -187,13 +187,13 @@ size_t tnp_row_stride(size_t values)
 
 /* ---- products by one thread ----
  *
- * The BLAS packs what it multiplies, loops of our own (simd_products.h) read it where it lies. GFLOP/s of a Zen 5, 256 rows
- * of 128 and 512 columns with 12, 49 and 200 others, a b': own loops for AVX-512 133 and 220, 135 and 193, 136 and 201,
- * for AVX2 113, 106 and 109 at 128; OpenBLAS with kernels for AVX-512 89, 183 and 227, for AVX2 79, 113 and 129 at both;
- * a'b is alike. Of rows shorter than LEAST_WIDTH the sums of lanes are most of the work. Kernels for AVX-512 do not pack
- * small products, and are beaten by long rows only: a b' of 64 rows of 128, 256 and 512 columns with 101 others, own 134,
- * 167 and 203, theirs 160, 164 and 161. Alone they are ahead in a'b of so few rows (own 193, theirs 208), within the visits
- * of coordinate descent behind: 0.44 instead of 0.33 s at (5994 x 512, 200 classes). */
+ * The BLAS packs what it multiplies, loops of our own (simd_products.h) read it where it lies. GFLOP/s of a Zen 5, 256
+ * rows of 128 and 512 columns with 12, 49 and 200 others, a b': own loops for AVX-512 133 and 220, 135 and 193, 136 and
+ * 201, for AVX2 113, 106 and 109 at 128; OpenBLAS with kernels for AVX-512 89, 183 and 227, for AVX2 79, 113 and 129 at
+ * both; a'b is alike. Of rows shorter than LEAST_WIDTH the sums of lanes are most of the work. Kernels for AVX-512 do
+ * not pack small products, and are beaten by long rows only: a b' of 64 rows of 128, 256 and 512 columns with 101
+ * others, own 134, 167 and 203, theirs 160, 164 and 161. Alone they are ahead in a'b of so few rows (own 193, theirs
+ * 208), within the visits of coordinate descent behind: 0.44 instead of 0.33 s at (5994 x 512, 200 classes). */
 enum { LEAST_WIDTH = 128, LONG_WIDTH = 256, FEW_COLUMNS = 64, FEW_COLUMNS_256 = 32, FEW_ROWS = 64 };
 static enum { THEIRS, OURS_FOR_FEW, OURS_FOR_LONG, OURS } better; /* THEIRS: there are no others */
 

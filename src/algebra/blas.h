@@ -41,9 +41,9 @@ tn_status tnp_sgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const float *a
 tn_status tnp_dgemm_tn(tn_ctx *ctx, size_t m, size_t n, size_t k, const double *a, size_t lda, const double *b,
                        size_t ldb, double beta, double *c, size_t ldc);
 
-/* Between begin and end bodies of tnp_parallel may multiply, each by its own thread, as the functions of these names do; add: to
- * what is there. Few columns are multiplied by loops of our own. Nothing else of this file may be called there; no side
- * may be more than INT_MAX. */
+/* Between begin and end bodies of tnp_parallel may multiply, each by its own thread, as the functions of these names
+ * do; add: to what is there. Few columns are multiplied by loops of our own. Nothing else of this file may be called
+ * there; no side may be more than INT_MAX. */
 void tnp_blas_begin_alone(void);
 void tnp_blas_end_alone(void);
 void tnp_sgemm_nt_alone(size_t m, size_t n, size_t k, const float *a, size_t lda, const float *b, size_t ldb, bool add,

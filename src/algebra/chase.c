@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * B = Q2 T Q2': column after column of the band is cleared below its second entry, and the bulge that this makes is chased
- * down the band in steps of b rows. Step s of column j works on rows [j + 1 + s b, + b), with r = its first row:
+ * B = Q2 T Q2': column after column of the band is cleared below its second entry, and the bulge that this makes is
+ * chased down the band in steps of b rows. Step s of column j works on rows [j + 1 + s b, + b), with r = its first row:
  *
  *   e = B[r .. r+b, r-b .. r)   from the right by the reflection of step s - 1, from the left by the one that clears
  *                               its first column (s = 0: the column j itself)
@@ -9,9 +9,9 @@
  *
  * Step (j, s) comes after (j, s-1) and (j-1, s+1). Columns are taken in groups of COLUMNS, each by one thread; its steps
  * with u = s + (j - first of the group) in a chunk of CHUNK are taken column by column, so that they stay within CHUNK b
- * columns, in the cache. Chunk c of group g comes after c-1 of it and c+1 of group g-1, with which it then has no column in
- * common, since CHUNK > COLUMNS: a thread waits for the one before it and for nobody else. A barrier after all chunks with
- * the same c + 2 g was refused: there are few of them, and one thread more often waits than not.
+ * columns, in the cache. Chunk c of group g comes after c-1 of it and c+1 of group g-1, with which it then has no
+ * column in common, since CHUNK > COLUMNS: a thread waits for the one before it and for nobody else. A barrier after
+ * all chunks with the same c + 2 g was refused: there are few of them, and one thread more often waits than not.
  *
  * The vectors of column j cover rows [j+1, n) without a gap: they lie in row n-1-j of the triangle of `a` that is free.
  * Applied to vectors, reflections of a group are taken with s descending, so that a window of b + COLUMNS rows takes
@@ -134,10 +134,10 @@ typedef struct turn_job {
     double *c, *scratch; /* (count, n); (tiles, n, TNP_LANES) */
 } turn_job;
 
-/* The vectors of step `step` of the columns of a group, four at a time as reflect_four takes them: (ROWS, 4), the first to be
- * applied first, rows from that of the lowest column on; columns that have no such step are zero. Rows of `a` that lie a
- * power of two apart would drive each other out of the cache while the tiles are turned, hence the copy; those of the
- * step after it are called for. */
+/* The vectors of step `step` of the columns of a group, four at a time as reflect_four takes them: (ROWS, 4), the first
+ * to be applied first, rows from that of the lowest column on; columns that have no such step are zero. Rows of `a`
+ * that lie a power of two apart would drive each other out of the cache while the tiles are turned, hence the copy;
+ * those of the step after it are called for. */
 typedef struct window {
     double w[COLUMNS / FOUR][ROWS * FOUR], products[COLUMNS / FOUR][FOUR * FOUR];
     size_t row; /* of the first column's vector */

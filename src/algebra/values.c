@@ -6,11 +6,12 @@
  *   c = 1, s = 0, g = d_m - x, p = g^2     then for i = m-1 .. l, with d = d_i and r = p + b_i:
  *   b_(i+1) = s r     c = p / r     s = b_i / r     g' = c (d - x) - s g     d_(i+1) = g + d - g'     p = g'^2 / c
  *
- * One number waits for the one before it: what counts is how long that takes. With h = p (d - x) - b_i g, made while 1/r is,
- * g' = h / r and p = g' h / p: a division and three products from p to p, where the formula as it stands has five. Blocks of
- * LONG rows take TNP_LANES steps that wait for it together (simd/simd_sweeps.h), with the eigenvalues of their first
- * TNP_LANES rows for shifts: these rows part from the others all at once, after half as many steps again as one by one.
- * LAPACK's dsterf was refused: five times as long, and from 8192 columns on a second in which nobody hears an interrupt.
+ * One number waits for the one before it: what counts is how long that takes. With h = p (d - x) - b_i g, made while
+ * 1/r is, g' = h / r and p = g' h / p: a division and three products from p to p, where the formula as it stands has
+ * five. Blocks of LONG rows take TNP_LANES steps that wait for it together (simd/simd_sweeps.h), with the eigenvalues
+ * of their first TNP_LANES rows for shifts: these rows part from the others all at once, after half as many steps again
+ * as one by one. LAPACK's dsterf was refused: five times as long, and from 8192 columns on a second in which nobody
+ * hears an interrupt.
  *
  * A block is turned so that its small end comes first, where QL finds eigenvalues, each to its own last digits where T is
  * graded. Oracle: LAPACK's of the dense matrix, tests/unit/test_band.c. */
@@ -31,7 +32,8 @@ typedef struct tridiagonal {
     size_t steps;  /* that may still be taken */
 } tridiagonal;
 
-/* What is beside the diagonal is a rounding of it, or its square is near the end of numbers: 1e-145 of the largest entry. */
+/* What is beside the diagonal is a rounding of it, or its square is near the end of numbers: 1e-145 of the largest
+ * entry. */
 static bool is_split(const tridiagonal *t, size_t i)
 {
     return t->b[i] <= DBL_EPSILON * DBL_EPSILON / 4 * fabs(t->d[i] * t->d[i + 1]) || t->b[i] <= 1e-290;
@@ -47,8 +49,8 @@ static void turn(double *x, size_t n)
     }
 }
 
-/* Both eigenvalues of rows l and l + 1: the one further from 0 by the formula, the other from the determinant, which loses
- * no digits. */
+/* Both eigenvalues of rows l and l + 1: the one further from 0 by the formula, the other from the determinant, which
+ * loses no digits. */
 static void solve_pair(tridiagonal *t, size_t l)
 {
     double one = t->d[l], other = t->d[l + 1], b = t->b[l], sum = one + other, half = (one - other) / 2;
@@ -133,8 +135,8 @@ done:
     return st;
 }
 
-/* A power of two that brings the largest entry to about 1, so that squares neither overflow nor vanish; 0: entries are not
- * finite. */
+/* A power of two that brings the largest entry to about 1, so that squares neither overflow nor vanish; 0: entries are
+ * not finite. */
 static double scale_of(size_t n, const double *diag, const double *off)
 {
     double largest = 0, sum = 0;

@@ -98,11 +98,11 @@ size_t tnp_live_blocks(const tn_ctx *ctx);
 /* Threads worth waking for this much work: one rule for the whole library. */
 size_t tnp_threads_for(const tn_ctx *ctx, double flops);
 /* Runs body(arg, i) for i in [0, count) on up to `threads` threads. Indices are handed out in their order, one by one or,
- * of many, some at a time, so results must depend on i only, never on the thread. Bodies do not allocate from ctx, fail it or call BLAS with it; one that has
- * to has a context of its own with one thread (store/extract_rows.c). */
+ * of many, some at a time, so results must depend on i only, never on the thread. Bodies do not allocate from ctx, fail
+ * it or call BLAS with it; one that has to has a context of its own with one thread (store/extract_rows.c). */
 void tnp_parallel(tn_ctx *ctx, size_t threads, size_t count, void (*body)(void *arg, size_t i), void *arg);
-/* Waits until `value` is at least `least`. A body may wait for what one of a smaller index does, and for nothing else: indices
- * are handed out in ascending order, so that the least one at work never waits. */
+/* Waits until `value` is at least `least`. A body may wait for what one of a smaller index does, and for nothing else:
+ * indices are handed out in ascending order, so that the least one at work never waits. */
 void tnp_await(const atomic_size_t *value, size_t least);
 
 /* ---- option fields (fields.c) ---- */

@@ -15,7 +15,8 @@ typedef struct tnp_options_table {
     size_t offset;
 } tnp_options_table;
 
-/* A word of the option `method`, and of `against`, where "none" stands before them: its family, and the options that it has a use for (bits of tnp_use). */
+/* A word of the option `method`, and of `against`, where "none" stands before them: its family, and the options that it
+ * has a use for (bits of tnp_use). */
 typedef struct tnp_method_uses {
     const char *word;
     int family;

@@ -86,7 +86,8 @@ static void make_cells(const tnp_grid *grid, const float *plane, size_t first, s
 /* ---- pooling ---- */
 
 /* Bins along one axis. Those of one phase, i, i + phases, .., are the same sums some places further: bin i of patch g is
- * place g + i / phases hop of phase i mod phases. Samples are counted from the patch's edge, the first `shift` below it. */
+ * place g + i / phases hop of phase i mod phases. Samples are counted from the patch's edge, the first `shift` below
+ * it. */
 typedef struct bins {
     size_t phases, hop;
     size_t first[BINS], taps[BINS]; /* of a phase */

@@ -2,8 +2,8 @@
  *
  * Encoders that pictures are seen through where none is named: two candidates that see different things, shape and shape
  * with colour, as tenon encoder train makes them, in 20 to 50 ms of one core per picture. Local binary patterns were
- * refused: more than twice as slow as colour, and a little worse alone (docs/results/images.md). What a network makes of a picture has tens to hundreds of
- * descriptors, where a grid has thousands: fewer Gaussians. */
+ * refused: more than twice as slow as colour, and a little worse alone (docs/results/images.md). What a network makes
+ * of a picture has tens to hundreds of descriptors, where a grid has thousands: fewer Gaussians. */
 #include "base/options.h"
 #include "encode/encoder.h"
 

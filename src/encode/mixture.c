@@ -10,15 +10,16 @@
  *
  * All l are computed from the differences themselves, which is exact to rounding and costs two multiplications per value
  * as the product of [x, x^2] with [mu/var, -1/(2 var)] does, whose l is good to 1e-4 only and has to be computed again
- * where it counts. Rows lie side by side in panels, one per lane, so that no sum runs across lanes. Components that are more
- * than REACH below the highest of a row get no share of it: their posterior is below exp(-13) = 2e-6. The others, 5 to 15
- * as a rule of 32 components and of 256, are pairs of a row and a component, and only they are added up. All sums are of
- * differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused for that.
+ * where it counts. Rows lie side by side in panels, one per lane, so that no sum runs across lanes. Components that are
+ * more than REACH below the highest of a row get no share of it: their posterior is below exp(-13) = 2e-6. The others,
+ * 5 to 15 as a rule of 32 components and of 256, are pairs of a row and a component, and only they are added up. All
+ * sums are of differences from the component's own mean, so that nothing cancels: sum q x^2 - mu^2 sum q was refused
+ * for that.
  *
  * The reverse pass finds the same posteriors again, which costs less than to keep them for all rows, and adds up with the
- * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop over columns is new than that of
- * e[i,k]. The mean of e over a row's components needs them all, so that pairs are met twice: e of every pair, then d.
- * dL/dx[i,j] = sum_k q (a + 2 b z) - d z / var, a and b the slopes, is one loop more, where it is asked for.
+ * derivatives d[i,k] of the log densities where the sums above have q[i,k]: no other loop over columns is new than that
+ * of e[i,k]. The mean of e over a row's components needs them all, so that pairs are met twice: e of every pair, then
+ * d. dL/dx[i,j] = sum_k q (a + 2 b z) - d z / var, a and b the slopes, is one loop more, where it is asked for.
  *
  * Rows in blocks of BLOCK, each summed in float by one thread, blocks added up in double in order: the same sums for
  * every number of threads. Oracle: tests/ref/ref_encode.c; VLFeat's vl_fisher_encode (tests/peers). */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Options of the refinement of a mixture. Defaults are those that held up on pictures of flowers, scenes and the air: 5 to
- * 12 rounds gain, later ones learn the training pictures by heart, which the penalty and the held-out part prevent. */
+ * Options of the refinement of a mixture. Defaults are those that held up on pictures of flowers, scenes and the air: 5
+ * to 12 rounds gain, later ones learn the training pictures by heart, which the penalty and the held-out part
+ * prevent. */
 #include "encode/encoder.h"
 
 void tnp_refine_options_default(tnp_refine_options *options)

@@ -11,7 +11,8 @@ typedef enum tnp_svm_loss { TNP_SVM_SQUARED_HINGE, TNP_SVM_HINGE } tnp_svm_loss;
 typedef enum tnp_class_weight { TNP_WEIGHT_NONE, TNP_WEIGHT_BALANCED } tnp_class_weight;
 typedef enum tnp_calibrate { TNP_CALIBRATE_AUTO, TNP_CALIBRATE_YES, TNP_CALIBRATE_NO } tnp_calibrate;
 
-/* Options of svm, logistic, lda and the methods that end in -cv; C and the weights of classes and rows also of the online methods. */
+/* Options of svm, logistic, lda and the methods that end in -cv; C and the weights of classes and rows also of the
+ * online methods. */
 typedef struct tnp_learn_options {
     double cost;               /* C of 1/2 |w|^2 + C sum loss; 1, as LIBLINEAR and scikit-learn */
     int loss;                  /* tnp_svm_loss; squared hinge: smooth, and the default of LIBLINEAR */

@@ -102,8 +102,8 @@ typedef struct tnp_left_out {
  * refits are some seconds at most; else 0. dim: columns. */
 tn_status tnp_few_rows(tn_ctx *ctx, const tnp_task *task, size_t dim, size_t *few);
 
-/* Tells every one of `also` the scores of the rows of every fold by ridge heads without that fold. ridge: of all rows, which
- * says how they are read and whether there is an intercept. */
+/* Tells every one of `also` the scores of the rows of every fold by ridge heads without that fold. ridge: of all rows,
+ * which says how they are read and whether there is an intercept. */
 tn_status tnp_ridge_folds(tn_ctx *ctx, const tnp_ridge *ridge, const tn_feed *const *feeds, size_t count,
                           const tnp_targets *y, const tnp_also *also, size_t also_count, const uint32_t *fold,
                           size_t folds);
@@ -183,8 +183,8 @@ double tnp_plain_temperature(const tnp_ridge *ridge);
 
 /* ---- lambda_search.c: one lambda for all classes by rows that are held out ---- */
 
-/* Powers of 4 about the lambda that all classes share, which is method evidence's own where classes are many, and which may
- * be too large as well as too small; without one about the largest eigenvalue. */
+/* Powers of 4 about the lambda that all classes share, which is method evidence's own where classes are many, and which
+ * may be too large as well as too small; without one about the largest eigenvalue. */
 enum { TNP_LAMBDA_COUNT = 11, TNP_LAMBDA_MIDDLE = 6 };
 double tnp_middle_lambda(const tnp_chosen *chosen);
 /* grid (TNP_LAMBDA_COUNT), ascending; every second of them is enough for discriminants. How many there are. */

@@ -48,8 +48,8 @@ tn_status tnp_ensemble_keep(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *m
 /* Gives them back if they are of this set; makes way for the set's problem if not. */
 bool tnp_ensemble_take(tn_ctx *ctx, tnp_ensemble *ensemble, const size_t *members, size_t count, tnp_ridge **ridge,
                        tn_evidence **evidence);
-/* The log evidence of a set as the search asks for it (select/search.h), rough where that costs less: beside the form of a
- * set that is kept, or of the set without the candidate that is new, which is then kept; reuse.c. */
+/* The log evidence of a set as the search asks for it (select/search.h), rough where that costs less: beside the form
+ * of a set that is kept, or of the set without the candidate that is new, which is then kept; reuse.c. */
 tn_status tnp_ensemble_try(tn_ctx *ctx, tnp_ensemble *ensemble, const tnp_ask *ask, const bool *constant,
                            const tnp_evidence_options *options, double *log_evidence, bool *exact);
 /* For tests: sets of fewer columns are measured, and those for which that costs less than 1/worth of the other way. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What the files of the ensemble share: ensemble.c reads moments and makes problems of them, reuse.c keeps the problems of
- * sets and asks them about larger ones. */
+ * What the files of the ensemble share: ensemble.c reads moments and makes problems of them, reuse.c keeps the problems
+ * of sets and asks them about larger ones. */
 #ifndef TNP_ENSEMBLE_INSIDE_H
 #define TNP_ENSEMBLE_INSIDE_H
 
@@ -14,8 +14,8 @@ typedef struct tnp_solved {
     tn_evidence *evidence;
 } tnp_solved;
 
-/* The least and the largest log lambda of a candidate by itself, over its classes; infinite, and minus that, when it is of
- * use for none. The largest is one of the classes that gain something by it. */
+/* The least and the largest log lambda of a candidate by itself, over its classes; infinite, and minus that, when it is
+ * of use for none. The largest is one of the classes that gain something by it. */
 typedef struct tnp_own {
     bool known;
     double least, most;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * What a search over sets need not do twice. The problem of the best set is kept, for it is likely to be taken. And a set
- * of n columns that has one of s < n columns in it, whose form is known, is asked for beside it (rough.c), with m = n - s:
+ * of n columns that has one of s < n columns in it, whose form is known, is asked for beside it (rough.c), with
+ * m = n - s:
  *
  *   operations     a form of its own     4/3 n^3 at 2/3 of the speed of products
  *                  beside the other      2 s^2 m + 8 (s m^2 + m^3 / 3) at 9/10       0.55 of the former at s = 2 m, 0.24 at 5 m
@@ -22,8 +23,8 @@
 #include <string.h>
 
 enum { ROUGH_FROM = 1024, IN_VAIN = 2 };
-/* Of the operations of a form: below it there is something to gain. A set that is likely to be taken is asked for with less
- * hope: what comes after it lacks its form. */
+/* Of the operations of a form: below it there is something to gain. A set that is likely to be taken is asked for with
+ * less hope: what comes after it lacks its form. */
 static const double WORTH = 0.8, WORTH_ALONE = 0.7;
 static const double BY_CHANCE = 3; /* nats that noise may gain for a class, at a lambda that may be anything */
 

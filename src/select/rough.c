@@ -5,15 +5,16 @@
  *   log det(I + A/e^x) and log R_k(e^x) are analytic for |Im x| < pi: polynomials through m points that are at most 2 w
  *   apart are wrong by about (pi/w + sqrt(1 + (pi/w)^2))^-m of what they change by
  *
- * The first lambdas are those of the known set. Each one that follows lies where the product of distances to the others is
- * largest among the maxima of the classes (a Leja point), so what the polynomials miss there is the most they miss; what is
- * left once it is a point too is that over the base of the power, and the search ends when it is less than LEFT of F.
+ * The first lambdas are those of the known set. Each one that follows lies where the product of distances to the others
+ * is largest among the maxima of the classes (a Leja point), so what the polynomials miss there is the most they miss;
+ * what is left once it is a point too is that over the base of the power, and the search ends when it is less than LEFT
+ * of F.
  *
  * Evaluating F exactly at every class's own lambda was refused: of 44 classes with lambdas from 2 to 48 nine points give
  * the sum to 2e-9. So was a bound of F elsewhere: from the same points it is far above the maximum. What stands for it:
- * maxima lie among the points, every class of the known set has one, and the further columns are of a like size and have no
- * maximum by themselves that is more than REACH below or twice that above. With 200 times the mean square, or where what is
- * known goes by tiny columns, F of a class has two maxima.
+ * maxima lie among the points, every class of the known set has one, and the further columns are of a like size and
+ * have no maximum by themselves that is more than REACH below or twice that above. With 200 times the mean square, or
+ * where what is known goes by tiny columns, F of a class has two maxima.
  *
  * Oracle: tnp_evidence_new of all columns, tests/unit/test_rough.c. */
 #include "select/rough.h"
@@ -149,7 +150,8 @@ static double next_point(const curves *c)
     return at;
 }
 
-/* Whether the polynomials hold: the last point told nothing new, lies where the maxima still are, and none is at an end. */
+/* Whether the polynomials hold: the last point told nothing new, lies where the maxima still are, and none is at an
+ * end. */
 static bool settled(const curves *c)
 {
     double a, b;

@@ -10,9 +10,9 @@
  * Higher means: by more than TNP_LEVEL. A copy of the one that was taken, its columns in another order or a constant one
  * change nothing but the rounding of F, which would decide otherwise, another way for every number of threads.
  *
- * Every set tried is recorded with its evidence. A rough one will do as long as it tells which of two sets is ahead; where
- * it does not, both are asked for again, so that the choice is that of exact figures; the set that is chosen has an exact
- * one. Oracle: brute force over all sets, tests/unit/test_search.c. */
+ * Every set tried is recorded with its evidence. A rough one will do as long as it tells which of two sets is ahead;
+ * where it does not, both are asked for again, so that the choice is that of exact figures; the set that is chosen has
+ * an exact one. Oracle: brute force over all sets, tests/unit/test_search.c. */
 #include "select/search.h"
 
 #include <math.h>

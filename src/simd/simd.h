@@ -94,20 +94,21 @@ typedef struct tnp_mixture_loops {
      * logs + k apart + i; most[i] = max(most[i], l[k, i]). */
     void (*densities)(const float *panel, size_t d, size_t count, const float *means, const float *inverse,
                       const float *whole, size_t apart, float *logs, float *most);
-    /* Of n values x in panels of TNP_ABREAST: bit i of near[p] tells that place i of panel p is at most `reach` below most;
-     * where it is, x = exp(x - most), and sum += x. All of the last panel may be written, but only n places are told. */
+    /* Of n values x in panels of TNP_ABREAST: bit i of near[p] tells that place i of panel p is at most `reach` below
+     * most; where it is, x = exp(x - most), and sum += x. All of the last panel may be written, but only n places are
+     * told. */
     void (*weigh)(float *x, size_t n, const float *most, float reach, uint32_t *near, float *sum);
-    /* Products x factor at the places of `near`, as weigh left both: their places, counted from base, ascending, and they;
-     * *total += their sum. Returns how many. Factors of the last panel beyond n are 0; up to 15 entries behind the last of
-     * both outputs are written over. */
+    /* Products x factor at the places of `near`, as weigh left both: their places, counted from base, ascending, and
+     * they; *total += their sum. Returns how many. Factors of the last panel beyond n are 0; up to 15 entries behind
+     * the last of both outputs are written over. */
     size_t (*share)(const float *x, size_t n, const float *factor, const uint32_t *near, size_t base, uint32_t *which,
                     float *out, float *total);
-    /* out[j] = sum z (a + b z) - level, z = x[rows[j]] - m, j < n, rows of d values. Up to the next multiple of four there
-     * must be rows behind the last, and is memory for what they give. */
+    /* out[j] = sum z (a + b z) - level, z = x[rows[j]] - m, j < n, rows of d values. Up to the next multiple of four
+     * there must be rows behind the last, and is memory for what they give. */
     void (*slopes)(const float *x, size_t d, const uint32_t *rows, size_t n, const float *m, const float *a,
                    const float *b, float level, float *out);
-    /* Of `count` pairs as share left them, their places being counted from 0, q what it gave: mean[place] += q slope. Up to
-     * 16 entries behind the last of q and slope may be read. */
+    /* Of `count` pairs as share left them, their places being counted from 0, q what it gave: mean[place] += q slope.
+     * Up to 16 entries behind the last of q and slope may be read. */
     void (*spread)(const float *q, const float *slope, const uint32_t *places, size_t count, const uint32_t *near,
                    size_t n, float *mean);
     /* Of the same pairs: out = q (slope - mean[place]); *total += their sum. Up to 16 entries behind the last are written

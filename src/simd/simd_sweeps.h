@@ -6,8 +6,9 @@
  *   time t: lane q at row n-2 - (t - 2q), its first at t = 2q; row -1 of a lane, with d = x and nothing beside it, gives
  *   its last values:  d_0 = g + x,  b_0 = s p
  *
- * Rows may part between two steps of a wave, and the next one meets a b of zero: a b or p below WAVE_NOTHING, whose root is a
- * rounding of anything (algebra/values.c splits there long before), counts as that, so that nothing is divided by zero. */
+ * Rows may part between two steps of a wave, and the next one meets a b of zero: a b or p below WAVE_NOTHING, whose
+ * root is a rounding of anything (algebra/values.c splits there long before), counts as that, so that nothing is
+ * divided by zero. */
 #ifndef TNP_SIMD_SWEEPS_H
 #define TNP_SIMD_SWEEPS_H
 

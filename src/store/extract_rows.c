@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * One pass over pictures for several encoders that describe them: each picture is decoded once, and described once for all encoders that
- * describe alike. A few pictures at once, each by one thread with a context of its own, so that products and errors of
- * one do not meet those of another. A row does not depend on the rows beside it or on the number of threads. */
+ * One pass over pictures for several encoders that describe them: each picture is decoded once, and described once for
+ * all encoders that describe alike. A few pictures at once, each by one thread with a context of its own, so that
+ * products and errors of one do not meet those of another. A row does not depend on the rows beside it or on the number
+ * of threads. */
 #include "store/extract_rows.h"
 
 #include <stdatomic.h>

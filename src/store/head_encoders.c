@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Encoders in heads: where representation r is made from pictures by an encoder, the tensor encoder.<r> (bytes, U8) is the
- * encoder's own file. A reference to a file beside the head was refused: heads travel alone, and encoders are small beside
- * the weights of their columns. */
+ * Encoders in heads: where representation r is made from pictures by an encoder, the tensor encoder.<r> (bytes, U8) is
+ * the encoder's own file. A reference to a file beside the head was refused: heads travel alone, and encoders are small
+ * beside the weights of their columns. */
 #include "store/head_file.h"
 #include "tenon/store.h"
 

@@ -183,8 +183,9 @@ done:
     return st;
 }
 
-/* shares (n, n) = R over the diagonal of R L; inverse (n, n) is scratch. I - L/n is as good as I for many rows, and never worse than a half of it: its inverse has all its digits. Eigenvectors of L were refused: twenty times
- * the work, in one call that no interrupt ends. */
+/* shares (n, n) = R over the diagonal of R L; inverse (n, n) is scratch. I - L/n is as good as I for many rows, and
+ * never worse than a half of it: its inverse has all its digits. Eigenvectors of L were refused: twenty times the work,
+ * in one call that no interrupt ends. */
 static tn_status share_alike(tn_ctx *ctx, size_t n, const double *left, double *inverse, double *shares)
 {
     tn_status st = TN_OK;

@@ -71,8 +71,9 @@ static tn_status end_squares(tn_ctx *ctx, const tn_feed *feed, column_sums *s)
     return TN_OK;
 }
 
-/* Two passes over the rows, of a team over each member's part. The first sums differences from the first row, the second squares about the means, so that
- * a large offset costs no digits and a constant column has a deviation of exactly zero. */
+/* Two passes over the rows, of a team over each member's part. The first sums differences from the first row, the
+ * second squares about the means, so that a large offset costs no digits and a constant column has a deviation of
+ * exactly zero. */
 tn_status tnp_feed_learn_zscore(tn_ctx *ctx, tn_feed *feed)
 {
     tn_status st = TN_OK;

@@ -119,7 +119,8 @@ static double largest(const double *x, size_t n)
 }
 
 /* Norm of unit x, and the unit: a power of two that brings the largest |x| to 1 or up to 2, so that squares stay in the
- * range of double and products with it are exact. A row of numbers that have no more digits, below 2^-1022, has 2^1022. */
+ * range of double and products with it are exact. A row of numbers that have no more digits, below 2^-1022, has
+ * 2^1022. */
 static double norm_wide(tn_normalize kind, const double *x, size_t n, double *unit)
 {
     double part[LANES] = {0}, sum = 0, most = largest(x, n);

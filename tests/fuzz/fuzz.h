@@ -4,8 +4,8 @@
  * function, read whole and closed. A crash, a sanitizer report or a block left behind is a finding; any status is
  * fine. The budget keeps honest but huge declarations from being taken for leaks.
  *
- * Files lie in memory (/dev/shm) where the system has such a place: on a disk, making and syncing them took nine tenths of an
- * execution. */
+ * Files lie in memory (/dev/shm) where the system has such a place: on a disk, making and syncing them took nine tenths
+ * of an execution. */
 #ifndef TN_FUZZ_H
 #define TN_FUZZ_H
 
@@ -109,8 +109,8 @@ static inline int fuzz_features(const char *suffix, const uint8_t *data, size_t 
 
 /* ---- inputs of several parts ---- */
 
-/* What is left of an input that is cut into parts: a byte, or a length of two bytes and so many bytes. At the end parts are
- * empty and bytes 0. */
+/* What is left of an input that is cut into parts: a byte, or a length of two bytes and so many bytes. At the end parts
+ * are empty and bytes 0. */
 typedef struct fuzz_input {
     const uint8_t *data;
     size_t size;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Applies a loaded head: scores and probabilities of three rows, the sources of a transfer head given as a file of scores or as a
- * second head, and an online learner that goes on from it, which it must refuse where there are sources. Three parts: the head, the source's head, values of the rows. */
+ * Applies a loaded head: scores and probabilities of three rows, the sources of a transfer head given as a file of
+ * scores or as a second head, and an online learner that goes on from it, which it must refuse where there are sources.
+ * Three parts: the head, the source's head, values of the rows. */
 #include "fuzz.h"
 #include "pipeline/options.h"
 #include "tenon/store.h"

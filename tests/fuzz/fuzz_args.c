@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The command line: words one a line, the first byte chooses the command. And every line as a number, a size, a value of every
- * option of a fit, a list of normalisations. What tnp_number takes is what strtod takes it for, and what an option takes it can print. */
+ * The command line: words one a line, the first byte chooses the command. And every line as a number, a size, a value
+ * of every option of a fit, a list of normalisations. What tnp_number takes is what strtod takes it for, and what an
+ * option takes it can print. */
 #include "fuzz_cli.h"
 
 #include <math.h>

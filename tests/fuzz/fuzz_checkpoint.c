@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Any bytes as a checkpoint of a small run: what is accepted is within the run's bounds, and is accepted again after it was
- * saved. */
+ * Any bytes as a checkpoint of a small run: what is accepted is within the run's bounds, and is accepted again after it
+ * was saved. */
 #include "fuzz.h"
 #include "store/checkpoint.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * For targets that run code of the program itself: an application without a command line, its standard output caught and judged.
- * Exit statuses must be documented ones; JSON must be JSON; and no byte that a terminal would obey may come out, whatever a file
- * calls its classes. */
+ * For targets that run code of the program itself: an application without a command line, its standard output caught
+ * and judged. Exit statuses must be documented ones; JSON must be JSON; and no byte that a terminal would obey may come
+ * out, whatever a file calls its classes. */
 #ifndef TN_FUZZ_CLI_H
 #define TN_FUZZ_CLI_H
 

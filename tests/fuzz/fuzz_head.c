@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Any bytes as a head: one whose every part can be read, and whose own bytes are those of its copy, or an error. Through a file
- * come the heads of fuzz_apply.c. */
+ * Any bytes as a head: one whose every part can be read, and whose own bytes are those of its copy, or an error.
+ * Through a file come the heads of fuzz_apply.c. */
 #include "fuzz.h"
 #include "tenon/store.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Everything that tenon info prints. The first byte chooses: bits 0 to 2 the suffix, bit 3 JSON, bits 4 and 5 the task. */
+ * Everything that tenon info prints. The first byte chooses: bits 0 to 2 the suffix, bit 3 JSON, bits 4 and 5 the
+ * task. */
 #include "fuzz_cli.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

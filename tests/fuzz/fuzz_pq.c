@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Any bytes as a product quantiser: a row of zeros encoded and decoded, the quantiser saved and loaded again, or an error. */
+ * Any bytes as a product quantiser: a row of zeros encoded and decoded, the quantiser saved and loaded again, or an
+ * error. */
 #include "fuzz.h"
 #include "tenon/store.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tenon eval --scores: any bytes as scores and any bytes as labels. A first byte: bit 0 JSON, bit 1 probabilities, bit 2 a line a
- * class, bit 3 labels in .npy, bits 4 and 5 the task, bits 6 and 7 what is done with NaN. Then two parts. */
+ * tenon eval --scores: any bytes as scores and any bytes as labels. A first byte: bit 0 JSON, bit 1 probabilities, bit
+ * 2 a line a class, bit 3 labels in .npy, bits 4 and 5 the task, bits 6 and 7 what is done with NaN. Then two parts. */
 #include "fuzz_cli.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

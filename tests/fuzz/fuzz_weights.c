@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Any bytes as a file of sample weights, for every method that may take one; the first byte chooses the method and, in bit 7,
- * balanced classes. What is trained has finite weights. */
+ * Any bytes as a file of sample weights, for every method that may take one; the first byte chooses the method and, in
+ * bit 7, balanced classes. What is trained has finite weights. */
 #include "fuzz.h"
 #include "pipeline/options.h"
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Support vector machines against LIBLINEAR on the same numbers: its solvers 1 and 2 (squared hinge, dual and primal) and 3
- * (hinge, dual) at their tightest tolerance, one class against the rest, with an appended 1 and without. Objectives of both
- * are computed here, in long double, from the weights.
+ * Support vector machines against LIBLINEAR on the same numbers: its solvers 1 and 2 (squared hinge, dual and primal)
+ * and 3 (hinge, dual) at their tightest tolerance, one class against the rest, with an appended 1 and without.
+ * Objectives of both are computed here, in long double, from the weights.
  *
- * Never worse. Ours stops at a duality gap of GAP times f, so that f(w) - f* <= GAP f, plus what float products hide: the score
- * of row i is a sum of d + 1 products; their roundings have random sign, and e_i = sqrt(d + 3) u sum_j |x_ij w_j| is beyond
- * several standard deviations, because partial sums are far below the sum of sizes. The objective sees
- * c_i |loss'| e_i, of random sign again from row to row: rounding = sqrt(sum_i (c_i |loss'| e_i)^2). Primal and dual both enter
- * the gap. Theirs is at least f*. So
+ * Never worse. Ours stops at a duality gap of GAP times f, so that f(w) - f* <= GAP f, plus what float products hide:
+ * the score of row i is a sum of d + 1 products; their roundings have random sign, and e_i = sqrt(d + 3) u sum_j |x_ij
+ * w_j| is beyond several standard deviations, because partial sums are far below the sum of sizes. The objective sees
+ * c_i |loss'| e_i, of random sign again from row to row: rounding = sqrt(sum_i (c_i |loss'| e_i)^2). Primal and dual
+ * both enter the gap. Theirs is at least f*. So
  *     ours <= theirs + GAP f + 2 rounding,
  * and the two agree to 1e-4. Decisions agree on 99.9 % of the rows. */
 #include "design_of.h"
@@ -150,12 +150,12 @@ static size_t decision(const ref_real *w, const double *x, size_t d, size_t k)
     return best;
 }
 
-/* Rows whose decisions were compared, and how many differed, over the problems of a test: sets of a few hundred rows cannot
- * show 99.9 %. */
+/* Rows whose decisions were compared, and how many differed, over the problems of a test: sets of a few hundred rows
+ * cannot show 99.9 %. */
 static size_t rows_compared, rows_apart;
 
-/* A decision may differ only where it is a tie by what is known of the weights: f is 1-strongly convex, so that a class whose
- * objective is `above` the optimum has a score within sqrt(2 above) |x| of the best. */
+/* A decision may differ only where it is a tie by what is known of the weights: f is 1-strongly convex, so that a class
+ * whose objective is `above` the optimum has a score within sqrt(2 above) |x| of the best. */
 static void compare_decisions(const data *fresh, const ref_real *ours, const ref_real *theirs, const double *above,
                               bool bias)
 {
@@ -322,8 +322,8 @@ static void demo_features(void **state)
     data_free(&fresh);
 }
 
-/* The machines of kernel learning, which see a compressed basis through products of rows, against LIBLINEAR on all 39 functions of
- * every entry: the sum of objectives to 1e-4. */
+/* The machines of kernel learning, which see a compressed basis through products of rows, against LIBLINEAR on all 39
+ * functions of every entry: the sum of objectives to 1e-4. */
 static void kernel_learning(void **state)
 {
     (void)state;

@@ -2,10 +2,10 @@
  *
  * The maps of chi2, intersection and js against VLFeat's: order 3, rectangular window, its default period.
  *
- * VLFeat has a table too, 32 cells an octave: off by (1/32)^2/8 (1/4 + rate^2) of an amplitude between its knots (the formula is
- * at the head of map_homogeneous.c), and its integrals end at the frequency w = 200/period. The part cut off is less than its
- * first lobe, 2/(pi w) times the spectrum there, which for intersection is 2/pi/(1 + 4 w^2) and for the others nothing: with
- * steps of 1 and amplitudes of at least 0.2 that is 2e-5 of sqrt(x). */
+ * VLFeat has a table too, 32 cells an octave: off by (1/32)^2/8 (1/4 + rate^2) of an amplitude between its knots (the
+ * formula is at the head of map_homogeneous.c), and its integrals end at the frequency w = 200/period. The part cut off
+ * is less than its first lobe, 2/(pi w) times the spectrum there, which for intersection is 2/pi/(1 + 4 w^2) and for
+ * the others nothing: with steps of 1 and amplitudes of at least 0.2 that is 2e-5 of sqrt(x). */
 #include "spectrum_of.h"
 #include "transform/map.h"
 
@@ -56,8 +56,9 @@ static void test_values(void **state)
     ctx_done(ctx);
 }
 
-/* A row of unit L1 norm through our table, entry by entry through theirs. Ours adds 1e-6 of the largest value of the octave and
- * two roundings of x to float. Entries below 2^-18 are left out: VLFeat's table ends there, and it gives 0. */
+/* A row of unit L1 norm through our table, entry by entry through theirs. Ours adds 1e-6 of the largest value of the
+ * octave and two roundings of x to float. Entries below 2^-18 are left out: VLFeat's table ends there, and it gives
+ * 0. */
 static void test_row(void **state)
 {
     (void)state;

@@ -176,7 +176,8 @@ static ref_real *narrow_root(const ref_real *x, size_t n, size_t d)
     return a;
 }
 
-/* Energies of class c along the columns of a (n,m), which are orthogonal with squares q->s; y loses them, and is what rests. */
+/* Energies of class c along the columns of a (n,m), which are orthogonal with squares q->s; y loses them, and is what
+ * rests. */
 static void energies(const ref_real *a, size_t n, size_t m, const ref_real *y, size_t c, ref_eigen *q)
 {
     ref_real *left = ref_alloc(n, sizeof *left);

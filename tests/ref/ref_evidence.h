@@ -23,8 +23,9 @@ typedef struct ref_eigen {
 } ref_eigen;
 
 ref_eigen ref_eigen_of(const ref_problem *p, bool intercept);
-/* The same without a square anywhere: one-sided Jacobi on the rows, which loses no more digits to small directions than the
- * data do. weight (n), or NULL: rows and targets are multiplied by its roots, and an intercept takes off that direction. */
+/* The same without a square anywhere: one-sided Jacobi on the rows, which loses no more digits to small directions than
+ * the data do. weight (n), or NULL: rows and targets are multiplied by its roots, and an intercept takes off that
+ * direction. */
 ref_eigen ref_eigen_exact(const ref_problem *p, const double *weight, bool intercept);
 void ref_eigen_free(ref_eigen *q);
 

@@ -100,8 +100,9 @@ void ref_smooth_gradient(const ref_smooth *p, const ref_real *w, ref_real *g)
     derivatives(p, w, g, NULL);
 }
 
-/* One Newton step, halved until f falls; false when it does not any more. The softmax does not see a constant added to all
- * its free intercepts: a shift far below every curvature that matters keeps the factor definite and moves no optimum. */
+/* One Newton step, halved until f falls; false when it does not any more. The softmax does not see a constant added to
+ * all its free intercepts: a shift far below every curvature that matters keeps the factor definite and moves no
+ * optimum. */
 static bool step(const ref_smooth *p, ref_real *w, ref_real *g, ref_real *h, ref_real *d, ref_real *next)
 {
     size_t m = p->k * (p->d + 1);

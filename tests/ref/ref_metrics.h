@@ -17,7 +17,8 @@ double ref_balanced(const float *scores, size_t step, const bool *positive, size
 bool ref_among_top(const float *row, size_t k, size_t cls, size_t top);
 /* n decisions: mean of -log(chance of what is true), the chance not below 1e-15. */
 double ref_nll(const double *chance, size_t n);
-/* n decisions: for each of 15 bins (b/15, (b+1)/15], the first with 0 too, |mean p - share true| times the bin's share. */
+/* n decisions: for each of 15 bins (b/15, (b+1)/15], the first with 0 too, |mean p - share true| times the bin's
+ * share. */
 double ref_ece(const float *p, const bool *came_true, size_t n);
 
 #endif

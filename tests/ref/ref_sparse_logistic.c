@@ -58,8 +58,8 @@ ref_real ref_sparse_violation(const ref_sparse *s, const ref_real *w, ref_real b
     return worst;
 }
 
-/* w_j to the minimum along it: the penalty is kept exact, the loss is bounded by a curvature twice its own (or its greatest, a
- * quarter of c a^2, when that is less), which a step that short does not exceed. */
+/* w_j to the minimum along it: the penalty is kept exact, the loss is bounded by a curvature twice its own (or its
+ * greatest, a quarter of c a^2, when that is less), which a step that short does not exceed. */
 static void one_coordinate(const ref_sparse *s, ref_real *scores, size_t j, ref_real *w)
 {
     ref_real own, ridge = j < s->p ? s->lambda * (1 - s->mix) : 0, bound = j < s->p ? s->lambda * s->mix : 0, most = 0;

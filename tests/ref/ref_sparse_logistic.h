@@ -19,8 +19,8 @@ typedef struct ref_sparse {
 ref_real ref_sparse_objective(const ref_sparse *s, const ref_real *w, ref_real b);
 /* The largest distance of the subdifferential from zero over all coordinates, the intercept's slope among them. */
 ref_real ref_sparse_violation(const ref_sparse *s, const ref_real *w, ref_real b);
-/* One coordinate after the other by Newton steps bounded by the largest curvature, until the violation is below `small`. From
- * w, b as they are. */
+/* One coordinate after the other by Newton steps bounded by the largest curvature, until the violation is below
+ * `small`. From w, b as they are. */
 void ref_sparse_solve(const ref_sparse *s, ref_real small, ref_real *w, ref_real *b);
 
 #endif

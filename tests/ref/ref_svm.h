@@ -33,8 +33,8 @@ void ref_svm_visit(const ref_svm *p, const size_t *order, size_t count, ref_real
  * program when that takes too long: the problem is not a tiny one. */
 ref_real ref_svm_solve(const ref_svm *p, ref_real *alpha, ref_real *w);
 
-/* The same optimum by Newton's method on the dual with a barrier, (n, n) systems: the number of steps does not hang on how rows
- * are scaled or how large c is. Returns the least objective found: no less than the minimum, and within
+/* The same optimum by Newton's method on the dual with a barrier, (n, n) systems: the number of steps does not hang on
+ * how rows are scaled or how large c is. Returns the least objective found: no less than the minimum, and within
  * 1e-12 of it but for the worst-scaled problems, where long double ends before. */
 ref_real ref_svm_barrier(const ref_svm *p);
 

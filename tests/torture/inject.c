@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Runs a program under ptrace and lets its k-th system call of a kind fail, come short, be the moment of a signal, or the moment at
- * which somebody changes a file: what a full disk, a network file system, a kill and a colleague do, at a place that can be told and
- * repeated. A preloaded library was refused: the C library's own streams never ask it.
+ * Runs a program under ptrace and lets its k-th system call of a kind fail, come short, be the moment of a signal, or
+ * the moment at which somebody changes a file: what a full disk, a network file system, a kill and a colleague do, at a
+ * place that can be told and repeated. A preloaded library was refused: the C library's own streams never ask it.
  *
  *   inject REPORT RULE... -- PROGRAM ARGUMENT...
  *   RULE = KIND:WHEN:ACTION
@@ -11,9 +11,9 @@
  *     ACTION  errno=N; short: half the bytes asked for; signal=N; or what becomes of a file: truncate=PATH (to a third),
  *             empty=PATH, rewrite=PATH (in place), grow=PATH, replace=PATH (by another of its name), remove=PATH
  *
- * Counting begins when the program sets its action for SIGPIPE, which tenon does before any work: what the loader and the BLAS do
- * before is not its own. REPORT gets one line: system calls seen, matched by the first rule, faults injected. The exit status is
- * the program's; of a signal this process dies too. 125: no ptrace here, or not x86-64. */
+ * Counting begins when the program sets its action for SIGPIPE, which tenon does before any work: what the loader and
+ * the BLAS do before is not its own. REPORT gets one line: system calls seen, matched by the first rule, faults
+ * injected. The exit status is the program's; of a signal this process dies too. 125: no ptrace here, or not x86-64. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -83,7 +83,8 @@ static bool is_kind(const char *kind, const struct user_regs_struct *r)
 
 /* ---- somebody else changes a file ---- */
 
-/* Text stays text, with more fields and lines than a reader that counted them first has room for; other files get other bytes. */
+/* Text stays text, with more fields and lines than a reader that counted them first has room for; other files get other
+ * bytes. */
 static char other_byte(const char *path, char c, off_t at)
 {
     const char *suffix = strrchr(path, '.');

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Preloaded: the k-th request for memory that the program or one of its small libraries makes is refused, k from TORTURE_REFUSE; with
- * a plus sign all from the k-th on. Requests of the BLAS and of the loader, which end the program by themselves when they get none,
- * go through, and so do those of jansson: its lexer does not look whether its buffer grew, and asserts or reads beyond it. TORTURE_COUNT names a file that gets the number of requests and refusals at the end. */
+ * Preloaded: the k-th request for memory that the program or one of its small libraries makes is refused, k from
+ * TORTURE_REFUSE; with a plus sign all from the k-th on. Requests of the BLAS and of the loader, which end the program
+ * by themselves when they get none, go through, and so do those of jansson: its lexer does not look whether its buffer
+ * grew, and asserts or reads beyond it. TORTURE_COUNT names a file that gets the number of requests and refusals at the
+ * end. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>

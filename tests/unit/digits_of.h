@@ -35,7 +35,8 @@ static inline tn_features *placed(const char *name, const double *x, double offs
     return features;
 }
 
-/* Rows of offset + factor * x as a normalisation leaves them, less centre (NULL: none), in long double. Owned by the test. */
+/* Rows of offset + factor * x as a normalisation leaves them, less centre (NULL: none), in long double. Owned by the
+ * test. */
 static inline ref_real *prepared(const double *x, double offset, double factor, tn_normalize kind, const double *centre)
 {
     ref_real *out = ref_alloc(ROWS * COLS, sizeof *out);

@@ -7,7 +7,8 @@
 #include "ridge_of.h"
 #include "options_of.h"
 
-/* Rows of k classes round centres `apart` from each other in units of the noise; n * k rows, then as many to test with. */
+/* Rows of k classes round centres `apart` from each other in units of the noise; n * k rows, then as many to test
+ * with. */
 typedef struct data {
     size_t n, d, k;
     double *x, *y; /* (2 n k, d), (2 n k, k) */

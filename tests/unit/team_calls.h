@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A problem, a call of the library on it, by one process or by the members of a team, what the call found, and comparisons of
- * that. */
+ * A problem, a call of the library on it, by one process or by the members of a team, what the call found, and
+ * comparisons of that. */
 #ifndef TN_TESTS_TEAM_CALLS_H
 #define TN_TESTS_TEAM_CALLS_H
 

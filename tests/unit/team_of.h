@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A team without MPI: its members are threads of one process, each with a context of its own, which meet at a barrier. What is
- * tested on it runs everywhere, under every sanitizer; the same with MPI is tests/mpi. Members make no assertions: what they find
- * is looked at when all have ended. */
+ * A team without MPI: its members are threads of one process, each with a context of its own, which meet at a barrier.
+ * What is tested on it runs everywhere, under every sanitizer; the same with MPI is tests/mpi. Members make no
+ * assertions: what they find is looked at when all have ended. */
 #ifndef TN_TESTS_TEAM_OF_H
 #define TN_TESTS_TEAM_OF_H
 

@@ -44,8 +44,8 @@ static void columns_of(kind of, size_t rows, size_t n, double *x)
         }
 }
 
-/* The matrix with both triangles. GENERAL is indefinite; VANISHING is 1 in one corner, and elsewhere so small that squares
- * have few digits left. */
+/* The matrix with both triangles. GENERAL is indefinite; VANISHING is 1 in one corner, and elsewhere so small that
+ * squares have few digits left. */
 static double *matrix_of(kind of, size_t n)
 {
     double *a = ref_alloc(n * n, sizeof *a);

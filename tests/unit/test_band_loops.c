@@ -226,8 +226,8 @@ static void ref_step(size_t n, long double x, long double *d, long double *b)
     d[0] = x + g;
 }
 
-/* Rows are about 1 and shifts far from eigenvalues, where a step is a rotation that is well determined: every rounding moves
- * the result by itself, n TNP_LANES of them. */
+/* Rows are about 1 and shifts far from eigenvalues, where a step is a rotation that is well determined: every rounding
+ * moves the result by itself, n TNP_LANES of them. */
 static void sweeps_are_steps_in_turn(void **state)
 {
     (void)state;
@@ -277,8 +277,8 @@ static void sweeps_meet_a_shift_that_is_an_entry(void **state)
     }
 }
 
-/* The same shift again and again: the first step leaves a zero beside the first row, or a row of roundings, which the others
- * meet. */
+/* The same shift again and again: the first step leaves a zero beside the first row, or a row of roundings, which the
+ * others meet. */
 static void sweeps_meet_rows_that_have_parted(void **state)
 {
     (void)state;

@@ -77,8 +77,8 @@ static void test_gemm(void **state)
     ctx_done(ctx);
 }
 
-/* Products of the columns of x (rows, n), or of its rows; what was there counts by beta in both precisions, and only the upper
- * triangle is touched. */
+/* Products of the columns of x (rows, n), or of its rows; what was there counts by beta in both precisions, and only
+ * the upper triangle is touched. */
 static void check_syrk(tn_ctx *ctx, size_t rows, size_t n, bool by_rows, double beta)
 {
     size_t ld = n + 2, order = by_rows ? rows : n, terms = by_rows ? n : rows, row = by_rows ? ld : 1,

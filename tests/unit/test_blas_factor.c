@@ -261,8 +261,8 @@ static void transposed_product(void **state)
     ctx_done(ctx);
 }
 
-/* a'a = R'R and aa' = LL' to rounding, triangles with zeros beside them; column j of R'R is off by eps |a_j| |a_i| only, however
- * the columns differ in size. */
+/* a'a = R'R and aa' = LL' to rounding, triangles with zeros beside them; column j of R'R is off by eps |a_j| |a_i|
+ * only, however the columns differ in size. */
 static void triangular_roots(void **state)
 {
     (void)state;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A problem beside one whose form is known, against dense Cholesky of all its columns: in long double for small ones, where
- * the inner form is LAPACK's tridiagonal one; by LAPACK for one that goes by way of a band.
+ * A problem beside one whose form is known, against dense Cholesky of all its columns: in long double for small ones,
+ * where the inner form is LAPACK's tridiagonal one; by LAPACK for one that goes by way of a band.
  *
- * Tolerances. Forming A from sums of N products moves it by N u |A|, its two halves by n u |A| more, u = 2^-53; the inverse
- * makes cond = (|A| + lambda) / lambda of that in R against y'y, and n times as much in the logarithm. */
+ * Tolerances. Forming A from sums of N products moves it by N u |A|, its two halves by n u |A| more, u = 2^-53; the
+ * inverse makes cond = (|A| + lambda) / lambda of that in R against y'y, and n times as much in the logarithm. */
 #include "algebra/blas.h"
 #include "ctx_of.h"
 #include "learn/ridge/border.h"

@@ -144,8 +144,8 @@ static double spread(const sample *s)
     return sqrt(sum);
 }
 
-/* What the head of calibrate.c says of decisions that are all right: their likelihood and one more decision, wrong by their mean
- * margin. */
+/* What the head of calibrate.c says of decisions that are all right: their likelihood and one more decision, wrong by
+ * their mean margin. */
 static ref_real with_one_error(const sample *s, ref_real temperature)
 {
     ref_real margins = 0;
@@ -167,8 +167,8 @@ static ref_real with_one_error(const sample *s, ref_real temperature)
     return likelihood(s, NULL, N, false, temperature) + log1pl(expl(margins / n / temperature));
 }
 
-/* Decisions that are all wrong have no finite optimum: spread * 1e6, the same probability for every class. Decisions that are
- * all right must not claim certainty: 60 of them, or 240, allow for about one error. */
+/* Decisions that are all wrong have no finite optimum: spread * 1e6, the same probability for every class. Decisions
+ * that are all right must not claim certainty: 60 of them, or 240, allow for about one error. */
 static void certainty_from_few_rows(void **state)
 {
     (void)state;
@@ -188,8 +188,8 @@ static void certainty_from_few_rows(void **state)
             }
 }
 
-/* NaN: no model that could know. The temperature is that of the same scores without the class and the rows; with nothing left
- * there is none. */
+/* NaN: no model that could know. The temperature is that of the same scores without the class and the rows; with
+ * nothing left there is none. */
 static void scores_of_models_that_cannot_know(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The centre of columns far from zero: which columns have one, what a feed makes of it, how it is stored, and that everything
- * which takes a head applies it: going on from one, checkpoints, transfer. */
+ * The centre of columns far from zero: which columns have one, what a feed makes of it, how it is stored, and that
+ * everything which takes a head applies it: going on from one, checkpoints, transfer. */
 #include "digits_of.h"
 #include "fixtures/tensors.h"
 #include "interrupt.h"
@@ -143,8 +143,8 @@ static void zscores_of_any_size(void **state)
     }
 }
 
-/* Means and scales, or a centre, that a file of a head may hold, on values near the ends of double: no number comes of it, and
- * that is said. */
+/* Means and scales, or a centre, that a file of a head may hold, on values near the ends of double: no number comes of
+ * it, and that is said. */
 static void no_number_is_too_large(void **state)
 {
     (void)state;
@@ -212,7 +212,8 @@ static const void *tensor_at(const unsigned char *file, const char *name, const 
     return file + 8 + header + range[0];
 }
 
-/* Saved and loaded, a head is the same; beside its centre the file has the intercept of plain columns, for a linear layer. */
+/* Saved and loaded, a head is the same; beside its centre the file has the intercept of plain columns, for a linear
+ * layer. */
 static void file_has_centre_and_plain_bias(void **state)
 {
     (void)state;
@@ -328,8 +329,8 @@ static void going_on_from_a_head_with_centre(void **state)
     ref_problem_free(&p);
 }
 
-/* A head of rows near zero goes on with far ones: it begins with the same plane, weight . x + bias. PA-I with a C of nothing
- * stays there. */
+/* A head of rows near zero goes on with far ones: it begins with the same plane, weight . x + bias. PA-I with a C of
+ * nothing stays there. */
 static void going_on_from_a_head_without_centre(void **state)
 {
     (void)state;

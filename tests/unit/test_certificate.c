@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a training of a linear classifier says of itself is true of the floats that it hands out: objective and gap against
- * literal objectives and optima in long double, on rows far from the origin, long, short, many times the budget, at small and large
- * C; and it reaches the gap that was asked for, or says that it did not.
+ * What a training of a linear classifier says of itself is true of the floats that it hands out: objective and gap
+ * against literal objectives and optima in long double, on rows far from the origin, long, short, many times the
+ * budget, at small and large C; and it reaches the gap that was asked for, or says that it did not.
  *
- * Tolerances. Objectives are sums in double of terms of one sign, n + d of them: 1e-12 of the objective would do; costs are
- * float, and so off by 6e-8 of the literal ones where C is none: 1e-6 covers both, and 2e-7 in the certificate. Literal optima are
- * never below the minimum, and above it by 1e-11 (ref_svm_barrier, ref_smooth_solve). */
+ * Tolerances. Objectives are sums in double of terms of one sign, n + d of them: 1e-12 of the objective would do; costs
+ * are float, and so off by 6e-8 of the literal ones where C is none: 1e-6 covers both, and 2e-7 in the certificate.
+ * Literal optima are never below the minimum, and above it by 1e-11 (ref_svm_barrier, ref_smooth_solve). */
 #include "design_of.h"
 #include "learn/linear/exact_step.h"
 #include "learn/linear/linear.h"
@@ -188,7 +188,8 @@ static double between(ref_rng *rng, double low, double high)
 
 /* ---- random problems ---- */
 
-/* 1/2 |gradient|^2 in w bounds f - min f at the best intercept only. 120 problems whose columns have means of 3 to 30 sigma. */
+/* 1/2 |gradient|^2 in w bounds f - min f at the best intercept only. 120 problems whose columns have means of 3 to 30
+ * sigma. */
 static void softmax_certificate_at_another_intercept_than_the_best(void **state)
 {
     (void)state;
@@ -314,8 +315,8 @@ static void unscaled_rows_reach_their_gap(void **state)
         }
 }
 
-/* Few rows that are told apart with certainty at a large C: what is left of the loss is below the last digit of the scores, and the
- * same number may be added to all intercepts, so that nothing but rounding keeps them from 1e7. */
+/* Few rows that are told apart with certainty at a large C: what is left of the loss is below the last digit of the
+ * scores, and the same number may be added to all intercepts, so that nothing but rounding keeps them from 1e7. */
 static void softmax_intercepts_stay_where_scores_have_digits(void **state)
 {
     (void)state;
@@ -330,8 +331,8 @@ static void softmax_intercepts_stay_where_scores_have_digits(void **state)
     }
 }
 
-/* Costs of 1e30 beside costs of 1e-45: float sums are infinite. Whatever comes of it is finite, no worse than no weights at all, and
- * claims no more than it knows, which may be nothing; costs beyond are refused. */
+/* Costs of 1e30 beside costs of 1e-45: float sums are infinite. Whatever comes of it is finite, no worse than no
+ * weights at all, and claims no more than it knows, which may be nothing; costs beyond are refused. */
 static void costs_beyond_float_sums_give_finite_heads(void **state)
 {
     (void)state;
@@ -395,7 +396,8 @@ static void what_is_not_converged_says_so(void **state)
     }
 }
 
-/* Some classes reach their gap and others do not: the sum of all may be near enough while one is not. What is said is of that one. */
+/* Some classes reach their gap and others do not: the sum of all may be near enough while one is not. What is said is
+ * of that one. */
 static void the_warning_is_of_the_class_that_is_far(void **state)
 {
     (void)state;
@@ -421,8 +423,8 @@ static void the_warning_is_of_the_class_that_is_far(void **state)
 
 /* ---- many classes ---- */
 
-/* Float sums that are off, by nothing, by roundings and by a hundredth: what is claimed from probes of them still covers the distance of
- * the head from the optimum, for every seed. */
+/* Float sums that are off, by nothing, by roundings and by a hundredth: what is claimed from probes of them still
+ * covers the distance of the head from the optimum, for every seed. */
 static void probes_cover_what_float_sums_are_off_by(void **state)
 {
     (void)state;
@@ -468,8 +470,8 @@ static void probes_cover_what_float_sums_are_off_by(void **state)
 
 /* ---- the step ---- */
 
-/* (I + X' diag(h) X) d = -g with a row of ones for the intercept, as it is written down; few and many active rows, all ridges.
- * Tolerance: the matrix has a condition of less than 1e6 here, and double 2e-16. */
+/* (I + X' diag(h) X) d = -g with a row of ones for the intercept, as it is written down; few and many active rows, all
+ * ridges. Tolerance: the matrix has a condition of less than 1e6 here, and double 2e-16. */
 static void steps_solve_their_system(void **state)
 {
     (void)state;

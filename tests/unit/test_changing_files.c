@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Files that are not the same from one read to the next: cut short, written anew between two passes over them, refused by the
- * system. Whatever happens, the answer is the values of one state of the file or an error, and memory is as before. */
+ * Files that are not the same from one read to the next: cut short, written anew between two passes over them, refused
+ * by the system. Whatever happens, the answer is the values of one state of the file or an error, and memory is as
+ * before. */
 #define _GNU_SOURCE
 #include "fixtures/files.h"
 
@@ -121,7 +122,8 @@ static int more_ones(void *arg, tnp_io what, const char *path)
     return 0;
 }
 
-/* A multi-label array is read once, into lists that grow: what it holds at that moment, before or after, is what counts. */
+/* A multi-label array is read once, into lists that grow: what it holds at that moment, before or after, is what
+ * counts. */
 static void label_matrix_rewritten_while_it_is_read(void **state)
 {
     (void)state;

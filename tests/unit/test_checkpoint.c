@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Checkpoints: what is loaded is what was saved, to the bit; a run that was stopped after any pass ends as one that was not;
- * files that are cut, damaged or someone else's are refused; a full disk leaves the last one. */
+ * Checkpoints: what is loaded is what was saved, to the bit; a run that was stopped after any pass ends as one that was
+ * not; files that are cut, damaged or someone else's are refused; a full disk leaves the last one. */
 #include "fixtures/problems.h"
 #include "fixtures/tensors.h"
 

@@ -4,8 +4,8 @@
  * definition whatever the shape.
  *
  * Tolerance: the Gram matrix of unit rows + 3 I has eigenvalues of 3 to K + 3, so that the solution loses K / 3 + 1 times
- * what its sums lose, max(K, d) eps; far below the rounding of the float weights and of the intercept, 2^-23 (1 + sum |w_j
- * x_j|) in a score, which is of size 1. */
+ * what its sums lose, max(K, d) eps; far below the rounding of the float weights and of the intercept, 2^-23 (1 + sum
+ * |w_j x_j|) in a score, which is of size 1. */
 #include "ridge_of.h"
 #include "learn/ridge/class_means.h"
 

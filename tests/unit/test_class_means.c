@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The nearest class mean against distances by loops in long double, and its leave-one-out against means that are really made
- * without the row.
+ * The nearest class mean against distances by loops in long double, and its leave-one-out against means that are really
+ * made without the row.
  *
- * Tolerances. Scores are of size 1, sums of d products of values below V = 1 + |offset| in double, so that they are within
- * 4 d V eps of the loops' scores in leave-one-out; the head's are within the rounding of its float weights and intercept,
- * 2^-23 (1 + sum |w_j x_j|). */
+ * Tolerances. Scores are of size 1, sums of d products of values below V = 1 + |offset| in double, so that they are
+ * within 4 d V eps of the loops' scores in leave-one-out; the head's are within the rounding of its float weights and
+ * intercept, 2^-23 (1 + sum |w_j x_j|). */
 #include "ridge_of.h"
 #include "learn/ridge/class_means.h"
 
 #include <float.h>
 
-/* Weighted means of the rows of x (n, d) but `without` (SIZE_MAX: none), and the scores (k) of row `at` by the head of class_means.c. */
+/* Weighted means of the rows of x (n, d) but `without` (SIZE_MAX: none), and the scores (k) of row `at` by the head of
+ * class_means.c. */
 static void scores_by_loops(const setting *s, size_t without, size_t at, bool intercept, ref_real *out)
 {
     size_t n = s->p.n, d = s->p.d, k = s->p.k, present = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The space of class means: orthonormal, and with room for all groups it holds every class mean. With less room it holds the
- * most of them: what is left over is what the smaller eigenvalues (by Jacobi) say. */
+ * The space of class means: orthonormal, and with room for all groups it holds every class mean. With less room it
+ * holds the most of them: what is left over is what the smaller eigenvalues (by Jacobi) say. */
 #include "design_of.h"
 #include "learn/softmax/class_space.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The grid of a cross-validation: its order, its summaries and ties; and support vector machines along it, each value against
- * trainings of its own. */
+ * The grid of a cross-validation: its order, its summaries and ties; and support vector machines along it, each value
+ * against trainings of its own. */
 #include "design_of.h"
 #include "learn/head/cross.h"
 #include "learn/head/folds.h"
@@ -144,8 +144,8 @@ static double literal_value(const scene *e, const side_by_side *c, size_t f, boo
     return sum / (rows * K);
 }
 
-/* Along ascending C from the multipliers before: the values of trainings from nothing; and the scores kept are those of the
- * best C. */
+/* Along ascending C from the multipliers before: the values of trainings from nothing; and the scores kept are those of
+ * the best C. */
 static void values_along_the_grid(void **state)
 {
     (void)state;

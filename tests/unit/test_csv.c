@@ -109,8 +109,8 @@ static void csv_quotes_that_are_wrong(void **state)
     assert_features_fail(write_text("q.csv", "id,x\n\xff,1\n"), TN_ERR_FORMAT, "q.csv: line 2, byte 5, column 1");
 }
 
-/* 40,000 rows of cells of all lengths, quoted with quotes, commas and line ends in them: whatever a buffer cuts, at any place,
- * is put together again. One identifier is longer than the buffer itself. */
+/* 40,000 rows of cells of all lengths, quoted with quotes, commas and line ends in them: whatever a buffer cuts, at any
+ * place, is put together again. One identifier is longer than the buffer itself. */
 static void csv_larger_than_its_buffer(void **state)
 {
     (void)state;

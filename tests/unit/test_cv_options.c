@@ -5,7 +5,8 @@
 #include "options_by_name.h"
 #include "options_of.h"
 
-/* But for the file of one fit, and for rows beside moments; folds are those of the cross-validation, of use to every method. */
+/* But for the file of one fit, and for rows beside moments; folds are those of the cross-validation, of use to every
+ * method. */
 static void cv_has_the_options_of_fit(void **state)
 {
     (void)state;

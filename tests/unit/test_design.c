@@ -89,8 +89,8 @@ static void streamed_within_a_budget(void **state)
     free(v);
 }
 
-/* Products of integers are exact: every entry is the literal sum, on both sides, whatever the blocks and bands; the second
- * call gives the same array. */
+/* Products of integers are exact: every entry is the literal sum, on both sides, whatever the blocks and bands; the
+ * second call gives the same array. */
 static void products_of_rows(void **state)
 {
     (void)state;
@@ -172,7 +172,8 @@ static void mapped_free(mapped *m)
     tn_map_free(m->map);
 }
 
-/* Groups of zeros are left out of the products, whose sums are those of all columns to rounding: rows have norm sqrt 2. */
+/* Groups of zeros are left out of the products, whose sums are those of all columns to rounding: rows have norm sqrt
+ * 2. */
 static void check_sparse(size_t n, size_t d, size_t rank, double zeros, tn_signed sign, size_t block, bool resident)
 {
     mapped m = mapped_of(n, d, rank, zeros, sign);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Details of metrics by hand, the same for every number of threads, and with allocations that fail. What scikit-learn says
- * of random problems is in tests/metrics/run. */
+ * Details of metrics by hand, the same for every number of threads, and with allocations that fail. What scikit-learn
+ * says of random problems is in tests/metrics/run. */
 #include "evaluate/details.h"
 #include "metrics_set.h"
 #include "tenon/report.h"

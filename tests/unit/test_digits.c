@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Features keep their digits from the file to the score: columns of mean 1e8 and deviation 1 in double, 1e6 in float, through
- * every learner and normalisation. The oracle is the same problem moved to zero: rows prepared in long double, less the head's
- * centre, written as they are and trained on without a normalisation. */
+ * Features keep their digits from the file to the score: columns of mean 1e8 and deviation 1 in double, 1e6 in float,
+ * through every learner and normalisation. The oracle is the same problem moved to zero: rows prepared in long double,
+ * less the head's centre, written as they are and trained on without a normalisation. */
 #include "digits_of.h"
 #include "ref_ridge.h"
 #include "options_of.h"
@@ -18,8 +18,8 @@ typedef struct place {
 } place;
 static const place places[] = {{AS_F64, 1e8}, {AS_F32, 1e6}};
 
-/* weight . (x - centre) + bias in long double, and what a float product of COLS terms may be away from it: one rounding of each x
- * and each product, COLS of sums, each half an ulp of a partial sum. */
+/* weight . (x - centre) + bias in long double, and what a float product of COLS terms may be away from it: one rounding
+ * of each x and each product, COLS of sums, each half an ulp of a partial sum. */
 static void check_literal(const tn_head *head, const ref_real *rows, const float *scores)
 {
     for (size_t i = 0; i < ROWS; ++i)
@@ -69,18 +69,18 @@ static void check_one(const ref_problem *p, const tn_labels *labels, place at, t
     assert_null(tn_head_centre(want));
     float *got_scores = scored(head, far), *want_scores = scored(want, near);
     check_literal(head, rows, got_scores);
-    /* Moved only, a double is the same double: so are the bits of what is learned. A ridge has its moments of float files from
-     * floats, and of the oracle's from doubles. */
+    /* Moved only, a double is the same double: so are the bits of what is learned. A ridge has its moments of float
+     * files from floats, and of the oracle's from doubles. */
     if (kind == TN_NORM_NONE && (!ridge || at.as == AS_F64)) {
         assert_memory_equal(tn_head_weight(head), tn_head_weight(want), CLASSES * COLS * sizeof(float));
         assert_memory_equal(tn_head_bias(head), tn_head_bias(want), CLASSES * sizeof(float));
     }
-    /* Else rows differ by the rounding of a norm near 1 in double, 2^-52 of a value of which 1e-8 is what varies: 3e-8 of it. The
-     * solvers stop within 1e-4 of their optimum, on one side or the other of a last step. */
+    /* Else rows differ by the rounding of a norm near 1 in double, 2^-52 of a value of which 1e-8 is what varies: 3e-8
+     * of it. The solvers stop within 1e-4 of their optimum, on one side or the other of a last step. */
     assert_true(same_decisions(got_scores, want_scores) >= 0.99);
     assert_true(apart(got_scores, want_scores) <= (ridge ? 1e-4 : 2e-2));
-    /* Other normalisations take a direction of the classes away with the norm, and leave 1e-8 of a deviation, of which C = 1 and
-     * the grid of lambda make nothing: that is what they mean. */
+    /* Other normalisations take a direction of the classes away with the norm, and leave 1e-8 of a deviation, of which
+     * C = 1 and the grid of lambda make nothing: that is what they mean. */
     double right = right_rows(got_scores, p->y);
     if (kind == TN_NORM_NONE || kind == TN_NORM_ZSCORE)
         assert_true(right > 0.7);
@@ -182,7 +182,8 @@ static void values_beyond_float_are_right_or_refused(void **state)
     ref_problem_free(&p);
 }
 
-/* A head of ordinary rows meets such values: refused by prediction as by training, or, too small for a float, rightly zero. */
+/* A head of ordinary rows meets such values: refused by prediction as by training, or, too small for a float, rightly
+ * zero. */
 static void prediction_refuses_what_training_refuses(void **state)
 {
     (void)state;
@@ -242,8 +243,8 @@ static void float_learners_refuse_squares_beyond_float(void **state)
     ref_problem_free(&p);
 }
 
-/* Regression: scores are float, so that outputs of mean 1e8 and deviation 1 have none that say anything. What is accepted is
- * predicted as well as leave-one-out says. */
+/* Regression: scores are float, so that outputs of mean 1e8 and deviation 1 have none that say anything. What is
+ * accepted is predicted as well as leave-one-out says. */
 static void outputs_that_float_cannot_hold_are_refused(void **state)
 {
     (void)state;
@@ -290,8 +291,8 @@ static void outputs_that_float_cannot_hold_are_refused(void **state)
 
 /* ---- no intercept ---- */
 
-/* A ridge without intercept has w c in its bias, from the weights before they are rounded: with those of float it would be off by
- * 2^-24 of COLS terms of 1e5. Against the normal equations in long double. */
+/* A ridge without intercept has w c in its bias, from the weights before they are rounded: with those of float it would
+ * be off by 2^-24 of COLS terms of 1e5. Against the normal equations in long double. */
 static void ridge_without_intercept_keeps_its_digits(void **state)
 {
     (void)state;
@@ -342,9 +343,9 @@ static void float_learners_without_intercept_refuse_far_columns(void **state)
     ref_problem_free(&p);
 }
 
-/* No column is 128 deviations from zero, but the label hangs on the difference of two, 1e-4 of each: a bias of 2e6 in float is
- * off by a tenth. Tolerance: 1e-3 of noise, its largest in 240 rows 4e-3; weights of 1e4 rounded to 2^-25, on deviations of up to 4,
- * twice, 2e-3; the same in the products of the scores. */
+/* No column is 128 deviations from zero, but the label hangs on the difference of two, 1e-4 of each: a bias of 2e6 in
+ * float is off by a tenth. Tolerance: 1e-3 of noise, its largest in 240 rows 4e-3; weights of 1e4 rounded to 2^-25, on
+ * deviations of up to 4, twice, 2e-3; the same in the products of the scores. */
 static void a_ridge_of_large_weights_keeps_its_bias(void **state)
 {
     (void)state;
@@ -381,8 +382,8 @@ static void count_alike(void *user, const char *text)
     *told += strstr(text, "rows differ by only") && strstr(text, "give option normalize zscore or none");
 }
 
-/* Brought to one length, rows far from zero differ by 1e-6: a fixed cost makes nothing of that, and the most frequent class was
- * predicted in silence. */
+/* Brought to one length, rows far from zero differ by 1e-6: a fixed cost makes nothing of that, and the most frequent
+ * class was predicted in silence. */
 static void rows_that_a_normalisation_makes_alike_are_told_of(void **state)
 {
     (void)state;

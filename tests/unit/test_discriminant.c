@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Linear discriminants through a ridge problem, primal, dual and from singular values, against scatter, inverse and scores by loops in long
- * double.
+ * Linear discriminants through a ridge problem, primal, dual and from singular values, against scatter, inverse and
+ * scores by loops in long double.
  *
  * Tolerance: the ridge's scores are floats of size 1, wrong by 2^-23 (1 + sum |w_j x_j|) each; the discriminants' are
  * sums of these by rows of the map, so that row k may be wrong by sum_b |map_kb| of that. What the map itself loses in
@@ -109,7 +109,8 @@ static void weights_of_rows_are_counts(void **state)
     setting_free(&s);
 }
 
-/* A class that no row has gets the mean score of the others, less what half a row is worth, and changes nothing for them. */
+/* A class that no row has gets the mean score of the others, less what half a row is worth, and changes nothing for
+ * them. */
 static void a_class_without_rows(void **state)
 {
     (void)state;

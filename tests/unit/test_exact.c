@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Whole Hessians in double where C times the squared length of a row is beyond 1e9: columns of sizes from 1e-3 to 1e3, which
- * no learner in float solves, and which Newton's method takes hundreds of steps for when it begins at C itself. */
+ * Whole Hessians in double where C times the squared length of a row is beyond 1e9: columns of sizes from 1e-3 to 1e3,
+ * which no learner in float solves, and which Newton's method takes hundreds of steps for when it begins at C
+ * itself. */
 #include "design_of.h"
 #include "learn/linear/exact.h"
 

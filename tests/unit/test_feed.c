@@ -256,7 +256,8 @@ static void test_too_many_rows(void **state)
     fixture_free(&t);
 }
 
-/* Rows picked in any order are the bytes that reading them one by one gives, advice or not; the gap of a wider stride stays. */
+/* Rows picked in any order are the bytes that reading them one by one gives, advice or not; the gap of a wider stride
+ * stays. */
 static void test_pick(void **state)
 {
     (void)state;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * How a team shares the rows of files: by bytes, against loops over single rows; shards whole where they are many; and which files
- * members read then, as the watch on system calls tells. What a loop of bytes allows a part: its share, 1/20 of it at either end, and
- * the rows of a unit. */
+ * How a team shares the rows of files: by bytes, against loops over single rows; shards whole where they are many; and
+ * which files members read then, as the watch on system calls tells. What a loop of bytes allows a part: its share,
+ * 1/20 of it at either end, and the rows of a unit. */
 #define _GNU_SOURCE /* barriers */
 #include "fixtures/files.h"
 #include "learn/design/design.h"
@@ -177,7 +177,8 @@ static void parts_have_as_many_bytes_each(void **state)
     check_cuts((asked){.folders = {&mixed}, .unit = 1, .rows = labelled, .count = 1});
 }
 
-/* Halves of 2 bytes and of 4 are two parts of two members, whatever their rows; twelve like shards are never cut by 1 to 4. */
+/* Halves of 2 bytes and of 4 are two parts of two members, whatever their rows; twelve like shards are never cut by 1
+ * to 4. */
 static void shards_are_taken_whole(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Heads of few rows, from one row of each class up: what they predict, against the nearest class mean by loops, and what is said
- * of them, against models that are really made without the rows. */
+ * Heads of few rows, from one row of each class up: what they predict, against the nearest class mean by loops, and
+ * what is said of them, against models that are really made without the rows. */
 #include "ridge_of.h"
 #include "learn/head/folds.h"
 #include "learn/head/head.h"
@@ -125,7 +125,8 @@ static size_t nearest_mean(const setting *s, const double *x)
     return best;
 }
 
-/* The head gives random rows the class of the nearest mean; ties within the rounding of float weights, 1e-5, are not looked at. */
+/* The head gives random rows the class of the nearest mean; ties within the rounding of float weights, 1e-5, are not
+ * looked at. */
 static void check_nearest(const setting *s, const tn_head *head)
 {
     ref_rng rng = ref_rng_of(99);
@@ -341,8 +342,8 @@ static void mean_scores(const setting *s, const bool *without, const double *x, 
     free(centre);
 }
 
-/* The head of a few rows scores by the mean of both, and is judged as such; a rule that is named gives the ridge alone. Float weights:
- * 1e-5 of scores near 1. */
+/* The head of a few rows scores by the mean of both, and is judged as such; a rule that is named gives the ridge alone.
+ * Float weights: 1e-5 of scores near 1. */
 static void few_rows_share_the_head_with_class_means(void **state)
 {
     (void)state;
@@ -387,8 +388,8 @@ static void few_rows_share_the_head_with_class_means(void **state)
     }
 }
 
-/* One column of noise a hundred times as long as those that tell the classes: distances are that column's, and rows that are left out
- * say so. */
+/* One column of noise a hundred times as long as those that tell the classes: distances are that column's, and rows
+ * that are left out say so. */
 static void class_means_that_harm_are_not_taken(void **state)
 {
     (void)state;
@@ -443,7 +444,8 @@ static void single_rows_among_larger_classes(void **state)
 
 /* ---- features that say nothing ---- */
 
-/* 270 rows of one class, 30 of another, and noise: class means would be right half of the time, the larger class is in 9 of 10. */
+/* 270 rows of one class, 30 of another, and noise: class means would be right half of the time, the larger class is in
+ * 9 of 10. */
 static void noise_still_names_the_largest_class(void **state)
 {
     (void)state;
@@ -517,8 +519,9 @@ static void relabel(setting *s, size_t classes, tn_task task)
     s->y = targets_of(s->labels);
 }
 
-/* A class that no row has: its scores are no part of the temperature. Both solvers stop within a gap of 1e-6, which moves scores by
- * sqrt(2e-6) |x| or less, and the temperature by as much; the absent class moved it by more than a tenth. */
+/* A class that no row has: its scores are no part of the temperature. Both solvers stop within a gap of 1e-6, which
+ * moves scores by sqrt(2e-6) |x| or less, and the temperature by as much; the absent class moved it by more than a
+ * tenth. */
 static void an_absent_class_distorted_temperatures(void **state)
 {
     (void)state;

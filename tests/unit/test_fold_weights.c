@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Models of folds against models that are trained on nothing but the rows outside the fold: balanced class weights and the mean
- * cost must count those rows, not all. Classes are uneven, and so are the folds, so that totals over all rows would be seen.
+ * Models of folds against models that are trained on nothing but the rows outside the fold: balanced class weights and
+ * the mean cost must count those rows, not all. Classes are uneven, and so are the folds, so that totals over all rows
+ * would be seen.
  *
- * Tolerance. Both models are within `gap` of the minimum of the same 1-strongly convex function, so that their weights differ by
- * sqrt(2 gap) each at most; costs are rounded to floats, which moves f by 1e-6 of itself. */
+ * Tolerance. Both models are within `gap` of the minimum of the same 1-strongly convex function, so that their weights
+ * differ by sqrt(2 gap) each at most; costs are rounded to floats, which moves f by 1e-6 of itself. */
 #include "design_of.h"
 #include "learn/linear/linear.h"
 
@@ -87,7 +88,8 @@ static setting uneven(tn_task task, uint32_t *fold)
     return s;
 }
 
-/* The models of all folds against those of the rows outside each. Returns by how much they would differ by weights of all rows. */
+/* The models of all folds against those of the rows outside each. Returns by how much they would differ by weights of
+ * all rows. */
 static void check(tn_task task, const tnp_learn_options *options, bool logistic)
 {
     uint32_t fold[N];

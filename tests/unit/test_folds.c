@@ -43,7 +43,8 @@ static void count_rows(const tnp_targets *y, const uint32_t *fold, size_t folds,
     }
 }
 
-/* Multi-class: in every class, and in all, folds differ by one row at most, also where there are fewer rows than folds. */
+/* Multi-class: in every class, and in all, folds differ by one row at most, also where there are fewer rows than
+ * folds. */
 static void classes_and_folds_are_even(void **state)
 {
     (void)state;
@@ -146,7 +147,8 @@ static void folds_that_cannot_be(void **state)
     lists_free(&l);
 }
 
-/* More folds than rows can have: as many as there are rows, half of them in a regression, none where no fold could judge. */
+/* More folds than rows can have: as many as there are rows, half of them in a regression, none where no fold could
+ * judge. */
 static void folds_of_few_rows(void **state)
 {
     (void)state;

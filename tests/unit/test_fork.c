@@ -194,8 +194,8 @@ static void *fit_until_stopped(void *arg)
     return NULL;
 }
 
-/* Another thread of the parent is inside a fit all the time, mostly in the BLAS, with other contexts than the child's. Neither
- * of the processes hangs, neither is wrong. */
+/* Another thread of the parent is inside a fit all the time, mostly in the BLAS, with other contexts than the child's.
+ * Neither of the processes hangs, neither is wrong. */
 static void test_fork_while_another_thread_fits(void **state)
 {
     (void)state;

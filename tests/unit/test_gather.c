@@ -5,7 +5,8 @@
  *
  * Tolerances. A sum of n float products, each rounded to 2^-24, taken in blocks of b before it is added in double, is
  * off by at most (b + 2) 2^-24 sum |x_i x_j|; features are rounded once more by the shift, another 2^-24 a factor.
- * Wide sums are off by (n + 16) 2^-52 of the same, the 16 for the frame of the shift. Whole numbers below 2^24 make float products exact. */
+ * Wide sums are off by (n + 16) 2^-52 of the same, the 16 for the frame of the shift. Whole numbers below 2^24 make
+ * float products exact. */
 #include "fixtures/problems.h"
 #include "learn/design/gather.h"
 
@@ -236,8 +237,8 @@ static void check_contrasts(const double *x, size_t n, size_t d, const double *p
     }
 }
 
-/* Rows so wide that a band (32 MB, or 64 rows) does not hold them all. Small whole numbers: products are exact, so bands, their
- * border and the transposed half must agree to the bit with loops; with a shift, after centring. */
+/* Rows so wide that a band (32 MB, or 64 rows) does not hold them all. Small whole numbers: products are exact, so
+ * bands, their border and the transposed half must agree to the bit with loops; with a shift, after centring. */
 static void check_bands(size_t n, size_t d, stored as)
 {
     ref_rng rng = ref_rng_of(n + d);

@@ -24,8 +24,8 @@ static tnp_greedy_path *path_of(tn_ctx *ctx, const ref_transfer *r, double lambd
     return path_by(ctx, r, false, lambda, delta, most);
 }
 
-/* Picks, objectives to 1e-10, and the raw weights of the last prefix. The tolerance of the weights is that of the solve: about
- * rows eps times the condition of C_S + lambda I, 1e10 at lambda = 0 where 1e-10 of a column is enough. */
+/* Picks, objectives to 1e-10, and the raw weights of the last prefix. The tolerance of the weights is that of the
+ * solve: about rows eps times the condition of C_S + lambda I, 1e10 at lambda = 0 where 1e-10 of a column is enough. */
 static void check_path_by(tn_ctx *ctx, const ref_transfer *r, bool wide, bool shared, double lambda, double delta,
                           size_t most)
 {
@@ -195,7 +195,8 @@ static void exhaustive_search(void **state)
 }
 
 /* Corollary 1: with correlations of at most gamma < (1 + lambda)/(6k) the regularised error is at most
- * (1 + 16 (k+1)^2 gamma/(1 + lambda)) OPT - 16 (k+1)^2 gamma lambda/(1 + lambda)^2. The error of a set is 1 less its objective. */
+ * (1 + 16 (k+1)^2 gamma/(1 + lambda)) OPT - 16 (k+1)^2 gamma lambda/(1 + lambda)^2. The error of a set is 1 less its
+ * objective. */
 static void bound_of_the_paper(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A guest in another program's process: what the program has set is as it was after every call, its objects live as long as
- * it wants them, and a cancel ends what it was meant to end. */
+ * A guest in another program's process: what the program has set is as it was after every call, its objects live as
+ * long as it wants them, and a cancel ends what it was meant to end. */
 #define _GNU_SOURCE /* fegetexcept */
 #include "demo_of.h"
 
@@ -277,8 +277,8 @@ static void *visit_often(void *arg)
     return NULL;
 }
 
-/* Four contexts of two counts at the same time: afterwards the count is the host's; and each ran with its own count, so that
- * contexts of the same count have the same bytes, whoever ran beside them. */
+/* Four contexts of two counts at the same time: afterwards the count is the host's; and each ran with its own count, so
+ * that contexts of the same count have the same bytes, whoever ran beside them. */
 static void test_blas_count_is_the_hosts_after_contexts_at_the_same_time(void **state)
 {
     (void)state;

@@ -454,8 +454,8 @@ static void optional_entries(void **state)
     }
 }
 
-/* Every shorter file is an error; every file with one byte changed is a head or an error, and nothing leaks. From memory, which
- * test_store_bytes.c holds against files: three thousand of these take longer than all else here. */
+/* Every shorter file is an error; every file with one byte changed is a head or an error, and nothing leaks. From
+ * memory, which test_store_bytes.c holds against files: three thousand of these take longer than all else here. */
 static void cut_and_flipped_heads(void **state)
 {
     (void)state;

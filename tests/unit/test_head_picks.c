@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a head tells of its making, on heads whose weights are written out here: the columns that a transfer picked, and C. */
+ * What a head tells of its making, on heads whose weights are written out here: the columns that a transfer picked, and
+ * C. */
 #include "fixtures/files.h"
 #include "learn/head/head.h"
 

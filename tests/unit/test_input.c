@@ -150,8 +150,8 @@ static void test_short_reads(void **state)
 
 enum { MANY = 300 };
 
-/* More files than a context keeps descriptors: all are read, the count of descriptors is bounded, and a file beyond it that
- * was replaced is not taken for the old one. */
+/* More files than a context keeps descriptors: all are read, the count of descriptors is bounded, and a file beyond it
+ * that was replaced is not taken for the old one. */
 static void test_many_files(void **state)
 {
     (void)state;

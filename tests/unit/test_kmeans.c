@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * k-means of one group: its steps against the literal ones, the objective that never rises, empty centres, sets with fewer
- * distinct rows than centres. */
+ * k-means of one group: its steps against the literal ones, the objective that never rises, empty centres, sets with
+ * fewer distinct rows than centres. */
 #include "encode/kmeans.h"
 #include "near.h"
 #include "ref_pq.h"

@@ -9,7 +9,8 @@ static void keep_warning(void *user, const char *text)
     snprintf(all + strlen(all), 400 - strlen(all), "%s;", text);
 }
 
-/* What tn_labels_judge says of a text: a failure's message, or all warnings, of which `part` must be a part; "" for silence. */
+/* What tn_labels_judge says of a text: a failure's message, or all warnings, of which `part` must be a part; "" for
+ * silence. */
 static void judged(const char *text, tn_task asked, bool balanced, tn_status status, const char *part)
 {
     char told[400] = "";

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Labels from memory: what every constructor makes of small tables that are written out here, what it refuses, and that files of
- * the same content give the same labels. */
+ * Labels from memory: what every constructor makes of small tables that are written out here, what it refuses, and that
+ * files of the same content give the same labels. */
 #include "labels_of.h"
 #include "ref_random.h"
 #include "tenon/pipeline.h"
@@ -209,7 +209,8 @@ static void assert_same_labels(const tn_labels *a, const tn_labels *b)
     assert_memory_equal(a->cls, b->cls, a->first[a->rows] * sizeof *a->cls);
 }
 
-/* Rows of 0 to 4 labels among 5, some without: a text of names joined by |, lists of numbers and, where all are labelled, marks. */
+/* Rows of 0 to 4 labels among 5, some without: a text of names joined by |, lists of numbers and, where all are
+ * labelled, marks. */
 static void a_file_and_memory_give_the_same_labels(void **state)
 {
     (void)state;

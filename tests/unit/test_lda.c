@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Method lda against discriminants by loops in long double: the head, and the choice of lambda, by folds, a hold-out and other
- * rows.
+ * Method lda against discriminants by loops in long double: the head, and the choice of lambda, by folds, a hold-out
+ * and other rows.
  *
- * Tolerance of scores: weights are those of a ridge, floats, through a matrix M = c Q^-1 of classes by classes. By the identities
- * at the head of discriminant.c (Q^-1)_kk = 1/n_k + m_k'P m_k, which loops give, and M_ab^2 <= M_aa M_bb as Q is positive. So the
- * score of class a may be wrong by 2^-22 sum_b sqrt(M_aa M_bb) s_b: s_b the size of the ridge's score, 1 + |b| + sum_j |w_j x_j|,
- * a rounding of the weight, one of the product, and as many for the discriminants' own. */
+ * Tolerance of scores: weights are those of a ridge, floats, through a matrix M = c Q^-1 of classes by classes. By the
+ * identities at the head of discriminant.c (Q^-1)_kk = 1/n_k + m_k'P m_k, which loops give, and M_ab^2 <= M_aa M_bb as
+ * Q is positive. So the score of class a may be wrong by 2^-22 sum_b sqrt(M_aa M_bb) s_b: s_b the size of the ridge's
+ * score, 1 + |b| + sum_j |w_j x_j|, a rounding of the weight, one of the product, and as many for the discriminants'
+ * own. */
 #include "ridge_of.h"
 #include "learn/head/folds.h"
 #include "learn/head/head.h"
@@ -164,7 +165,8 @@ static void the_usual_grid_is_about_the_evidence(void **state)
     setting_free(&s);
 }
 
-/* Nothing is held out for it but for a temperature that is asked for, and weights are those of the same lambda by folds. */
+/* Nothing is held out for it but for a temperature that is asked for, and weights are those of the same lambda by
+ * folds. */
 static void a_lambda_that_is_given(void **state)
 {
     (void)state;
@@ -240,8 +242,8 @@ static void other_rows_choose(void **state)
 
 /* ---- method auto ---- */
 
-/* Many classes in few columns, which a ridge masks, of sizes that differ too much for a penalty: discriminants win alone, and
- * the head is that of the method at their lambda. */
+/* Many classes in few columns, which a ridge masks, of sizes that differ too much for a penalty: discriminants win
+ * alone, and the head is that of the method at their lambda. */
 static void a_race_that_they_win(void **state)
 {
     (void)state;

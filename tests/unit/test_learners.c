@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tn_fit with every learner besides the evidence: what the head is, what is said of it, and what happens when something is
- * wrong. */
+ * tn_fit with every learner besides the evidence: what the head is, what is said of it, and what happens when something
+ * is wrong. */
 #include "design_of.h"
 #include "learn/head/calibrate.h"
 #include "learn/head/folds.h"
@@ -322,8 +322,8 @@ static void labels_of_one_side(void **state)
     }
 }
 
-/* auto: where held-out scores are there anyway; yes: by folds where not; no: never. Logistic scores are log-odds, and have
- * temperature 1 until one is asked for. */
+/* auto: where held-out scores are there anyway; yes: by folds where not; no: never. Logistic scores are log-odds, and
+ * have temperature 1 until one is asked for. */
 static void calibration_when_asked(void **state)
 {
     (void)state;
@@ -368,8 +368,8 @@ static void literal_held_out(const setting *s, const uint32_t *fold, size_t fold
     free(w);
 }
 
-/* --calibrate yes of a logistic regression: the temperature of the scores of models that did not see the row. A gap of 1e-7
- * of f moves scores by sqrt(2 gap) |x|, below 1e-2 here, and the temperature by no more than that, relatively. */
+/* --calibrate yes of a logistic regression: the temperature of the scores of models that did not see the row. A gap of
+ * 1e-7 of f moves scores by sqrt(2 gap) |x|, below 1e-2 here, and the temperature by no more than that, relatively. */
 static void logistic_temperature_by_folds(void **state)
 {
     (void)state;

@@ -176,8 +176,8 @@ static setting repeated(const setting *s, const double *times, tn_task task)
     return t;
 }
 
-/* A weight is that many copies of the row, for every learner; weight 0 is none. f of both within their gaps of one optimum,
- * so that weights are within 2 sqrt(2 gap); a free intercept is as close, the losses being steep there. */
+/* A weight is that many copies of the row, for every learner; weight 0 is none. f of both within their gaps of one
+ * optimum, so that weights are within 2 sqrt(2 gap); a free intercept is as close, the losses being steep there. */
 static void weights_are_repetitions(void **state)
 {
     (void)state;
@@ -426,7 +426,8 @@ static void an_offset_leaves_passes(void **state)
     free(y);
 }
 
-/* Products of rows for wide shapes only, and only within the budget; with folds, whose multipliers start from the last C. */
+/* Products of rows for wide shapes only, and only within the budget; with folds, whose multipliers start from the last
+ * C. */
 static void wide_shapes_go_by_the_gram(void **state)
 {
     (void)state;
@@ -528,7 +529,8 @@ static void expect_weights(const setting *s, const double *weight, tn_status sta
     tnp_task_free(task);
 }
 
-/* One weight for each row of the labels, also for those that are left out, which may hold anything; the others from 0 up. */
+/* One weight for each row of the labels, also for those that are left out, which may hold anything; the others from 0
+ * up. */
 static void weights_of_rows_that_take_part(void **state)
 {
     (void)state;

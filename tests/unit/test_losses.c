@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Losses of single rows against their formulas in long double: values, slopes, second derivatives, for all columns and for
- * some of them, with costs, weights and folds.
+ * Losses of single rows against their formulas in long double: values, slopes, second derivatives, for all columns and
+ * for some of them, with costs, weights and folds.
  *
- * Tolerance. Scores and costs are given in float, and the functions round a handful of times in float: 8 u of the terms that
- * are summed. expf and logf are good to an ulp or two; a score of size s makes exp(s) relative to s u. */
+ * Tolerance. Scores and costs are given in float, and the functions round a handful of times in float: 8 u of the terms
+ * that are summed. expf and logf are good to an ulp or two; a score of size s makes exp(s) relative to s u. */
 #include "fixtures/files.h"
 #include "near.h"
 #include "learn/linear/margin_loss.h"

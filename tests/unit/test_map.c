@@ -122,8 +122,8 @@ static double largest(const tn_map *map)
     return most;
 }
 
-/* What both precisions of a row give is within the stated bound of the formula: 1e-6 of the largest |phi|, and phi rounded to
- * float. The narrow row also carries x rounded to float, twice. */
+/* What both precisions of a row give is within the stated bound of the formula: 1e-6 of the largest |phi|, and phi
+ * rounded to float. The narrow row also carries x rounded to float, twice. */
 static void test_rows(void **state)
 {
     (void)state;
@@ -171,8 +171,8 @@ static void table_at(const tn_map *map, double x, double *out)
     memcpy(out, both, tn_map_width(map) * sizeof *out);
 }
 
-/* The bound itself: in the middle of every cell the table is within 1e-6 of the largest |phi|, and half as many cells would not
- * be. The second derivative is a second difference over 1e-4: 1e-5 of it, and 1e-15/1e-8 of rounding. */
+/* The bound itself: in the middle of every cell the table is within 1e-6 of the largest |phi|, and half as many cells
+ * would not be. The second derivative is a second difference over 1e-4: 1e-5 of it, and 1e-15/1e-8 of rounding. */
 static void test_bound_of_equal_cells(void **state)
 {
     (void)state;
@@ -279,9 +279,9 @@ static void test_kernel_of_the_basis(void **state)
     tn_map_free(maps[1]);
 }
 
-/* A named map is as near its kernel as the frequencies that it leaves out allow: within a period the series is off by at most the
- * sum of 2 |c_j| beyond the third. The signature falls and has one corner a period, of slopes below 1: |c_j| is below
- * 2 (1 + 1) / (period (j step)^2) < 1/(j step)^2. */
+/* A named map is as near its kernel as the frequencies that it leaves out allow: within a period the series is off by
+ * at most the sum of 2 |c_j| beyond the third. The signature falls and has one corner a period, of slopes below 1:
+ * |c_j| is below 2 (1 + 1) / (period (j step)^2) < 1/(j step)^2. */
 static void test_named_maps_are_near_their_kernels(void **state)
 {
     (void)state;
@@ -474,8 +474,8 @@ static void *make_ready(void *map)
     return NULL;
 }
 
-/* A map has no table until rows are to go through it; threads that ask for it at once, each with a context of its own, get one, and
- * it outlives their contexts. */
+/* A map has no table until rows are to go through it; threads that ask for it at once, each with a context of its own,
+ * get one, and it outlives their contexts. */
 static void test_table_at_first_use(void **state)
 {
     (void)state;

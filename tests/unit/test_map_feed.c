@@ -172,8 +172,8 @@ static void test_bad_values(void **state)
     free(x);
 }
 
-/* Any number of threads, rows picked one by one, and rows read in pieces: the same bytes. 600 x 37 entries become work for all of
- * the threads by their 7 values. */
+/* Any number of threads, rows picked one by one, and rows read in pieces: the same bytes. 600 x 37 entries become work
+ * for all of the threads by their 7 values. */
 static void test_threads_and_picks(void **state)
 {
     (void)state;

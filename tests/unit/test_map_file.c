@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernel files: every number comes back, the bytes are where docs/formats.md says, and damaged files are refused with what is
- * wrong. */
+ * Kernel files: every number comes back, the bytes are where docs/formats.md says, and damaged files are refused with
+ * what is wrong. */
 #include "fixtures/tensors.h"
 #include "ref_dense.h"
 #include "ref_random.h"

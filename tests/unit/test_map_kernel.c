@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The kernel of maps, every table of instructions that this processor runs, over knots that hold random numbers: the cell of an
- * entry and the straight line in it, in long double. */
+ * The kernel of maps, every table of instructions that this processor runs, over knots that hold random numbers: the
+ * cell of an entry and the straight line in it, in long double. */
 #include "simd_tables.h"
 #include "near.h"
 #include "ref_dense.h"
@@ -9,7 +9,8 @@
 
 enum { MOST = 41, FRONT = 3, BITS = 4, OCTAVES = 5, LOWEST = 127 - 3 };
 
-/* 64 equal cells of [0, 1], or 16 cells an octave of [1/8, 4). The values of the padding are not zero: they must not show. */
+/* 64 equal cells of [0, 1], or 16 cells an octave of [1/8, 4). The values of the padding are not zero: they must not
+ * show. */
 static tnp_knots knots_of(size_t rank, bool octaves, bool split, bool zero, uint64_t seed)
 {
     tnp_knots knots = {.rank = rank, .pad = (rank + 7) / 8 * 8, .cells = 64, .split = split, .zero = zero};
@@ -66,7 +67,8 @@ static void fill(float *x, size_t n, uint64_t seed)
                                          : special[ref_below(&rng, sizeof special / sizeof *special)];
 }
 
-/* 1 - t, two products and a sum, each rounded once. Zero gives the first knot exactly; entries without a cell are counted. */
+/* 1 - t, two products and a sum, each rounded once. Zero gives the first knot exactly; entries without a cell are
+ * counted. */
 static void check_row(const tnp_simd *kernels, const tnp_knots *knots, size_t n, float factor)
 {
     static float x[MOST + 8], out[MOST * 80 + 16];

@@ -2,9 +2,9 @@
  *
  * Learned maps against machines trained on all 39 functions of every entry, written out.
  *
- * Tolerances. Features come from a table that is within 1e-6 of the largest, and B leaves out 1e-9 of their squares: together
- * they move an objective by no more than 1e-5 of it, EXTRA. An objective within g of its optimum has |V - V*|^2 <= 2 g, because it
- * is 1-strongly convex; summed over tasks, with G = sum g and S = sum |V*|^2,
+ * Tolerances. Features come from a table that is within 1e-6 of the largest, and B leaves out 1e-9 of their squares:
+ * together they move an objective by no more than 1e-5 of it, EXTRA. An objective within g of its optimum has |V -
+ * V*|^2 <= 2 g, because it is 1-strongly convex; summed over tasks, with G = sum g and S = sum |V*|^2,
  *     |A - A*| <= 2 sqrt(S) sqrt(2 G) + 2 G. */
 #include "map_learn_of.h"
 #include "interrupt.h"

@@ -97,8 +97,9 @@ static void histograms(void **state)
     free(x);
 }
 
-/* Orthonormal, and the entries leave no more than was said outside their span, and more with one direction less. Sizes are known
- * to 2^-12: f moves by as much of its slope, below 2 pi 10 x, so that the moment does by 2^-6 at most and its tail likewise. */
+/* Orthonormal, and the entries leave no more than was said outside their span, and more with one direction less. Sizes
+ * are known to 2^-12: f moves by as much of its slope, below 2 pi 10 x, so that the moment does by 2^-6 at most and its
+ * tail likewise. */
 static void check_directions(tn_basis basis, double left_out)
 {
     double *x = rows_of(5), *f = ref_alloc(M * (size_t)D, sizeof *f), b[M * M], total = 0, outside = 0, less = 0;

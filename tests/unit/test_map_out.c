@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Reports of kernels: JSON read back by another parser, tables looked at for what a person must find, the CSV and the picture read
- * back from their files, mapped rows against rows through the formula. */
+ * Reports of kernels: JSON read back by another parser, tables looked at for what a person must find, the CSV and the
+ * picture read back from their files, mapped rows against rows through the formula. */
 #include "fixtures/problems.h"
 #include "interrupt.h"
 #include "fixtures/tensors.h"

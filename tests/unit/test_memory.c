@@ -171,7 +171,8 @@ static void assert_at_most_megabytes(const meter *m, size_t most)
     assert_true(m->kilobytes <= most * 1024);
 }
 
-/* 200,000 x 1024 floats are 800 MB; ranking them with all defaults stays within 400 MB, threads, BLAS and test included. */
+/* 200,000 x 1024 floats are 800 MB; ranking them with all defaults stays within 400 MB, threads, BLAS and test
+ * included. */
 static void two_hundred_thousand_rows_in_400_megabytes(void **state)
 {
     (void)state;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Statistics made in parts, merged, saved and loaded: the evidence is that of all rows, and files are exact to the bit. */
+ * Statistics made in parts, merged, saved and loaded: the evidence is that of all rows, and files are exact to the
+ * bit. */
 #include "fixtures/problems.h"
 #include "fixtures/tensors.h"
 #include "ref_evidence.h"

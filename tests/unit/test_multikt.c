@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * MultiKT: projections against bisection, leave-one-out predictions against refits, the hinge against its exact minimum where
- * there is one source. */
+ * MultiKT: projections against bisection, leave-one-out predictions against refits, the hinge against its exact minimum
+ * where there is one source. */
 #include "transfer/multikt.h"
 #include "transfer_of.h"
 
@@ -139,9 +139,9 @@ static void leave_one_out_is_a_refit(void **state)
     ctx_done(ctx);
 }
 
-/* One source: predictions are a line in beta, the hinge is piecewise linear, and its minimum within +-tau is at a corner or an
- * end. T normalised steps of tau/sqrt(t) from within tau of it come to G tau (1 + sum 1/t)/(2 sum 1/sqrt t) of the minimum, which is
- * 0.11 G tau at T = 300, with G the hinge's steepest slope. */
+/* One source: predictions are a line in beta, the hinge is piecewise linear, and its minimum within +-tau is at a
+ * corner or an end. T normalised steps of tau/sqrt(t) from within tau of it come to G tau (1 + sum 1/t)/(2 sum 1/sqrt
+ * t) of the minimum, which is 0.11 G tau at T = 300, with G the hinge's steepest slope. */
 static void one_source_is_minimised(void **state)
 {
     (void)state;
@@ -197,8 +197,8 @@ static void a_perfect_source_is_found(void **state)
     ctx_done(ctx);
 }
 
-/* The kernel and its eigenvectors are the BLAS's and agree to rounding, 300 columns times eps over lambda >= 1e-4; what is made
- * of them does not depend on the threads. */
+/* The kernel and its eigenvectors are the BLAS's and agree to rounding, 300 columns times eps over lambda >= 1e-4; what
+ * is made of them does not depend on the threads. */
 static void threads_change_nothing(void **state)
 {
     (void)state;

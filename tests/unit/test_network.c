@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Networks in an engine: small graphs against the same sums in double, on the same pixels; layers, views, bags; cut graphs
- * against whole ones; threads, several networks at once; what is refused. Without ONNX Runtime these are skipped, see
- * tests/skips.txt. */
+ * Networks in an engine: small graphs against the same sums in double, on the same pixels; layers, views, bags; cut
+ * graphs against whole ones; threads, several networks at once; what is refused. Without ONNX Runtime these are
+ * skipped, see tests/skips.txt. */
 #include "network_of.h"
 
 /* relu(conv) at a pixel, in double. */
@@ -176,8 +176,8 @@ static void tokens_of_a_transformer(void **state)
     tn_pictures_free(pictures);
 }
 
-/* A mirrored picture has the mean of its pixels; of one that is not square the windows differ. The mean over views is that
- * of the tensors of all views, each through the network. */
+/* A mirrored picture has the mean of its pixels; of one that is not square the windows differ. The mean over views is
+ * that of the tensors of all views, each through the network. */
 static void views_are_averaged(void **state)
 {
     (void)state;

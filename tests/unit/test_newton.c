@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Newton's method of all columns side by side, and the two levels of the softmax, against the literal optimum, and against its own certificate.
+ * Newton's method of all columns side by side, and the two levels of the softmax, against the literal optimum, and
+ * against its own certificate.
  *
  * Tolerances. u = 2^-24. A score is a sum of d + 1 products in float, to which every step of the conjugate gradients adds
  * one: objectives are off by ref_smooth_rounding at (d + 3 + products) u. */
@@ -124,8 +125,8 @@ static ref_smooth column_of(const pair *p, size_t j, double *y, double *cost)
     return one;
 }
 
-/* f is that of w; the gap covers f - f*, and w is where the literal gradient is no longer than the gap says; within `close`
- * of the optimum, relatively. A free intercept has a gap too, see the next test. */
+/* f is that of w; the gap covers f - f*, and w is where the literal gradient is no longer than the gap says; within
+ * `close` of the optimum, relatively. A free intercept has a gap too, see the next test. */
 static void check_problem(const ref_smooth *p, const solved *v, size_t j, double close)
 {
     size_t m = p->k * (p->d + 1);
@@ -213,8 +214,8 @@ static void no_intercept_stays_none(void **state)
     assert_true(none);
 }
 
-/* A free intercept has no ridge, so that half the squared gradient bounds nothing when its curvature is below 1: with costs
- * that sum to less than 1 the start may look solved. What is reported as certain must be. */
+/* A free intercept has no ridge, so that half the squared gradient bounds nothing when its curvature is below 1: with
+ * costs that sum to less than 1 the start may look solved. What is reported as certain must be. */
 static void the_certificate_of_a_free_intercept(void **state)
 {
     (void)state;
@@ -305,8 +306,8 @@ static void warm_blocked_and_streamed(void **state)
         }
 }
 
-/* More rows than a sample has, with weights and streamed; and a sample of rows that are zero, without intercepts, which knows no
- * curvature, so that steps are too long and have to be taken back. */
+/* More rows than a sample has, with weights and streamed; and a sample of rows that are zero, without intercepts, which
+ * knows no curvature, so that steps are too long and have to be taken back. */
 static void steps_searched_on_a_sample(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Outputs: what commit leaves, what everything else does not leave, and what cannot be opened. Most of it twice: with a file
- * that has no name until commit, and, where the system is said to have none, with one of a random name. */
+ * Outputs: what commit leaves, what everything else does not leave, and what cannot be opened. Most of it twice: with a
+ * file that has no name until commit, and, where the system is said to have none, with one of a random name. */
 #define _GNU_SOURCE
 #include "spectrum_of.h"
 
@@ -304,8 +304,8 @@ static void test_part_file_is_unpredictable(void **state)
     ctx_done(ctx);
 }
 
-/* A run that is killed with its file half written leaves it; the next run of the same output removes it, but neither the file
- * of a living writer nor anything else. */
+/* A run that is killed with its file half written leaves it; the next run of the same output removes it, but neither
+ * the file of a living writer nor anything else. */
 static void test_part_file_of_killed_run(void **state)
 {
     (void)state;
@@ -348,8 +348,8 @@ static void test_part_file_of_killed_run(void **state)
     ctx_done(ctx);
 }
 
-/* Every call on the file system fails once: the old file is there, or the new one and the failure was that of the last sync;
- * nothing else ever is. */
+/* Every call on the file system fails once: the old file is there, or the new one and the failure was that of the last
+ * sync; nothing else ever is. */
 static void fail_every_call(tn_ctx *ctx, tnp_io_fn watch, size_t *creations, size_t at_least)
 {
     static const char large[200000]; /* more than the buffer */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Pages: escaping, results that are no results, allocations that fail, thumbnails within their bytes. What a browser and a
- * parser say of them is in tests/report/. */
+ * Pages: escaping, results that are no results, allocations that fail, thumbnails within their bytes. What a browser
+ * and a parser say of them is in tests/report/. */
 #include "ctx_of.h"
 #include "report/page/page.h"
 

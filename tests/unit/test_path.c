@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The path along C: its decisions about held-out rows against cold solutions of scikit-learn, the grid that is found against
- * the formula, and the rule by which the path ends or goes on, on curves that are made up. */
+ * The path along C: its decisions about held-out rows against cold solutions of scikit-learn, the grid that is found
+ * against the formula, and the rule by which the path ends or goes on, on curves that are made up. */
 #include "design_of.h"
 #include "fixtures/learners/sklearn_path.h"
 #include "learn/head/calibrate.h"
@@ -209,8 +209,8 @@ static double spread_of(const scene *e, bool centred)
     return sum;
 }
 
-/* Eleven rungs of 1 and 3 times a power of ten, the first the largest with C s^2 <= 0.01; C of weighted rows, and the mean
- * cost, are made up for. */
+/* Eleven rungs of 1 and 3 times a power of ten, the first the largest with C s^2 <= 0.01; C of weighted rows, and the
+ * mean cost, are made up for. */
 static void a_grid_goes_by_the_size_of_the_rows(void **state)
 {
     (void)state;
@@ -318,8 +318,8 @@ static void the_path_ends_where_it_has_clearly_fallen(void **state)
     }
 }
 
-/* A grid that was found goes on up to C s^2 = 10^6 and down to 10^-6 as long as its end is the best; one that was given never
- * does. */
+/* A grid that was found goes on up to C s^2 = 10^6 and down to 10^-6 as long as its end is the best; one that was given
+ * never does. */
 static void a_found_grid_goes_on_past_its_ends(void **state)
 {
     (void)state;
@@ -458,8 +458,8 @@ static void values_without_hope_are_given_up(void **state)
     }
 }
 
-/* Folds of logistic regression that are trained side by side, though the one before them gives the value up, leave nothing
- * behind: the same values, judged by as many folds, for every number of threads. */
+/* Folds of logistic regression that are trained side by side, though the one before them gives the value up, leave
+ * nothing behind: the same values, judged by as many folds, for every number of threads. */
 static void folds_side_by_side_change_no_choice(void **state)
 {
     (void)state;

@@ -242,8 +242,8 @@ static tn_picture *decoded(picture_bytes made, const tnp_picture_options *option
     return picture;
 }
 
-/* The middle alone has the bits that it has in the whole picture: smaller, larger, much larger, and turned every way. What
- * is left over is odd along one side, so that it tells from which side it is counted. */
+/* The middle alone has the bits that it has in the whole picture: smaller, larger, much larger, and turned every way.
+ * What is left over is odd along one side, so that it tells from which side it is counted. */
 static void the_middle_is_a_part_of_the_whole(void **state)
 {
     (void)state;

@@ -178,7 +178,8 @@ static void expect_the_same(const tn_fit_info *a, const tn_fit_info *b, double t
 }
 
 /* Any number of threads: the same to 1e-10 from double features. Products of float ones round as the BLAS cuts them,
- * which some of its kernels do by threads: the same to 1e-6, by which they are promised to be right (docs/math.md 1.4). */
+ * which some of its kernels do by threads: the same to 1e-6, by which they are promised to be right (docs/math.md
+ * 1.4). */
 static void threads_change_nothing(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tn_fit with the online methods: the head against the literal loop over the rows of both representations in file order, and
- * what happens with little memory, at an interrupt, and after one. */
+ * tn_fit with the online methods: the head against the literal loop over the rows of both representations in file
+ * order, and what happens with little memory, at an interrupt, and after one. */
 #include "scene_of.h"
 #include "learn/head/head.h"
 #include "learn/online/online.h"
@@ -174,7 +174,8 @@ static void balance(const scene *s, double *row_weight, double *side)
             row_weight[i / K] = (double)(float)((double)s->n / (K * size[i % K]));
 }
 
-/* Balanced classes: N / (K n_class) for each row of many classes, N / (2 n_side) for each side of a label. Labels ignored it. */
+/* Balanced classes: N / (K n_class) for each row of many classes, N / (2 n_side) for each side of a label. Labels
+ * ignored it. */
 static void balanced_classes_of_labels_too(void **state)
 {
     (void)state;
@@ -230,8 +231,8 @@ static void decide(const scene *s, const tn_head *head, bool *yes)
     }
 }
 
-/* A ridge head of labels decides at 1/2, an online head at 0: going on without a step must decide the same, and goes on from
- * 2 s - 1. */
+/* A ridge head of labels decides at 1/2, an online head at 0: going on without a step must decide the same, and goes on
+ * from 2 s - 1. */
 static void going_on_from_a_ridge_head_kept_no_threshold(void **state)
 {
     (void)state;
@@ -356,8 +357,8 @@ static void every_allocation_may_fail(void **state)
     whole_free(w);
 }
 
-/* Cancelled at the n-th progress call, over and over until the run ends: each time it goes on from its checkpoint, or begins
- * anew, and the head has the bytes of one that was never cancelled. */
+/* Cancelled at the n-th progress call, over and over until the run ends: each time it goes on from its checkpoint, or
+ * begins anew, and the head has the bytes of one that was never cancelled. */
 static void interrupted_again_and_again(void **state)
 {
     (void)state;

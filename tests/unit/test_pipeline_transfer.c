@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tn_transfer: representation a is the target, b a file of scores. Picks and objectives against the literal criterion, the
- * saved head's scores against sums written out, heads as sources against files of their scores, and what is refused. */
+ * tn_transfer: representation a is the target, b a file of scores. Picks and objectives against the literal criterion,
+ * the saved head's scores against sums written out, heads as sources against files of their scores, and what is
+ * refused. */
 #include "transfer_scene.h"
 #include "learn/head/head.h"
 #include "ref_transfer.h"
@@ -170,8 +171,9 @@ static tn_head *head_of(const scene *s, const char *normalize, const char *trans
     return head;
 }
 
-/* Heads as sources give what files of their scores give: two that prepare rows alike, one that does not, one more like the first
- * two behind it, and maps of the same width that are not the same. Scores are floats, and a product of several heads may round them otherwise than that of one: 1e-5. */
+/* Heads as sources give what files of their scores give: two that prepare rows alike, one that does not, one more like
+ * the first two behind it, and maps of the same width that are not the same. Scores are floats, and a product of
+ * several heads may round them otherwise than that of one: 1e-5. */
 static void heads_are_files_of_their_scores(void **state)
 {
     (void)state;
@@ -272,8 +274,8 @@ static void what_is_refused(void **state)
     scene_free(&other);
 }
 
-/* A row that a source has no score for: refused, or left out as if it had no label, or the score is zero. Left out it is also where
- * the head is applied. */
+/* A row that a source has no score for: refused, or left out as if it had no label, or the score is zero. Left out it
+ * is also where the head is applied. */
 static void sources_with_nan(void **state)
 {
     (void)state;
@@ -338,7 +340,8 @@ static void a_missing_source_is_named(void **state)
     scene_free(&s);
 }
 
-/* Each of the first hundred, then ever fewer: later ones are the same places for other classes and other rows left out. */
+/* Each of the first hundred, then ever fewer: later ones are the same places for other classes and other rows left
+ * out. */
 static void every_allocation_may_fail(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * tn_transfer for classes that an arg-max compares: what they share, what that is worth where the truth is known, which method
- * auto takes, and one row of every class. */
+ * tn_transfer for classes that an arg-max compares: what they share, what that is worth where the truth is known, which
+ * method auto takes, and one row of every class. */
 #include "transfer_scene.h"
 #include "ref_transfer.h"
 #include "tenon/report.h"
@@ -75,8 +75,8 @@ static void truth_free(truth *t)
     free(t->scores);
 }
 
-/* A transfer for all classes, or for class `one` against the rest; the head's scores of the fresh rows into column `one` of out
- * (FRESH, CLASSES), or into all. */
+/* A transfer for all classes, or for class `one` against the rest; the head's scores of the fresh rows into column
+ * `one` of out (FRESH, CLASSES), or into all. */
 static void ask(const truth *t, int method, size_t one, tn_transfer_info **info, double *out)
 {
     size_t labelled = t->rows - FRESH, k = one < CLASSES ? 2 : CLASSES;
@@ -118,8 +118,8 @@ static double accuracy(const truth *t, const double *scores)
     return right / FRESH;
 }
 
-/* Classes that each choose a method and a lambda, as a label of its own does, against classes that share them, and these with
- * half the rows. Four draws of 600 rows have a standard error of 0.01. */
+/* Classes that each choose a method and a lambda, as a label of its own does, against classes that share them, and
+ * these with half the rows. Four draws of 600 rows have a standard error of 0.01. */
 static void a_lambda_for_every_class_spoils_the_arg_max(void **state)
 {
     (void)state;
@@ -150,8 +150,8 @@ static void a_lambda_for_every_class_spoils_the_arg_max(void **state)
     free(scores);
 }
 
-/* Features alone where the sources are noise, for they are surely better; else greedytl. The error without a row is that of fresh
- * rows, within 3 of its standard errors. */
+/* Features alone where the sources are noise, for they are surely better; else greedytl. The error without a row is
+ * that of fresh rows, within 3 of its standard errors. */
 static void auto_takes_greedytl_unless_another_is_surely_better(void **state)
 {
     (void)state;
@@ -171,8 +171,8 @@ static void auto_takes_greedytl_unless_another_is_surely_better(void **state)
     free(scores);
 }
 
-/* Three rows per class. Sources of noise are made short, and do no harm: in even parts they cost 15 points. Sources that know
- * more than the features are made long. Four draws of 600 rows have a standard error of 0.01. */
+/* Three rows per class. Sources of noise are made short, and do no harm: in even parts they cost 15 points. Sources
+ * that know more than the features are made long. Four draws of 600 rows have a standard error of 0.01. */
 static void sources_that_harm_hardly_count(void **state)
 {
     (void)state;
@@ -359,8 +359,8 @@ static void few_rows_share_the_heads_with_class_means(void **state)
             }
 }
 
-/* What auto compares are the heads that would be saved: with class means, as each method alone is judged (their predictions without
- * the rows: test_transfer_joint.c). */
+/* What auto compares are the heads that would be saved: with class means, as each method alone is judged (their
+ * predictions without the rows: test_transfer_joint.c). */
 static void errors_are_those_of_heads_with_class_means(void **state)
 {
     (void)state;
@@ -384,7 +384,8 @@ static void errors_are_those_of_heads_with_class_means(void **state)
     truth_free(&t);
 }
 
-/* A lambda that was named gives the method alone, as do methods that are no ridge on the labels, and one row of every class. */
+/* A lambda that was named gives the method alone, as do methods that are no ridge on the labels, and one row of every
+ * class. */
 static void class_means_are_for_values_that_are_ours(void **state)
 {
     (void)state;
@@ -402,8 +403,8 @@ static void class_means_are_for_values_that_are_ours(void **state)
     }
 }
 
-/* One column of noise four hundred times as long as those that tell the classes: distances are that column's, and rows that are left
- * out say so. */
+/* One column of noise four hundred times as long as those that tell the classes: distances are that column's, and rows
+ * that are left out say so. */
 static void class_means_that_harm_are_not_taken(void **state)
 {
     (void)state;

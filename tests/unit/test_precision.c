@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The promise of 1e-6: log evidence of random problems with means up to 1e6 standard deviations and spreads up to 1e4, of the
- * element types, by way of files and feeds, against one-sided Jacobi in long double; and of the problems that float products,
- * a first block unlike the rest, double products and a floor of lambda each got wrong.
+ * The promise of 1e-6: log evidence of random problems with means up to 1e6 standard deviations and spreads up to 1e4,
+ * of the element types, by way of files and feeds, against one-sided Jacobi in long double; and of the problems that
+ * float products, a first block unlike the rest, double products and a floor of lambda each got wrong.
  *
- * Tolerance: the promise itself, relative to |F|, or to 1 where F happens to be near zero. The oracle's own error is 2^-64
- * times the ratio of spreads. F of labels that fewer directions than rows reproduce has no bound: these must be told instead. */
+ * Tolerance: the promise itself, relative to |F|, or to 1 where F happens to be near zero. The oracle's own error is
+ * 2^-64 times the ratio of spreads. F of labels that fewer directions than rows reproduce has no bound: these must be
+ * told instead. */
 #include "fixtures/problems.h"
 #include "ref_evidence.h"
 #include "select/ensemble.h"
@@ -307,8 +308,8 @@ static void one_column_a_million_times_the_others(void **state)
         }
 }
 
-/* A power of two changes nothing but where the search for lambda stops, within 1e-6 of the optimum: F, level there, moves by
- * (1e-6)^2 N/2 at most. Float files may take another way for another size, which agrees within the promise. */
+/* A power of two changes nothing but where the search for lambda stops, within 1e-6 of the optimum: F, level there,
+ * moves by (1e-6)^2 N/2 at most. Float files may take another way for another size, which agrees within the promise. */
 static void check_sizes(const int *powers, size_t count)
 {
     const size_t shapes[][2] = {{200, 6}, {20, 30}};
@@ -348,7 +349,8 @@ static void features_of_extreme_size_have_the_same_evidence(void **state)
     check_sizes((const int[]){-390}, 1);
 }
 
-/* Squares that double cannot hold, or values beyond what feeds hand out: refused with a sentence, not taken for constants. */
+/* Squares that double cannot hold, or values beyond what feeds hand out: refused with a sentence, not taken for
+ * constants. */
 static void features_that_cannot_be_squared(void **state)
 {
     (void)state;
@@ -373,8 +375,8 @@ static void features_that_cannot_be_squared(void **state)
         }
 }
 
-/* Bytes that take a dozen values: their products round the same way in row after row, and the errors of float sums, thought to
- * cancel, add up. */
+/* Bytes that take a dozen values: their products round the same way in row after row, and the errors of float sums,
+ * thought to cancel, add up. */
 static void columns_of_few_different_values(void **state)
 {
     (void)state;
@@ -387,8 +389,8 @@ static void columns_of_few_different_values(void **state)
     }
 }
 
-/* Three directions reproduce the label of five rows: F has no bound, which is to be told wherever the columns lie. The mean, rounded
- * once for its size, hid it, and lambda went to 1e-29. */
+/* Three directions reproduce the label of five rows: F has no bound, which is to be told wherever the columns lie. The
+ * mean, rounded once for its size, hid it, and lambda went to 1e-29. */
 static void labels_reproduced_by_few_rows_far_from_zero(void **state)
 {
     (void)state;
@@ -423,8 +425,8 @@ static double fitted(const tn_feed *feed, const ref_problem *p, double *weight, 
     return lambda;
 }
 
-/* A common row of whole numbers; some columns are one more in some rows, and the last is one more in row 0 only, the one row of
- * class 0. Column 0 is the same in all. */
+/* A common row of whole numbers; some columns are one more in some rows, and the last is one more in row 0 only, the
+ * one row of class 0. Column 0 is the same in all. */
 static ref_problem steps(size_t n, size_t d, uint64_t seed)
 {
     enum { VARY = 6 };
@@ -441,9 +443,9 @@ static ref_problem steps(size_t n, size_t d, uint64_t seed)
     return p;
 }
 
-/* The label is w'x for w = s (e_last - e_0 x_last / x_0), s = 1 / (x_last of row 0 - x_last of another): the norm of a row is in both
- * terms, and cancels but for row 0. So the best R is at most lambda |w|^2, and no score is further from its label than its root;
- * float weights and a float intercept move it by 2^-24 of their terms. */
+/* The label is w'x for w = s (e_last - e_0 x_last / x_0), s = 1 / (x_last of row 0 - x_last of another): the norm of a
+ * row is in both terms, and cancels but for row 0. So the best R is at most lambda |w|^2, and no score is further from
+ * its label than its root; float weights and a float intercept move it by 2^-24 of their terms. */
 static void check_steps(const ref_problem *p, tn_normalize kind, bool centred)
 {
     double *x = normalised(p->x, p->n, p->d, kind), *w = ref_alloc(p->d, sizeof *w),
@@ -472,8 +474,8 @@ static void check_steps(const ref_problem *p, tn_normalize kind, bool centred)
     free(mean);
 }
 
-/* Values of a normalised row are rounded for their own size, before their mean is taken off. Next to rows that differ by little these
- * roundings passed for a direction of the features, and its weights hid all others. */
+/* Values of a normalised row are rounded for their own size, before their mean is taken off. Next to rows that differ
+ * by little these roundings passed for a direction of the features, and its weights hid all others. */
 static void rounding_of_normalised_rows_is_no_direction(void **state)
 {
     (void)state;

@@ -166,8 +166,8 @@ static tnp_race race_of(tnp_entry *entries, double *units, size_t for_one, size_
     return (tnp_race){.entries = entries, .count = 2, .units = UNITS};
 }
 
-/* Who trails by less than two standard errors may be the best: it stays, and the usual one wins. The standard error of the
- * difference of counts a and b is about sqrt(a + b). */
+/* Who trails by less than two standard errors may be the best: it stays, and the usual one wins. The standard error of
+ * the difference of counts a and b is about sqrt(a + b). */
 static void a_winner_that_trails_by_chance_is_not_dropped(void **state)
 {
     (void)state;
@@ -199,8 +199,8 @@ static void make_scores(const tnp_race *race, tnp_entry *e, uint64_t seed)
     assert_fine(test_ctx, tnp_judge_entry(test_ctx, task, &(tnp_round){race->fold, race->folds}, e));
 }
 
-/* Of five that err about other rows, two of which are said to trail, all help each other: the blend has room for them, and
- * is their mean log-odds. */
+/* Of five that err about other rows, two of which are said to trail, all help each other: the blend has room for them,
+ * and is their mean log-odds. */
 static void a_blend_has_room_for_all_that_may_join(void **state)
 {
     (void)state;

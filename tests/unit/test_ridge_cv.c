@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Cross-validated ridge regression against a literal fit for every fold and lambda, in the primal and the dual; and the two
- * pieces it stands on: statistics less a part of their rows, leave-one-out at a lambda of each class.
+ * Cross-validated ridge regression against a literal fit for every fold and lambda, in the primal and the dual; and the
+ * two pieces it stands on: statistics less a part of their rows, leave-one-out at a lambda of each class.
  *
- * Tolerance of scores. Narrow statistics are float products of blocks and scores float products of rows: 8 u of the targets'
- * size, u = 2^-24, times the condition of the ridge problem: |X|^2 / lambda = 300 for 30 rows of unit norm at the smallest
- * lambda here; less for the others, whose smallest eigenvalue is not 0. */
+ * Tolerance of scores. Narrow statistics are float products of blocks and scores float products of rows: 8 u of the
+ * targets' size, u = 2^-24, times the condition of the ridge problem: |X|^2 / lambda = 300 for 30 rows of unit norm at
+ * the smallest lambda here; less for the others, whose smallest eigenvalue is not 0. */
 #include "ridge_of.h"
 #include "learn/ridge/loo.h"
 #include "learn/head/cross.h"

@@ -13,7 +13,8 @@
 #include <stdlib.h>
 
 enum { FEEDS = 5, K = 4, N = 260 };
-/* Of F, a sum of N K logarithms of numbers that double moments hold to 1e-15 and the spread of columns, 1e-4, makes 1e-11. */
+/* Of F, a sum of N K logarithms of numbers that double moments hold to 1e-15 and the spread of columns, 1e-4, makes
+ * 1e-11. */
 #define ROUNDING 1e-9
 
 typedef enum trouble { NONE, REPEATED, NEARLY, SMALL, TINY, FLAT, USELESS, LARGE, KNOWN_TINY, TROUBLES } trouble;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Rectangles of files of every layout against the formula their values come from: C and Fortran order, either byte order, values
- * that go straight and those that are converted, rows longer than the buffer, a few columns of long rows, rows in order, in runs, at
- * random and twice; by system calls and through a mapping. */
+ * Rectangles of files of every layout against the formula their values come from: C and Fortran order, either byte
+ * order, values that go straight and those that are converted, rows longer than the buffer, a few columns of long rows,
+ * rows in order, in runs, at random and twice; by system calls and through a mapping. */
 #include "fixtures/files.h"
 
 #include "read/features.h"

@@ -217,7 +217,8 @@ static void every_allocation_may_fail(void **state)
     labels_done(l);
 }
 
-/* Rows that are alone in their class leave the sample; the others keep their proportions, and weights sum to 1. None left: no sample. */
+/* Rows that are alone in their class leave the sample; the others keep their proportions, and weights sum to 1. None
+ * left: no sample. */
 static void rows_that_are_alone_in_their_class(void **state)
 {
     (void)state;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The seam between learners and rows: every operation of the host's rows, and of rows in three parts, against loops; and every
- * learner that uses it, on both. A learner on the parts has nothing but the interface: it is given no design.
+ * The seam between learners and rows: every operation of the host's rows, and of rows in three parts, against loops;
+ * and every learner that uses it, on both. A learner on the parts has nothing but the interface: it is given no design.
  *
- * Tolerances. Sums of n terms are within n u of the sum of their absolute values, u = 2^-24 or 2^-53. Trainings are held to what they
- * claim: an objective is that of a literal loop to 1e-6 (costs are float), both are within their certified gaps of the same
- * minimum, and so differ by no more than the larger gap. */
+ * Tolerances. Sums of n terms are within n u of the sum of their absolute values, u = 2^-24 or 2^-53. Trainings are
+ * held to what they claim: an objective is that of a literal loop to 1e-6 (costs are float), both are within their
+ * certified gaps of the same minimum, and so differ by no more than the larger gap. */
 #include "three_parts.h"
 #include "learn/linear/certify.h"
 #include "learn/linear/exact.h"
@@ -375,7 +375,8 @@ static void train(job *j, form f)
     assert_true(fabsl(literal(j, f) - (ref_real)j->out.objective) <= 1e-6L * (ref_real)j->out.objective);
 }
 
-/* Wide and tall shapes: the steps of learn/exact_step.c go by rows or by columns, and 30 classes have the certificate by probes. */
+/* Wide and tall shapes: the steps of learn/exact_step.c go by rows or by columns, and 30 classes have the certificate
+ * by probes. */
 static void trainings_on_parts_claim_what_holds(void **state)
 {
     (void)state;
@@ -397,7 +398,8 @@ static void trainings_on_parts_claim_what_holds(void **state)
         assert_true(calls[a] > 0 || a == SCORES_BY || a == MOMENTS);
 }
 
-/* The last resorts, which the trainings above need not reach: from zero, at a tolerance that float products do not reach. */
+/* The last resorts, which the trainings above need not reach: from zero, at a tolerance that float products do not
+ * reach. */
 static void exact_routes_on_parts(void **state)
 {
     (void)state;
@@ -466,8 +468,8 @@ static void held_out_scores_on_parts(void **state)
     job_free(j);
 }
 
-/* The weights of a ridge at lambda solve (Z'Z + lambda I) w = Z'y, Z and y centred: the residual by loops, of weights from moments
- * that three parts merged. Moments are float products: an entry is off by n u of its terms. */
+/* The weights of a ridge at lambda solve (Z'Z + lambda I) w = Z'y, Z and y centred: the residual by loops, of weights
+ * from moments that three parts merged. Moments are float products: an entry is off by n u of its terms. */
 static void ridge_from_merged_moments(void **state)
 {
     (void)state;

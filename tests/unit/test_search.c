@@ -38,8 +38,8 @@ static tn_status look_up(tn_ctx *ctx, void *arg, const tnp_ask *ask, double *out
     return TN_OK;
 }
 
-/* Tables by how far their values are apart: well; few different ones, so that ties are common; by whole levels, give or take
- * about as much as rough values are wrong; by rounding alone. */
+/* Tables by how far their values are apart: well; few different ones, so that ties are common; by whole levels, give or
+ * take about as much as rough values are wrong; by rounding alone. */
 typedef enum spread { FAR, COARSE, CLOSE, ROUNDED, SPREADS } spread;
 
 static double spread_value(ref_rng *rng, spread how)
@@ -81,8 +81,8 @@ static tnp_search *search(tn_ctx *ctx, table *t, tnp_search_kind how)
     return s;
 }
 
-/* What every search promises: the chosen set's evidence is the table's, each trial's too, or nearly where it is rough, and
- * the accepted trials lead to the chosen set. */
+/* What every search promises: the chosen set's evidence is the table's, each trial's too, or nearly where it is rough,
+ * and the accepted trials lead to the chosen set. */
 static void check_record(const table *t, const tnp_search *s)
 {
     size_t last = 0;

@@ -148,8 +148,8 @@ static void fill_pair(float *x, float *w, bool whole, uint64_t seed)
     }
 }
 
-/* Lanes of 8 floats or more, two of them joined: at most n / 16 + 2 additions of products that were rounded at most twice, each
- * within half an eps of the sum of magnitudes; the rest is double. */
+/* Lanes of 8 floats or more, two of them joined: at most n / 16 + 2 additions of products that were rounded at most
+ * twice, each within half an eps of the sum of magnitudes; the rest is double. */
 static void test_products(void **state)
 {
     (void)state;
@@ -199,8 +199,8 @@ typedef struct confident {
     float x[ROOM], mu[ROOM], u[ROOM], sigma[ROOM];
 } confident;
 
-/* d has two roundings, mu three, u four; sigma is divided by a number of at most four, and rounded. Half an eps each, of what is
- * added. Whole numbers are exact but for the quotient, which is rounded once. */
+/* d has two roundings, mu three, u four; sigma is divided by a number of at most four, and rounded. Half an eps each,
+ * of what is added. Whole numbers are exact but for the quotient, which is rounded once. */
 static void check_confident(const confident *was, const confident *is, float a, float b, float late, size_t offset,
                             size_t n, bool whole, bool averaged)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Kernels that are compiled for every instruction set from the same loops, against literal ones: on whole numbers and powers of
- * two, where all sums are exact, so that any order of them is the same. */
+ * Kernels that are compiled for every instruction set from the same loops, against literal ones: on whole numbers and
+ * powers of two, where all sums are exact, so that any order of them is the same. */
 #include "simd_tables.h"
 #include "near.h"
 #include "ref_random.h"

@@ -174,8 +174,8 @@ static void means_and_bends(void **state)
 
 enum { PULLED = 7, ROWS_OF_PULL = 11 };
 
-/* Terms below 5, each of seven roundings, on top of 1, once for every time that a row is named; sums of PULLED terms below
- * 1, each of four roundings. */
+/* Terms below 5, each of seven roundings, on top of 1, once for every time that a row is named; sums of PULLED terms
+ * below 1, each of four roundings. */
 static void check_pulls(const tnp_mixture_loops *loops, const float *x, size_t n, size_t some, const tnp_pull *p)
 {
     static const uint32_t rows[PULLED] = {0, 3, 3, 4, 7, 9, 10};

@@ -66,8 +66,8 @@ static void test_softmax(void **state)
             }
 }
 
-/* The probabilities of test_softmax; one product more for g; what is added to the sums is g itself, and g (1 - p) with two
- * roundings. Rows of other costs beside each other, from one to as many as there may be. */
+/* The probabilities of test_softmax; one product more for g; what is added to the sums is g itself, and g (1 - p) with
+ * two roundings. Rows of other costs beside each other, from one to as many as there may be. */
 static void test_slope(void **state)
 {
     (void)state;

@@ -128,8 +128,8 @@ static ref_real *eigenvalues(const scene *s)
     return values;
 }
 
-/* Expected error of a sketch of rank r in the spectral norm (Frangella, Tropp, Udell, Proposition 2.2): the least over p of
- * (1 + 2 (r-p) / (p-1)) l_{r-p+1} + 2 e^2 r / (p^2 - 1) sum_{j > r-p} l_j. */
+/* Expected error of a sketch of rank r in the spectral norm (Frangella, Tropp, Udell, Proposition 2.2): the least over
+ * p of (1 + 2 (r-p) / (p-1)) l_{r-p+1} + 2 e^2 r / (p^2 - 1) sum_{j > r-p} l_j. */
 static double expected_error(const ref_real *l, size_t w, size_t r)
 {
     double best = INFINITY;
@@ -143,8 +143,8 @@ static double expected_error(const ref_real *l, size_t w, size_t r)
     return best;
 }
 
-/* The strong directions are found and their values with them. Float products are as if A had noise of the size of the shift
- * that keeps the core definite, 2 u |A Omega|, |Omega| about sqrt(rank): both are added to every eigenvalue. */
+/* The strong directions are found and their values with them. Float products are as if A had noise of the size of the
+ * shift that keeps the core definite, 2 u |A Omega|, |Omega| about sqrt(rank): both are added to every eigenvalue. */
 static void low_rank_and_noise(void **state)
 {
     (void)state;
@@ -218,8 +218,9 @@ static void degenerate_rows(void **state)
     scene_free(s);
 }
 
-/* One direction far above the rest, as of columns far from zero: float products are off by more than the rest is long, and the shift
- * that keeps the core definite must cover it. Rows whose products leave the range of float give no direction at all. */
+/* One direction far above the rest, as of columns far from zero: float products are off by more than the rest is long,
+ * and the shift that keeps the core definite must cover it. Rows whose products leave the range of float give no
+ * direction at all. */
 static void one_strong_direction_leaves_a_definite_core(void **state)
 {
     (void)state;

@@ -61,8 +61,8 @@ static ref_real mean_of(const scene *c, size_t j)
     return ((ref_real)c->in[j] + (ref_real)c->in[w + j] + (ref_real)c->in[2 * w + j]) / CLASSES;
 }
 
-/* out (d + 1) = M_k^-1 (in - its mean over the classes), M_k = (1 + r spread) diag(1, .., 1, 0) + r m m' + sum h z z', z = (x, 1), m its mean, r a thousandth of sum h:
- * no pair is left out. */
+/* out (d + 1) = M_k^-1 (in - its mean over the classes), M_k = (1 + r spread) diag(1, .., 1, 0) + r m m' + sum h z z',
+ * z = (x, 1), m its mean, r a thousandth of sum h: no pair is left out. */
 static void solve_block(const scene *c, double cost, size_t k, ref_real *out)
 {
     size_t w = c->d + 1;

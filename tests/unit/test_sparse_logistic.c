@@ -113,7 +113,8 @@ static void optimum_of_the_reference(void **state)
     ctx_done(ctx);
 }
 
-/* scikit-learn stops by the change of its weights, at 1e-10 of the largest: its objective is above the least by little. */
+/* scikit-learn stops by the change of its weights, at 1e-10 of the largest: its objective is above the least by
+ * little. */
 static void optimum_of_scikit_learn(void **state)
 {
     (void)state;
@@ -177,8 +178,8 @@ static void paths_and_threads(void **state)
 
 enum { ROWS = 9, COLS = 6 };
 
-/* Predictions of the rows left out, and the fit to all, w and b: all by the reference, from w and b as they are. The violation
- * is to be a thousandth of lambda: that moves a weight by about as much. */
+/* Predictions of the rows left out, and the fit to all, w and b: all by the reference, from w and b as they are. The
+ * violation is to be a thousandth of lambda: that moves a weight by about as much. */
 static tnp_transfer_score refitted(const ref_transfer *r, ref_sparse *ref, ref_real *c, ref_real *w, ref_real *b,
                                    double *predicted)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The jump to the minimum over coordinates of given signs: its optimality conditions, written out in long double; that it turns
- * no sign, raises no model, and keeps its books; that it leaves alone what it cannot do. */
+ * The jump to the minimum over coordinates of given signs: its optimality conditions, written out in long double; that
+ * it turns no sign, raises no model, and keeps its books; that it leaves alone what it cannot do. */
 #include "transfer/sparse_support.h"
 #include "ctx_of.h"
 #include "ref_dense.h"
@@ -126,8 +126,8 @@ static bool check_jump(tn_ctx *ctx, model *m, bool stays)
     return whole;
 }
 
-/* Jumps that end at a sign leave one coordinate less; in the end one goes all the way. Both systems: fewer coordinates than rows,
- * and more. */
+/* Jumps that end at a sign leave one coordinate less; in the end one goes all the way. Both systems: fewer coordinates
+ * than rows, and more. */
 static void jumps_end_at_the_minimum(void **state)
 {
     (void)state;

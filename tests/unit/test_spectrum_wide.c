@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A ridge problem that is wide enough for the two stages to tridiagonal form: what is read off T against LAPACK's Cholesky
- * of the dense matrix, which knows nothing of either. Some columns repeat others, some nearly do.
+ * A ridge problem that is wide enough for the two stages to tridiagonal form: what is read off T against LAPACK's
+ * Cholesky of the dense matrix, which knows nothing of either. Some columns repeat others, some nearly do.
  *
  * Tolerances. Both sides are backward stable: A is moved by c n u |A|, u = 2^-53, of which (A + lambda I)^-1 makes
  * n u cond, cond = (s + lambda) / lambda. R is a difference: right to that times y'y. */

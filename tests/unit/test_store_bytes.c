@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Fitted objects as bytes in memory: they are the bytes of the file, come back as the same object, and what is wrong with them is
- * told in the words that a file gets. Bytes lie in blocks of their own size, so that a tool for memory sees one read too many. */
+ * Fitted objects as bytes in memory: they are the bytes of the file, come back as the same object, and what is wrong
+ * with them is told in the words that a file gets. Bytes lie in blocks of their own size, so that a tool for memory
+ * sees one read too many. */
 #include "fixtures/problems.h"
 #include "fixtures/tensors.h"
 #include "learn/head/head.h"

@@ -4,9 +4,10 @@
  * the optimum, and against its own certificate.
  *
  * Tolerances. u = 2^-24. A score is a sum of d + 1 products in float, so that a primal objective is off by
- * ref_svm_rounding at (d + 3) u. w is brought up to date once a block: after m blocks it has drifted from sum y alpha x by m
- * roundings of random sign, 4 sqrt(m) u of it, which enters the dual as that part of |w|^2. By the Gram a score is a sum
- * of alpha_t x_t'x_i, each off by (d + 2) u |x_t| |x_i|, and kept over m blocks; it enters primal and dual: gram_slop. */
+ * ref_svm_rounding at (d + 3) u. w is brought up to date once a block: after m blocks it has drifted from sum y alpha x
+ * by m roundings of random sign, 4 sqrt(m) u of it, which enters the dual as that part of |w|^2. By the Gram a score is
+ * a sum of alpha_t x_t'x_i, each off by (d + 2) u |x_t| |x_i|, and kept over m blocks; it enters primal and dual:
+ * gram_slop. */
 #include "dual_of.h"
 
 enum { BLOCK = 128 };
@@ -20,8 +21,8 @@ static void shuffle(tnp_rng *rng, size_t *order, size_t count)
     tnp_rng_shuffle(rng, order, count);
 }
 
-/* Rows in the order of pass `number`: all shuffled; streamed rows: runs shuffled, put together into blocks, and the rows of each
- * block shuffled. */
+/* Rows in the order of pass `number`: all shuffled; streamed rows: runs shuffled, put together into blocks, and the
+ * rows of each block shuffled. */
 static void order_of_pass(const tnp_design *x, const tnp_dual_options *opt, size_t number, size_t *order)
 {
     tnp_rng rng;
@@ -85,8 +86,9 @@ static double length_of(const setting *s, size_t i, bool bias)
 }
 
 /* Each visit rounds a score of size S = max |x| |w| (a sum of d products, changed up to BLOCK times) and with it alpha by
- * S / |x|^2, which moves w by S / |x|. Exact visits do not enlarge an error (they are projections in the norm of the dual),
- * and roundings have random signs: 4 sqrt(visits (d + BLOCK)) u S / |x|. By the Gram S is max |x| sum alpha |x|. */
+ * S / |x|^2, which moves w by S / |x|. Exact visits do not enlarge an error (they are projections in the norm of the
+ * dual), and roundings have random signs: 4 sqrt(visits (d + BLOCK)) u S / |x|. By the Gram S is max |x| sum alpha
+ * |x|. */
 static void check_visits(size_t n, size_t d, size_t k, int form, size_t stream)
 {
     bool squared = form & 1, bias = form & 2, gram = form & 4;
@@ -140,8 +142,8 @@ static void blocks_equal_single_visits(void **state)
     }
 }
 
-/* Threads take ranges of columns; rows so wide that a panel is 128 of them, and that the products of a block are summed up piece
- * by piece. */
+/* Threads take ranges of columns; rows so wide that a panel is 128 of them, and that the products of a block are summed
+ * up piece by piece. */
 static void threads_and_panels_equal_single_visits(void **state)
 {
     (void)state;
@@ -392,8 +394,8 @@ static void wide_designs_by_the_gram(void **state)
         }
 }
 
-/* Long rows and classes apart: |w|^2 is so small that roundings of the scores of support vectors, at full price, are more than
- * the gap asked for. It is reached all the same, and holds for the w that is handed out. */
+/* Long rows and classes apart: |w|^2 is so small that roundings of the scores of support vectors, at full price, are
+ * more than the gap asked for. It is reached all the same, and holds for the w that is handed out. */
 static void long_rows_have_a_certificate(void **state)
 {
     (void)state;

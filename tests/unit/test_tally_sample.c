@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Leave-one-out from moments and a sample of their rows: against ridge regressions that are made again without the row, in long
- * double, and against the same rows in memory. Figures are means over rows of doubles that agree to 1e-9 and of decisions, which are
- * then the same; 1e-9. */
+ * Leave-one-out from moments and a sample of their rows: against ridge regressions that are made again without the row,
+ * in long double, and against the same rows in memory. Figures are means over rows of doubles that agree to 1e-9 and of
+ * decisions, which are then the same; 1e-9. */
 #include "tally_of.h"
 #include "options_of.h"
 #include "ref_dense.h"

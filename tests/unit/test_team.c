@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Teams: parts of rows, what is added up and gathered, and how a failure of one member ends all. Sums are of whole numbers, which
- * have no rounding. */
+ * Teams: parts of rows, what is added up and gathered, and how a failure of one member ends all. Sums are of whole
+ * numbers, which have no rounding. */
 #define _GNU_SOURCE /* barriers, mkstemp, setenv */
 #include "team_of.h"
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Everything that a team does, against the same calls of one process, for one to five members: moments, rankings, heads of every
- * method, scores, cross-validation. Rows are more and fewer than the blocks that they are dealt out in.
+ * Everything that a team does, against the same calls of one process, for one to five members: moments, rankings, heads
+ * of every method, scores, cross-validation. Rows are more and fewer than the blocks that they are dealt out in.
  *
- * Tolerances. Moments are sums of the same block products in another order: n u of their terms, 1e-12. Evidences and figures made
- * of them: 1e-9, and lambda, where F is largest and so flat, to the root of that. Ridge weights are floats of the same doubles: 1e-6 of the largest. Trainings to a gap are of the same objective,
- * and both within their gap of its least value. */
+ * Tolerances. Moments are sums of the same block products in another order: n u of their terms, 1e-12. Evidences and
+ * figures made of them: 1e-9, and lambda, where F is largest and so flat, to the root of that. Ridge weights are floats
+ * of the same doubles: 1e-6 of the largest. Trainings to a gap are of the same objective, and both within their gap of
+ * its least value. */
 #define _GNU_SOURCE /* barriers */
 #include "team_calls.h"
 
@@ -87,7 +88,8 @@ static void cross_validations_are_those_of_one_process(void **state)
     data_free(&d);
 }
 
-/* The default goes through every family; what it chooses by is within rounding, and its figures are those of the evidence. */
+/* The default goes through every family; what it chooses by is within rounding, and its figures are those of the
+ * evidence. */
 static void the_race_ends_alike(void **state)
 {
     (void)state;

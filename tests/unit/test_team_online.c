@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Online learners of a team: one pass against the mean of what one process learns of every part, and many passes against one
- * process. */
+ * Online learners of a team: one pass against the mean of what one process learns of every part, and many passes
+ * against one process. */
 #define _GNU_SOURCE /* barriers */
 #include "team_calls.h"
 

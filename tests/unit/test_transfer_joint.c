@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Classes that an arg-max compares: scales of groups, the value that all classes share and what is predicted without a row, all
- * against literal loops on the rows that stay; the error of the arg-max and its standard error by hand. */
+ * Classes that an arg-max compares: scales of groups, the value that all classes share and what is predicted without a
+ * row, all against literal loops on the rows that stay; the error of the arg-max and its standard error by hand. */
 #include "transfer/loo.h"
 #include "transfer_task.h"
 
@@ -13,7 +13,8 @@ static ref_real lambda_of(const task *t, const bool *stay, size_t count)
     return lambda_at(t, stay, 0, count, 0, &loss);
 }
 
-/* What class k, fitted on the rows that stay, says of the others; ridge on `count` columns, or greedy with at most `most` picks. */
+/* What class k, fitted on the rows that stay, says of the others; ridge on `count` columns, or greedy with at most
+ * `most` picks. */
 static void predict(const task *t, const bool *stay, size_t k, ref_real lambda, size_t count, size_t most, double *out)
 {
     size_t picks[COLS], n = count;
@@ -49,8 +50,8 @@ static void leave(const task *t, size_t many, size_t which, bool *stay)
                 stay[i] = next++ % many != which;
 }
 
-/* fixed > 0: greedy with that lambda; 0: greedy with that of all columns; < 0: ridge. Weights of raw columns have condition
- * 1e5 at worst, long double against double. */
+/* fixed > 0: greedy with that lambda; 0: greedy with that of all columns; < 0: ridge. Weights of raw columns have
+ * condition 1e5 at worst, long double against double. */
 static void check_leave(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_method method)
 {
     const tnp_joint joint = joint_of(t);
@@ -101,13 +102,15 @@ static void check_leave(tn_ctx *ctx, const task *t, double fixed, tnp_ridge_meth
 
 /* ---- with class means ---- */
 
-/* What a class learned from the rows that stay: its columns, raw weights, and distances of its mean from the centre there. */
+/* What a class learned from the rows that stay: its columns, raw weights, and distances of its mean from the centre
+ * there. */
 typedef struct learned {
     size_t picks[COLS], count;
     ref_real w[COLS], b, away[COLS];
 } learned;
 
-/* away of all classes, and the mean of the class means (COLS), in the scale of the problem; a class of no rows has no mean. */
+/* away of all classes, and the mean of the class means (COLS), in the scale of the problem; a class of no rows has no
+ * mean. */
 static void learn_means(const task *t, const bool *stay, const ref_real *scale, learned *l, ref_real *centre)
 {
     ref_real mean[8][COLS] = {{0}};
@@ -141,8 +144,8 @@ static ref_real mixed_score(const task *t, const learned *l, const ref_real *sca
     return 0.6875L * s + 0.3125L * (2 * (0.5L + c * (product - square / 2)) - 1);
 }
 
-/* out (classes, rows) of the rows that leave, everything from those that stay; ridge on `count` columns, or greedy with most (classes)
- * picks. */
+/* out (classes, rows) of the rows that leave, everything from those that stay; ridge on `count` columns, or greedy with
+ * most (classes) picks. */
 static void predict_mixed(const task *t, const bool *stay, ref_real lambda, size_t count, const size_t *most,
                           double *out)
 {
@@ -348,7 +351,8 @@ static void all_classes_share_one_value(void **state)
     ctx_done(ctx);
 }
 
-/* Of ridge on features, on both and on sources, the mean share, weights L^(-n/2), n = 12 or 11 rows that count. Losses have 1e-10. */
+/* Of ridge on features, on both and on sources, the mean share, weights L^(-n/2), n = 12 or 11 rows that count. Losses
+ * have 1e-10. */
 static void sources_count_for_what_left_out_rows_say(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Leave-one-out of greedy selection and of ridge with its choice of lambda against literal ones on the rows that stay, one by
- * one and in parts; what few rows leave; the choice among prefixes. */
+ * Leave-one-out of greedy selection and of ridge with its choice of lambda against literal ones on the rows that stay,
+ * one by one and in parts; what few rows leave; the choice among prefixes. */
 #include "transfer/loo.h"
 #include "transfer_of.h"
 
@@ -17,7 +17,8 @@ static void deal(const ref_transfer *r, size_t many, size_t *part)
             part[i] = next++ % many;
 }
 
-/* Weights are solved to about rows eps times the condition of C_S + lambda I; three of many columns keep it low at lambda = 0. */
+/* Weights are solved to about rows eps times the condition of C_S + lambda I; three of many columns keep it low at
+ * lambda = 0. */
 static void check(tn_ctx *ctx, const ref_transfer *r, bool wide, bool balanced, double lambda, double delta,
                   size_t most)
 {
@@ -152,7 +153,8 @@ static void ridge_without(const ref_transfer *r, const size_t *part, size_t whic
     ref_transfer_free(&others);
 }
 
-/* Columns of features alone, fewer or more than rows, and all columns. Weights of raw columns have condition 1e4/1e-4 at worst. */
+/* Columns of features alone, fewer or more than rows, and all columns. Weights of raw columns have condition 1e4/1e-4
+ * at worst. */
 static void ridge_chooses_again_without_the_row(void **state)
 {
     (void)state;
@@ -186,8 +188,8 @@ static void ridge_chooses_again_without_the_row(void **state)
     ctx_done(ctx);
 }
 
-/* Noise alone, more columns than rows: the closed form for picks that have seen the row would say that it can be told, and about
- * half is the truth: 40 draws of 20 rows, whose share of errors has a standard deviation of 0.018. */
+/* Noise alone, more columns than rows: the closed form for picks that have seen the row would say that it can be told,
+ * and about half is the truth: 40 draws of 20 rows, whose share of errors has a standard deviation of 0.018. */
 static void noise_cannot_be_told(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Transfer problems standardised as they are read against long double, columns of floats and of doubles, rows that take no
- * part; what is refused; the score that hyper-parameters are chosen by. */
+ * Transfer problems standardised as they are read against long double, columns of floats and of doubles, rows that take
+ * no part; what is refused; the score that hyper-parameters are chosen by. */
 #include "transfer_of.h"
 
 #include <float.h>
@@ -80,8 +80,8 @@ static void standardised_columns(void **state)
     ctx_done(ctx);
 }
 
-/* Pieces of a row come in any order; floats go into doubles, with the same means and scales; the same bits with any number of
- * threads. */
+/* Pieces of a row come in any order; floats go into doubles, with the same means and scales; the same bits with any
+ * number of threads. */
 static void pieces_and_threads_change_nothing(void **state)
 {
     (void)state;
@@ -191,7 +191,8 @@ static void products_with_all_columns(void **state)
     }
 }
 
-/* 0.1 has no exact mean: a constant column stays one with weights and at any size. Small variation on a large offset is none. */
+/* 0.1 has no exact mean: a constant column stays one with weights and at any size. Small variation on a large offset is
+ * none. */
 static void constant_is_constant(void **state)
 {
     (void)state;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * --transform in rank, against rows that were mapped beforehand by the loops of ref_map.c: a ranking through the map is the
- * ranking of a file of such rows. Heads are test_transform_head.c.
+ * --transform in rank, against rows that were mapped beforehand by the loops of ref_map.c: a ranking through the map is
+ * the ranking of a file of such rows. Heads are test_transform_head.c.
  *
- * Tolerances. Values of chi2, intersection and js come from a table and are within e = 1e-6 of the largest value of their octave
- * (tenon/transform.h); hellinger is a square root, in double files exact to their rounding. A relative error e of all columns
- * is one of 2e in every eigenvalue and in R, and F is a sum of N K halves of logarithms of them: 2e on the scale N K. */
+ * Tolerances. Values of chi2, intersection and js come from a table and are within e = 1e-6 of the largest value of
+ * their octave (tenon/transform.h); hellinger is a square root, in double files exact to their rounding. A relative
+ * error e of all columns is one of 2e in every eigenvalue and in R, and F is a sum of N K halves of logarithms of them:
+ * 2e on the scale N K. */
 #include "mapped_of.h"
 #include "options_of.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * --transform in heads: scores are rows mapped by the loops of ref_map.c times the weights, and a head, also one through a learned
- * kernel, needs nothing but its own file. */
+ * --transform in heads: scores are rows mapped by the loops of ref_map.c times the weights, and a head, also one
+ * through a learned kernel, needs nothing but its own file. */
 #include "mapped_of.h"
 #include "learn/head/head.h"
 #include "tenon/store.h"
@@ -15,8 +15,8 @@ static void prepare(const tn_rep *rep, const double *means, const double *scales
         normalise_row(row, rep->cols, rep->normalize);
 }
 
-/* Scores of rows x (n, dim) that lie mapped and normalised. A value is off by e of the largest of its row (2e when both it and
- * the norm come from the table); the product in float by (D + 8) 2^-24 of the sum of the sizes. */
+/* Scores of rows x (n, dim) that lie mapped and normalised. A value is off by e of the largest of its row (2e when both
+ * it and the norm come from the table); the product in float by (D + 8) 2^-24 of the sum of the sizes. */
 static void check_scores(const tn_head *head, const double *x, size_t n, const float *scores)
 {
     size_t dim = tn_head_dim(head);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * --transform in transfer: the head is that of a file whose rows were mapped by the loops of ref_map.c, its scores are such rows times
- * the picks' weights, and lists, which would be candidates, are refused. */
+ * --transform in transfer: the head is that of a file whose rows were mapped by the loops of ref_map.c, its scores are
+ * such rows times the picks' weights, and lists, which would be candidates, are refused. */
 #include "mapped_of.h"
 #include "transfer_scene.h"
 #include "tenon/store.h"
@@ -25,8 +25,8 @@ static float *scores_of(const scene *s, const tn_head *head, const tn_source *so
     return scores;
 }
 
-/* Entries come from a table and are within 2e-6 of the largest of their row (test_map_table.c); lambda = 1 beside a trace of 16 to 106
- * makes some hundred times that of it in a weight, and a row has up to five picks: 1e-3. */
+/* Entries come from a table and are within 2e-6 of the largest of their row (test_map_table.c); lambda = 1 beside a
+ * trace of 16 to 106 makes some hundred times that of it in a weight, and a row has up to five picks: 1e-3. */
 static const double near_enough = 1e-3;
 
 /* x (ROWS, cols): rows of the target mapped by loops. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Validation rows: a hold-out that the judged head has not seen, rows of option valid, and figures that are those of the head
- * that is saved. Every row of the leak has a column of its own, as large as all others together: a head that was trained on
- * the row knows its class, any other must guess. */
+ * Validation rows: a hold-out that the judged head has not seen, rows of option valid, and figures that are those of
+ * the head that is saved. Every row of the leak has a column of its own, as large as all others together: a head that
+ * was trained on the row knows its class, any other must guess. */
 #include "fixtures/problems.h"
 #include "pipeline/parts.h"
 #include "tenon/evaluate.h"
@@ -79,8 +79,8 @@ static bool chooses(int method)
            method == TNP_METHOD_LOGISTIC_CV;
 }
 
-/* Of 40 rows that are guessed 20 are right, with a deviation of 3.2: 32, which a grid of values would need luck to reach, is
- * nearly 4 above. The head, trained on all rows, knows them. */
+/* Of 40 rows that are guessed 20 are right, with a deviation of 3.2: 32, which a grid of values would need luck to
+ * reach, is nearly 4 above. The head, trained on all rows, knows them. */
 static void a_holdout_is_not_trained_on(void **state)
 {
     (void)state;
@@ -264,8 +264,8 @@ static void a_regression_is_validated_by_r2(void **state)
     task_free(&v);
 }
 
-/* The short way to an accuracy is the one that tn_metrics_compute takes, equal scores included; rows of classes that are in no
- * other row do not count. */
+/* The short way to an accuracy is the one that tn_metrics_compute takes, equal scores included; rows of classes that
+ * are in no other row do not count. */
 static void accuracies_are_those_of_eval(void **state)
 {
     (void)state;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * The order of rows: every row once a pass, in a new order each, the same for the same seed; long files in runs that are mixed
- * over the whole file. Rows of many bytes make few rows a long file: nothing is read here. */
+ * The order of rows: every row once a pass, in a new order each, the same for the same seed; long files in runs that
+ * are mixed over the whole file. Rows of many bytes make few rows a long file: nothing is read here. */
 #include "one_ctx.h"
 
 #include "learn/online/visit_order.h"
@@ -11,8 +11,8 @@
 
 enum { KB = 1024, MB = 1024 * 1024 };
 
-/* Plain, long with runs of 64 rows, of 2 rows, of one; rows that divide into runs and rows that do not; one row more than a
- * stretch; rows that are longer than a stretch; none and one. */
+/* Plain, long with runs of 64 rows, of 2 rows, of one; rows that divide into runs and rows that do not; one row more
+ * than a stretch; rows that are longer than a stretch; none and one. */
 static const struct shape {
     size_t rows, row_bytes;
 } shapes[] = {{0, 4},          {1, 4},           {2, 4},           {1000, 4},       {65536, 4 * KB},
@@ -56,7 +56,8 @@ static void file_order_without_shuffle(void **state)
     }
 }
 
-/* Another pass or seed is another draw: of n rows about one stands where it stood, (n = 1000) 20 with a chance below 1e-18. */
+/* Another pass or seed is another draw: of n rows about one stands where it stood, (n = 1000) 20 with a chance below
+ * 1e-18. */
 static void drawn_by_seed_and_pass_only(void **state)
 {
     (void)state;
@@ -79,8 +80,8 @@ static void drawn_by_seed_and_pass_only(void **state)
     }
 }
 
-/* Runs of whole 256 KB and stretches of whole runs; the rows of a stretch come from at most as many runs, wherever the short
- * run fell: one more. */
+/* Runs of whole 256 KB and stretches of whole runs; the rows of a stretch come from at most as many runs, wherever the
+ * short run fell: one more. */
 static void a_stretch_is_a_thousand_runs(void **state)
 {
     (void)state;
@@ -103,10 +104,10 @@ static void a_stretch_is_a_thousand_runs(void **state)
     }
 }
 
-/* A file sorted by class, half and half, four stretches of R = 1024 runs each: a stretch has a hypergeometric number of runs of
- * class 0, mean R/2, deviation below sqrt(R)/2 = 16, and within it rows are shuffled. So in every window of W = 1024 rows of a
- * stretch the share of class 0 lies within 6 (1/(2 sqrt R) + 1/(2 sqrt W)) = 0.19 of a half but for a chance of 1e-8. File order
- * would give 0 or 1, and whole stretches of neighbours too. */
+/* A file sorted by class, half and half, four stretches of R = 1024 runs each: a stretch has a hypergeometric number of
+ * runs of class 0, mean R/2, deviation below sqrt(R)/2 = 16, and within it rows are shuffled. So in every window of W =
+ * 1024 rows of a stretch the share of class 0 lies within 6 (1/(2 sqrt R) + 1/(2 sqrt W)) = 0.19 of a half but for a
+ * chance of 1e-8. File order would give 0 or 1, and whole stretches of neighbours too. */
 static void a_sorted_file_is_mixed(void **state)
 {
     (void)state;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * Weighted rows in least squares. A whole weight is the row so many times over, as far as the fit goes: weights and
- * leave-one-out are compared with ridge regression of the repeated rows, in long double. The evidence is not that of repeated
- * rows, which would be more observations: it is compared with the Gaussian density of rows times the roots of their weights.
+ * leave-one-out are compared with ridge regression of the repeated rows, in long double. The evidence is not that of
+ * repeated rows, which would be more observations: it is compared with the Gaussian density of rows times the roots of
+ * their weights.
  *
- * Tolerances: the problems have condition numbers below 1e4, so that double leaves 1e-10 of every figure; heads are float. */
+ * Tolerances: the problems have condition numbers below 1e4, so that double leaves 1e-10 of every figure; heads are
+ * float. */
 #include "scene_of.h"
 #include "learn/ridge/loo.h"
 #include "ref_evidence.h"
@@ -95,8 +97,8 @@ static void everywhere(check_fn *check)
             }
 }
 
-/* log N(y | 0, W^-1/beta + XX'/alpha) = log N(ry | 0, I/beta + (rX)(rX)'/alpha) + 1/2 sum log g, r = sqrt g; a flat intercept takes
- * -1/2 log(sum g / n), so that one weight for all is none. */
+/* log N(y | 0, W^-1/beta + XX'/alpha) = log N(ry | 0, I/beta + (rX)(rX)'/alpha) + 1/2 sum log g, r = sqrt g; a flat
+ * intercept takes -1/2 log(sum g / n), so that one weight for all is none. */
 static void check_evidence(weighted *v, bool intercept)
 {
     ref_eigen q = ref_eigen_exact(&v->p, v->weight, intercept);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A second implementation of learn/design/rows.h, made to differ from the host's: rows lie in three designs of unequal sizes, which
- * are visited last first; each part has sums and back-products of its own, from zero, and those are merged in yet another order.
- * Calls are counted. */
+ * A second implementation of learn/design/rows.h, made to differ from the host's: rows lie in three designs of unequal
+ * sizes, which are visited last first; each part has sums and back-products of its own, from zero, and those are merged
+ * in yet another order. Calls are counted. */
 #ifndef TN_TESTS_THREE_PARTS_H
 #define TN_TESTS_THREE_PARTS_H
 

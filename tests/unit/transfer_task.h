@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A task of several classes with grouped columns, and literal ridge on the rows of it that stay: what tests of transfer/joint.h share. */
+ * A task of several classes with grouped columns, and literal ridge on the rows of it that stay: what tests of
+ * transfer/joint.h share. */
 #ifndef TN_TESTS_TRANSFER_TASK_H
 #define TN_TESTS_TRANSFER_TASK_H
 
@@ -13,7 +14,8 @@
 enum { GROUPS = 4, TARGETS = 2, FEATURES = 7, COLS = 14 };
 static const size_t ends[GROUPS] = {4, 7, 12, 14};
 
-/* Rows of several classes: groups of very different size, one column of each third constant, a class difference in every fifth. */
+/* Rows of several classes: groups of very different size, one column of each third constant, a class difference in
+ * every fifth. */
 typedef struct task {
     size_t rows, classes, *class_of;
     double *x;
@@ -136,8 +138,8 @@ static inline void pass_on(const task *t, const bool *stay, const ref_transfer *
     }
 }
 
-/* Squared leave-one-out residuals of class k at one lambda, rows whose class has another among those that stay; of ridge on columns
- * [first, first + count). */
+/* Squared leave-one-out residuals of class k at one lambda, rows whose class has another among those that stay; of
+ * ridge on columns [first, first + count). */
 static inline ref_real loss_of(const task *t, const bool *stay, size_t k, size_t first, size_t count, ref_real lambda,
                                ref_real tau)
 {

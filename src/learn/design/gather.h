@@ -14,7 +14,8 @@ tn_status tnp_feeds_read(tn_ctx *ctx, const tn_feed *const *feeds, size_t count,
 tn_status tnp_feeds_read_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, size_t start, size_t n,
                               double *out, size_t ld);
 
-/* Rows rows[0], ..., rows[n - 1] of them into out (n, columns), as double, less `centre` (columns) where it is not NULL. */
+/* Rows rows[0], ..., rows[n - 1] of them into out (n, columns), as double, less `centre` (columns) where it is not
+ * NULL. */
 tn_status tnp_feeds_pick_wide(tn_ctx *ctx, const tn_feed *const *feeds, size_t count, const size_t *rows, size_t n,
                               const double *centre, double *out);
 

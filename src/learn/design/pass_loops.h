@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
  * A pass over the host's rows in one precision. design_rows.c includes it once per precision, with REAL, PASS and PANEL
- * (of rows.h), ROWS (the rows of a panel as REAL), GEMM_NT, GEMM_TN, ADD and ADD_WIDE (n numbers to others, and to doubles), and
- * NAME, which tells its names apart. */
+ * (of rows.h), ROWS (the rows of a panel as REAL), GEMM_NT, GEMM_TN, ADD and ADD_WIDE (n numbers to others, and to
+ * doubles), and NAME, which tells its names apart. */
 
 #define JOB NAME(job)
 

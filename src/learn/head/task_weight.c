@@ -4,9 +4,9 @@
  * balanced.
  *
  * For the methods that go by least squares, evidence and ridge-cv, a row of weight g has noise of precision
- * g beta (docs/math.md, 1.8); for lda it counts as g rows. One weight for all classes of a row leaves one matrix of moments for all classes, which
- * is what makes these methods quick; balanced multi-label classes, each with two weights of its own, would need one for
- * each, and are refused. */
+ * g beta (docs/math.md, 1.8); for lda it counts as g rows. One weight for all classes of a row leaves one matrix of
+ * moments for all classes, which is what makes these methods quick; balanced multi-label classes, each with two weights
+ * of its own, would need one for each, and are refused. */
 #include "learn/head/task.h"
 
 #include <math.h>

@@ -26,7 +26,8 @@ tn_status tnp_active_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *co
 tn_status tnp_active_reach(tn_ctx *ctx, const tnp_rows *x, const tnp_columns *columns, bool bias, double *reach);
 /* Bytes that it needs at least besides the rows. */
 size_t tnp_active_bytes(size_t rows, size_t dim);
-/* About how many flops of a large product a column takes from a place that has nearly its active rows, `active` of them. */
+/* About how many flops of a large product a column takes from a place that has nearly its active rows, `active` of
+ * them. */
 double tnp_active_flops(size_t rows, size_t dim, size_t active);
 
 #endif

@@ -11,10 +11,10 @@
  * hinge, whose gap at the optimum of loss_mu is at most mu / 2 sum c. Interior points were refused: they solve with all
  * rows where this solves with those that lie between the margin and mu.
  *
- * Columns come here because float lost them, and where C |x|^2 is large nothing that they bring tells where the minimum is:
- * it takes one row after the other across its margin, hundreds of steps. From no weights and a C at which all rows are
- * felt it is a few steps for each RUNG times C. (3000 x 400, columns of sizes 1e-3 to 1e3, C = 1000): 1800 passes, and 200.
- * The hinge has its mu for that.
+ * Columns come here because float lost them, and where C |x|^2 is large nothing that they bring tells where the minimum
+ * is: it takes one row after the other across its margin, hundreds of steps. From no weights and a C at which all rows
+ * are felt it is a few steps for each RUNG times C. (3000 x 400, columns of sizes 1e-3 to 1e3, C = 1000): 1800 passes,
+ * and 200. The hinge has its mu for that.
  *
  * The minimum is bounded from below by the multipliers of the double iterates (see learn/certify.c for why that is a
  * bound); the objective is that of the weights rounded to float, for which the best intercept is found once more: with

@@ -333,10 +333,10 @@ static bool is_warm(const training_job *job)
  * and 103, 175, 236.
  * Weights that others left are near, whatever the width: a step or two where coordinate descent has to find all
  * multipliers again. Narrow rows have cheap steps at any C. Seconds of svm-cv where active begins at a reach of 0.35, 1,
- * 3.5, 10 and never: (5994 x 64, 100 classes) 0.27, 0.31, 0.46, 0.65, 0.71; (5994 x 128, 200) 0.63, 0.73, 0.89, 0.95, 1.11;
- * (3030 x 256, 101) 0.34, 0.33, 0.34, 0.45, 0.53; (5994 x 512, 200) 1.65, 1.09, 1.00, 1.06, 1.06; (3030 x 1280, 101) 1.48,
- * 1.12, 0.96, 1.17, 1.53; (5000 x 2048, 50) 2.5, 1.9, 1.3, 1.4, 1.4; by products of rows (1000 x 8192, 50) 2.8, 1.8, 0.75,
- * 0.41, 0.40. */
+ * 3.5, 10 and never: (5994 x 64, 100 classes) 0.27, 0.31, 0.46, 0.65, 0.71; (5994 x 128, 200) 0.63, 0.73, 0.89, 0.95,
+ * 1.11; (3030 x 256, 101) 0.34, 0.33, 0.34, 0.45, 0.53; (5994 x 512, 200) 1.65, 1.09, 1.00, 1.06, 1.06; (3030 x 1280,
+ * 101) 1.48, 1.12, 0.96, 1.17, 1.53; (5000 x 2048, 50) 2.5, 1.9, 1.3, 1.4, 1.4; by products of rows (1000 x 8192, 50)
+ * 2.8, 1.8, 0.75, 0.41, 0.40. */
 static tn_status active_begins(tn_ctx *ctx, const training_job *job, tnp_linear_method method, bool *begins)
 {
     const tnp_linear *l = job->l;

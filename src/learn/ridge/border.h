@@ -16,8 +16,8 @@ typedef struct tnp_border_columns {
 
 typedef struct tnp_border tnp_border;
 
-/* spectrum: the primal form of the inner columns, borrowed while the border lives. 2 outer inner^2 flops, twice that where
- * it was not made by way of a band. */
+/* spectrum: the primal form of the inner columns, borrowed while the border lives. 2 outer inner^2 flops, twice that
+ * where it was not made by way of a band. */
 tn_status tnp_border_new(tn_ctx *ctx, const tnp_spectrum *spectrum, const tnp_moments *moments,
                          const tnp_border_columns *columns, tnp_border **out);
 void tnp_border_free(tnp_border *border);

@@ -19,9 +19,9 @@
  * every lambda. In the dual C = Y'Y - lambda h'u, and Q = n n'/N + lambda h'u is no difference: where columns can
  * interpolate the labels diag(n) - C has no digits left.
  *
- * Sums of weights take the place of counts. A class without rows has a score too, the mean of the others' by their shares,
- * which is the same for every row since sum_k n_k m_k = 0, and is never above the largest of them, less the log-odds of half
- * a row against all. A score of 0 was refused: between distant classes all scores are far below it.
+ * Sums of weights take the place of counts. A class without rows has a score too, the mean of the others' by their
+ * shares, which is the same for every row since sum_k n_k m_k = 0, and is never above the largest of them, less the
+ * log-odds of half a row against all. A score of 0 was refused: between distant classes all scores are far below it.
  *
  * Oracle: scatter, inverse and scores by loops, tests/ref/ref_lda.c. */
 #include "learn/ridge/discriminant.h"

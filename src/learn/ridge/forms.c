@@ -8,9 +8,9 @@
  *
  * and with z = Q'x, T in the place of B and no Q2 otherwise.
  *
- * Where A is at hand and one lambda is asked for, rows stay as they are: order^3 / 3 flops for A + lambda I = R'R, and half
- * of that way's for form = |R'^-1 x|^2. The second lambda takes the way, which all others then share. Below CLEAR of the
- * largest eigenvalue lambda is left to T, whose pivots hold where A's are rounding.
+ * Where A is at hand and one lambda is asked for, rows stay as they are: order^3 / 3 flops for A + lambda I = R'R, and
+ * half of that way's for form = |R'^-1 x|^2. The second lambda takes the way, which all others then share. Below CLEAR
+ * of the largest eigenvalue lambda is left to T, whose pivots hold where A's are rounding.
  *
  * Oracle: tests/unit/test_loo.c by way of leave-one-out. */
 #include "learn/ridge/forms.h"

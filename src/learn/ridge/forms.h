@@ -13,8 +13,8 @@ typedef struct tnp_forms tnp_forms;
 tn_status tnp_forms_new(tn_ctx *ctx, const tnp_spectrum *spectrum, size_t count, double *rows, tnp_forms **out);
 void tnp_forms_free(tnp_forms *forms);
 
-/* Says that so many more lambdas are going to be asked for: from the second on it pays to bring the rows to the coordinates
- * of a form, 2 count order^2 flops, for many to those of the tridiagonal one. */
+/* Says that so many more lambdas are going to be asked for: from the second on it pays to bring the rows to the
+ * coordinates of a form, 2 count order^2 flops, for many to those of the tridiagonal one. */
 tn_status tnp_forms_expect(tn_ctx *ctx, tnp_forms *forms, size_t lambdas);
 /* out (count): x'(A + lambda I)^-1 x. */
 tn_status tnp_forms_at(tn_ctx *ctx, tnp_forms *forms, double lambda, double *out);

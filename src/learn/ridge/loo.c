@@ -13,7 +13,8 @@
  * the primal, and the dual's residual is divided by r_i. (mean and 1/N only with an intercept; in the dual the ones
  * vector is an eigenvector, and taking it off before the solve instead of 1/N after it keeps all digits at small
  * lambda.) z is made once, so every further lambda costs O(n) a row. All rows would cost as much again as the Gram:
- * hence the sample, of which every member of a team has a part. Oracle: refitting without the row, tests/unit/test_loo.c. */
+ * hence the sample, of which every member of a team has a part. Oracle: refitting without the row,
+ * tests/unit/test_loo.c. */
 #include "learn/ridge/loo.h"
 #include "base/team.h"
 #include "learn/design/gather.h"

@@ -8,10 +8,10 @@
  * would be made of noise. Eigenvectors (syevd) were refused: 6.6 s against 2.9 s at order 4096, and nothing here needs
  * them.
  *
- * From TNP_TWO_STAGES on T is made by way of a band (algebra/band.h): nearly twice as fast from 2048 on, while below it A is
- * in the cache, where LAPACK's single stage does not wait for memory. Factors of the band itself at every lambda were
- * refused: with a lambda per class they have more operations than the second stage, which leaves a lambda O(order) and
- * gives the eigenvalues. */
+ * From TNP_TWO_STAGES on T is made by way of a band (algebra/band.h): nearly twice as fast from 2048 on, while below it
+ * A is in the cache, where LAPACK's single stage does not wait for memory. Factors of the band itself at every lambda
+ * were refused: with a lambda per class they have more operations than the second stage, which leaves a lambda O(order)
+ * and gives the eigenvalues. */
 #include "learn/ridge/spectrum.h"
 #include "algebra/band.h"
 #include "algebra/blas.h"

@@ -13,7 +13,8 @@
 tn_status tnp_softmax_solve(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, const tnp_newton_options *options,
                             float *w, double *objective, double *gap, tnp_newton_info *info);
 /* The same of a model that only chooses: objective and gap are what the rounds say of themselves where they arrive, and
- * the subspace is taken from *kept, zeros at first, and left there for the next solve of the same rows. NULL: as above. */
+ * the subspace is taken from *kept, zeros at first, and left there for the next solve of the same rows. NULL: as
+ * above. */
 tn_status tnp_softmax_solve_fold(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss,
                                  const tnp_newton_options *options, tnp_coarse *kept, float *w, double *objective,
                                  double *gap, tnp_newton_info *info);

@@ -56,8 +56,8 @@ void tnp_softmax_curve_sums(const tnp_softmax_rows *rows, tnp_softmax_range rang
 void tnp_softmax_line(const tnp_softmax_rows *rows, tnp_softmax_range range, const float *s, const float *z, double t,
                       double *sums);
 
-/* The same of rows [start, start + count) in the calling thread. sums of a slope have tnp_softmax_sum_capacity(k) numbers;
- * scratch (k) may be NULL where probabilities are kept. */
+/* The same of rows [start, start + count) in the calling thread. sums of a slope have tnp_softmax_sum_capacity(k)
+ * numbers; scratch (k) may be NULL where probabilities are kept. */
 void tnp_softmax_slope_here(const tnp_softmax_rows *rows, size_t start, size_t count, const float *s, float *g,
                             double *sums);
 void tnp_softmax_curve_here(const tnp_softmax_rows *rows, size_t start, size_t count, const float *s, float *scratch,

@@ -11,7 +11,8 @@
  * 128, 200 classes) at C = 1 is within 2e-4 after two rounds, where the subspace of the class means took as long as
  * eight.
  *
- * Groups of rows are summed side by side, and added in their order. Oracle: ref_logistic, by the heads that come of it. */
+ * Groups of rows are summed side by side, and added in their order. Oracle: ref_logistic, by the heads that come of
+ * it. */
 #include "learn/softmax/softmax_mean.h"
 #include "algebra/blas.h"
 #include "simd/simd.h"

@@ -56,8 +56,8 @@ tn_status tnp_inputs_check(tn_ctx *ctx, const tnp_input *inputs, size_t count, c
     return TN_OK;
 }
 
-/* Rows of memory are only counted: a becomes both. Ranges of files that meet are not joined, so that each can be taken out
- * as it was put in. */
+/* Rows of memory are only counted: a becomes both. Ranges of files that meet are not joined, so that each can be taken
+ * out as it was put in. */
 static bool joins(tnp_input *a, const tnp_input *b)
 {
     if (!from_memory(a) || !from_memory(b))

@@ -8,8 +8,8 @@
  *              256 rows, here that of all: the same scores
  *   refused    lambda by leave-one-out, temperature, thresholds of the largest F1, other methods
  *
- * Class means, which heads of few rows per class share, are taken on rows only where rows that are left out allow it; with
- * nobody to judge the head is the ridge alone. */
+ * Class means, which heads of few rows per class share, are taken on rows only where rows that are left out allow it;
+ * with nobody to judge the head is the ridge alone. */
 #include "pipeline/moments/moments.h"
 #include "transform/feed.h"
 

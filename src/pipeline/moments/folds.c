@@ -5,9 +5,10 @@
  *
  *   sum_i (y_i - b - w'x_i)^2 = yy - 2 w'xty + w'G w + n (mean y - b - w'mean x)^2
  *
- * G, xty, yy: of fold f about its own means, where nothing cancels. R^2 = 1 - that / yy, mean over the classes that fold f
- * has rows with and without. Accuracy and average precision go by single rows, which are not there: for 0/1 targets R^2 is
- * the Brier score of the fold on another scale. Oracle: tests/unit/test_tally_fit.c, rows and a solver of its own. */
+ * G, xty, yy: of fold f about its own means, where nothing cancels. R^2 = 1 - that / yy, mean over the classes that
+ * fold f has rows with and without. Accuracy and average precision go by single rows, which are not there: for 0/1
+ * targets R^2 is the Brier score of the fold on another scale. Oracle: tests/unit/test_tally_fit.c, rows and a solver
+ * of its own. */
 #include "algebra/blas.h"
 #include "pipeline/moments/moments.h"
 

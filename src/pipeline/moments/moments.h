@@ -54,7 +54,8 @@ tn_status tnp_sampled_judge(tn_ctx *ctx, const tnp_tallied *tallied, const tnp_r
 tn_status tnp_sampled_measure(tn_ctx *ctx, const tnp_tallied *tallied, const tnp_ridge *ridge,
                               const tn_evidence *evidence, const size_t *members, size_t count, tn_candidate *out);
 
-/* R^2 of held-out folds for every lambda of the grid: folds.c. parts: columns of the set; constant (classes): left out. */
+/* R^2 of held-out folds for every lambda of the grid: folds.c. parts: columns of the set; constant (classes): left
+ * out. */
 tn_status tnp_ridge_cv_tally(tn_ctx *ctx, const tn_tally *tally, const tnp_range *parts, size_t count, bool intercept,
                              const bool *constant, tnp_cross *cross);
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A tally as the pipeline sees rows: candidates, a task, an ensemble of which any set can be measured. The plot is that of
- * pipeline.c without its first chapter: nothing is read but a sample, where one is given, to be left out (sample.c). */
+ * A tally as the pipeline sees rows: candidates, a task, an ensemble of which any set can be measured. The plot is that
+ * of pipeline.c without its first chapter: nothing is read but a sample, where one is given, to be left out
+ * (sample.c). */
 #include "pipeline/moments/moments.h"
 #include "base/text.h"
 

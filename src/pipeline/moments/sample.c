@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * Leave-one-out from moments, of rows that are among those that went in: the closed form of learn/ridge/loo.c needs of all
- * other rows nothing but their sums,
+ * Leave-one-out from moments, of rows that are among those that went in: the closed form of learn/ridge/loo.c needs of
+ * all other rows nothing but their sums,
  *
  *   prediction of row i without row i = y_i - (y_i - yhat_i) / (1 - H_ii),   H_ii = g_i (1/W + z_i'(G + lambda I)^-1 z_i)
  *
@@ -10,9 +10,9 @@
  * none, multi-class figures are NaN, since class means, which decide then, are of all rows. Classes of few rows
  * lose one row at a time here too; of rows they lose one each, which takes all of them.
  *
- * Whether a row did go in cannot be seen from sums. One that did not is noticed where H_ii is not below 1, which no row of
- * its own moments can reach; else its figure is a little off, by the weight of one row. Oracle: ridge regressions without
- * the row, and the same rows in memory, tests/unit/test_tally_sample.c. */
+ * Whether a row did go in cannot be seen from sums. One that did not is noticed where H_ii is not below 1, which no row
+ * of its own moments can reach; else its figure is a little off, by the weight of one row. Oracle: ridge regressions
+ * without the row, and the same rows in memory, tests/unit/test_tally_sample.c. */
 #include "pipeline/moments/moments.h"
 
 #include <math.h>

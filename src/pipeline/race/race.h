@@ -105,7 +105,8 @@ typedef struct tnp_race {
     bool too_long;                 /* somebody's head would take more than most_work */
 } tnp_race;
 
-/* Rows and folds for a race over the chosen set; folds is 0 where no row can be judged. Destroy is legal after failure. */
+/* Rows and folds for a race over the chosen set; folds is 0 where no row can be judged. Destroy is legal after
+ * failure. */
 tn_status tnp_race_init(tn_ctx *ctx, const tnp_chosen *chosen, tnp_race *race);
 void tnp_race_destroy(tnp_race *race);
 /* Runs every contender that has a use for the task, until no other can win; ends early, with a note, where the deadline
@@ -116,9 +117,9 @@ void tnp_race_unjudged(tnp_race *race);
 bool tnp_is_blend(const tnp_race *race, size_t entry);
 bool tnp_is_directions(const tnp_race *race, size_t entry); /* of the class means */
 bool tnp_is_ridge(const tnp_contender *who);                /* its head is that of the ridge problem, or behind it */
-/* Its steps. Whoever trails the leader by more than chance allows gets a note; the blend of those that are left becomes one
- * more entry, where it has two members or more; the winner, best, is the blend, or without one the incumbent, unless
- * another is better by more than chance allows. */
+/* Its steps. Whoever trails the leader by more than chance allows gets a note; the blend of those that are left becomes
+ * one more entry, where it has two members or more; the winner, best, is the blend, or without one the incumbent,
+ * unless another is better by more than chance allows. */
 void tnp_race_drop(tnp_race *race);
 tn_status tnp_race_blend(tn_ctx *ctx, tnp_race *race);
 void tnp_race_decide(tnp_race *race);
@@ -129,8 +130,8 @@ tn_status tnp_name_entry(tn_ctx *ctx, const tnp_race *race, size_t entry, char *
 
 /* ---- race_judge.c ---- */
 
-/* Fills unit, mean, se and judged of an entry from its scores; the first also log_loss and temperature, which take as many
- * passes over the scores as all the rest of a small race. */
+/* Fills unit, mean, se and judged of an entry from its scores; the first also log_loss and temperature, which take as
+ * many passes over the scores as all the rest of a small race. */
 tn_status tnp_judge_entry(tn_ctx *ctx, const tnp_task *task, const tnp_round *round, tnp_entry *entry);
 tn_status tnp_judge_units(tn_ctx *ctx, const tnp_task *task, const tnp_round *round, tnp_entry *entry);
 size_t tnp_round_units(const tnp_task *task, const tnp_round *round);

@@ -7,9 +7,10 @@
  *   regression    an output in a fold   R^2
  *
  * With d_u the difference of two contenders in unit u, their lead is mean(d) and its standard error
- * sqrt(sum (d - mean)^2 / (n (n - 1))), with one more unit that goes the other way: three of three rows prove little. Both see the same rows, and most rows are right or wrong for both: this error is
- * below that of a mean. Standard errors over folds were refused: five numbers say little of their own spread. Over
- * classes it is too wide rather than too narrow, for classes also differ in themselves.
+ * sqrt(sum (d - mean)^2 / (n (n - 1))), with one more unit that goes the other way: three of three rows prove little.
+ * Both see the same rows, and most rows are right or wrong for both: this error is below that of a mean. Standard
+ * errors over folds were refused: five numbers say little of their own spread. Over classes it is too wide rather than
+ * too narrow, for classes also differ in themselves.
  *
  * A temperature is taken where it lowers the log loss of rows that it was not fitted to: fitted to one half of the judged
  * rows and tried on the other, both ways round, against 1. Scores of a logistic model may do without.

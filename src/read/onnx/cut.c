@@ -132,7 +132,8 @@ static void put_output(const tnp_onnx *o, tnp_bytes name, tnp_text *text)
 }
 
 /* A ValueInfoProto of floats: name {1}, type {2 {1 tensor_type {1 elem_type, 2 shape {1 dim {1 dim_value}}}}}. Sizes of
- * messages around others are the bytes within and a key and a length, one byte each, as all are below 128 but the name. */
+ * messages around others are the bytes within and a key and a length, one byte each, as all are below 128 but the
+ * name. */
 static void put_input(const tnp_onnx_given *given, tnp_text *text)
 {
     size_t shape = 0, name = 1 + tnp_proto_varint_size(given->name.size) + given->name.size;

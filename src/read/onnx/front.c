@@ -253,8 +253,8 @@ static bool looks_at(const tnp_onnx_node *node, tnp_bytes name)
     return false;
 }
 
-/* Of the chain, and of what is computed from a shape: each is looked for among all nodes, and a file may be there to waste
- * time, or go round. */
+/* Of the chain, and of what is computed from a shape: each is looked for among all nodes, and a file may be there to
+ * waste time, or go round. */
 enum { MOST_NODES = 32, MOST_OF_SHAPES = 16 };
 
 /* What is computed from the shape of a tensor ends at one node: `tensors` are names on that way, `count` of them. */

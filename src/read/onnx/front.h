@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * What a graph of bytes does to a picture before anything else: its front. Whoever fills the tensor can do it on the way. */
+ * What a graph of bytes does to a picture before anything else: its front. Whoever fills the tensor can do it on the
+ * way. */
 #ifndef TNP_ONNX_FRONT_H
 #define TNP_ONNX_FRONT_H
 

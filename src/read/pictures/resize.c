@@ -13,9 +13,10 @@
  *   w = 1.5 t^3 - 2.5 t^2 + 1 (t < 1)      -0.5 t^3 + 2.5 t^2 - 4 t + 2 (t < 2)
  *
  * Rows come one at a time: each is added, by its weight, to the one, two or more results it has a share in, and a result
- * that is complete is resized along x. Along y first: those are long sums over whole rows, and fewer rows are left for the
- * short sums along x. A picture that becomes much higher goes along x first: one row has a share in many results, which
- * would all be kept at the width of the file. Oracle: test_resize.c, the formula in long double; Pillow's BILINEAR has the same kernel. */
+ * that is complete is resized along x. Along y first: those are long sums over whole rows, and fewer rows are left for
+ * the short sums along x. A picture that becomes much higher goes along x first: one row has a share in many results,
+ * which would all be kept at the width of the file. Oracle: test_resize.c, the formula in long double; Pillow's
+ * BILINEAR has the same kernel. */
 #include "read/pictures/resize.h"
 
 #include <math.h>

@@ -34,8 +34,8 @@ void tnp_plot_end(const tnp_plot *plot, const char *caption);
 void tnp_range_add(double *low, double *high, double value);
 void tnp_range_tidy(double *low, double *high);
 
-/* Picture of size * size places as a PNG of a palette: 0 nothing, 1 .. 15 right, 16 .. 30 wrong, fainter and stronger, in a
- * data: address. TN_ERR_MEMORY. */
+/* Picture of size * size places as a PNG of a palette: 0 nothing, 1 .. 15 right, 16 .. 30 wrong, fainter and stronger,
+ * in a data: address. TN_ERR_MEMORY. */
 tn_status tnp_chart_png(tn_ctx *ctx, tnp_text *html, const unsigned char *places, size_t size);
 
 #endif

@@ -40,8 +40,8 @@ void tnp_grid_number(tnp_text *html, double value);
 void tnp_grid_count(tnp_text *html, double value);
 void tnp_grid_end(tnp_text *html);
 
-/* A figure with its digits, in a text: four of them, a whole number from 2 as it is, or per cent with one behind the point.
- * */
+/* A figure with its digits, in a text: four of them, a whole number from 2 as it is, or per cent with one behind the
+ * point. */
 void tnp_html_number(tnp_text *html, double value);
 void tnp_html_percent(tnp_text *html, double value);
 
