@@ -10,16 +10,16 @@
 typedef struct JOB {
     const tnp_tiled_rows *x;
     const PASS *p;
-    size_t groups, tile, chunks; /* chunks of all rows; one group's begin where a tile does */
-    size_t lanes;                /* threads; each takes the next group that none has */
-    atomic_size_t next;          /* group */
-    REAL *rows;                  /* (lanes, tile, dim), where they are copied */
-    REAL *last;                  /* k: intercepts */
-    REAL *s, *t;                 /* (lanes, tile, k), where the pass has no own */
-    REAL *part;                  /* (groups, k, dim) */
-    double *sum;                 /* (groups, k): of t */
-    double *partial;             /* (chunks, sum_count) */
-    REAL *scratch;               /* (lanes, p->scratch) */
+    size_t groups, tile; /* rows of a tile: whole chunks */
+    size_t lanes;        /* threads; each takes the next group that none has */
+    atomic_size_t next;  /* group */
+    REAL *rows;          /* (lanes, tile, dim), where they are copied */
+    REAL *last;          /* k: intercepts */
+    REAL *s, *t;         /* (lanes, tile, k), where the pass has no own */
+    REAL *part;          /* (groups, k, dim) */
+    double *sum;         /* (groups, k): of t */
+    double *sums;        /* (groups, sum_count): what the bodies add */
+    REAL *scratch;       /* (lanes, p->scratch) */
     double longest[GROUPS];
 } JOB;
 
@@ -39,7 +39,7 @@ static size_t NAME(bytes)(size_t rows, size_t dim, size_t k, size_t chunk, size_
 {
     size_t groups = group_count(rows), tile = NAME(tile_of)(rows, dim, chunk);
     return sizeof(REAL) * (groups * (tile * (2 * k + (WIDENED ? dim : 0)) + k * dim + scratch) + k) +
-           sizeof(double) * (groups * k + (rows / chunk + 1) * sum_count) + 64;
+           sizeof(double) * groups * (k + sum_count) + 64;
 }
 
 static bool NAME(suit)(const tn_ctx *ctx, size_t rows, size_t dim, const PASS *p)
@@ -60,15 +60,12 @@ static void NAME(forward)(const JOB *job, const REAL *x, size_t ld, size_t n, RE
         ADD(job->last, s + i * k, k);
 }
 
-static void NAME(run_body)(const JOB *job, size_t lane, size_t start, size_t n, const REAL *s, REAL *t)
+static void NAME(run_body)(const JOB *job, size_t lane, size_t start, size_t n, const REAL *s, REAL *t, double *sums)
 {
     const PASS *p = job->p;
-    for (size_t from = 0; from < n; from += p->chunk) {
-        double *sums = job->partial + (start + from) / p->chunk * p->sum_count;
-        memset(sums, 0, p->sum_count * sizeof *sums);
+    for (size_t from = 0; from < n; from += p->chunk)
         p->body(p->arg, &(PANEL){start + from, tnp_min(p->chunk, n - from), s ? s + from * p->k : NULL, t + from * p->k,
                                  sums, job->scratch + lane * p->scratch});
-    }
 }
 
 static void NAME(run_group)(JOB *job, size_t lane, size_t group)
@@ -85,7 +82,7 @@ static void NAME(run_group)(JOB *job, size_t lane, size_t group)
         if (p->w)
             NAME(forward)(job, x, ld, n, s);
         if (p->body)
-            NAME(run_body)(job, lane, start, n, s, own);
+            NAME(run_body)(job, lane, start, n, s, own, job->sums + group * p->sum_count);
         if (p->back) {
             const REAL *t = p->t ? p->t + start * k : p->body ? own : s;
             for (size_t i = 0; i < n; ++i)
@@ -133,7 +130,7 @@ static tn_status NAME(take_memory)(tn_ctx *ctx, JOB *job)
         TN_TRY(tnp_alloc_raw(ctx, numbers, sizeof *job->s, &job->s));
     if (p->body) {
         TN_TRY(tnp_alloc_raw(ctx, numbers, sizeof *job->t, &job->t));
-        TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, job->chunks * p->sum_count), sizeof *job->partial, &job->partial));
+        TN_TRY(tnp_alloc(ctx, tnp_max(1, job->groups * p->sum_count), sizeof *job->sums, &job->sums));
         TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, job->lanes * p->scratch), sizeof *job->scratch, &job->scratch));
     }
     if (p->back) {
@@ -149,7 +146,7 @@ static tn_status NAME(pass)(tn_ctx *ctx, const tnp_tiled_rows *x, const PASS *p)
     tn_status st = TN_OK;
     size_t chunk = NAME(chunk_of)(p);
     double flops = (double)x->rows * ((double)p->k * (double)x->dim * 2 * ((p->w != 0) + (p->back != 0)) + p->work);
-    JOB job = {.x = x, .p = p, .groups = group_count(x->rows), .chunks = (x->rows + chunk - 1) / chunk};
+    JOB job = {.x = x, .p = p, .groups = group_count(x->rows)};
     job.tile = NAME(tile_of)(x->rows, x->dim, chunk);
     job.lanes = tnp_min(job.groups, tnp_threads_for(ctx, flops / 8));
     TN_TRY(tnp_cancelled(ctx));
@@ -159,14 +156,14 @@ static tn_status NAME(pass)(tn_ctx *ctx, const tnp_tiled_rows *x, const PASS *p)
     tnp_blas_end_alone();
     for (size_t i = 0; i < p->sum_count; ++i)
         p->sums[i] = 0;
-    for (size_t i = 0; p->body && i < job.chunks * p->sum_count; ++i)
-        p->sums[i % p->sum_count] += job.partial[i];
+    for (size_t g = 0; p->body && g < job.groups; ++g)
+        tnp_add_wide(job.sums + g * p->sum_count, p->sums, p->sum_count);
     if (p->back)
         tnp_parallel(ctx, tnp_threads_for(ctx, 2.0 * (double)(job.groups * p->k * x->dim)), p->k, NAME(add_parts),
                      &job);
     DONE(&job);
 done:
-    tnp_free_all(job.rows, job.last, job.s, job.t, job.part, job.sum, job.partial, job.scratch);
+    tnp_free_all(job.rows, job.last, job.s, job.t, job.part, job.sum, job.sums, job.scratch);
     return st;
 }
 
