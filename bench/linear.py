@@ -20,7 +20,7 @@ LIMITS = {"tenon-svm": 120, "tenon-hinge": 90, "tenon-logistic": 120, "liblinear
 LIBLINEAR_SECONDS, LBFGS_SECONDS = 20, 150  # training time a peer may use before it is scaled or extrapolated
 GAP, REFERENCE_GAP, RUNS, LONG_SECONDS = "1e-3", "1e-5", 3, 20
 LOOSE_GAPS = ["3e-3", GAP]  # of logistic: the first that brings its loss within CLOSE of the best known
-CLOSE = 1e-3
+CLOSE, LEAST_MB = 1e-3, 16
 TENON = {"tenon-svm": ("squared-hinge", ["--method", "svm", "--loss", "squared-hinge", "--gap", GAP]),
          "tenon-hinge": ("hinge", ["--method", "svm", "--loss", "hinge", "--gap", GAP]),
          "tenon-logistic": ("logistic", ["--method", "logistic", "--gap", GAP])}
@@ -36,10 +36,10 @@ def objective(paths, head, loss, environment):
     return json.loads(ask([sys.executable, HERE / "linear_objective.py", *paths, head, loss], environment))["objective"]
 
 
-def time_tenon(name, program, paths, directory, environment, gap=GAP):
+def time_tenon(name, program, paths, directory, environment, gap=GAP, more=()):
     """Best of some runs in the environment that a user has, and its objective as NumPy finds it."""
     loss, options = TENON[name]
-    options = [gap if word == GAP else word for word in options]
+    options = [*(gap if word == GAP else word for word in options), *more]
     runs, head = 1 if name == "tenon-hinge" else RUNS, directory / f"{name}.safetensors"
     results = [measure(fit_command(program, paths, head, options), None, directory, LIMITS[name])
                for _ in range(runs)]
@@ -50,7 +50,7 @@ def time_tenon(name, program, paths, directory, environment, gap=GAP):
     checked = objective(paths, head, loss, environment)
     note = f"gap {gap}; {output['passes']} passes" + ("" if output["converged"] else ", NOT CONVERGED")
     return entry | {"seconds": seconds, "note": note, "inside": output["seconds"], "objective": output["objective"],
-                    "gap": output["gap"], "checked": checked}
+                    "gap": output["gap"], "checked": checked, "with": gap}
 
 
 def time_peer(name, paths, given, budget, environment, directory):
@@ -66,6 +66,13 @@ def time_peer(name, paths, given, budget, environment, directory):
     return entry | min(outputs, key=lambda output: output["seconds"]) | {"runs": len(results)}
 
 
+def time_lean(like, program, paths, directory, environment, shape):
+    """As the entry `like`, within the memory that the target grants, or that a fit of next to nothing takes."""
+    more = ["--mem", str(int(1e6 * max(LEAST_MB, report.granted(shape))))]
+    entry = time_tenon(like["contestant"], program, paths, directory, environment, like.get("with", GAP), more)
+    return entry | {"contestant": f"{like['contestant']}-lean"}
+
+
 def make_reference(name, program, paths, directory):
     """Head of nearly the least objective; None when that takes too long."""
     head = directory / f"{name}-reference.safetensors"
@@ -74,11 +81,13 @@ def make_reference(name, program, paths, directory):
     return head if output else None
 
 
-def bench_svm(program, paths, environment, directory):
+def bench_svm(program, paths, environment, directory, shape):
     entries = []
     for name in ("tenon-svm", "tenon-hinge"):
         entries.append(time_tenon(name, program, paths, directory, environment))
         report.print_entry(entries[-1], entries)
+    entries.append(time_lean(entries[0], program, paths, directory, environment, shape))
+    report.print_entry(entries[-1], entries)
     head = make_reference("tenon-svm", program, paths, directory)
     for name in ("liblinear-s1", "liblinear-s2") if head else ():
         entries.append(time_peer(name, paths, head, LIBLINEAR_SECONDS, environment, directory))
@@ -98,11 +107,13 @@ def time_loosest(name, program, paths, best, directory, environment):
     return entry
 
 
-def bench_logistic(program, paths, environment, directory):
+def bench_logistic(program, paths, environment, directory, shape):
     head = make_reference("tenon-logistic", program, paths, directory)
     best = objective(paths, head, "logistic", environment) if head else float("inf")
     entries = [time_loosest("tenon-logistic", program, paths, best, directory, environment)]
     report.print_entry(entries[0], entries)
+    entries.append(time_lean(entries[0], program, paths, directory, environment, shape))
+    report.print_entry(entries[-1], entries)
     if head:
         entries.append(time_peer("lbfgs", paths, best, LBFGS_SECONDS, environment, directory))
         report.print_entry(entries[-1], entries)
@@ -114,8 +125,8 @@ def bench_shape(program, shape, environment, directory):
     report.print_shape(shape)
     for old in directory.glob("*.safetensors"):
         old.unlink()
-    result = {"shape": shape, "svm": bench_svm(program, paths, environment, directory),
-              "logistic": bench_logistic(program, paths, environment, directory)}
+    result = {"shape": shape, "svm": bench_svm(program, paths, environment, directory, shape),
+              "logistic": bench_logistic(program, paths, environment, directory, shape)}
     report.print_targets(result, LIMITS)
     return result
 
