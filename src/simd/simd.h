@@ -243,6 +243,9 @@ typedef struct tnp_simd {
      *   loss += cost (log sum exp s - s_own)      mass += cost p      disorder += cost p (log sum exp s - s)
      *   turned += cost (p - e_own) probed'        off += sum_l (by_class_l's - probed[TNP_LANES + l])^2 */
     void (*probe_row)(const tnp_probe_row *row);
+    /* With d = s - most, most the largest, t > 0, and e = exp(t d) in double: out = sum e, sum e d, sum e d^2. What is
+     * NaN, and an e below exp(-708), takes no part. */
+    void (*softmax_moments)(const float *s, size_t n, double most, double t, double *out);
     /* Solves (T + lambda[l] I) u[.,l] = h[.,l] for eight lanes. diag (n), off (n-1); h, u (n, 8); pivot (n, 8) is
      * scratch. Positive definiteness is the caller's promise. */
     void (*tri_solve)(size_t n, const double *diag, const double *off, const double *lambda, const double *h, double *u,

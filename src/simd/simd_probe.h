@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: BSD-3-Clause
  *
- * A row of the certificate of a softmax, for AVX2 and AVX-512; simd_scalar.c says what it computes. */
+ * Rows of a softmax in double, for AVX2 and AVX-512: those of its certificate and of its temperature; simd_scalar.c says
+ * what they compute. */
 #ifndef TNP_SIMD_PROBE_H
 #define TNP_SIMD_PROBE_H
 
@@ -78,6 +79,25 @@ static void probe_row(const tnp_probe_row *a)
     *a->loss += a->cost * (whole - x[a->own]);
     for (size_t l = 0; l < TNP_PROBES; ++l)
         *a->off += (along[l] - a->probed[TNP_LANES + l]) * (along[l] - a->probed[TNP_LANES + l]);
+}
+
+static void softmax_moments(const float *s, size_t n, double most, double t, double *out)
+{
+    const wide top = all_wide(most), by = all_wide(t), least = all_wide(-708 / t);
+    wide total = all_wide(0), mean = total, square = total;
+    for (size_t i = 0; i < n; i += REG) {
+        reg x = load_over(all_lanes(-INFINITY), s + i, n - i);
+        wide half[2] = {low_half(x), high_half(x)};
+        for (size_t h = 0; h < 2; ++h) {
+            wide d = larger_wide(half[h] - top, least), e = exp_below_wide(by * d); /* NaN becomes least */
+            total += e;
+            mean = fused_wide(e, d, mean);
+            square = fused_wide(e * d, d, square);
+        }
+    }
+    out[0] = add_up(total);
+    out[1] = add_up(mean);
+    out[2] = add_up(square);
 }
 
 #endif

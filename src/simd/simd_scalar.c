@@ -205,6 +205,19 @@ static void probe_row(const tnp_probe_row *a)
     }
 }
 
+static void softmax_moments(const float *s, size_t n, double most, double t, double *out)
+{
+    out[0] = out[1] = out[2] = 0;
+    for (size_t i = 0; i < n; ++i) {
+        double d = (double)s[i] - most, e = exp(t * d);
+        if (!(t * d > -708))
+            continue;
+        out[0] += e;
+        out[1] += e * d;
+        out[2] += e * d * d;
+    }
+}
+
 /* T + lambda I = L D L' with unit lower bidiagonal L: d[i] = diag[i] + lambda - off[i-1]^2 / d[i-1].
  * Forward: g[i] = h[i] - off[i-1]/d[i-1] g[i-1];  back: u[i] = (g[i] - off[i] u[i+1]) / d[i].
  * h'u = sum g^2/d: a sum of squares, so it never cancels. pivot keeps 1/d; u keeps g until the way back. */

@@ -16,6 +16,7 @@
 #include "learn/head/calibrate.h"
 #include "learn/head/head.h"
 #include "learn/ridge/ridge.h"
+#include "simd/simd.h"
 
 #include <math.h>
 
@@ -32,23 +33,13 @@ static double largest(const float *s, size_t k, size_t besides)
     return (double)most;
 }
 
-/* most: the largest of s. Classes of less than exp(-40) of its probability are below the rounding of any sum here. */
+/* most: the largest of s. */
 static void add_softmax(const float *s, size_t k, size_t y, double most, double t, double w, sums *out)
 {
-    double total = 0, mean = 0, square = 0, least = -40 / t;
-    for (size_t c = 0; c < k; ++c) {
-        double d = (double)s[c] - most;
-        if (!(d > least)) /* NaN neither */
-            continue;
-        double p = exp(t * d);
-        total += p;
-        mean += p * d;
-        square += p * d * d;
-    }
-    mean /= total;
-    square /= total;
-    double own = (double)s[y] - most;
-    out->value += w * (log(total) - t * own);
+    double moment[3], own = (double)s[y] - most;
+    tnp_simd_get()->softmax_moments(s, k, most, t, moment);
+    double mean = moment[1] / moment[0], square = moment[2] / moment[0];
+    out->value += w * (log(moment[0]) - t * own);
     out->slope += w * (mean - own);
     out->curve += w * (square - mean * mean);
 }
@@ -79,7 +70,8 @@ typedef struct calibration {
 } calibration;
 
 enum { PART = 128 };
-static const double WORK = 16; /* of an exponential and what goes with it, in flops */
+static const double CLOSE = 1e-5;
+static const double WORK = 8; /* of an exponential and what goes with it, in flops */
 
 static size_t row_of(const calibration *c, size_t i)
 {
@@ -211,7 +203,7 @@ static size_t survey(const calibration *c, double *mean, double *weight, bool *r
     return n;
 }
 
-/* The t in [1e-6, 1e6] / scale with the least loss. */
+/* The t in [1e-6, 1e6] / scale with the least loss. A step of CLOSE is the last: what it leaves is about its square. */
 static double minimise(calibration *c, double scale)
 {
     double low = 1e-6 / scale, high = 1e6 / scale, t = 1 / scale, width = INFINITY;
@@ -222,11 +214,11 @@ static double minimise(calibration *c, double scale)
         else
             low = t;
         double next = t - s.slope / s.curve, now = log(high / low);
+        if (fabs(next - t) <= CLOSE * t)
+            return next;
         if (!(next > low && next < high) || (i % 4 == 3 && now > width / 2)) /* along a flat tail Newton crawls */
             next = sqrt(low * high);
         width = i % 4 == 3 ? now : width;
-        if (fabs(next - t) <= 1e-9 * t)
-            break;
         t = next;
     }
     return t;
