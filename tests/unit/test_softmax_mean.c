@@ -54,6 +54,7 @@ static void is_the_inverse(void **state)
             bool bias = way % 3 > 0, penalised = way % 3 == 2, weights = way >= 3;
             tnp_softmax loss = {&y, 2, weights ? weight : NULL};
             tnp_block_rows rows = {x, DIM, 1, N};
+            tnp_row_moment moment = {.cost = 0};
             tnp_mean_curve curve = {.ctx = NULL};
             double most = 0, sum = 0;
             tn_ctx_set_threads(test_ctx, threads);
@@ -63,7 +64,10 @@ static void is_the_inverse(void **state)
                 sum += (double)in[j * WIDTH + DIM] / K;
             for (size_t j = 0; bias && j < K; ++j) /* as slopes in b are: nothing is felt along their mean */
                 in[j * WIDTH + DIM] -= penalised ? 0 : (float)sum;
-            assert_fine(test_ctx, tnp_mean_curve_init(test_ctx, &loss, &rows, DIM, bias, penalised, &curve));
+            tnp_softmax other = {&y, 7, loss.row_weight}; /* the moment serves for every C */
+            assert_fine(test_ctx, tnp_row_moment_make(test_ctx, &other, &rows, DIM, bias, &moment));
+            assert_fine(test_ctx, tnp_mean_curve_init(test_ctx, &loss, threads == 2 ? &moment : NULL, &rows, DIM, bias,
+                                                      penalised, &curve));
             assert_non_null(curve.t);
             tnp_mean_curve_apply(&curve, in, out);
             multiply(loss.cost, weights, bias, penalised, out, back);
@@ -75,6 +79,7 @@ static void is_the_inverse(void **state)
             tnp_mean_curve_apply(&curve, in, in);
             assert_memory_equal(in, out, sizeof in);
             tnp_mean_curve_destroy(&curve);
+            tnp_row_moment_destroy(&moment);
         }
 }
 
@@ -86,7 +91,7 @@ static void no_factor_of_long_rows(void **state)
     tnp_softmax loss = {&y, 1e9f, NULL};
     tnp_block_rows rows = {x, DIM, 1, N};
     tnp_mean_curve curve = {.ctx = NULL};
-    assert_fine(test_ctx, tnp_mean_curve_init(test_ctx, &loss, &rows, DIM, true, false, &curve));
+    assert_fine(test_ctx, tnp_mean_curve_init(test_ctx, &loss, NULL, &rows, DIM, true, false, &curve));
     assert_null(curve.t);
     tnp_mean_curve_destroy(&curve);
 }

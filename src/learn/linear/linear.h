@@ -29,7 +29,8 @@ typedef struct tnp_linear {
     const uint32_t *row_fold; /* task rows (head/folds.h), or NULL: with it, a model per class and fold, without it */
     size_t folds;             /* 1 without folds */
     float *alpha;             /* (rows, folds * classes), or NULL: multipliers kept from one C to the next */
-    struct tnp_coarse *kept;  /* folds, zeros at first, or NULL: subspaces of the softmax, kept in the same way */
+    struct tnp_row_moment *moment; /* of all rows, zeros at first, for the softmax of folds; or NULL */
+    struct tnp_coarse *kept;       /* folds, zeros at first, or NULL: subspaces of the softmax, kept in the same way */
 } tnp_linear;
 
 /* Trains at C into w (folds * classes, dim + 1), fold by fold, intercept last; w is also where the primal starts. */

@@ -28,7 +28,8 @@ static tn_status solve(tn_ctx *ctx, const tnp_linear *l, double cost, tnp_coarse
     const tnp_learn_options *o = l->options;
     tnp_newton_options options = {o->gap, tnp_min(o->max_passes, MOST_ITERATIONS), l->bias, false, l->seed};
     tnp_newton_info info = {0};
-    TN_TRY(tnp_softmax_solve_fold(ctx, &l->rows, &loss, &options, kept, w, &out->objective, &out->gap, &info));
+    TN_TRY(
+        tnp_softmax_solve_fold(ctx, &l->rows, &loss, &options, kept, l->moment, w, &out->objective, &out->gap, &info));
     out->passes = info.products;
     if (out->gap > o->gap * out->objective && info.iterations < o->max_passes)
         TN_TRY(tnp_softmax_exact(ctx, &l->rows, &loss, l->bias, o->gap, out->passes + o->max_passes - info.iterations,
@@ -149,6 +150,24 @@ static double apart(const tnp_training *t)
     return t->objective > 0 ? t->gap / t->objective : 0;
 }
 
+/* The second moment of all rows, once for all folds and every C. */
+static tn_status make_moment(tn_ctx *ctx, const tnp_linear *l, double cost)
+{
+    tn_status st = TN_OK;
+    size_t dim = l->rows.dim, k = l->task->y.classes;
+    tnp_softmax loss = {&l->task->y, (float)cost, l->row_weight};
+    tnp_block_rows rows = {.stride = 1, .count = l->task->y.rows};
+    float *copy = NULL;
+    if (!l->moment || l->moment->cost > 0 || !l->design || !l->design->resident || !tnp_mean_curve_pays(dim, k) ||
+        tnp_mean_curve_bytes(dim, k) > tnp_budget_left(ctx))
+        return TN_OK;
+    TN_TRY(l->rows.ops->sample(ctx, l->rows.self, 1, &rows.x, &rows.ld, &copy));
+    TN_TRY(tnp_row_moment_make(ctx, &loss, &rows, dim, l->bias, l->moment));
+done:
+    tnp_free(copy);
+    return st;
+}
+
 static tn_status by_folds(tn_ctx *ctx, const tnp_linear *l, double cost, float *w, tnp_training *out)
 {
     tn_status st = TN_OK;
@@ -161,6 +180,7 @@ static tn_status by_folds(tn_ctx *ctx, const tnp_linear *l, double cost, float *
         TN_TRY(tnp_alloc(ctx, 2 * k, sizeof *sizes, &sizes));
         tnp_fold_weights(l, sizes, of_class);
     }
+    TN_TRY(make_moment(ctx, l, cost));
     TN_TRY(train_folds(ctx, &(fold_job){l, cost, of_class, w, said}));
     *out = said[0];
     for (size_t f = 1; f < l->folds; ++f)

@@ -18,6 +18,15 @@ static inline double tnp_softmax_cost(const tnp_softmax *loss, size_t row)
     return (double)loss->cost * (loss->row_weight ? (double)loss->row_weight[row] : 1);
 }
 
+/* Of all rows. */
+static inline double tnp_softmax_costs(const tnp_softmax *loss)
+{
+    double sum = 0;
+    for (size_t i = 0; i < loss->y->rows; ++i)
+        sum += tnp_softmax_cost(loss, i);
+    return sum;
+}
+
 typedef struct tnp_softmax_rows {
     tn_ctx *ctx;
     const tnp_softmax *loss;

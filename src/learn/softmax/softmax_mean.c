@@ -30,7 +30,7 @@ bool tnp_mean_curve_pays(size_t dim, size_t k)
 
 size_t tnp_mean_curve_bytes(size_t dim, size_t k)
 {
-    return 4 * (dim * dim * (1 + GROUPS) + GROUPS * PANEL * dim + k * dim + 2 * dim + 1) + 8 * dim + 512;
+    return 4 * (dim * dim * (2 + GROUPS) + GROUPS * PANEL * dim + k * dim + 3 * dim + 1) + 8 * dim + 512;
 }
 
 typedef struct gram_job {
@@ -63,41 +63,60 @@ static void sum_group(void *arg, size_t group)
     }
 }
 
-/* The mean of the rows; returns the sum of their costs. */
-static tn_status find_mean(tnp_mean_curve *c, const tnp_softmax *loss, const tnp_block_rows *rows, double *all)
+/* The mean of the rows, and the sum of their costs. */
+static tn_status find_mean(tn_ctx *ctx, const tnp_softmax *loss, const tnp_block_rows *rows, size_t dim, bool bias,
+                           tnp_row_moment *m)
 {
     tn_status st = TN_OK;
     double *sum = NULL;
-    *all = 0;
-    TN_TRY(tnp_alloc(c->ctx, tnp_max(1, c->dim), sizeof *sum, &sum));
+    TN_TRY(tnp_alloc(ctx, tnp_max(1, dim), sizeof *sum, &sum));
     for (size_t i = 0; i < rows->count; ++i) {
         double cost = cost_of(loss, rows, i);
-        *all += cost;
-        for (size_t j = 0; c->bias && j < c->dim; ++j)
+        m->cost += cost;
+        for (size_t j = 0; bias && j < dim; ++j)
             sum[j] += cost * (double)rows->x[i * rows->ld + j];
     }
-    for (size_t j = 0; c->bias && *all > 0 && j < c->dim; ++j)
-        c->mean[j] = (float)(sum[j] / *all);
+    for (size_t j = 0; bias && m->cost > 0 && j < dim; ++j)
+        m->mean[j] = (float)(sum[j] / m->cost);
 done:
     tnp_free(sum);
     return st;
 }
 
-static tn_status factor(tnp_mean_curve *c, const tnp_softmax *loss, const tnp_block_rows *rows, bool *found)
+tn_status tnp_row_moment_make(tn_ctx *ctx, const tnp_softmax *loss, const tnp_block_rows *rows, size_t dim, bool bias,
+                              tnp_row_moment *m)
+{
+    tn_status st = TN_OK;
+    gram_job job = {.loss = loss, .rows = rows, .dim = dim, .k = loss->y->classes};
+    TN_TRY(tnp_alloc(ctx, tnp_max(1, dim), sizeof *m->mean, &m->mean));
+    TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, dim * dim), sizeof *m->a, &m->a));
+    TN_TRY(tnp_alloc_raw(ctx, GROUPS * PANEL * dim, sizeof *job.panel, &job.panel));
+    TN_TRY(tnp_alloc_raw(ctx, GROUPS * dim * dim, sizeof *job.part, &job.part));
+    TN_TRY(find_mean(ctx, loss, rows, dim, bias, m));
+    job.mean = m->mean;
+    tnp_blas_begin_alone();
+    tnp_parallel(ctx, tnp_threads_for(ctx, (double)rows->count * (double)(dim * dim) / 16), GROUPS, sum_group, &job);
+    tnp_blas_end_alone();
+    memcpy(m->a, job.part, dim * dim * sizeof *m->a);
+    for (size_t g = 1; g < GROUPS; ++g)
+        tnp_simd_get()->add_scaled(1, job.part + g * dim * dim, m->a, dim * dim);
+done:
+    tnp_free_all(job.panel, job.part);
+    return st;
+}
+
+void tnp_row_moment_destroy(tnp_row_moment *m)
+{
+    tnp_free_all(m->mean, m->a);
+    *m = (tnp_row_moment){.cost = 0};
+}
+
+static tn_status factor(tnp_mean_curve *c, const tnp_row_moment *moment, double scale, bool *found)
 {
     tn_status st = TN_OK;
     size_t dim = c->dim;
-    gram_job job = {.loss = loss, .rows = rows, .mean = c->mean, .dim = dim, .k = c->k};
-    TN_TRY(tnp_alloc_raw(c->ctx, GROUPS * PANEL * dim, sizeof *job.panel, &job.panel));
-    TN_TRY(tnp_alloc_raw(c->ctx, GROUPS * dim * dim, sizeof *job.part, &job.part));
-    tnp_blas_begin_alone();
-    tnp_parallel(c->ctx, tnp_threads_for(c->ctx, (double)rows->count * (double)(dim * dim) / 16), GROUPS, sum_group,
-                 &job);
-    tnp_blas_end_alone();
-    memcpy(c->t, job.part, dim * dim * sizeof *c->t);
-    for (size_t g = 1; g < GROUPS; ++g)
-        tnp_simd_get()->add_scaled(1, job.part + g * dim * dim, c->t, dim * dim);
     *found = true;
+    tnp_simd_get()->scale(moment->a, (float)scale, c->t, dim * dim);
     for (size_t i = 0; i < dim; ++i) {
         *found &= c->t[i * dim + i] <= MOST;
         c->t[i * dim + i] += 1;
@@ -105,32 +124,34 @@ static tn_status factor(tnp_mean_curve *c, const tnp_softmax *loss, const tnp_bl
     if (*found)
         st = tnp_cholesky_float(c->ctx, dim, c->t);
     *found &= st == TN_OK;
-    st = st == TN_ERR_NUMERIC ? TN_OK : st;
-done:
-    tnp_free_all(job.panel, job.part);
-    return st;
+    return st == TN_ERR_NUMERIC ? TN_OK : st;
 }
 
-tn_status tnp_mean_curve_init(tn_ctx *ctx, const tnp_softmax *loss, const tnp_block_rows *rows, size_t dim, bool bias,
-                              bool penalised, tnp_mean_curve *c)
+tn_status tnp_mean_curve_init(tn_ctx *ctx, const tnp_softmax *loss, const tnp_row_moment *moment,
+                              const tnp_block_rows *rows, size_t dim, bool bias, bool penalised, tnp_mean_curve *c)
 {
     tn_status st = TN_OK;
-    double all;
+    tnp_row_moment own = {.cost = 0};
+    double all = tnp_softmax_costs(loss);
     bool found = false;
     *c = (tnp_mean_curve){.ctx = ctx, .k = loss->y->classes, .dim = dim, .bias = bias, .penalised = penalised};
-    TN_TRY(tnp_alloc(ctx, tnp_max(1, dim), sizeof *c->mean, &c->mean));
+    TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, dim), sizeof *c->mean, &c->mean));
     TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, dim * dim), sizeof *c->t, &c->t));
     TN_TRY(tnp_alloc_raw(ctx, tnp_max(1, c->k * dim), sizeof *c->apart, &c->apart));
     TN_TRY(tnp_alloc(ctx, dim + 1, sizeof *c->common, &c->common));
-    TN_TRY(find_mean(c, loss, rows, &all));
+    if (!moment)
+        TN_TRY(tnp_row_moment_make(ctx, loss, rows, dim, bias, &own));
+    moment = moment ? moment : &own;
+    memcpy(c->mean, moment->mean, dim * sizeof *c->mean);
     double last = all / (double)c->k + (penalised ? 1 : 0);
     c->last = bias && last > 0 ? (float)(1 / last) : 0;
-    TN_TRY(factor(c, loss, rows, &found));
+    TN_TRY(factor(c, moment, moment->cost > 0 ? all / moment->cost : 0, &found));
     if (!found) {
         tnp_free(c->t);
         c->t = NULL;
     }
 done:
+    tnp_row_moment_destroy(&own);
     return st;
 }
 

@@ -41,6 +41,7 @@ static const double STALE = 0.02;    /* of the scale: blocks of rows that are de
 static const double NEAR = 10;       /* times the tolerance: the next round may be the last */
 static const double NEAR_MEAN = 40, NEAR_WARM = 4; /* with the curvature at no weights; from the weights of others */
 static const double OTHER = 0.02;      /* of the weights: a start that is off by more is that of another C */
+static const double SHORTER = 0.1;     /* of the weights: a cut that is worth it where they may only become shorter */
 static const double UNSETTLED = 0.005; /* of the tolerance: slopes of intercepts, as a part of f, */
 static const double ROUGHLY = 0.002;   /* and of the estimate where the end is far */
 
@@ -375,7 +376,7 @@ static tn_status multiple_line(void *arg, double t, double *first, double *secon
     return TN_OK;
 }
 
-tn_status tnp_rounds_stretch(tnp_rounds *v)
+tn_status tnp_rounds_stretch(tnp_rounds *v, bool only_shorter)
 {
     tn_status st = TN_OK;
     multiple_job job = {.v = v, .by = 1};
@@ -388,6 +389,8 @@ tn_status tnp_rounds_stretch(tnp_rounds *v)
     job.by = slope > 0 ? -1 : 1;
     TN_TRY(tnp_line_search(multiple_line, &job, -fabs(slope), ENOUGH, &t));
     t *= job.by;
+    if (only_shorter && t > -SHORTER)
+        return TN_OK;
     v->stretched = fabs(t) > OTHER;
     add(v, v->w, t, v->w, v->w);
     tnp_simd_get()->add_scaled((float)t, v->s, v->s, v->x->rows * v->k);
@@ -487,14 +490,11 @@ void tnp_rounds_raise(tnp_rounds *v, float cost)
 static tn_status choose_sample(tnp_rounds *v, const tnp_softmax *loss)
 {
     size_t most = tnp_min(TNP_STEP_SAMPLE, v->rows.block), rows = v->x->rows, stride = (rows + most - 1) / most;
-    double all = 0, some = 0;
+    double some = 0;
     v->sample = (tnp_softmax_range){0, stride, (rows + stride - 1) / stride};
-    for (size_t i = 0; i < rows; ++i) {
-        double weight = loss->row_weight ? (double)loss->row_weight[i] : 1;
-        all += weight;
-        some += i % stride ? 0 : weight;
-    }
-    v->sample_scale = some > 0 ? all / some : 1;
+    for (size_t i = 0; i < rows; i += stride)
+        some += tnp_softmax_cost(loss, i);
+    v->sample_scale = some > 0 ? tnp_softmax_costs(loss) / some : 1;
     return v->x->ops->sample(v->ctx, v->x->self, stride, &v->x_sample, &v->x_stride, &v->x_kept);
 }
 
@@ -525,13 +525,16 @@ static tn_status take_rows(tnp_rounds *v, tnp_block_rows *of)
 tn_status tnp_rounds_begin_mean(tnp_rounds *v, bool *begun)
 {
     tn_status st = TN_OK;
-    tnp_block_rows of;
+    tnp_block_rows of = {.count = 0};
+    bool known = v->moment && v->moment->cost > 0;
     *begun = false;
     if (!tnp_mean_curve_pays(v->x->dim, v->k) ||
         tnp_mean_curve_bytes(v->x->dim, v->k) + tnp_rounds_heavy_bytes(v) > tnp_budget_left(v->ctx))
         return TN_OK;
-    TN_TRY(take_rows(v, &of));
-    TN_TRY(tnp_mean_curve_init(v->ctx, v->rows.loss, &of, v->x->dim, v->opt->bias, v->opt->bias_penalised, &v->mean));
+    if (!known)
+        TN_TRY(take_rows(v, &of));
+    TN_TRY(tnp_mean_curve_init(v->ctx, v->rows.loss, known ? v->moment : NULL, &of, v->x->dim, v->opt->bias,
+                               v->opt->bias_penalised, &v->mean));
     *begun = v->mean.t;
     if (*begun)
         TN_TRY(tnp_alloc_raw(v->ctx, v->x->rows * v->k, sizeof *v->z, &v->z));
@@ -556,10 +559,7 @@ done:
 
 double tnp_rounds_nothing(const tnp_rounds *v)
 {
-    double sum = 0;
-    for (size_t i = 0; i < v->x->rows; ++i)
-        sum += tnp_softmax_cost(&v->loss, i);
-    return sum * log((double)v->k);
+    return tnp_softmax_costs(&v->loss) * log((double)v->k);
 }
 
 tn_status tnp_rounds_init(tn_ctx *ctx, const tnp_rows *x, const tnp_softmax *loss, const tnp_newton_options *options,

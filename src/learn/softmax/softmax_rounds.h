@@ -19,6 +19,7 @@ typedef struct tnp_rounds {
     tnp_softmax_rows rows;
     tnp_coarse coarse;
     tnp_blocks blocks;
+    const tnp_row_moment *moment;                   /* of these rows and others, or NULL; set before rounds are taken */
     tnp_mean_curve mean;                            /* of light steps without a subspace, while t is there */
     bool heavy;                                     /* steps are by the blocks */
     size_t age;                                     /* rounds since the blocks were made */
@@ -53,8 +54,9 @@ double tnp_rounds_nothing(const tnp_rounds *rounds);
 
 /* s += X a', intercepts included. */
 tn_status tnp_rounds_forward(tnp_rounds *rounds, const float *a);
-/* Of weights that may have been trained at another C, with their scores: their best multiple, by the sample. */
-tn_status tnp_rounds_stretch(tnp_rounds *rounds);
+/* Of weights that may have been trained at another C, with their scores: their best multiple, by the sample; or they
+ * stay where that is not clearly shorter. */
+tn_status tnp_rounds_stretch(tnp_rounds *rounds, bool only_shorter);
 /* f, g, the intercepts' slopes and the estimate at the present scores. */
 tn_status tnp_rounds_look(tnp_rounds *rounds);
 /* The problem in its subspace, which is found when it is first needed, and the best intercepts for what comes out. */
