@@ -194,6 +194,7 @@ def run(program, environment, directory, size, part=None):
         for path in paths:
             cached(path)
         results.append(bench_set(Contest(program, name, paths, shape, size, environment, directory)))
-    return {"results": results, "seed": SEED, "gap": GAP, "grid": GRID, "limits": (PEER_SECONDS, PEER_LIMIT), "limit": LIMIT,
-            "loose": LOOSE_GAPS, "lbfgs": LBFGS_SECONDS, "probe": PROBE_SECONDS, "beyond": (BEYOND, LEAST_SECONDS, LONG),
-            "large": (LARGE, LARGE_FITS), "short": (SHORT, SHORT_RUNS)}
+    return {"results": results, "costs": COSTS[size], "seed": SEED, "gap": GAP, "grid": GRID,
+            "limits": (PEER_SECONDS, PEER_LIMIT), "limit": LIMIT, "loose": LOOSE_GAPS, "lbfgs": LBFGS_SECONDS,
+            "probe": PROBE_SECONDS, "beyond": (BEYOND, LEAST_SECONDS, LONG), "large": (LARGE, LARGE_FITS),
+            "short": (SHORT, SHORT_RUNS)}

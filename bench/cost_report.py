@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: BSD-3-Clause
-"""What cost.py found, as lines on standard output, as CSV and as a page. Nothing in here measures."""
+"""What cost.py found, as lines on standard output, as CSV, as a page and as curves. Nothing in here measures."""
+import pathlib
+import sys
+
 from report import merge_csv, page_head, table, verdict, write_page
 
 NAMES = {"liblinear-s1": "LIBLINEAR -s 1", "liblinear-s2": "LIBLINEAR -s 2", "linearsvc": "LinearSVC()"}
@@ -174,9 +177,25 @@ def set_lines(result):
     return lines + (table(["target", "measured", "wanted", ""], wanted) if wanted else [])
 
 
+def curves(found):
+    """Seconds of a fit against C, a line for each data set: what experiments/pictures.py draws."""
+    def panel(title, key):
+        lines = {"{} × {}, {}".format(*result["shape"]): [[float(e["cost"]), round(e["seconds"], 4)] for e in result[key]
+                                                          if e["seconds"]] for result in found["results"]}
+        return {"title": title, "x": "C", "y": "seconds of a fit", "kind": "lines", "log": True,
+                "ticks": [float(cost) for cost in found["costs"]],
+                "series": [{"name": name, "points": points} for name, points in lines.items() if points]}
+    return {"about": "make bench, cost", "panel": [4.6, 3.2], "between": 12, "right": 0.13,
+            "rows": [[panel("svm", "entries"), panel("logistic", "logistic")]]}
+
+
 def write(csv_path, page_path, facts, found):
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "experiments"))
+    import common
     merge_csv(csv_path, "cost", csv_rows(facts, found))
-    lines = head_lines(facts, found)
+    common.write_picture(page_path, curves(found))
+    lines = [*head_lines(facts, found),
+             f"![seconds of a fit against C, a line for each data set]({page_path.stem}.svg)", ""]
     for result in found["results"]:
         lines += set_lines(result)
     write_page(page_path, lines)

@@ -66,10 +66,15 @@ def write(text, options, picture=None):
     target.write_text(text, encoding="utf-8")
     print(f"written: {target}")
     if picture:
-        data = target.parent / "data" / f"{target.stem}.json"
-        data.parent.mkdir(exist_ok=True)
-        data.write_text(picture_text(picture), encoding="utf-8")
-        draw(data)
+        write_picture(target, picture)
+
+
+def write_picture(page, picture):
+    """Beside a page, of its name."""
+    data = page.parent / "data" / f"{page.stem}.json"
+    data.parent.mkdir(parents=True, exist_ok=True)
+    data.write_text(picture_text(picture), encoding="utf-8")
+    draw(data)
 
 
 def picture_text(picture):

@@ -8,7 +8,7 @@ A file is {"about": where the figures come from, "rows": [[panel or null]]}, wit
 "between" and "right", which leave room for names, where the usual does not do. A panel is
 
     {"title": ..., "x": axis with unit, "y": axis with unit, "kind": "lines" or "points", "zero": whether 0 has a line,
-     "ticks": of x, "aside": how far the series stand beside each other so that their error bars can be told apart,
+     "log": whether both axes are logarithmic, "ticks": of x, "aside": how far the series stand beside each other so that their error bars can be told apart,
      "series": [{"name": ..., "points": [[x, y] or [x, y, half of the error bar]]}]}
 
 Every series is named beside its end, every point of "points" beside itself, in places that nothing crosses. The same
@@ -20,6 +20,7 @@ import re
 import sys
 
 import matplotlib
+import matplotlib.ticker
 
 matplotlib.use("svg")
 import matplotlib.pyplot as plt
@@ -120,6 +121,11 @@ def draw_panel(axes, panel, colour_of):
     axes.set_title(panel["title"])
     axes.set_xlabel(panel["x"])
     axes.set_ylabel(panel["y"])
+    if panel.get("log"):
+        for scale, axis in ((axes.set_xscale, axes.xaxis), (axes.set_yscale, axes.yaxis)):
+            scale("log")
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_locator(matplotlib.ticker.NullLocator())
     axes.margins(x=0.03 if not points else 0.12, y=0.06 if not points else 0.14)
     ticks = panel.get("ticks")
     if ticks:
@@ -159,7 +165,7 @@ def shorter(text):
     text = re.sub(r"<!--.*?-->|<metadata>.*?</metadata>", "", text, flags=re.DOTALL)
     text = re.sub(r'(?<=<g) id="[^"]*"(?=>)| transform="rotate\(-0 [^"]*"', "", text)
     text = re.sub(r"'DejaVu Sans'[^;\"]*", "'DejaVu Sans', Verdana, sans-serif", text)
-    text = re.sub(r"(\.\d)\d+", r"\1", text)
+    text = re.sub(r"<[^>]*>", lambda tag: re.sub(r"(\.\d)\d+", r"\1", tag[0]), text)
     text = re.sub(r"\n(?=[LCQz] ?)|\n(?=\")", " ", text)
     names = {style: f"s{i}" for i, style in enumerate(dict.fromkeys(re.findall(r'style="([^"]*)"', text)))}
     text = re.sub(r'style="([^"]*)"', lambda found: f'class="{names[found[1]]}"', text)
