@@ -482,6 +482,17 @@ static void add_fit_verdict(tnp_text *text, const tn_fit_info *info)
                      best->gain_per_label);
 }
 
+/* Whether a value has a larger figure than the one that was chosen. */
+static bool is_usual(const tn_fit_info *info)
+{
+    bool found = false;
+    for (size_t g = 0; info->grid_found && info->grid_best < info->grid_count && g < info->grid_count; ++g) {
+        bool whole = !info->grid_folds || info->grid_folds[g] == 0 || info->grid_folds[g] == info->folds;
+        found |= whole && info->grid_mean[g] > info->grid_mean[info->grid_best];
+    }
+    return found;
+}
+
 static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
 {
     size_t best = info->grid_best;
@@ -498,6 +509,10 @@ static void add_training_remarks(tnp_text *text, const tn_fit_info *info)
         tnp_text_add(text,
                      "The path along C went on beyond its grid, for the best was at the end; values added: %zu.\n",
                      info->grid_added);
+    if (is_usual(info))
+        tnp_text_add(
+            text, "C = %.4g is the usual one for rows of this length: none is better by more than a standard error.\n",
+            info->grid[best]);
     if (info->grid_note && (info->grid_count == 0 || best >= info->grid_count))
         tnp_text_add(text, "Warning: cross-validation could choose nothing (%s); %s.\n", info->grid_note,
                      info->lambda ? "lambda is that of the evidence" : "C is the one that was given");

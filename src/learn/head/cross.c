@@ -47,6 +47,12 @@ tn_status tnp_cross_new(tn_ctx *ctx, const double *grid, size_t count, size_t fo
     return TN_OK;
 }
 
+tn_status tnp_cross_want_loss(tn_ctx *ctx, tnp_cross *c)
+{
+    tn_status st = tnp_alloc(ctx, c->capacity, sizeof *c->log_loss, &c->log_loss);
+    return st == TN_OK ? tnp_alloc(ctx, c->capacity, sizeof *c->temperature, &c->temperature) : st;
+}
+
 void tnp_cross_free(tnp_cross *c)
 {
     if (!c)

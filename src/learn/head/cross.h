@@ -24,6 +24,7 @@ typedef struct tnp_cross {
      * that were skipped, where it stopped, and with those that were added, where it went on. */
     size_t planned, skipped, added;
     size_t capacity;                /* of the arrays; more than `planned` of a grid that was found, which may go on */
+    double usual;                   /* of a grid that was found: what suits most rows; 0: there is none */
     double scale;                   /* of C: C times this is the variance of scores a priori; 0: not known yet */
     double *log_loss, *temperature; /* capacity, or NULL: not asked for (tnp_cross_want_loss) */
 } tnp_cross;

@@ -30,9 +30,13 @@
  * certified), below C s^2 = 1 to that part of it: there weights change the objective by about that part only, and a model
  * that is close by its objective may be any.
  *
- * The best mean decides. The largest regularisation within a standard error of it was refused: it is the choice for a
- * model that is to be small, and none of these is smaller than another; with folds of one size errors of neighbouring C
- * go together, and the rule loses accuracy by design.
+ * Of a grid that was given the best mean decides, of equals the smallest C. One that was found has a value that suits
+ * most features, the usual one, which is left only for what is better by more than a standard error: with few rows the
+ * largest figure is more luck than merit. In 375 cases (three sets, five networks, 1 to all rows per class) the test
+ * accuracy of svm-cv is 0.22 +- 0.04 points higher for it, 0.56 +- 0.16 with 5 rows per class, of logistic-cv 0.10 +-
+ * 0.03 and 0.45 +- 0.17. The largest regularisation within a standard error was refused: it is the choice for a model
+ * that is to be small, and none of these is smaller than another; with folds of one size errors of neighbouring C go
+ * together, and the rule loses accuracy by design.
  *
  * Oracle: cold solutions by another library (tests/unit/test_path.c), curves made up for the rule. */
 #include "base/team.h"
@@ -54,12 +58,6 @@ static const double APART = 10;                          /* factor of C over whi
 static const double HOPELESS = 2;                        /* standard errors: no more folds, and no value beyond */
 static const double FLAWLESS = 1;                        /* of accuracy and mean AP none is larger */
 static const double LEAST_GAP = 1e-7;
-
-tn_status tnp_cross_want_loss(tn_ctx *ctx, tnp_cross *c)
-{
-    tn_status st = tnp_alloc(ctx, c->capacity, sizeof *c->log_loss, &c->log_loss);
-    return st == TN_OK ? tnp_alloc(ctx, c->capacity, sizeof *c->temperature, &c->temperature) : st;
-}
 
 float tnp_constant_score(const tnp_task *task, size_t k)
 {
@@ -191,12 +189,12 @@ done:
     return st;
 }
 
-/* Whether these units are worse than those of the best by more than so many standard errors of their differences. */
-static bool is_worse(const walk *job, const double *unit, double errors)
+/* Whether the units a are better than b by more than so many standard errors of their differences. */
+static bool leads(const walk *job, const double *a, const double *b, double errors)
 {
     double n = 0, sum = 0, square = 0;
     for (size_t i = 0; i < job->unit_count; ++i) {
-        double d = job->best_unit[i] - unit[i];
+        double d = a[i] - b[i];
         if (isnan(d))
             continue;
         n += 1;
@@ -206,6 +204,11 @@ static bool is_worse(const walk *job, const double *unit, double errors)
     if (!(sum > 0) || n < 2)
         return false;
     return sum > errors * sqrt(fmax(square - sum * sum / n, 0) * n / (n - 1)); /* both times n */
+}
+
+static bool is_worse(const walk *job, const double *unit, double errors)
+{
+    return leads(job, job->best_unit, unit, errors);
 }
 
 /* ---- parts of the folds ---- */
@@ -335,14 +338,26 @@ static bool is_hopeless(const walk *job, const double *unit)
     return job->l->task->kind == TN_TASK_MULTICLASS && is_worse(job, unit, HOPELESS);
 }
 
-/* Takes value g into account, of equals the smallest as in tnp_cross_finish; *over: nothing is to be expected of a larger
- * C. */
+/* Whether value g, which all folds have judged, takes the place of the best. */
+static bool takes_over(const walk *job, size_t g)
+{
+    const tnp_cross *c = job->cross;
+    double cost = c->grid[g];
+    if (isnan(c->mean[g]) || !isfinite(job->best))
+        return !isnan(c->mean[g]);
+    if (job->best_cost == c->usual)
+        return leads(job, job->unit, job->best_unit, 1);
+    if (cost == c->usual)
+        return !leads(job, job->best_unit, job->unit, 1);
+    return c->mean[g] > job->best || (c->mean[g] == job->best && cost < job->best_cost);
+}
+
+/* Takes value g into account; *over: nothing is to be expected of a larger C. */
 static void account(walk *job, size_t g, bool *over)
 {
     const tnp_cross *c = job->cross;
     double cost = c->grid[g];
-    bool better = c->mean[g] > job->best || (c->mean[g] == job->best && cost < job->best_cost);
-    if (job->done == job->folds && better) {
+    if (job->done == job->folds && takes_over(job, g)) {
         job->best = c->mean[g];
         job->best_cost = cost;
         memcpy(job->scores, job->now, job->size * sizeof *job->scores);
@@ -560,6 +575,8 @@ tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *ju
     tnp_cross_finish(cross, false);
     if (isfinite(job.best))
         memcpy(w, job.best_w, job.weights * sizeof *w);
+    for (size_t g = 0; g < cross->count && isfinite(job.best); ++g)
+        cross->best = cross->grid[g] == job.best_cost ? g : cross->best;
 done:
     tnp_progress_title(ctx, "");
     walk_free(&job);

@@ -8,6 +8,9 @@
 
 #define TNP_LOWEST_SCALED 1e-6 /* of C s^2: bounds of a grid that was found */
 #define TNP_HIGHEST_SCALED 1e6
+/* C s^2 that suits most features: C = 1 for svm and 10 for logistic on rows of length 1, whose s^2 is about 0.55. */
+#define TNP_USUAL_SVM 0.55
+#define TNP_USUAL_LOGISTIC 5.5
 #define TNP_LEAST_COST 1e-30 /* bounds of the option */
 #define TNP_MOST_COST 1e30
 

@@ -50,6 +50,13 @@ int tnp_rung_below(double c)
     return i;
 }
 
+/* The rung that is nearest to c, by its logarithm. */
+static double nearest_rung(double c)
+{
+    double below = tnp_rung(tnp_rung_below(c)), above = tnp_rung(tnp_rung_below(c) + 1);
+    return c / below < above / c ? below : above;
+}
+
 tn_status tnp_cross_found(tn_ctx *ctx, const tnp_linear *l, size_t folds, tnp_cross **out)
 {
     tn_status st = TN_OK;
@@ -67,6 +74,7 @@ tn_status tnp_cross_found(tn_ctx *ctx, const tnp_linear *l, size_t folds, tnp_cr
         c->grid[c->count++] = fmax(tnp_rung(i), TNP_LEAST_COST);
     c->planned = c->count;
     c->scale = scale;
+    c->usual = nearest_rung((l->logistic ? TNP_USUAL_LOGISTIC : TNP_USUAL_SVM) / scale);
     *out = c;
 done:
     return st;

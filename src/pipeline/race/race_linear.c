@@ -10,12 +10,12 @@
  * A hundredth of the objective is as near as the search needs: it moves fewer decisions than one fold instead of another
  * does. The head itself is trained to the gap that was asked for. */
 #include "pipeline/race/race.h"
+#include "learn/head/path.h"
 
 #include <math.h>
 #include <string.h>
 
 static const double GAP = 1e-2;
-static const double USUAL_SVM = 0.55, USUAL_LOGISTIC = 5.5;
 
 tn_status tnp_course_design(tn_ctx *ctx, tnp_course *course, size_t reserve)
 {
@@ -147,7 +147,7 @@ static tn_status search_cost(tn_ctx *ctx, climb *c, tnp_entry *found)
     TN_TRY(entry_new(ctx, c, &c->now));
     TN_TRY(tnp_alloc(ctx, y->rows * columns, sizeof *c->alpha, &c->alpha));
     c->linear.alpha = c->alpha;
-    TN_TRY(scale_cost(ctx, &c->linear.rows, c->linear.logistic ? USUAL_LOGISTIC : USUAL_SVM, &c->usual.value));
+    TN_TRY(scale_cost(ctx, &c->linear.rows, c->linear.logistic ? TNP_USUAL_LOGISTIC : TNP_USUAL_SVM, &c->usual.value));
     TN_TRY(train_at(ctx, c, c->usual.value, &c->usual));
     copy_entry(c, &c->usual, &c->best);
     bool flawless = c->usual.mean == 1; /* of accuracy, mean AP and R^2 none is larger */
