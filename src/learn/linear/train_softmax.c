@@ -159,7 +159,7 @@ static tn_status make_moment(tn_ctx *ctx, const tnp_linear *l, double cost)
     tnp_block_rows rows = {.stride = 1, .count = l->task->y.rows};
     float *copy = NULL;
     if (!l->moment || l->moment->cost > 0 || !l->design || !l->design->resident || !tnp_mean_curve_pays(dim, k) ||
-        tnp_mean_curve_bytes(dim, k) > tnp_budget_left(ctx))
+        training_bytes(l) + tnp_mean_curve_bytes(dim, k) > tnp_budget_left(ctx))
         return TN_OK;
     TN_TRY(l->rows.ops->sample(ctx, l->rows.self, 1, &rows.x, &rows.ld, &copy));
     TN_TRY(tnp_row_moment_make(ctx, &loss, &rows, dim, l->bias, l->moment));
