@@ -575,7 +575,7 @@ tn_status tnp_linear_path(tn_ctx *ctx, const tnp_linear *l, const tnp_judges *ju
     tnp_cross_finish(cross, false);
     if (isfinite(job.best))
         memcpy(w, job.best_w, job.weights * sizeof *w);
-    for (size_t g = 0; g < cross->count && isfinite(job.best); ++g)
+    for (size_t g = 0; g < cross->count && isfinite(job.best); ++g) /* the usual one may have stayed */
         cross->best = cross->grid[g] == job.best_cost ? g : cross->best;
 done:
     tnp_progress_title(ctx, "");

@@ -150,15 +150,15 @@ static double apart(const tnp_training *t)
     return t->objective > 0 ? t->gap / t->objective : 0;
 }
 
-/* The second moment of all rows, once for all folds and every C. */
-static tn_status make_moment(tn_ctx *ctx, const tnp_linear *l, double cost)
+/* The second moment of all rows at C = 1, once for all folds and every C. */
+static tn_status make_moment(tn_ctx *ctx, const tnp_linear *l)
 {
     tn_status st = TN_OK;
     size_t dim = l->rows.dim, k = l->task->y.classes;
-    tnp_softmax loss = {&l->task->y, (float)cost, l->row_weight};
+    tnp_softmax loss = {&l->task->y, 1, l->row_weight};
     tnp_block_rows rows = {.stride = 1, .count = l->task->y.rows};
     float *copy = NULL;
-    if (!l->moment || l->moment->cost > 0 || !l->design || !l->design->resident || !tnp_mean_curve_pays(dim, k) ||
+    if (!l->moment || l->moment->a || !l->design || !l->design->resident || !tnp_mean_curve_pays(dim, k) ||
         training_bytes(l) + tnp_mean_curve_bytes(dim, k) > tnp_budget_left(ctx))
         return TN_OK;
     TN_TRY(l->rows.ops->sample(ctx, l->rows.self, 1, &rows.x, &rows.ld, &copy));
@@ -180,7 +180,7 @@ static tn_status by_folds(tn_ctx *ctx, const tnp_linear *l, double cost, float *
         TN_TRY(tnp_alloc(ctx, 2 * k, sizeof *sizes, &sizes));
         tnp_fold_weights(l, sizes, of_class);
     }
-    TN_TRY(make_moment(ctx, l, cost));
+    TN_TRY(make_moment(ctx, l));
     TN_TRY(train_folds(ctx, &(fold_job){l, cost, of_class, w, said}));
     *out = said[0];
     for (size_t f = 1; f < l->folds; ++f)

@@ -19,9 +19,9 @@ typedef struct tnp_mean_curve {
 
 /* What it is made of, of rows with costs c: it serves for every C, and for most of the rows as well. */
 typedef struct tnp_row_moment {
-    double cost; /* sum of c; 0: it is yet to be made */
+    double cost; /* sum of c */
     float *mean; /* dim: of the rows; 0 without intercept */
-    float *a;    /* (dim, dim), upper triangle: sum c / k (x - mean)(x - mean)' */
+    float *a;    /* NULL: it is yet to be made; (dim, dim), upper triangle: sum c / k (x - mean)(x - mean)' */
 } tnp_row_moment;
 
 /* Borrows nothing; all zero before. Destroy is legal after failure, and on zeros. */

@@ -526,7 +526,7 @@ tn_status tnp_rounds_begin_mean(tnp_rounds *v, bool *begun)
 {
     tn_status st = TN_OK;
     tnp_block_rows of = {.count = 0};
-    bool known = v->moment && v->moment->cost > 0;
+    bool known = v->moment && v->moment->a;
     *begun = false;
     if (!tnp_mean_curve_pays(v->x->dim, v->k) ||
         tnp_mean_curve_bytes(v->x->dim, v->k) + tnp_rounds_heavy_bytes(v) > tnp_budget_left(v->ctx))
