@@ -186,7 +186,7 @@ tn_status tnp_hide_left_out(tn_ctx *ctx, const tnp_task *task, const size_t *row
     return TN_OK;
 }
 
-tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count)
+tn_status tnp_count_small(tn_ctx *ctx, const tnp_task *task, size_t most, size_t *count)
 {
     size_t *positives = NULL;
     *count = 0;
@@ -197,7 +197,7 @@ tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count)
         return st;
     count_positives(&task->y, NULL, task->y.rows, positives);
     for (size_t c = 0; c < task->y.classes; ++c)
-        *count += positives[c] == 1;
+        *count += positives[c] > 0 && positives[c] <= most;
     tnp_free(positives);
     return TN_OK;
 }
@@ -214,6 +214,7 @@ tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
     const tnp_task *task = c->selection->task;
     tn_fit_info *info = c->info;
     bool cv = tnp_chooses(c->options);
+    size_t few = 0;
     if (cv && c->options->learn.holdout > 0) {
         info->folds = 1;
         return TN_OK;
@@ -227,7 +228,14 @@ tn_status tnp_plan_folds(tn_ctx *ctx, const tnp_chosen *c)
                                                              : "fewer than 4 rows";
     else if (cv && info->folds < c->options->learn.folds)
         info->grid_note = "fewer folds than asked for: there are too few rows";
-    return info->folds == 0 ? tnp_say_no_probabilities(ctx, c, 0) : TN_OK;
+    if (info->folds == 0)
+        return tnp_say_no_probabilities(ctx, c, 0);
+    st = tnp_count_small(ctx, task, info->folds - 1, &few);
+    if (st == TN_OK && cv && !info->grid_note && 2 * few > task->y.classes)
+        info->grid_note =
+            "most classes have fewer rows: one that is held out has fewer left to learn from than others, "
+            "and the figures are lower than on new rows";
+    return st;
 }
 
 tn_status tnp_make_folds(tn_ctx *ctx, const tnp_chosen *c, uint32_t **out)

@@ -282,8 +282,8 @@ tn_status tnp_head_of_set(tn_ctx *ctx, const tnp_task *task, const tn_labels *la
 /* A head with everything but its numbers. */
 tn_status tnp_begin_head(tn_ctx *ctx, const tnp_chosen *chosen, tn_head **out);
 
-/* Multi-class tasks: how many classes have one row; else 0. */
-tn_status tnp_count_single(tn_ctx *ctx, const tnp_task *task, size_t *count);
+/* Multi-class tasks: how many classes have a row, but no more than `most`; else 0. */
+tn_status tnp_count_small(tn_ctx *ctx, const tnp_task *task, size_t most, size_t *count);
 
 /* ---- opinions.c: what a ranking goes by ---- */
 

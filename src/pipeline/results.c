@@ -119,7 +119,7 @@ tn_status tnp_ranking_new(tn_ctx *ctx, const tnp_task *task, size_t count, tn_ra
     r->rows = task->y.rows;
     r->rows_left_out = task->left_out;
     r->classes = task->y.classes;
-    TN_TRY(tnp_count_single(ctx, task, &r->single_classes));
+    TN_TRY(tnp_count_small(ctx, task, 1, &r->single_classes));
     *out = r;
     r = NULL;
 done:

@@ -467,6 +467,23 @@ static void noise_still_names_the_largest_class(void **state)
 /* ---- other tasks, other shapes ---- */
 
 /* Two rows: evidence and generalised cross-validation are flat in lambda, and rounding must not choose one. */
+/* Of three rows a fold takes one and leaves two, where other classes keep three: their figure is too low, and says so. */
+static void fewer_rows_than_folds(void **state)
+{
+    (void)state;
+    for (int logistic = 0; logistic < 2; ++logistic)
+        for (size_t rows = 3; rows <= 5; ++rows) {
+            setting s = even(rows, 12, 6, 1, 3);
+            tnp_fit_options opt = options_of(logistic ? TNP_METHOD_LOGISTIC_CV : TNP_METHOD_SVM_CV, "auto");
+            fitted f = fit(&s, &opt);
+            assert_int_equal(f.info->folds, 5);
+            assert_true((f.info->grid_note != NULL) == (rows < 5));
+            assert_true((strstr(f.text, "fewer left to learn from") != NULL) == (rows < 5));
+            fitted_free(&f);
+            setting_free(&s);
+        }
+}
+
 static void two_rows_in_all(void **state)
 {
     (void)state;
@@ -560,6 +577,7 @@ int main(void)
         cmocka_unit_test(class_means_that_harm_are_not_taken),
         cmocka_unit_test(single_rows_among_larger_classes),
         cmocka_unit_test(noise_still_names_the_largest_class),
+        cmocka_unit_test(fewer_rows_than_folds),
         cmocka_unit_test(two_rows_in_all),
         cmocka_unit_test(few_rows_of_other_tasks),
         cmocka_unit_test(an_absent_class_distorted_temperatures),
